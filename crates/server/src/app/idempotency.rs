@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::Services;
 use super::errors::AppError;
-use super::parsing::in_turn;
+use super::parsing::parse;
 use crate::store::idempotency_keys::{self, Guard, IdempotencyKey, Recalled};
 
 /// What a call was answered that may have been repeated.
@@ -45,7 +45,7 @@ pub(super) async fn guard<T>(
 ) -> Result<Option<Guard<T>>, AppError> {
     let Some(Repeatable { hash, write }) = call else { return Ok(None) };
     let content = body.clone();
-    let digest = in_turn(services, account, body.len(), move |_| Ok(Sha256::digest(&content).into())).await?;
+    let digest = parse(services, account, body.len(), move |_| Ok(Sha256::digest(&content).into())).await?;
     Ok(Some(Guard { key: IdempotencyKey { hash, digest }, write }))
 }
 

@@ -55,7 +55,7 @@ pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
 pub use self::models::{Model, Models};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::networks::ClientNetwork;
-pub use self::parsing::{Parsers, in_turn};
+pub use self::parsing::{Parsers, parse};
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::rate_limits::RateLimits;
 pub use self::requests::AwaitedEnds;

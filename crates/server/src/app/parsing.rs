@@ -30,7 +30,7 @@ impl Default for Parsers {
 /// # Errors
 ///
 /// What `work` returns, and [`AppError::Unavailable`] where the service stops.
-pub async fn in_turn<T: Send + 'static>(
+pub async fn parse<T: Send + 'static>(
     services: &Services,
     account: AccountKey,
     bytes: usize,

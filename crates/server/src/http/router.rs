@@ -12,8 +12,11 @@ use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
 
+/// Makes the routes of a dialect.
+type Routes = fn() -> Router<Shared>;
+
 /// Every dialect of the API, with its routes.
-const DIALECTS: [(Dialect, fn() -> Router<Shared>); 4] = [
+const DIALECTS: [(Dialect, Routes); 4] = [
     (native::DIALECT, native::routes),
     (exxa::DIALECT, exxa::routes),
     (openai::DIALECT, openai::routes),

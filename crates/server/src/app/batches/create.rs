@@ -12,7 +12,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 use crate::app::idempotency::{self, Answered, Repeatable};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::{Services, input};
 use crate::store::batches::{self, Member, NewBatch, NewBatchOutcome};
 use crate::store::idempotency_keys::{Guard, Guarded};
@@ -63,7 +63,7 @@ async fn create_now(
     };
     let bytes = body.len();
     let read = move |services: &Services| input::read(&body).and_then(|text| read(services, &text));
-    let input = in_turn(services, account, bytes, read).await.map_err(counted)?;
+    let input = parse(services, account, bytes, read).await.map_err(counted)?;
     make(services, account, &input, guard).await
 }
 

@@ -15,7 +15,7 @@ use crate::app::errors::AppError;
 use crate::app::fifo_baselines::Arrival;
 use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::models::Model;
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::{Models, Services, input};
 use crate::store::idempotency_keys::{Guard, Guarded};
 use crate::store::ledger::holds::{Admission, Hold};
@@ -36,7 +36,7 @@ pub async fn look<T: Send + 'static>(
     read: fn(Json<'_>) -> Result<T, Faults>,
 ) -> Result<T, AppError> {
     let body = body.clone();
-    in_turn(services, account, body.len(), move |_| Ok(read(input::read(&body)?.as_json())?)).await
+    parse(services, account, body.len(), move |_| Ok(read(input::read(&body)?.as_json())?)).await
 }
 
 /// Takes a request in from the JSON text of the body of a dialect's Create Request. Once this returns, it survives anything.
@@ -112,7 +112,7 @@ async fn create_now(
         let text = reading(input::read(&body)?)?;
         Ok(review_text(services, &text)?.into_coming(services, account))
     };
-    let coming = in_turn(services, account, bytes, make).await?;
+    let coming = parse(services, account, bytes, make).await?;
     take_in(services, coming, guard).await
 }
 

@@ -6,7 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use super::drafts::{Draft, DraftFault, DraftSource, Drafts, bytes_of};
 use crate::app::errors::{AppError, InputFault, InvalidInput};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::requests::{Reviewed, review};
 use crate::app::{Services, accounts};
 
@@ -68,7 +68,7 @@ pub(super) async fn review_all(
             checked.check(services, &page);
             Ok(checked)
         };
-        checked = in_turn(services, account, bytes, check).await?;
+        checked = parse(services, account, bytes, check).await?;
     }
     Ok(checked)
 }

@@ -12,7 +12,7 @@ use overnight_domain::scheduler::AccountKey;
 use super::drafts::{Draft, DraftFault, Drafts, bytes_of};
 use super::review::{invalid, review_all, reviewed};
 use crate::app::errors::AppError;
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::requests::{Coming, take_in};
 use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, accounts, batches, finish, input, quotas};
@@ -95,7 +95,7 @@ async fn store_all(
 ) -> Result<(), AppError> {
     while let Some(page) = drafts.next_page().await? {
         let bytes = bytes_of(&page);
-        let requests = in_turn(services, account, bytes, move |services| {
+        let requests = parse(services, account, bytes, move |services| {
             page.iter().map(|draft| made(services, account, draft)).collect::<Result<Vec<_>, _>>()
         });
         let requests = requests.await?;

@@ -90,7 +90,11 @@ impl Item<'_> {
                     None => item.string("call_id", id),
                 }
                 item.json("name", *name);
-                if is_whole { item.json("arguments", *arguments) } else { item.string("arguments", "") }
+                if is_whole {
+                    item.json("arguments", *arguments);
+                } else {
+                    item.string("arguments", "");
+                }
             }
         }
         item.finish()
@@ -107,9 +111,9 @@ impl Item<'_> {
         let mut part = ObjectWriter::with_capacity(text.as_str().len() + 64);
         part.string("type", kind);
         if is_whole {
-            part.json(key, *text)
+            part.json(key, *text);
         } else {
-            part.string(key, "")
+            part.string(key, "");
         }
         if let Self::Text(_) = self {
             part.array("annotations", std::iter::empty());

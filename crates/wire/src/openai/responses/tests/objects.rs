@@ -145,6 +145,13 @@ fn the_events_of_a_response_are_numbered_and_add_up_to_it() {
     let response = &all.last().expect("an end").1["response"];
     assert_eq!(response["output"].as_array().expect("items").iter().collect::<Vec<_>>(), items);
     assert_eq!(*response, read(&request));
+    // A stream that is read later begins as it did at first.
+    let waiting = RequestRecord {
+        summary: RequestSummary { state: RequestState::Queued, ..request.summary },
+        result: None,
+        ..request.clone()
+    };
+    assert_eq!(events(|out| write_opening(&waiting, None, out)), all[..2]);
     // Events that were seen are left out.
     assert_eq!(events(|out| write_opening(&request, Some(0), out)).len(), 1);
     assert_eq!(events(|out| write_ending(&request, Some(18), out)), all[19..]);
