@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::files::lines::{self, Asked};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::requests::{rate_allows, take_rate};
 use crate::store::StoreError;
 use crate::store::batches::{self, FillLine, FillStep, Filled, Filling};
@@ -121,7 +121,7 @@ async fn next_step(
         let rest: Vec<_> = lines.skip(skipped).collect();
         Ok(rest.into_iter().map(|line| made(services, account, &filling, line)).collect::<Vec<_>>())
     };
-    let mut lines = in_turn(services, account, bytes, make).await?;
+    let mut lines = parse(services, account, bytes, make).await?;
     let mut allowed = 0;
     if !lines.is_empty() {
         take_rate(services, account).await;

@@ -17,7 +17,7 @@ use super::lines::{self, Asked, LineFault};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::idempotency::{self, Answered, Repeatable};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 use crate::tasks;
@@ -223,7 +223,7 @@ impl Upload {
             }
             Ok(check)
         };
-        self.check = in_turn(&self.services, self.account, piece.len(), checked).await?;
+        self.check = parse(&self.services, self.account, piece.len(), checked).await?;
         let lines_max = self.services.config.limits.batch_requests;
         if self.check.lines > lines_max as i64 {
             let message = format!("must have at most {lines_max} lines");
