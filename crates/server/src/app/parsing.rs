@@ -24,9 +24,13 @@ impl Default for Parsers {
     }
 }
 
-/// Does `work`, which parses so many bytes of an account. Where they are many, it is done in the account's turn, and carried
-/// through even if the caller leaves.
-pub(super) async fn parse<T: Send + 'static>(
+/// Does `work`, which parses so many bytes of an account, or writes them in another form. Where they are many, it is done in the
+/// account's turn, and carried through even if the caller leaves.
+///
+/// # Errors
+///
+/// What `work` returns, and [`AppError::Unavailable`] where the service stops.
+pub async fn parse<T: Send + 'static>(
     services: &Services,
     account: AccountKey,
     bytes: usize,

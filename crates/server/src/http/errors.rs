@@ -74,6 +74,17 @@ impl From<AppError> for Refusal {
 }
 
 impl Refusal {
+    /// What is told of an error that comes when the request was accepted already: nothing that makes a client ask for the same again.
+    pub(super) fn once_accepted(error: AppError, id: RequestId, is_repeatable: bool) -> Self {
+        match error {
+            AppError::Unavailable(_) | AppError::StoreAway { .. } => {
+                log(&error, format_args!("the wait for {id}"));
+                Self::StillWaiting { id, is_repeatable }
+            }
+            other => Self::App(other),
+        }
+    }
+
     /// The status, the code and the type.
     fn kind(&self) -> (StatusCode, &'static str, &'static str) {
         match self {

@@ -1,5 +1,6 @@
-//! Requests that are read for an answer. Their memory is taken from the share of their account before they are read, so that many
-//! that end at once do not fill that of the process.
+//! Requests that are read for an answer of another form than the stored one. Their memory is taken from the share of their account
+//! before they are read, so that many that end at once do not fill that of the process; and long ones are rewritten in turns, as long
+//! bodies are parsed.
 
 use std::sync::Arc;
 
@@ -13,69 +14,110 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::results::{FailedResult, FailureBody};
 
 use super::answers;
-use super::context::Context;
+use super::context::Shared;
 use super::errors::Refusal;
 use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::errors::AppError;
-use crate::app::requests;
+use crate::app::{parse, requests};
 
 /// Memory that is taken before a record is read, whose length nobody knows by then: that of the longest result.
 const RECORD_BYTES: usize = 16 << 20;
 
+/// The code of a failure that does not say what it was.
+const INVALID_RESPONSE: &str = "engine_invalid_response";
+
 /// A request with the memory that it takes of its account's share.
 pub(super) struct HeldRequest {
     pub(super) record: RequestRecord,
+    context: Shared,
+    account: AccountKey,
     memory: MemoryPermit,
 }
 
 impl HeldRequest {
-    /// Reads it, once there is memory for the longest.
+    /// Reads it once there is memory for it, however long that takes.
     ///
     /// # Errors
     ///
     /// [`AppError::NotFound`] where it is none of the account's.
-    pub(super) async fn read(
-        context: &Context,
+    pub(super) async fn read_patiently(
+        context: &Shared,
         account: AccountKey,
         id: RequestId,
     ) -> Result<Self, AppError> {
         let memory = context.shares.memory(Buffer::Responses, Client::Account(account), RECORD_BYTES).await;
-        let mut memory = memory.ok_or_else(AppError::stopping)?;
-        let record = requests::get_record(&context.services, account, id).await?;
-        memory.correct(record.heap_bytes());
-        Ok(Self { record, memory })
+        Self::read_into(context, account, id, memory.ok_or_else(AppError::stopping)?).await
     }
 
-    /// The completion.
+    /// Reads it, if there is memory for it within a short time.
     ///
     /// # Errors
     ///
-    /// [`Refusal::RequestFailed`] and [`Refusal::RequestCancelled`] where it ended so.
-    pub(super) fn completion(&self) -> Result<&Bytes, Refusal> {
-        let RequestRecord { summary, result, .. } = &self.record;
-        match (summary.state.status(), result) {
-            (RequestStatus::Completed, Some(completion)) => Ok(completion),
-            (RequestStatus::Failed, Some(failure)) => Err(Refusal::RequestFailed(read_failure(failure))),
-            _ => Err(Refusal::RequestCancelled(summary.id)),
-        }
+    /// [`AppError::NotFound`] where it is none of the account's; [`AppError::Unavailable`] where there is no memory.
+    pub(super) async fn read(context: &Shared, account: AccountKey, id: RequestId) -> Result<Self, AppError> {
+        const WHY: &str = "responses that were not read hold all of your memory";
+        let memory = context.memory(Buffer::Responses, Client::Account(account), RECORD_BYTES, WHY).await?;
+        Self::read_into(context, account, id, memory).await
     }
 
-    /// Bytes of an answer in the place of the record, with the memory that they take.
-    pub(super) fn hold(self, bytes: Vec<u8>) -> Bytes {
-        let Self { record, mut memory } = self;
-        drop(record);
-        memory.correct(bytes.len());
-        shares::hold(bytes.into(), Arc::new(memory))
+    async fn read_into(
+        context: &Shared,
+        account: AccountKey,
+        id: RequestId,
+        mut memory: MemoryPermit,
+    ) -> Result<Self, AppError> {
+        let record = requests::get_record(&context.services, account, id).await?;
+        memory.correct(record.heap_bytes());
+        Ok(Self { record, context: Arc::clone(context), account, memory })
     }
 
-    /// 200 with this JSON.
-    pub(super) fn answer(self, json: Vec<u8>) -> Response {
-        let Self { record, mut memory } = self;
-        drop(record);
-        memory.correct(json.len());
+    /// 200 with the JSON that `write` makes of the record.
+    pub(super) async fn answer(
+        self,
+        write: impl FnOnce(&RequestRecord, &mut Vec<u8>) + Send + 'static,
+    ) -> Result<Response, AppError> {
+        let (json, memory) = self.render(write).await?;
         let mut response = answers::json(StatusCode::OK, |out| *out = json);
         response.extensions_mut().insert(Arc::new(memory));
-        response
+        Ok(response)
+    }
+
+    /// What `write` makes of the record, with the memory that it takes.
+    pub(super) async fn into_bytes(
+        self,
+        write: impl FnOnce(&RequestRecord, &mut Vec<u8>) + Send + 'static,
+    ) -> Result<Bytes, AppError> {
+        let (bytes, memory) = self.render(write).await?;
+        Ok(shares::hold(bytes.into(), Arc::new(memory)))
+    }
+
+    async fn render(
+        self,
+        write: impl FnOnce(&RequestRecord, &mut Vec<u8>) + Send + 'static,
+    ) -> Result<(Vec<u8>, MemoryPermit), AppError> {
+        let Self { record, context, account, mut memory } = self;
+        let bytes = record.heap_bytes();
+        let work = move |_: &_| {
+            let mut out = Vec::new();
+            write(&record, &mut out);
+            Ok(out)
+        };
+        let out = parse(&context.services, account, bytes, work).await?;
+        memory.correct(out.len());
+        Ok((out, memory))
+    }
+}
+
+/// The completion of a request.
+///
+/// # Errors
+///
+/// [`Refusal::RequestFailed`] and [`Refusal::RequestCancelled`] where it ended so.
+pub(super) fn completion_of(request: &RequestRecord) -> Result<&Bytes, Refusal> {
+    match (request.summary.state.status(), &request.result) {
+        (RequestStatus::Completed, Some(completion)) => Ok(completion),
+        (RequestStatus::Failed, Some(failure)) => Err(Refusal::RequestFailed(read_failure(failure))),
+        _ => Err(Refusal::RequestCancelled(request.summary.id)),
     }
 }
 
@@ -85,7 +127,7 @@ fn read_failure(result: &[u8]) -> FailureBody {
     failed.map(|failed| failed.error).unwrap_or_else(|_| FailureBody {
         message: "the request failed".to_owned(),
         kind: "server_error".to_owned(),
-        code: "engine_invalid_response".to_owned(),
+        code: INVALID_RESPONSE.to_owned(),
         param: None,
     })
 }

@@ -78,24 +78,24 @@ impl Waiting {
     /// stops, or another account has the place of the call.
     pub(super) async fn ended(&self, id: RequestId) -> Result<HeldRequest, Refusal> {
         let Self { context, account, lost, is_repeatable } = self;
-        let is_repeatable = *is_repeatable;
+        let once_accepted = |error| Refusal::once_accepted(error, id, *is_repeatable);
         tokio::select! {
             biased;
-            ended = requests::wait(&context.services, *account, id) => match ended {
-                Err(AppError::Unavailable(_)) => return Err(Refusal::StillWaiting { id, is_repeatable }),
-                ended => ended?,
-            },
-            () = lost.notified() => return Err(Refusal::StillWaiting { id, is_repeatable }),
+            ended = requests::wait(&context.services, *account, id) => ended.map_err(once_accepted)?,
+            () = lost.notified() => {
+                return Err(Refusal::StillWaiting { id, is_repeatable: *is_repeatable });
+            }
         }
-        Ok(HeldRequest::read(context, *account, id).await?)
+        HeldRequest::read_patiently(context, *account, id).await.map_err(once_accepted)
     }
 
     /// The request as it is now.
     ///
     /// # Errors
     ///
-    /// As [`HeldRequest::read`].
-    pub(super) async fn current(&self, id: RequestId) -> Result<HeldRequest, AppError> {
-        HeldRequest::read(&self.context, self.account, id).await
+    /// [`AppError::NotFound`] where it is none of the account's, or was deleted; [`Refusal::StillWaiting`] where it cannot be read now.
+    pub(super) async fn current(&self, id: RequestId) -> Result<HeldRequest, Refusal> {
+        let held = HeldRequest::read_patiently(&self.context, self.account, id).await;
+        held.map_err(|error| Refusal::once_accepted(error, id, self.is_repeatable))
     }
 }

@@ -8,11 +8,11 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use overnight_domain::ids::RequestId;
+use overnight_domain::records::RequestRecord;
 use tracing::Instrument;
 
 use super::answers;
 use super::errors::Refusal;
-use super::held_requests::HeldRequest;
 use super::waiting::Waiting;
 use crate::app::ReadsFor;
 use crate::clock::SharedClock;
@@ -22,52 +22,57 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset
 /// While a request has not ended, its client hears of the service so often.
 const KEEP_ALIVE_MS: i64 = 15_000;
 
-/// What becomes of the request, or of the wait for it.
-type Ended = Result<HeldRequest, Refusal>;
+/// How a stream ends: with what is said of the record of a request that has ended, or of a refusal to wait for that any longer.
+pub(super) struct Closing<E, R> {
+    pub(super) write_end: E,
+    pub(super) write_refusal: R,
+}
 
-/// 200 with `opening` at once, `keep_alive` now and then, and once the request has ended what `close` says of it.
-pub(super) fn answer(
+/// 200 with `opening` at once, `keep_alive` now and then, and then the `closing`.
+pub(super) fn answer<E, R>(
     waiting: Waiting,
     id: RequestId,
     opening: Bytes,
     keep_alive: &'static [u8],
-    close: impl FnOnce(Result<&HeldRequest, Refusal>) -> Vec<u8> + Send + 'static,
-) -> Response {
+    closing: Closing<E, R>,
+) -> Response
+where
+    E: FnOnce(&RequestRecord, &mut Vec<u8>) + Send + 'static,
+    R: FnOnce(&Refusal, &mut Vec<u8>) + Send + 'static,
+{
     let clock = waiting.clock();
-    let ended = ReadsFor::current().scope(async move { waiting.ended(id).await }).in_current_span();
-    let state = Events { ended: ended.boxed(), close, clock, keep_alive };
-    let first = stream::iter((!opening.is_empty()).then(|| Ok::<_, Infallible>(opening)));
-    let rest = stream::unfold(Some(state), |state| async move {
-        let (bytes, state) = state?.next().await;
-        Some((Ok(bytes), state))
-    });
-    answers::typed(StatusCode::OK, EVENTS, Body::from_stream(first.chain(rest)))
+    let Closing { write_end, write_refusal } = closing;
+    let last = async move {
+        let ended = async { Ok(waiting.ended(id).await?.into_bytes(write_end).await?) };
+        ended.await.unwrap_or_else(|refusal: Refusal| {
+            let mut out = Vec::new();
+            write_refusal(&refusal, &mut out);
+            out.into()
+        })
+    };
+    let last = ReadsFor::current().scope(last).in_current_span();
+    let events = Events { last: last.boxed(), clock, keep_alive };
+    let first = stream::iter((!opening.is_empty()).then_some(opening));
+    let rest = stream::unfold(Some(events), |events| async move { Some(events?.next().await) });
+    let chunks = first.chain(rest).map(Ok::<_, Infallible>);
+    answers::typed(StatusCode::OK, EVENTS, Body::from_stream(chunks))
 }
 
-struct Events<C> {
-    ended: BoxFuture<'static, Ended>,
-    close: C,
+struct Events {
+    last: BoxFuture<'static, Bytes>,
     clock: SharedClock,
     keep_alive: &'static [u8],
 }
 
-impl<C: FnOnce(Result<&HeldRequest, Refusal>) -> Vec<u8>> Events<C> {
+impl Events {
     /// What is sent next; the last has nothing after it.
     async fn next(mut self) -> (Bytes, Option<Self>) {
-        let ended = tokio::select! {
+        tokio::select! {
             biased;
-            ended = &mut self.ended => ended,
+            last = &mut self.last => (last, None),
             () = self.clock.sleep_until(self.clock.now() + KEEP_ALIVE_MS) => {
-                return (Bytes::from_static(self.keep_alive), Some(self));
+                (Bytes::from_static(self.keep_alive), Some(self))
             }
-        };
-        let bytes = match ended {
-            Ok(ended) => {
-                let bytes = (self.close)(Ok(&ended));
-                ended.hold(bytes)
-            }
-            Err(refusal) => (self.close)(Err(refusal)).into(),
-        };
-        (bytes, None)
+        }
     }
 }

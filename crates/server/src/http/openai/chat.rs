@@ -3,19 +3,22 @@
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::response::Response;
 use overnight_domain::ids::CallId;
+use overnight_domain::records::RequestRecord;
 use overnight_wire::openai::chat::{Delivery, to_native, write_chunks, write_completion, write_error};
+use overnight_wire::openai::events::KEEP_ALIVE;
 
-use super::{creation, streams};
+use super::streams::error_in_stream;
 use crate::app::requests;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
+use crate::http::creation;
 use crate::http::errors::{Answer, Refusal};
-use crate::http::held_requests::HeldRequest;
+use crate::http::held_requests::completion_of;
 use crate::http::idempotency::CallName;
 use crate::http::waiting::MayWait;
+use crate::http::waiting_streams::{self, Closing};
 
 /// Create a chat completion.
 pub(super) async fn create(
@@ -30,24 +33,27 @@ pub(super) async fn create(
     let waiting = may_wait.begin()?;
     let created = creation::create(&context.services, caller.0, body, to_native, &name).await?;
     let mut response = if delivery.is_stream {
-        let close = move |ended: Result<&HeldRequest, Refusal>| {
-            let mut out = Vec::new();
-            match ended.and_then(HeldRequest::completion) {
-                Ok(completion) => write_chunks(completion, delivery.includes_usage, &mut out),
-                Err(refusal) => write_error(&streams::error_in_stream(&refusal, call), &mut out),
-            }
-            out
+        let tell = move |refusal: &Refusal, out: &mut Vec<u8>| {
+            write_error(&error_in_stream(refusal, call), out);
         };
-        streams::answer(waiting, created.id, Bytes::new(), close)
+        let write_end = move |ended: &RequestRecord, out: &mut Vec<u8>| match completion_of(ended) {
+            Ok(completion) => write_chunks(completion, delivery.includes_usage, out),
+            Err(refusal) => tell(&refusal, out),
+        };
+        let closing = Closing { write_end, write_refusal: tell };
+        waiting_streams::answer(waiting, created.id, Bytes::new(), KEEP_ALIVE.as_bytes(), closing)
     } else {
-        answer_whole(waiting.ended(created.id).await?)?
+        let ended = waiting.ended(created.id).await?;
+        completion_of(&ended.record)?;
+        ended.answer(write_whole).await?
     };
     created.name_in(&mut response);
     Ok(response)
 }
 
-fn answer_whole(ended: HeldRequest) -> Answer {
-    let mut out = Vec::new();
-    write_completion(ended.completion()?, &mut out);
-    Ok::<Response, Refusal>(ended.answer(out))
+/// Appends the completion of a request that has one.
+fn write_whole(ended: &RequestRecord, out: &mut Vec<u8>) {
+    if let Ok(completion) = completion_of(ended) {
+        write_completion(completion, out);
+    }
 }

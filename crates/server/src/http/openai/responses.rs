@@ -2,27 +2,29 @@
 
 use axum::Extension;
 use axum::extract::{RawQuery, State};
-use axum::response::Response;
 use overnight_domain::ids::{CallId, RequestId, ResponseKind};
 use overnight_domain::records::RequestRecord;
+use overnight_wire::openai::events::KEEP_ALIVE;
 use overnight_wire::openai::responses::{
-    Delivery, to_native, write_deleted, write_ending, write_error, write_input_items, write_opening,
-    write_response,
+    Delivery, ItemsPage, to_native, write_deleted, write_ending, write_error, write_input_items,
+    write_opening, write_response,
 };
 
-use super::{creation, streams};
+use super::streams::error_in_stream;
 use crate::app::errors::AppError;
 use crate::app::requests;
 use crate::http::answers;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
+use crate::http::creation;
 use crate::http::errors::{Answer, Refusal};
 use crate::http::extract::PathId;
-use crate::http::held_requests::HeldRequest;
+use crate::http::held_requests::{HeldRequest, completion_of};
 use crate::http::idempotency::CallName;
 use crate::http::queries::{read_flag, read_value};
 use crate::http::waiting::{MayWait, Waiting};
+use crate::http::waiting_streams::{self, Closing};
 
 /// Create a response.
 pub(super) async fn create(
@@ -42,10 +44,14 @@ pub(super) async fn create(
         Some(waiting) if delivery.is_stream => stream(waiting, created.id, None, call).await?,
         Some(waiting) => {
             let ended = waiting.ended(created.id).await?;
-            ended.completion()?;
-            answer(ended, write_response)
+            completion_of(&ended.record)?;
+            ended.answer(write_response).await?
         }
-        None => answer(HeldRequest::read(&context, caller.0, created.id).await?, write_response),
+        None => {
+            let held = HeldRequest::read(&context, caller.0, created.id).await;
+            let held = held.map_err(|error| Refusal::once_accepted(error, created.id, name.is_some()))?;
+            held.answer(write_response).await?
+        }
     };
     created.name_in(&mut response);
     Ok(response)
@@ -62,10 +68,8 @@ pub(super) async fn get(
 ) -> Answer {
     let (id, query) = (RequestId::from_bits(id.bits()), query.unwrap_or_default());
     if !read_value(&query, "stream", "true or false", read_flag)?.unwrap_or(false) {
-        return Ok(answer(
-            HeldRequest::read(&context, caller.0, id).await.map_err(as_response)?,
-            write_response,
-        ));
+        let held = HeldRequest::read(&context, caller.0, id).await.map_err(as_response)?;
+        return Ok(held.answer(write_response).await?);
     }
     let read_number = |text: &str| text.parse::<i64>().ok();
     let after = read_value(&query, "starting_after", "the number of an event", read_number)?;
@@ -79,8 +83,9 @@ pub(super) async fn cancel(
     PathId(id): PathId<ResponseKind>,
 ) -> Answer {
     let id = RequestId::from_bits(id.bits());
-    let request = requests::cancel(&context.services, caller.0, id).await.map_err(as_response)?;
-    Ok(answers::ok(|out| write_response(&request, out)))
+    requests::cancel(&context.services, caller.0, id).await.map_err(as_response)?;
+    let held = HeldRequest::read_patiently(&context, caller.0, id).await.map_err(as_response)?;
+    Ok(held.answer(write_response).await?)
 }
 
 /// Delete a response.
@@ -94,45 +99,45 @@ pub(super) async fn delete(
     Ok(answers::ok(|out| write_deleted(id, out)))
 }
 
-/// List the input items of a response, on one page.
+/// List the input items of a response.
 pub(super) async fn list_input_items(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<ResponseKind>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let id = RequestId::from_bits(id.bits());
+    let (id, query) = (RequestId::from_bits(id.bits()), query.unwrap_or_default());
     let read_order = |text: &str| match text {
         "asc" => Some(false),
         "desc" => Some(true),
         _ => None,
     };
-    let order = read_value(query.as_deref().unwrap_or_default(), "order", "asc or desc", read_order)?;
-    let request = HeldRequest::read(&context, caller.0, id).await.map_err(as_response)?;
-    Ok(answer(request, |request, out| write_input_items(request, order.unwrap_or(true), out)))
-}
-
-fn answer(request: HeldRequest, write: impl FnOnce(&RequestRecord, &mut Vec<u8>)) -> Response {
-    let mut out = Vec::new();
-    write(&request.record, &mut out);
-    request.answer(out)
+    let read_limit =
+        |text: &str| text.parse().ok().filter(|limit| (1..=ItemsPage::LIMIT_MAX).contains(limit));
+    let page = ItemsPage {
+        is_newest_first: read_value(&query, "order", "asc or desc", read_order)?.unwrap_or(true),
+        limit: read_value(&query, "limit", "an integer from 1 to 100", read_limit)?
+            .unwrap_or(ItemsPage::LIMIT),
+        after: read_value(&query, "after", "the id of an item", |text| Some(text.to_owned()))?,
+    };
+    let held = HeldRequest::read(&context, caller.0, id).await.map_err(as_response)?;
+    Ok(held.answer(move |request, out| write_input_items(request, &page, out)).await?)
 }
 
 /// The events of a response but for those up to the number `after`, as far as there are any, and the others once it has ended.
 async fn stream(waiting: Waiting, id: RequestId, after: Option<i64>, call: CallId) -> Answer {
-    let request = waiting.current(id).await.map_err(as_response)?;
-    let mut opening = Vec::new();
-    write_opening(&request.record, after, &mut opening);
-    let opening = request.hold(opening);
-    let close = move |ended: Result<&HeldRequest, Refusal>| {
-        let mut out = Vec::new();
-        match ended {
-            Ok(ended) => write_ending(&ended.record, after, &mut out),
-            Err(refusal) => write_error(&streams::error_in_stream(&refusal, call), &mut out),
-        }
-        out
+    let request = waiting.current(id).await.map_err(|refusal| match refusal {
+        Refusal::App(error) => Refusal::App(as_response(error)),
+        other => other,
+    })?;
+    let opening = request.into_bytes(move |request, out| write_opening(request, after, out)).await?;
+    let closing = Closing {
+        write_end: move |ended: &RequestRecord, out: &mut Vec<u8>| write_ending(ended, after, out),
+        write_refusal: move |refusal: &Refusal, out: &mut Vec<u8>| {
+            write_error(&error_in_stream(refusal, call), out);
+        },
     };
-    Ok(streams::answer(waiting, id, opening, close))
+    Ok(waiting_streams::answer(waiting, id, opening, KEEP_ALIVE.as_bytes(), closing))
 }
 
 /// What is told of a request, told of a response.

@@ -14,6 +14,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
 fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
+        batches::deletion::STATEMENTS,
         batches::ends::STATEMENTS,
         batches::filling::STATEMENTS,
         batches::inputs::STATEMENTS,

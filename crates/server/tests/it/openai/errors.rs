@@ -10,7 +10,20 @@ async fn every_refusal_has_the_status_that_its_class_is_told_by() {
     let app = TestApp::start().await;
     refused(&app.anonymous().post(CHAT, &chat("x")).await, 401, "invalid_api_key");
     refused(&app.client().get("/openai/v1/nothing").await, 404, "not_found");
-    refused(&app.client().get(CHAT).await, 405, "method_not_allowed");
+    for (path, allow) in [
+        (CHAT, "POST"),
+        ("/openai/v1/responses", "POST"),
+        ("/openai/v1/responses/x", "GET,HEAD,DELETE"),
+        ("/openai/v1/responses/x/cancel", "POST"),
+        ("/openai/v1/responses/x/input_items", "GET,HEAD"),
+        ("/openai/v1/models", "GET,HEAD"),
+        ("/openai/v1/models/x", "GET,HEAD"),
+    ] {
+        let answered = app.client().send("PATCH", path, "").await;
+        refused(&answered, 405, "method_not_allowed");
+        assert_eq!(answered.header("allow"), allow, "{path}");
+        refused(&app.anonymous().send("PATCH", path, "").await, 401, "invalid_api_key");
+    }
     let text = app.client().with("content-type", "text/plain").send("POST", CHAT, "{}").await;
     refused(&text, 415, "unsupported_media_type");
     refused(&app.client().send("POST", CHAT, "{").await, 400, "invalid_input");

@@ -3,5 +3,6 @@
 mod chat;
 mod errors;
 mod models;
-mod support;
+mod responses;
+pub(crate) mod support;
 mod waiting;

@@ -5,7 +5,11 @@ use crate::support::{MODEL, TestApp};
 
 #[tokio::test]
 async fn models_are_listed_and_retrieved_by_their_names() {
-    let app = TestApp::start_with(&[("models", r#"[{ name = "org/model a" }]"#)]).await;
+    let app = TestApp::start_with(&[(
+        "models",
+        r#"[{ name = "org/model a" }, { name = "llama-3.1-8b-instruct" }]"#,
+    )])
+    .await;
     let listed = app.client().get("/openai/v1/models").await.json();
     assert_eq!((listed["object"].as_str(), listed["data"].as_array().map(Vec::len)), (Some("list"), Some(3)));
     for (path, name) in [(MODEL, MODEL), ("org/model%20a", "org/model a"), ("org%2Fmodel%20a", "org/model a")]

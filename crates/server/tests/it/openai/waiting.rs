@@ -93,12 +93,14 @@ async fn a_client_that_leaves_frees_its_place_and_its_request_stays() {
         refused(&stage.app.client().post(CHAT, &chat("next")).await, 429, "too_many_waiting_calls");
         drop(left);
         let next = loop {
-            let mut call = Stage::call(stage.app.client(), CHAT, &chat("next"));
-            if let Ok(answered) = tokio::time::timeout(Duration::from_millis(50), &mut call).await {
-                refused(&answered.expect("an answer"), 429, "too_many_waiting_calls");
-                continue;
+            let call = Stage::call(stage.app.client(), CHAT, &chat("next"));
+            while !call.is_finished() && stage.requests_so_far().await == count {
+                pause().await;
             }
-            break call;
+            if stage.requests_so_far().await > count {
+                break call;
+            }
+            refused(&call.await.expect("an answer"), 429, "too_many_waiting_calls");
         };
         stage.end_all(count + 1, RequestStatus::Completed).await;
         assert_eq!(stage.answer(next).await.status, 200);
@@ -108,21 +110,24 @@ async fn a_client_that_leaves_frees_its_place_and_its_request_stays() {
 
 #[tokio::test]
 async fn a_stream_that_waits_shows_that_it_is_alive_and_nothing_cuts_it() {
-    let stage = Stage::start(&[]).await;
-    let mut stream = wait_on_a_connection(&stage, 1, &json!({"stream": true})).await;
+    let stage = Stage::start_impatient().await;
+    let mut whole = wait_on_a_connection(&stage, 1, &json!({})).await;
+    let mut stream = wait_on_a_connection(&stage, 2, &json!({"stream": true})).await;
     stream.until("text/event-stream").await;
     for _ in 0..3 {
         let alive = stream.until(": waiting\n\n");
         stage.clock.advance_until(Duration::from_secs(15), alive).await;
     }
-    // Hours pass.
-    for _ in 0..8 {
-        stage.clock.advance(Duration::from_secs(3_600));
+    // Hours pass, of which every minute would cut an idle connection.
+    for _ in 0..8 * 60 {
+        stage.clock.advance(Duration::from_secs(60));
         pause().await;
     }
-    stage.end_all(1, RequestStatus::Completed).await;
+    stage.end_all(2, RequestStatus::Completed).await;
     stage.clock.advance_until(Duration::from_millis(200), stream.until("[DONE]")).await;
-    drop(stream);
+    let answered = stage.clock.advance_until(Duration::from_millis(200), whole.until("Paris.")).await;
+    assert!(answered.starts_with("HTTP/1.1 200 "), "{answered}");
+    drop((whole, stream));
     stage.app.stop().await;
 }
 

@@ -132,9 +132,17 @@ impl TestApp {
 
     /// Starts a service with these settings, on a clock that the test moves on. Connections may be idle for [`AGES`].
     pub(crate) async fn start_stepped(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
+        Self::start_on_steps(settings, Timeouts { header: AGES, idle: AGES, ..PATIENT }).await
+    }
+
+    /// The same, with connections that may be idle for a minute.
+    pub(crate) async fn start_stepped_impatient() -> (Self, Arc<SteppedClock>) {
+        Self::start_on_steps(&[], PATIENT).await
+    }
+
+    async fn start_on_steps(settings: &[(&str, &str)], timeouts: Timeouts) -> (Self, Arc<SteppedClock>) {
         let clock = SteppedClock::at(START);
         let steps = Arc::new(SharedSteps(Arc::clone(&clock)));
-        let timeouts = Timeouts { header: AGES, idle: AGES, ..PATIENT };
         let stepped = |services| Services { clock: steps, ..services };
         (Self::launch(store_options, settings, timeouts, stepped).await, clock)
     }

@@ -60,16 +60,21 @@ impl Chunks<'_> {
     }
 
     fn write_tool_calls(&self, choice: &RawObject<'_>, calls: Json<'_>, out: &mut Vec<u8>) {
-        for (index, call) in (0..).zip(calls.elements().into_iter().flatten()) {
+        let numbered = (0..).zip(calls.elements().into_iter().flatten()).map(|(index, call)| {
             let mut numbered = ObjectWriter::with_capacity(call.as_str().len() + 16);
             numbered.integer("index", index);
             for member in call.members().into_iter().flatten().filter(|member| member.key() != "index") {
                 numbered.copy(member.raw_key, member.value);
             }
-            let mut delta = ObjectWriter::with_capacity(call.as_str().len() + 32);
-            delta.array("tool_calls", std::iter::once(numbered.finish().as_json()));
-            self.write_delta(choice, &delta.finish(), None, out);
+            numbered.finish()
+        });
+        let numbered: Vec<JsonText> = numbered.collect();
+        if numbered.is_empty() {
+            return;
         }
+        let mut delta = ObjectWriter::with_capacity(calls.as_str().len() + 64);
+        delta.array("tool_calls", numbered.iter().map(JsonText::as_json));
+        self.write_delta(choice, &delta.finish(), None, out);
     }
 
     /// A chunk with a part of a choice. Its log probabilities come with its content.

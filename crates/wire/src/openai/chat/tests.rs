@@ -88,7 +88,7 @@ fn a_whole_completion_becomes_chunks_that_add_up_to_it() {
         ]
     );
     assert_eq!(of(0).nth(1).expect("content")["logprobs"], json!({"content": []}));
-    let (calls, end) = (of(1).nth(1).expect("calls"), of(1).last().expect("an end"));
+    let (calls, end) = (of(1).nth(1).expect("calls"), of(1).next_back().expect("an end"));
     assert_eq!(calls["delta"]["tool_calls"][0]["index"], 0);
     assert_eq!(calls["delta"]["tool_calls"][0]["function"], json!({"name": "f", "arguments": "{}"}));
     assert_eq!(end["finish_reason"], "tool_calls");

@@ -63,7 +63,10 @@ fn read_part<'a>(part: Json<'a>, path: &str, faults: &mut Faults) -> Option<Part
         Some("input_image") => media(&object, path, faults, &IMAGE),
         Some("input_file") => media(&object, path, faults, &FILE),
         Some("input_audio") => {
-            let audio = object.get("input_audio")?;
+            let Some(audio) = object.get_some("input_audio") else {
+                faults.push(format_args!("{path}.input_audio"), codes::MISSING, "is required");
+                return None;
+            };
             Some(Part::Other(of_type("input_audio", "input_audio", audio)))
         }
         kind => {

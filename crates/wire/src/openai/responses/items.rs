@@ -5,20 +5,56 @@ use overnight_domain::records::RequestRecord;
 
 use super::config::{of_type, type_of};
 use super::object::instructions_of;
-use super::output::item_id;
+use super::output::{item_id, place_of};
 use crate::json::push;
 
-/// Appends the list of what the model was asked, but for `instructions`, oldest first or newest first.
-pub fn write_input_items(request: &RequestRecord, is_newest_first: bool, out: &mut Vec<u8>) {
-    let chat = Json::from_stored(&request.body).ok().and_then(Json::to_object);
-    let messages = chat.as_ref().and_then(|chat| chat.get("messages")).and_then(Json::elements);
-    let instructions = usize::from(chat.as_ref().and_then(instructions_of).is_some());
-    let mut items = Items { request, list: Vec::new() };
-    for message in messages.into_iter().flatten().skip(instructions).filter_map(Json::to_object) {
-        items.add(&message);
+/// Which items are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemsPage {
+    /// The latest first.
+    pub is_newest_first: bool,
+    /// So many at most.
+    pub limit: usize,
+    /// Those after the item of this identifier, in this order.
+    pub after: Option<String>,
+}
+
+impl ItemsPage {
+    /// So many where a client names no number.
+    pub const LIMIT: usize = 20;
+
+    /// No more than so many.
+    pub const LIMIT_MAX: usize = 100;
+
+    /// The places of `count` items that are on the page: from the first to before the second. An identifier that no item has is before
+    /// all of them.
+    fn places(&self, count: usize) -> (usize, usize) {
+        let after = self.after.as_deref().and_then(place_of).filter(|place| *place < count);
+        if self.is_newest_first {
+            let end = after.unwrap_or(count);
+            (end.saturating_sub(self.limit), end)
+        } else {
+            let start = after.map_or(0, |place| place + 1);
+            (start, start.saturating_add(self.limit).min(count))
+        }
     }
+}
+
+/// Appends a page of what the model was asked, but for `instructions`.
+pub fn write_input_items(request: &RequestRecord, page: &ItemsPage, out: &mut Vec<u8>) {
+    let chat = Json::from_stored(&request.body).ok().and_then(Json::to_object);
+    let messages = || {
+        let messages = chat.as_ref().and_then(|chat| chat.get("messages")).and_then(Json::elements);
+        let instructions = usize::from(chat.as_ref().and_then(instructions_of).is_some());
+        messages.into_iter().flatten().skip(instructions).filter_map(Json::to_object)
+    };
+    let mut counted = Items { request, places: (0, 0), count: 0, list: Vec::new() };
+    messages().for_each(|message| counted.add(&message));
+    let places = page.places(counted.count);
+    let mut items = Items { request, places, count: 0, list: Vec::new() };
+    messages().for_each(|message| items.add(&message));
     let mut list = items.list;
-    if is_newest_first {
+    if page.is_newest_first {
         list.reverse();
     }
     let mut answer = ObjectWriter::with_capacity(256);
@@ -30,12 +66,16 @@ pub fn write_input_items(request: &RequestRecord, is_newest_first: bool, out: &m
             None => answer.null(key),
         }
     }
-    answer.boolean("has_more", false);
+    let has_more = if page.is_newest_first { places.0 > 0 } else { places.1 < counted.count };
+    answer.boolean("has_more", has_more);
     push(answer.finish().as_str(), out);
 }
 
+/// The items at some places, which are all numbered.
 struct Items<'r> {
     request: &'r RequestRecord,
+    places: (usize, usize),
+    count: usize,
     list: Vec<(String, JsonText)>,
 }
 
@@ -50,8 +90,8 @@ impl Items<'_> {
             return;
         }
         if let Some(content) = message.get_some("content") {
-            let parts = parts_of(content, role == "assistant");
             self.push("msg", "message", |item| {
+                let parts = parts_of(content, role == "assistant");
                 item.string("role", &role);
                 item.array("content", parts.iter().map(JsonText::as_json));
             });
@@ -68,7 +108,12 @@ impl Items<'_> {
     }
 
     fn push(&mut self, prefix: &str, kind: &str, write: impl FnOnce(&mut ObjectWriter)) {
-        let id = item_id(prefix, self.request.summary.id, self.list.len());
+        let place = self.count;
+        self.count += 1;
+        if place < self.places.0 || place >= self.places.1 {
+            return;
+        }
+        let id = item_id(prefix, self.request.summary.id, place);
         let mut item = ObjectWriter::with_capacity(256);
         item.string("id", &id);
         item.string("type", kind);

@@ -13,5 +13,5 @@ mod tests;
 
 pub use self::body::{ChatCall, Delivery, chat_call, to_native};
 pub use self::events::{write_ending, write_error, write_opening};
-pub use self::items::write_input_items;
+pub use self::items::{ItemsPage, write_input_items};
 pub use self::object::{write_deleted, write_response};

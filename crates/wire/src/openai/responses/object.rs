@@ -41,7 +41,9 @@ pub(super) fn response(request: &RequestRecord, status: RequestStatus) -> JsonTe
     out.integer("created_at", request.summary.created_at.div_euclid(1_000));
     let reason = completion.and_then(incomplete_reason);
     out.string("status", name_of(status, reason));
-    if let RequestState::Completed { ended_at, .. } = request.summary.state {
+    if let (RequestStatus::Completed, RequestState::Completed { ended_at, .. }) =
+        (status, request.summary.state)
+    {
         out.integer("completed_at", ended_at.div_euclid(1_000));
     }
     write_error(failure, &mut out);

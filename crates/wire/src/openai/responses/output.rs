@@ -90,7 +90,11 @@ impl Item<'_> {
                     None => item.string("call_id", id),
                 }
                 item.json("name", *name);
-                if is_whole { item.json("arguments", *arguments) } else { item.string("arguments", "") }
+                if is_whole {
+                    item.json("arguments", *arguments);
+                } else {
+                    item.string("arguments", "");
+                }
             }
         }
         item.finish()
@@ -107,9 +111,9 @@ impl Item<'_> {
         let mut part = ObjectWriter::with_capacity(text.as_str().len() + 64);
         part.string("type", kind);
         if is_whole {
-            part.json(key, *text)
+            part.json(key, *text);
         } else {
-            part.string(key, "")
+            part.string(key, "");
         }
         if let Self::Text(_) = self {
             part.array("annotations", std::iter::empty());
@@ -124,6 +128,13 @@ pub(super) fn item_id(prefix: &str, request: RequestId, place: usize) -> String 
     let request = request.to_string();
     let (_, digits) = request.split_once('_').unwrap_or_default();
     format!("{prefix}_{digits}{place:02}")
+}
+
+/// The place of an item in its list, from its name.
+pub(super) fn place_of(item_id: &str) -> Option<usize> {
+    const DIGITS: usize = 26;
+    let (_, name) = item_id.split_once('_')?;
+    name.get(DIGITS..)?.parse().ok()
 }
 
 /// Why an answer that came is not whole; `None` where it is.
