@@ -167,6 +167,14 @@ pub fn store_options(config: &Config) -> StoreOptions {
     }
 }
 
+/// The services of a process with these settings, over a store that it opens: for tests of other layers, which know no store.
+#[cfg(test)]
+pub(crate) async fn open(config: Config, clock: SharedClock) -> Services {
+    let store = Store::open(&store_options(&config), Arc::clone(&clock)).await.expect("a store");
+    let ids = Arc::new(Ids::from_system());
+    Services::new(store, clock, ids, Arc::new(config)).await.expect("services")
+}
+
 /// Carries `work` through even if whoever asked for it leaves.
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
