@@ -10,6 +10,7 @@ pub mod errors;
 pub mod explanation;
 pub mod failures;
 pub mod fifo_baselines;
+pub mod file_batches;
 pub mod files;
 pub mod forecasts;
 pub mod idempotency;

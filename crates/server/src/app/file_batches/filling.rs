@@ -6,6 +6,7 @@ use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::Services;
+use crate::app::batches::cancel;
 use crate::app::errors::AppError;
 use crate::app::files::lines::{self, Asked};
 use crate::app::parsing::parse;
@@ -96,7 +97,7 @@ async fn fill_batch(
 /// Ends a batch whose rest cannot become requests.
 async fn give_up(services: &Services, account: AccountKey, filling: &Filling) -> Result<(), AppError> {
     tracing::warn!(batch = %filling.id, "the rest of a batch's file makes no requests: the batch is cancelled");
-    match super::cancel(services, account, filling.id).await {
+    match cancel(services, account, filling.id).await {
         Ok(_) | Err(AppError::AlreadyEnded { .. } | AppError::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
     }
