@@ -176,7 +176,7 @@ impl Upload {
         if self.bytes == 0 {
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, "must not be empty"));
         }
-        let guard = call.map(|call| self.guard(&terms, call));
+        let guard = call.map(|call| self.guard(&terms, &call));
         let Some(file) = self.finished(terms) else { return Err(given_up()) };
         let now = self.services.clock.now();
         match files::finish(&self.services.store, file, guard, now).await? {
@@ -189,8 +189,8 @@ impl Upload {
         }
     }
 
-    fn guard(&self, terms: &FileTerms, call: Repeatable<FileRecord>) -> Guard<FileRecord> {
-        let Repeatable { hash, write } = call;
+    fn guard(&self, terms: &FileTerms, call: &Repeatable<FileRecord>) -> Guard<FileRecord> {
+        let Repeatable { hash, write } = *call;
         let terms = format!("{}\n{:?}\n", terms.name, terms.lasts_ms);
         let digest = self.content.clone().chain_update(terms).finalize().into();
         Guard { key: IdempotencyKey { hash, digest }, write }

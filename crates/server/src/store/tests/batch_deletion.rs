@@ -61,6 +61,10 @@ impl Fixture {
         batches::find(&self.store, self.account, id).await.expect("a read").is_some()
     }
 
+    async fn has_request(&self, id: RequestId) -> bool {
+        requests::find_record(&self.store, self.account, id).await.expect("a read").is_some()
+    }
+
     async fn bytes(&self) -> i64 {
         accounts::get(&self.store, self.account).await.expect("an account").stored_bytes
     }
@@ -90,13 +94,11 @@ async fn a_batch_goes_with_its_requests_and_its_account_gets_its_bytes_back(mut 
     assert_eq!(finish(&fixture, marked).await.expect("a deletion"), 2);
     fixture.assert_sound().await;
     for id in ids {
-        let found = requests::find_record(&fixture.store, fixture.account, id).await.expect("a read");
-        assert!(found.is_none(), "{id}");
+        assert!(!fixture.has_request(id).await, "{id}");
     }
     assert!(fixture.events().await.is_empty(), "the events name what is gone");
     assert_eq!(fixture.bytes().await, before);
-    let found = requests::find_record(&fixture.store, fixture.account, other).await.expect("a read");
-    assert!(found.is_some());
+    assert!(fixture.has_request(other).await);
     let charges =
         ledger::list(&fixture.store, fixture.account, None, None, 9).await.expect("the ledger").rows;
     assert_eq!(charges.iter().filter(|entry| entry.request.is_some()).count(), 3, "charges stay");
