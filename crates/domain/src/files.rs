@@ -16,16 +16,20 @@ pub enum BatchEndpoint {
     Completions,
     /// Vectors of texts.
     Embeddings,
+    /// A message, in Anthropic's terms. Files with such lines are made by the service and by no client; what is wrong with a line is
+    /// told as the result of its request.
+    Messages,
 }
 
 impl BatchEndpoint {
-    /// Every endpoint.
+    /// The endpoints that the lines of clients' files may name.
     pub const ALL: [Self; 4] = [Self::ChatCompletions, Self::Responses, Self::Completions, Self::Embeddings];
 
     /// The `url` of a line, and the `endpoint` of a batch.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Responses => "/v1/responses",
+            Self::Messages => "/v1/messages",
             Self::ChatCompletions | Self::Completions | Self::Embeddings => self.of_request().as_str(),
         }
     }
@@ -33,7 +37,7 @@ impl BatchEndpoint {
     /// What the requests of such lines ask engines for.
     pub const fn of_request(self) -> Endpoint {
         match self {
-            Self::ChatCompletions | Self::Responses => Endpoint::ChatCompletions,
+            Self::ChatCompletions | Self::Responses | Self::Messages => Endpoint::ChatCompletions,
             Self::Completions => Endpoint::Completions,
             Self::Embeddings => Endpoint::Embeddings,
         }
@@ -42,6 +46,11 @@ impl BatchEndpoint {
     /// Reads the name on the wire.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|endpoint| endpoint.as_str() == name)
+    }
+
+    /// Reads the name as it is stored.
+    pub fn parse_stored(name: &str) -> Option<Self> {
+        Self::parse(name).or_else(|| Some(Self::Messages).filter(|endpoint| endpoint.as_str() == name))
     }
 }
 

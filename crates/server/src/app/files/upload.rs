@@ -13,7 +13,7 @@ use overnight_domain::scheduler::AccountKey;
 use sha2::{Digest, Sha256};
 
 use super::PIECE_BYTES;
-use super::lines::{self, LineFault};
+use super::lines::{self, Asked, LineFault, line_codes};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::idempotency::{self, Answered, Repeatable};
@@ -57,8 +57,9 @@ pub struct Upload {
 }
 
 /// What the lines came to so far.
-#[derive(Default)]
 struct Check {
+    /// Knows the endpoints that lines may name.
+    parse: fn(&str) -> Option<BatchEndpoint>,
     number: i64,
     custom_ids: HashSet<[u8; 16]>,
     endpoint: Option<BatchEndpoint>,
@@ -76,6 +77,26 @@ impl Upload {
     ///
     /// [`AppError::QuotaExceeded`] where the account stores all that it may; what the store could not do.
     pub async fn begin(services: &Services, account: AccountKey) -> Result<Self, AppError> {
+        Self::begin_for(services, account, BatchEndpoint::parse).await
+    }
+
+    /// Begins a file whose lines the service makes of messages.
+    ///
+    /// # Errors
+    ///
+    /// As [`Upload::begin`].
+    pub(in crate::app) async fn begin_for_messages(
+        services: &Services,
+        account: AccountKey,
+    ) -> Result<Self, AppError> {
+        Self::begin_for(services, account, BatchEndpoint::parse_stored).await
+    }
+
+    async fn begin_for(
+        services: &Services,
+        account: AccountKey,
+        parse: fn(&str) -> Option<BatchEndpoint>,
+    ) -> Result<Self, AppError> {
         let now = services.clock.now();
         let id = services.ids.next(now);
         let file = NewFile { id, account, created_at: now, lasts_until: now + LASTS_MS };
@@ -89,7 +110,7 @@ impl Upload {
             rest: BytesMut::new(),
             place: 0,
             bytes: 0,
-            check: Check::default(),
+            check: Check::new(parse),
             content: Sha256::new(),
         })
     }
@@ -155,7 +176,7 @@ impl Upload {
         if self.bytes == 0 {
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, "must not be empty"));
         }
-        let guard = call.map(|call| self.guard(&terms, call));
+        let guard = call.map(|call| self.guard(&terms, &call));
         let Some(file) = self.finished(terms) else { return Err(given_up()) };
         let now = self.services.clock.now();
         match files::finish(&self.services.store, file, guard, now).await? {
@@ -168,15 +189,15 @@ impl Upload {
         }
     }
 
-    fn guard(&self, terms: &FileTerms, call: Repeatable<FileRecord>) -> Guard<FileRecord> {
-        let Repeatable { hash, write } = call;
+    fn guard(&self, terms: &FileTerms, call: &Repeatable<FileRecord>) -> Guard<FileRecord> {
+        let Repeatable { hash, write } = *call;
         let terms = format!("{}\n{:?}\n", terms.name, terms.lasts_ms);
         let digest = self.content.clone().chain_update(terms).finalize().into();
         Guard { key: IdempotencyKey { hash, digest }, write }
     }
 
     fn finished(&mut self, terms: FileTerms) -> Option<FinishedFile> {
-        let Check { endpoint, lines, hold, fault_count, faults, .. } = std::mem::take(&mut self.check);
+        let Check { endpoint, lines, hold, fault_count, faults, .. } = self.check.take_out();
         let faults = (!faults.is_empty()).then(|| [b"[", &*faults, b"]"].concat().into());
         Some(FinishedFile {
             id: self.id,
@@ -195,7 +216,7 @@ impl Upload {
     }
 
     async fn store(&mut self, piece: Bytes) -> Result<(), AppError> {
-        let (text, mut check) = (piece.clone(), std::mem::take(&mut self.check));
+        let (text, mut check) = (piece.clone(), self.check.take_out());
         let checked = move |services: &Services| {
             for line in text.split_inclusive(|byte| *byte == b'\n') {
                 check.line(services, line.trim_ascii());
@@ -254,6 +275,25 @@ fn lines_in(text: &[u8]) -> usize {
 }
 
 impl Check {
+    fn new(parse: fn(&str) -> Option<BatchEndpoint>) -> Self {
+        Self {
+            parse,
+            number: 0,
+            custom_ids: HashSet::new(),
+            endpoint: None,
+            lines: 0,
+            hold: 0,
+            fault_count: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Leaves an empty one in its place.
+    fn take_out(&mut self) -> Self {
+        let parse = self.parse;
+        std::mem::replace(self, Self::new(parse))
+    }
+
     fn line(&mut self, services: &Services, line: &[u8]) {
         self.number += 1;
         if line.is_empty() {
@@ -262,19 +302,19 @@ impl Check {
         let limit = services.config.limits.request_body_bytes;
         if line.len() > limit {
             return self.refuse(&LineFault {
-                code: "request_too_large",
+                code: line_codes::TOO_LARGE,
                 message: format!("the line must be at most {limit} bytes"),
                 param: None,
             });
         }
-        match lines::read(services, line) {
+        match lines::read(services, line, self.parse) {
             Err(fault) => self.refuse(&fault),
             Ok(line) => self.take(&line),
         }
     }
 
     fn take(&mut self, line: &lines::Line<'_>) {
-        let lines::Line { custom_id, endpoint, request } = line;
+        let lines::Line { custom_id, endpoint, asked } = line;
         let mut digest = [0; 16];
         digest.copy_from_slice(&Sha256::digest(custom_id)[..16]);
         let fault = |code, param: &str, message: &str| LineFault {
@@ -283,14 +323,25 @@ impl Check {
             param: Some(param.to_owned()),
         };
         if !self.custom_ids.insert(digest) {
-            return self.refuse(&fault("duplicate_custom_id", "custom_id", "stands in an earlier line"));
+            return self.refuse(&fault(
+                line_codes::DUPLICATE_CUSTOM_ID,
+                "custom_id",
+                "stands in an earlier line",
+            ));
         }
         if self.endpoint.is_some_and(|first| first != *endpoint) {
-            return self.refuse(&fault("mismatched_url", "url", "must be the same in all lines of a file"));
+            return self.refuse(&fault(
+                line_codes::MISMATCHED_URL,
+                "url",
+                "must be the same in all lines of a file",
+            ));
         }
         self.endpoint = Some(*endpoint);
         self.lines += 1;
-        let hold = request.hold().map_or(0, |hold| hold.amount.nanos());
+        let hold = match asked {
+            Asked::Answer(request) => request.hold().map_or(0, |hold| hold.amount.nanos()),
+            Asked::Refusal(_) => 0,
+        };
         self.hold = self.hold.saturating_add(hold);
     }
 

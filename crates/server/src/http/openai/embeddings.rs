@@ -4,10 +4,10 @@ use axum::extract::State;
 use overnight_domain::endpoints::Endpoint;
 use overnight_wire::openai::embeddings::to_native;
 
-use super::creation;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
+use crate::http::creation;
 use crate::http::errors::Answer;
 use crate::http::idempotency::CallName;
 use crate::http::waiting::MayWait;

@@ -20,8 +20,8 @@ use crate::http::counters;
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 32 << 10;
 
-/// A peer of whom nothing was heard for so long is asked whether it is there, as long as it does not answer once more each interval. What
-/// follows a batch or waits for the end of a request may be sent nothing for hours, and a machine that is gone would keep its connection.
+/// A peer of whom nothing was heard for so long is asked whether it is there, as long as it does not answer once more each interval. Calls
+/// that follow a batch or wait for a request may be sent nothing for hours, and a machine that is gone would keep its connection.
 const KEEP_ALIVE: TcpKeepalive =
     TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15));
 

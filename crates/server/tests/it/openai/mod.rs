@@ -5,5 +5,5 @@ mod endpoints;
 mod errors;
 mod models;
 mod responses;
-mod support;
+pub(crate) mod support;
 mod waiting;

@@ -1,3 +1,4 @@
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
@@ -12,6 +13,7 @@ fn request(body: &Value, state: RequestState, result: Option<&Value>) -> Request
     RequestRecord {
         summary: RequestSummary { id: RequestId::from_bits(7), state, created_at: 5_999, expires_at: 9_000 },
         batch_id: None,
+        endpoint: Endpoint::ChatCompletions,
         client: ClientFields { metadata: call.metadata.map(|it| it.into_string().into()), webhook: None },
         body: call.body.into_string().into(),
         result: result.map(|result| result.to_string().into()),

@@ -1,18 +1,19 @@
 //! Filling batches from their files: the lines of a file become requests in their order, as many at a time as stand in a piece of it and as
 //! its account may have. An account's batches are filled one after the other, in the order in which they were made.
 
+use overnight_domain::files::BatchEndpoint;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::Services;
+use crate::app::batches::cancel;
 use crate::app::errors::AppError;
-use crate::app::files::lines;
+use crate::app::files::lines::{self, Asked};
 use crate::app::parsing::parse;
 use crate::app::requests::{rate_allows, take_rate};
 use crate::store::StoreError;
-use crate::store::batches::{self, FillStep, Filled, Filling};
+use crate::store::batches::{self, FillLine, FillStep, Filled, Filling};
 use crate::store::files::{self, Piece};
-use crate::store::requests::NewRequest;
 
 /// Another node takes over what none has worked on for so long, in milliseconds.
 const STALE_MS: i64 = 15_000;
@@ -96,7 +97,7 @@ async fn fill_batch(
 /// Ends a batch whose rest cannot become requests.
 async fn give_up(services: &Services, account: AccountKey, filling: &Filling) -> Result<(), AppError> {
     tracing::warn!(batch = %filling.id, "the rest of a batch's file makes no requests: the batch is cancelled");
-    match super::cancel(services, account, filling.id).await {
+    match cancel(services, account, filling.id).await {
         Ok(_) | Err(AppError::AlreadyEnded { .. } | AppError::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
     }
@@ -136,10 +137,16 @@ async fn next_step(
 }
 
 /// The request of a line; `None` where it makes none any more.
-fn made(services: &Services, account: AccountKey, filling: &Filling, line: &[u8]) -> Option<NewRequest> {
-    let line = lines::read(services, line).ok()?;
-    let mut request = line.request.into_coming(services, account).arrived().request;
+fn made(services: &Services, account: AccountKey, filling: &Filling, line: &[u8]) -> Option<FillLine> {
+    let line = lines::read(services, line, BatchEndpoint::parse_stored).ok()?;
+    let (mut request, failure) = match line.asked {
+        Asked::Answer(request) => (request.into_coming(services, account).arrived().request, None),
+        Asked::Refusal(refused) => {
+            let (request, failure) = refused.into_request(services, account);
+            (request, Some(failure))
+        }
+    };
     request.batch = Some(filling.batch);
     request.expires_at = filling.created_at + COMPLETION_WINDOW_MS;
-    Some(request)
+    Some(FillLine { request, failure })
 }
