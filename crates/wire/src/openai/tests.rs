@@ -20,6 +20,7 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> Value {
     serde_json::from_slice(&out).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&out)))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "so that cases read well")]
 fn batch(state: BatchState, counters: Counters, input: Option<BatchInput>, is_cancelling: bool) -> Value {
     let record = BatchRecord {
         id: BatchId::from_bits(1),

@@ -150,8 +150,8 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
     (
         "an account's stored bytes are those of its requests, attempts, results, batches and files",
         "SELECT count(*) AS count FROM accounts",
-        "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
-             SELECT account, CAST(sum(bytes) AS BIGINT) AS bytes FROM (
+        "SELECT count(*) AS breaches FROM (
+             SELECT account FROM (
                  SELECT account, 512 + octet_length(body) + coalesce(octet_length(metadata), 0)
                         + coalesce(1024 + 2 * octet_length(webhook), 0) AS bytes FROM requests
                  UNION ALL SELECT r.account, octet_length(t.body) FROM results t JOIN requests r ON r.seq = t.request
@@ -159,8 +159,9 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
                  UNION ALL SELECT abs(account), 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
                  UNION ALL SELECT account, 512 + bytes FROM files WHERE state < 2
-             ) s GROUP BY account
-         ) c ON c.account = a.seq WHERE a.stored_bytes <> coalesce(c.bytes, 0)",
+                 UNION ALL SELECT seq, -stored_bytes FROM accounts
+             ) s GROUP BY account HAVING sum(bytes) <> 0
+         ) c",
     ),
     (
         "no hold is negative, and only what has a price holds anything",

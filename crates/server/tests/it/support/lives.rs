@@ -22,10 +22,17 @@ impl TestApp {
         releases::release(store, now + LATER_MS, 10_000).await.expect("a release");
         let model = self.services.models.find(MODEL).expect("the model").key;
         let group = QueuePartition { model, account: self.account };
-        let (candidates, _) =
-            queue::look(store, group, ReplicaKey(0), KeyRange::default(), 10_000, now).await.expect("a look");
-        let positions = candidates.into_iter().map(|candidate| candidate.position).collect();
-        leases::take(store, group, positions, now).await.expect("a lease").leases
+        let mut leased = Vec::new();
+        loop {
+            // On PostgreSQL a look goes on behind the one before, and begins again where nothing is left there.
+            let look = queue::look(store, group, ReplicaKey(0), KeyRange::default(), 10_000, now).await;
+            let (candidates, _) = look.expect("a look");
+            if candidates.is_empty() {
+                return leased;
+            }
+            let positions = candidates.into_iter().map(|candidate| candidate.position).collect();
+            leased.extend(leases::take(store, group, positions, now).await.expect("a lease").leases);
+        }
     }
 
     /// Ends a leased request: completed, or failed.

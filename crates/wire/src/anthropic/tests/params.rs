@@ -15,6 +15,7 @@ fn chat(params: &Value) -> Value {
 }
 
 /// The messages that a conversation becomes.
+#[expect(clippy::needless_pass_by_value, reason = "so that cases read well")]
 fn messages(messages: Value) -> Value {
     chat(&json!({"model": "m", "max_tokens": 5, "messages": messages}))["messages"].take()
 }
