@@ -58,11 +58,13 @@ pub use overnight_wire::native::batches::{
 pub use overnight_wire::native::chat::{
     ChatCompletion, ChatCompletionRequest, ChatMessage, Choice, ResponseFormat, Usage,
 };
+pub use overnight_wire::native::completions::{CompletionRequest, TextChoice, TextCompletion};
+pub use overnight_wire::native::embeddings::{Embedding, EmbeddingList, EmbeddingRequest, EmbeddingUsage};
 pub use overnight_wire::native::errors::{ErrorBody, ErrorDetail};
 pub use overnight_wire::native::models::Model;
 pub use overnight_wire::native::requests::{
     CompletionWindow, CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestStatus,
     RequestSummary,
 };
-pub use overnight_wire::native::results::{FailedResult, FailureBody, ResultBody};
+pub use overnight_wire::native::results::{FailedResult, FailureBody, RequestBody, ResultBody};
 pub use overnight_wire::native::warnings::Warning;

@@ -1,6 +1,6 @@
 use overnight_client::{
-    BatchStatus, ChatCompletionRequest, ChatMessage, CreateBatch, CreateRequest, Error, RequestStatus,
-    ResultBody,
+    BatchStatus, ChatCompletionRequest, ChatMessage, CreateBatch, CreateRequest, Error, RequestBody,
+    RequestStatus, ResultBody,
 };
 
 use crate::stand_in::{StandIn, refusal, reply};
@@ -57,6 +57,27 @@ async fn a_result_can_be_read_typed_and_as_it_was_written() {
     };
     assert_eq!(completion.choices[0].message.content, "Hi");
     assert_eq!(completion.usage.total_tokens, 3);
+}
+
+#[test]
+fn a_request_of_every_endpoint_can_be_read_typed() {
+    let texts = r#"{"id":"c","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":" upon","finish_reason":"length"}],
+        "usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let Ok(ResultBody::TextCompleted(completion)) = serde_json::from_str(texts) else { panic!("a text") };
+    assert_eq!((&*completion.choices[0].text, completion.usage.total_tokens), (" upon", 2));
+    let vectors = r#"{"object":"list","model":"m","data":[{"object":"embedding","index":0,"embedding":[0.5]}],
+        "usage":{"prompt_tokens":1,"total_tokens":1}}"#;
+    let Ok(ResultBody::Embedded(list)) = serde_json::from_str(vectors) else { panic!("a list") };
+    assert_eq!((list.data[0].embedding.to_string(), list.usage.prompt_tokens), ("[0.5]".to_owned(), 1));
+    let error = r#"{"error":{"message":"late","type":"server_error","code":"expired","param":null}}"#;
+    assert!(
+        matches!(serde_json::from_str(error), Ok(ResultBody::Failed(failed)) if failed.error.code == "expired")
+    );
+
+    let read = |body: &str| serde_json::from_str::<RequestBody>(body).expect("a body");
+    assert!(matches!(read(r#"{"model":"m","messages":[]}"#), RequestBody::Chat(_)));
+    assert!(matches!(read(r#"{"model":"m","prompt":"Once"}"#), RequestBody::Completion(_)));
+    assert!(matches!(read(r#"{"model":"m","input":[1,2]}"#), RequestBody::Embeddings(_)));
 }
 
 #[tokio::test]

@@ -199,7 +199,7 @@ pub struct FullRequest {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
     pub metadata: Option<Box<RawValue>>,
     /// What the model was asked, as it was sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = super::chat::ChatCompletionRequest))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::results::RequestBody))]
     pub request_body: Box<RawValue>,
     /// The time the request may take.
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window))]
@@ -207,7 +207,7 @@ pub struct FullRequest {
     /// Where its end is told, or null.
     #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
     pub webhook: Option<String>,
-    /// The completion of a completed request, the error of a failed one. Absent in every other state.
+    /// The engine's answer to a completed request, the error of a failed one. Absent in every other state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = super::results::ResultBody, nullable = false))]
     pub result_body: Option<Box<RawValue>>,

@@ -1,16 +1,35 @@
-//! What a request ends with.
+//! What a request asks and what it ends with, whatever its endpoint is.
 
 use serde::{Deserialize, Serialize};
 
-use super::chat::ChatCompletion;
+use super::chat::{ChatCompletion, ChatCompletionRequest};
+use super::completions::{CompletionRequest, TextCompletion};
+use super::embeddings::{EmbeddingList, EmbeddingRequest};
 
-/// The `result_body` of a request: the completion of a completed one, the error of a failed one.
+/// The `request_body` of a request. Those for completions and embeddings are created in OpenAI's dialect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum RequestBody {
+    /// Asks for a chat completion.
+    Chat(ChatCompletionRequest),
+    /// Asks for a completion of a prompt.
+    Completion(CompletionRequest),
+    /// Asks for embeddings.
+    Embeddings(EmbeddingRequest),
+}
+
+/// The `result_body` of a request: what the engine answered a completed one, the error of a failed one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResultBody {
     /// The model answered.
     Completed(ChatCompletion),
+    /// The model went on from the prompts.
+    TextCompleted(TextCompletion),
+    /// The vectors of the inputs.
+    Embedded(EmbeddingList),
     /// The request failed.
     Failed(FailedResult),
 }

@@ -71,3 +71,29 @@ pub(super) fn content() -> Schema {
         .build()
         .into()
 }
+
+pub(super) fn inputs() -> Schema {
+    let text = || ObjectBuilder::new().schema_type(Type::String);
+    let tokens = || ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Integer));
+    AnyOfBuilder::new()
+        .item(text())
+        .item(ArrayBuilder::new().items(text()))
+        .item(tokens())
+        .item(ArrayBuilder::new().items(tokens()))
+        .description(Some(
+            "A string, an array of strings, an array of tokens, or an array of arrays of tokens.",
+        ))
+        .build()
+        .into()
+}
+
+pub(super) fn vector() -> Schema {
+    AnyOfBuilder::new()
+        .item(ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Number)))
+        .item(ObjectBuilder::new().schema_type(Type::String))
+        .description(Some(
+            "Its numbers; or their bytes (little-endian, 4 each) in base64 where the request's `encoding_format` is `base64`.",
+        ))
+        .build()
+        .into()
+}

@@ -69,7 +69,9 @@ async fn an_engine_that_died_is_used_again_when_it_is_back() {
 #[tokio::test]
 async fn many_attempts_run_at_once() {
     let engine = simulate(|tunables| tunables.base_latency_ms = 100);
-    let client = client_of(&engine);
+    // Longer than a busy machine takes.
+    let settings = at(&engine.base_url()).replace("\"1s\"", "\"60s\"");
+    let client = start(&config(&settings)).iter().next().unwrap().clone();
     let attempts = (0..64).map(|number| {
         let client = client.clone();
         tokio::spawn(async move { ask(&client, &format!("number {number}")).await })

@@ -7,6 +7,8 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::native::batches::{BatchCreated, BatchSummary, CreateBatch, FullBatch};
 use crate::native::chat::ChatCompletionRequest;
+use crate::native::completions::{CompletionRequest, TextCompletion};
+use crate::native::embeddings::{EmbeddingList, EmbeddingRequest};
 use crate::native::errors::ErrorEnvelope;
 use crate::native::events::Event;
 use crate::native::models::{Model, ModelList};
@@ -116,6 +118,10 @@ fn every_example_is_one_of_its_type() {
     example::<BatchCreated>();
     example::<BatchSummary>();
     example::<ChatCompletionRequest>();
+    example::<CompletionRequest>();
+    example::<TextCompletion>();
+    example::<EmbeddingRequest>();
+    example::<EmbeddingList>();
     example::<ErrorEnvelope>();
     example::<Event>();
     example::<FailedResult>();
