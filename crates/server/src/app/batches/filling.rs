@@ -73,7 +73,12 @@ async fn fill_batch(
             return Ok(None);
         };
         let (count, ends_piece) = (step.lines.len(), step.ends_piece);
-        match batches::fill(&services.store, step).await? {
+        let filled = batches::fill(&services.store, step).await?;
+        if matches!(filled, Filled::Some(_) | Filled::Last) {
+            let now = services.clock.now();
+            services.signals.accepted(now + services.config.aggregation_period.0, now);
+        }
+        match filled {
             Filled::Some(passed) if passed == count && ends_piece => {
                 (filling.next_piece, filling.next_line) = (filling.next_piece + 1, 0);
             }
@@ -88,8 +93,6 @@ async fn fill_batch(
             }
             Filled::InsufficientCredits => return Ok(Some(FillPause::Waits(PAUSE_MS))),
         }
-        let now = services.clock.now();
-        services.signals.accepted(now + services.config.aggregation_period.0, now);
     }
 }
 
