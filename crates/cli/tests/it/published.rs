@@ -2,12 +2,13 @@
 //! `crates/cli/tests/clients/`; one is run as `cargo test --release -p overnight-cli --test it published::on_sqlite::NAME`.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use overnight_testkit::postgres::Cluster;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::support::{Ran, Running, program};
 
@@ -27,6 +28,12 @@ enum Script {
     Shell(&'static str),
 }
 
+/// Where the service stores.
+enum Database {
+    Sqlite,
+    Postgres,
+}
+
 use Script::{Node, Python, Shell};
 
 /// A test of each script on each database.
@@ -36,7 +43,7 @@ macro_rules! scripts {
             use super::*;
             $(#[test]
             fn $name() {
-                play(&$script, None);
+                play(&$script, &Database::Sqlite);
             })*
         }
 
@@ -44,97 +51,128 @@ macro_rules! scripts {
             use super::*;
             $(#[test]
             fn $name() {
-                play(&$script, Some(concat!("published_", stringify!($name))));
+                play(&$script, &Database::Postgres);
             })*
         }
     };
 }
 
 scripts! {
-    the_newest_openai_for_python_is_served: Python("openai_sync.py", "newest");
-    the_newest_openai_for_python_is_served_asynchronously: Python("openai_async.py", "newest");
-    a_year_old_openai_for_python_is_served: Python("openai_sync.py", "year-old");
-    a_year_old_openai_for_python_is_served_asynchronously: Python("openai_async.py", "year-old");
-    the_newest_openai_for_node_is_served: Node("openai.js", "openai-newest");
-    a_year_old_openai_for_node_is_served: Node("openai.js", "openai-year-old");
-    the_newest_anthropic_for_python_is_served: Python("anthropic_sync.py", "newest");
-    the_newest_anthropic_for_python_is_served_asynchronously: Python("anthropic_async.py", "newest");
-    a_year_old_anthropic_for_python_is_served: Python("anthropic_sync.py", "year-old");
-    a_year_old_anthropic_for_python_is_served_asynchronously: Python("anthropic_async.py", "year-old");
-    the_newest_anthropic_for_node_is_served: Node("anthropic.js", "anthropic-newest");
-    a_year_old_anthropic_for_node_is_served: Node("anthropic.js", "anthropic-year-old");
-    litellm_is_served: Python("litellm_batches.py", "litellm");
+    the_newest_openai_for_python_is_served: Python("python/openai_sync.py", "newest");
+    the_newest_openai_for_python_is_served_asynchronously: Python("python/openai_async.py", "newest");
+    a_year_old_openai_for_python_is_served: Python("python/openai_sync.py", "year-old");
+    a_year_old_openai_for_python_is_served_asynchronously: Python("python/openai_async.py", "year-old");
+    the_newest_openai_for_node_is_served: Node("node/openai.js", "openai-newest");
+    a_year_old_openai_for_node_is_served: Node("node/openai.js", "openai-year-old");
+    the_newest_anthropic_for_python_is_served: Python("python/anthropic_sync.py", "newest");
+    the_newest_anthropic_for_python_is_served_asynchronously: Python("python/anthropic_async.py", "newest");
+    a_year_old_anthropic_for_python_is_served: Python("python/anthropic_sync.py", "year-old");
+    a_year_old_anthropic_for_python_is_served_asynchronously: Python("python/anthropic_async.py", "year-old");
+    the_newest_anthropic_for_node_is_served: Node("node/anthropic.js", "anthropic-newest");
+    a_year_old_anthropic_for_node_is_served: Node("node/anthropic.js", "anthropic-year-old");
+    litellm_is_served: Python("python/litellm_batches.py", "litellm");
     curl_is_served: Shell("curl/batches.sh");
 }
 
 impl Script {
     fn command(&self) -> Command {
-        let (program, script, packages) = match self {
-            Self::Python(script, packages) => {
-                let venv = target().join(format!("test-clients/{packages}"));
-                (venv.join("bin/python"), format!("python/{script}"), Some(venv.join(".installed")))
+        let of = |program: &Path, script: &str| {
+            let mut command = Command::new(program);
+            command.arg(scripts().join(script));
+            command
+        };
+        match self {
+            Self::Python(script, venv) => {
+                let venv = packages().join(venv);
+                check_installed(&venv.join("installed.txt"));
+                of(&venv.join("bin/python"), script)
             }
             Self::Node(script, package) => {
-                let installed = scripts().join("node/node_modules").join(package);
-                ("node".into(), format!("node/{script}"), Some(installed))
+                check_installed(&scripts().join("node/node_modules").join(package));
+                let mut command = of(Path::new("node"), script);
+                command.arg(package);
+                command
             }
-            Self::Shell(script) => ("bash".into(), (*script).to_owned(), None),
-        };
-        for packages in packages {
-            let needs = "./scripts/test installs what tests need.";
-            assert!(packages.exists(), "{} is missing. {needs}", packages.display());
+            Self::Shell(script) => of(Path::new("bash"), script),
         }
-        let mut command = Command::new::<PathBuf>(program);
-        command.arg(scripts().join(script));
-        if let Self::Node(_, package) = self {
-            command.arg(package);
+    }
+}
+
+impl Database {
+    /// The setting of a database of one's own.
+    fn setting(&self) -> String {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        match self {
+            Self::Sqlite => String::new(),
+            Self::Postgres => {
+                let name = format!("published_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+                format!("database_url = \"{}\"\n", Cluster::shared().database(&name).unwrap())
+            }
         }
-        command
+    }
+}
+
+/// A service in a folder of its own.
+struct Service {
+    folder: TempDir,
+    running: Running,
+    url: String,
+}
+
+impl Service {
+    fn start(database: &Database) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("overnight.toml"), database.setting() + SETTINGS).unwrap();
+        let log = File::create(folder.path().join("log")).unwrap();
+        let mut serve = program();
+        serve.args(["serve", "--json", "--quiet"]).current_dir(folder.path()).stderr(log);
+        let mut service = Self { running: Running::of(&mut serve), folder, url: String::new() };
+        let told = service.running.line();
+        let told: Value =
+            serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told:?}; {}", service.log()));
+        told["url"].as_str().unwrap().clone_into(&mut service.url);
+        service
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    fn key(&self) -> String {
+        fs::read_to_string(self.folder.path().join("data/api-key")).unwrap().trim().to_owned()
+    }
+
+    fn webhook_secret(&self) -> String {
+        let mut command = program();
+        let told = Ran::from(command.args(["webhook", "secret"]).current_dir(self.folder.path()).output().unwrap());
+        assert_eq!(told.code, 0, "{told:?}");
+        told.stdout.trim().to_owned()
     }
 }
 
 /// Runs a script against a service of its own, which must please it.
-fn play(script: &Script, database: Option<&str>) {
+fn play(script: &Script, database: &Database) {
     let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
     if !engine.exists() {
         eprintln!("skipped: {} is not built", engine.display());
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let database = database.map_or_else(String::new, |name| {
-        let name = &name[..name.len().min(63)];
-        format!("database_url = \"{}\"\n", Cluster::shared().database(name).unwrap())
-    });
-    fs::write(folder.path().join("overnight.toml"), format!("{database}{SETTINGS}")).unwrap();
-    let here = |line: &str| {
-        let mut command = program();
-        command.args(line.split_whitespace()).current_dir(folder.path());
-        command
-    };
-    let log = folder.path().join("log");
-    let mut serving =
-        Running::of(here("serve --json --quiet").stderr(File::create(&log).unwrap()));
-    let told = serving.line();
-    let read_log = || fs::read_to_string(&log).unwrap();
-    let told: Value =
-        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told:?}; {}", read_log()));
-    let secret = Ran::from(here("webhook secret").output().unwrap());
-    assert_eq!(secret.code, 0, "{secret:?}");
-
+    let mut service = Service::start(database);
     let mut command = script.command();
     command
-        .env("CLIENT_URL", told["url"].as_str().unwrap())
-        .env("CLIENT_KEY", fs::read_to_string(folder.path().join("data/api-key")).unwrap().trim())
-        .env("CLIENT_WEBHOOK_SECRET", secret.stdout.trim())
-        .env("PYTHONPYCACHEPREFIX", target().join("test-clients/pycache"))
+        .env("CLIENT_URL", &service.url)
+        .env("CLIENT_KEY", service.key())
+        .env("CLIENT_WEBHOOK_SECRET", service.webhook_secret())
+        .env("PYTHONPYCACHEPREFIX", packages().join("pycache"))
         .env("NO_PROXY", "127.0.0.1");
-    let ran = match command.stdin(Stdio::null()).output() {
-        Ok(output) => Ran::from(output),
-        Err(error) if error.kind() == ErrorKind::NotFound => panic!("{command:?} does not start: {error}"),
-        Err(error) => panic!("{error}"),
-    };
-    assert_eq!(ran.code, 0, "{}\n{}\nThe log of the service:\n{}", ran.stdout, ran.stderr, read_log());
-    assert!(!serving.has_ended(), "{}", read_log());
+    let output = command.stdin(Stdio::null()).output();
+    let ran = Ran::from(output.unwrap_or_else(|error| panic!("{command:?} does not start: {error}")));
+    assert_eq!(ran.code, 0, "{}\n{}\nThe log of the service:\n{}", ran.stdout, ran.stderr, service.log());
+    assert!(!service.running.has_ended(), "{}", service.log());
+}
+
+fn check_installed(path: &Path) {
+    assert!(path.exists(), "{} is missing. ./scripts/test installs what tests need.", path.display());
 }
 
 /// Where the scripts are.
@@ -142,7 +180,7 @@ fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// Where `./scripts/test` installs packages, beside what cargo builds.
-fn target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_path_buf()
+/// Where `./scripts/test` installs Python's packages, beside what cargo builds.
+fn packages() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-clients")
 }

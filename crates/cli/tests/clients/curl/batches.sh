@@ -83,6 +83,7 @@ same "$(field status <<<"$native") $(field requests_counts.completed <<<"$native
 
 write_lines waiting
 waiting=$(create_batch "$(upload)" | field id)
+wait_for "$waiting" in_progress
 call 200 "/batches/$waiting/cancel" -X POST >"$folder/cancelled"
 wait_for "$waiting" cancelled
 errors=$(call 200 "/batches/$waiting" | field error_file_id)
@@ -98,5 +99,5 @@ same "$(call 200 "/batches/$failed" | field errors.data.0.line)" 1
 same "$(call 200 "/files/$file" -X DELETE | field deleted)" True
 call 404 "/files/$file" >"$folder/missing"
 same "$(call 404 /batches/batch_none | field error.type)" invalid_request_error
-same "$(call 401 /batches -H "Authorization:" | field error.type)" invalid_request_error
+same "$(CLIENT_KEY=wrong call 401 /batches | field error.type)" invalid_request_error
 echo "ok batches"

@@ -57,6 +57,7 @@ async function batches() {
   assert.deepEqual([failed.status, failed.errors.data.map((error) => error.line)], ["failed", [2]]);
 
   const waiting = await createBatch(lines(4, WAITING_MODEL));
+  await poll(() => openai.batches.retrieve(waiting.id), (batch) => batch.status === "in_progress");
   await openai.batches.cancel(waiting.id);
   const cancelled = await end(waiting);
   assert.equal(cancelled.status, "cancelled");

@@ -39,6 +39,9 @@ def batches():
     seen_natively(batch.id, "completed", completed=5)
 
     waiting = litellm.create_batch(input_file_id=upload(lines(2, WAITING_MODEL)).id, **BATCH, **SERVICE)
+    poll(
+        lambda: litellm.retrieve_batch(batch_id=waiting.id, **SERVICE), lambda batch: batch.status == "in_progress"
+    )
     assert litellm.cancel_batch(batch_id=waiting.id, **SERVICE).status in ("cancelling", "cancelled")
     poll(
         lambda: litellm.retrieve_batch(batch_id=waiting.id, **SERVICE), lambda batch: batch.status == "cancelled"
@@ -68,6 +71,10 @@ def completions():
 
 
 files()
+print("ok files", flush=True)
 batches()
+print("ok batches", flush=True)
 asyncio.run(batches_async())
+print("ok batches_async", flush=True)
 completions()
+print("ok completions", flush=True)

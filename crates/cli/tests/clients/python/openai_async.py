@@ -46,6 +46,7 @@ async def batches(client):
     failed = await end(client, await create_batch(client, b"no JSON\n"))
     same((failed.status, [error.line for error in failed.errors.data]), ("failed", [1]))
     waiting = await create_batch(client, lines(3, WAITING_MODEL))
+    await poll_async(lambda: client.batches.retrieve(waiting.id), lambda batch: batch.status == "in_progress")
     await client.batches.cancel(waiting.id)
     same((await end(client, waiting)).status, "cancelled")
     seen_natively(waiting.id, "cancelled", cancelled=3)

@@ -107,6 +107,7 @@ def batch_of_bad_lines():
 
 def batch_that_is_cancelled():
     created = create_batch(lines(4, WAITING_MODEL))
+    poll(lambda: client.batches.retrieve(created.id), lambda batch: batch.status == "in_progress")
     batch = client.batches.cancel(created.id)
     assert batch.status in ("cancelling", "cancelled"), batch
     batch = end(batch)
