@@ -1,6 +1,7 @@
 //! Batches.
 
 use overnight_wire::native::batches::{BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch};
+use overnight_wire::native::deletions::Deleted;
 use overnight_wire::native::requests::{FullRequest, RequestSummary};
 
 use crate::lines::Lines;
@@ -65,6 +66,15 @@ impl Client {
     /// [`Error::Api`] with `already_ended` when it completed, with `not_found` when it is not the caller's.
     pub async fn cancel_batch(&self, id: &str) -> Result<FullBatch, Error> {
         self.answer(Call::cancel(self.url(&["v1", "batches", id, "cancel"])?)).await
+    }
+
+    /// Deletes a batch that has ended, with its requests, their bodies, metadata and results.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `not_ended` while requests of it wait or run, with `not_found` when it is not the caller's.
+    pub async fn delete_batch(&self, id: &str) -> Result<(), Error> {
+        let _: Deleted = self.answer(Call::delete(self.url(&["v1", "batches", id])?)).await?;
+        Ok(())
     }
 
     /// The caller's batches, those that `filter` lets through.

@@ -11,10 +11,13 @@ pub enum Endpoint {
     ChatCompletions,
     /// A response, which becomes a chat completion.
     Responses,
+    /// A message, in Anthropic's terms. Files with such lines are made by the service and by no client; what is wrong with a line is
+    /// told as the result of its request.
+    Messages,
 }
 
 impl Endpoint {
-    /// Every endpoint.
+    /// The endpoints that the lines of clients' files may name.
     pub const ALL: [Self; 2] = [Self::ChatCompletions, Self::Responses];
 
     /// The `url` of a line, and the `endpoint` of a batch.
@@ -22,12 +25,18 @@ impl Endpoint {
         match self {
             Self::ChatCompletions => "/v1/chat/completions",
             Self::Responses => "/v1/responses",
+            Self::Messages => "/v1/messages",
         }
     }
 
     /// Reads the name on the wire.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|endpoint| endpoint.as_str() == name)
+    }
+
+    /// Reads the name as it is stored.
+    pub fn parse_stored(name: &str) -> Option<Self> {
+        Self::parse(name).or_else(|| Some(Self::Messages).filter(|endpoint| endpoint.as_str() == name))
     }
 }
 

@@ -59,6 +59,10 @@ kinds! {
     ResponseKind ResponseId "resp";
     /// One HTTP call, named in `X-Request-Id`: `call_…`.
     CallKind CallId "call";
+    /// A request as Anthropic's clients know it: `msg_…` with the bits of its [`RequestId`].
+    MessageKind MessageId "msg";
+    /// A batch as Anthropic's clients know it: `msgbatch_…` with the bits of its [`BatchId`].
+    MessageBatchKind MessageBatchId "msgbatch";
 }
 
 /// An identifier of kind `K`: 128 bits laid out as a UUIDv7.
@@ -117,6 +121,11 @@ impl<K: Kind> Id<K> {
                 Some(bits << 5 | value as u128)
             })
             .map(Self::from_bits)
+    }
+
+    /// The identifier of kind `L` with the same bits: another name of the same thing.
+    pub const fn renamed<L: Kind>(self) -> Id<L> {
+        Id::from_bits(self.0)
     }
 
     /// Appends the wire form.

@@ -58,3 +58,23 @@ pub(crate) fn push_string_or_null(text: Option<&str>, out: &mut Vec<u8>) {
         None => push("null", out),
     }
 }
+
+/// Escapes what some clients split lines at, in the JSON text that begins at `from`: U+0085, U+2028 and U+2029, which stand in
+/// strings alone.
+pub(crate) fn escape_line_ends(from: usize, out: &mut Vec<u8>) {
+    let is_end = |character: char| matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}');
+    let Ok(text) = std::str::from_utf8(&out[from..]) else { return };
+    if !text.contains(is_end) {
+        return;
+    }
+    let mut escaped = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        if is_end(character) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            escaped.push(character);
+        }
+    }
+    out.truncate(from);
+    out.extend_from_slice(escaped.as_bytes());
+}

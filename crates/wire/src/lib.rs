@@ -4,6 +4,7 @@
 //! reference is drawn from, and as a writer that appends the same text to a buffer, for streams of millions of lines. The
 //! tests hold the two together.
 
+pub mod anthropic;
 pub mod exxa;
 mod json;
 pub mod native;

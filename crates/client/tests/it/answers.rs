@@ -67,7 +67,17 @@ async fn every_operation_has_its_path() {
         r#""requests_ids":["req_1"],"webhook":null,"metadata":null}"#
     );
     let models = r#"{"object":"list","data":[]}"#;
-    let bodies = [FULL, FULL, r#"{"id":"req_1","deleted":true}"#, batch, batch, batch, batch, models];
+    let bodies = [
+        FULL,
+        FULL,
+        r#"{"id":"req_1","deleted":true}"#,
+        batch,
+        batch,
+        batch,
+        batch,
+        r#"{"id":"batch_1","deleted":true}"#,
+        models,
+    ];
     let replies = bodies.iter().map(|body| reply("200 OK", body)).collect();
     let service = StandIn::start(replies).await;
     let client = &service.client;
@@ -80,6 +90,7 @@ async fn every_operation_has_its_path() {
     client.get_batch_status("batch_1").await.expect("a status");
     let cancelled = client.cancel_batch("batch_1").await.expect("a batch");
     assert_eq!((cancelled.status, cancelled.requests_counts.cancelled), (BatchStatus::Cancelled, 1));
+    client.delete_batch("batch_1").await.expect("a deletion");
     assert_eq!(client.list_models().await.expect("a list"), []);
     assert_eq!(
         service.calls(),
@@ -91,6 +102,7 @@ async fn every_operation_has_its_path() {
             "GET /v1/batches/batch_1 HTTP/1.1",
             "GET /v1/batches/batch_1/status HTTP/1.1",
             "POST /v1/batches/batch_1/cancel HTTP/1.1",
+            "DELETE /v1/batches/batch_1 HTTP/1.1",
             "GET /v1/models HTTP/1.1",
         ]
     );

@@ -6,6 +6,9 @@ use overnight_domain::json::Json;
 use overnight_domain::scheduler::FailureCode;
 use overnight_wire::native::results::{FailedResult, FailureBody};
 
+/// The code of a request that was refused.
+const REFUSED: &str = "invalid_input";
+
 /// The `result_body` of a request that failed with `code`, as it is stored.
 pub fn result_body(code: FailureCode, message: &str) -> Vec<u8> {
     let kind = match code {
@@ -18,6 +21,17 @@ pub fn result_body(code: FailureCode, message: &str) -> Vec<u8> {
         message: message.to_owned(),
         kind: kind.to_owned(),
         code: code.as_str().to_owned(),
+        param: None,
+    };
+    serde_json::to_vec(&FailedResult { error }).unwrap_or_default()
+}
+
+/// What a request says that was refused as a part of a batch.
+pub fn refused_body(message: &str) -> Vec<u8> {
+    let error = FailureBody {
+        message: message.to_owned(),
+        kind: "invalid_request_error".to_owned(),
+        code: REFUSED.to_owned(),
         param: None,
     };
     serde_json::to_vec(&FailedResult { error }).unwrap_or_default()

@@ -37,6 +37,8 @@ pub struct LiveCountCache {
     pub(super) waiting: Counted<ModelKey, i64>,
     /// By the row number of a batch.
     pub(super) costs: Counted<i64, BatchCost>,
+    /// How many requests of a batch expired, by its row number.
+    pub(super) expired: Counted<i64, i64>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
     pub(super) queues: Counted<ModelKey, Arc<[AccountQueue]>>,
     pub(super) outlooks: Counted<QueuePartition, Option<Arc<QueueOutlook>>>,
@@ -51,7 +53,8 @@ impl Default for LiveCountCache {
         Self {
             of_accounts: Counted::new(Arc::clone(&lock)),
             waiting: Counted::new(Arc::clone(&lock)),
-            costs: Counted::new(lock),
+            costs: Counted::new(Arc::clone(&lock)),
+            expired: Counted::new(lock),
             engines: Counted::new(CountingLock::default()),
             queues: Counted::new(CountingLock::default()),
             outlooks: Counted::by_account(Option::is_some),

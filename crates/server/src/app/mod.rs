@@ -17,6 +17,7 @@ mod input;
 pub mod invitations;
 mod live_count_cache;
 pub mod members;
+pub mod messages;
 mod metrics_access;
 pub mod models;
 mod names;

@@ -50,15 +50,15 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// The body of a request that begins now.
-    pub(super) fn body(body: Incoming, headers: &HeaderMap, context: &Shared) -> Body {
+    /// The body of a request that begins now; `is_streamed` where its path takes it in while it comes.
+    pub(super) fn body(body: Incoming, headers: &HeaderMap, is_streamed: bool, context: &Shared) -> Body {
         if body.is_end_stream() {
             return Body::empty();
         }
         // Lines are answered, and files stored, while they come, however long that takes.
         let ends_at = match check_type(headers) {
             Ok(ContentType::JsonLines) => i64::MAX,
-            _ if is_form_data(headers) => i64::MAX,
+            _ if is_streamed || is_form_data(headers) => i64::MAX,
             _ => after(context.services.clock.now(), context.timeouts.body_total),
         };
         let expects_continue = headers.contains_key(header::EXPECT);
@@ -159,9 +159,7 @@ impl FromRequest<Shared> for JsonBody {
 
     async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
         let (parts, body) = request.into_parts();
-        if check_type(&parts.headers)? == ContentType::JsonLines {
-            return Err(Refusal::UnsupportedMediaType("the body must be application/json"));
-        }
+        check_json(&parts.headers)?;
         let limit = context.services.config.limits.request_body_bytes;
         let text = read(body, limit, Buffers::of(&parts, context)).await?;
         extract::refuse_query(&parts)?;
@@ -202,6 +200,14 @@ fn is_form_data(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
     essence.trim_ascii().eq_ignore_ascii_case(b"multipart/form-data")
+}
+
+/// Refuses what is no JSON.
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    match check_type(headers)? {
+        ContentType::Json => Ok(()),
+        ContentType::JsonLines => Err(Refusal::UnsupportedMediaType("the body must be application/json")),
+    }
 }
 
 fn check_type(headers: &HeaderMap) -> Result<ContentType, Refusal> {

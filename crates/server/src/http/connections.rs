@@ -236,7 +236,8 @@ fn prepare(request: Request<Incoming>, peer: Peer, context: &Shared) -> Request<
         parts.uri = uri;
     }
     parts.extensions.insert(peer);
-    let body = Received::body(body, &parts.headers, context);
+    let is_streamed = context.dialect_of(parts.uri.path()).is_some_and(|it| it.streams(parts.uri.path()));
+    let body = Received::body(body, &parts.headers, is_streamed, context);
     Request::from_parts(parts, body)
 }
 

@@ -11,6 +11,8 @@ pub(super) struct Dialect {
     pub(super) write_refusal: WriteRefusal,
     /// A header beside `X-Request-Id` that names the call in every answer, in lower case.
     pub(super) call_header: Option<&'static str>,
+    /// A path whose bodies are stored while they come, however long that takes.
+    pub(super) streamed_path: Option<&'static str>,
     /// Whether query parameters that a call does not take are ignored; otherwise they are refused.
     pub(super) ignores_queries: bool,
 }
@@ -18,12 +20,17 @@ pub(super) struct Dialect {
 impl Dialect {
     /// A dialect that refuses unknown query parameters.
     pub(super) const fn new(prefix: &'static str, write_refusal: WriteRefusal) -> Self {
-        Self { prefix, write_refusal, call_header: None, ignores_queries: false }
+        Self { prefix, write_refusal, call_header: None, streamed_path: None, ignores_queries: false }
     }
 
     /// The same, where unknown query parameters are ignored.
     pub(super) const fn ignoring_queries(self) -> Self {
         Self { ignores_queries: true, ..self }
+    }
+
+    /// Whether the bodies of calls of this path are stored while they come.
+    pub(super) fn streams(&self, path: &str) -> bool {
+        self.streamed_path.is_some_and(|streamed| path.strip_suffix('/').unwrap_or(path) == streamed)
     }
 
     /// Whether a path belongs to it.

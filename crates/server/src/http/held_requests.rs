@@ -23,6 +23,9 @@ use crate::app::{parse, requests};
 /// Memory that is taken before a record is read, whose length nobody knows by then: that of the longest result.
 const RECORD_BYTES: usize = 16 << 20;
 
+/// The code of a failure that does not say what it was.
+const INVALID_RESPONSE: &str = "engine_invalid_response";
+
 /// A request with the memory that it takes of its account's share.
 pub(super) struct HeldRequest {
     pub(super) record: RequestRecord,
@@ -124,7 +127,7 @@ fn read_failure(result: &[u8]) -> FailureBody {
     failed.map(|failed| failed.error).unwrap_or_else(|_| FailureBody {
         message: "the request failed".to_owned(),
         kind: "server_error".to_owned(),
-        code: "engine_invalid_response".to_owned(),
+        code: INVALID_RESPONSE.to_owned(),
         param: None,
     })
 }

@@ -6,6 +6,7 @@
 mod activity;
 mod addresses;
 mod answers;
+mod anthropic;
 mod bodies;
 mod bulk;
 mod calls;
@@ -13,6 +14,7 @@ mod connections;
 mod console;
 mod context;
 mod counters;
+mod creation;
 mod dialects;
 mod docs;
 mod errors;

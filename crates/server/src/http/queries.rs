@@ -237,6 +237,39 @@ impl<K: Kind> PageQuery<K> {
     }
 }
 
+/// Which page of a list is asked for, beside what.
+pub(super) struct EdgeQuery {
+    /// What comes before this one.
+    pub(super) before: Option<String>,
+    /// What comes after this one.
+    pub(super) after: Option<String>,
+    /// So many at most.
+    pub(super) limit: usize,
+}
+
+impl EdgeQuery {
+    const DEFAULT: usize = 20;
+    const MAX: usize = 1_000;
+
+    /// Reads `before_id` or `after_id`, and `limit`; what else there is, is ignored.
+    pub(super) fn read(query: &str) -> Result<Self, Refusal> {
+        let mut parameters = Parameters::read_some(query, &["before_id", "after_id", "limit"])?;
+        let in_range = |text: &str| text.parse().ok().filter(|limit| (1..=Self::MAX).contains(limit));
+        let id = |text: &str| Some(text.to_owned());
+        let query = Self {
+            before: parameters.value("before_id", "an id", id),
+            after: parameters.value("after_id", "an id", id),
+            limit: parameters
+                .value("limit", format_args!("an integer from 1 to {}", Self::MAX), in_range)
+                .unwrap_or(Self::DEFAULT),
+        };
+        if query.before.is_some() && query.after.is_some() {
+            parameters.faults.push("before_id", codes::CONFLICT, "and after_id exclude each other");
+        }
+        if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
+    }
+}
+
 const BATCH_FILTERS: [&str; 6] = ["status", "created_after", "created_before", "limit", "after", "order"];
 
 /// Reads what List Batches is asked for, where statuses have the names that `name_of` gives them. What is no filter is ignored: the

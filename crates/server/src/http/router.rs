@@ -7,7 +7,7 @@ use axum::{Router, middleware};
 
 use super::context::{Context, Shared, Timeouts};
 use super::dialects::Dialect;
-use super::{calls, console, docs, exxa, health, metrics, native, openai, openapi, payments};
+use super::{anthropic, calls, console, docs, exxa, health, metrics, native, openai, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
@@ -16,8 +16,12 @@ use crate::config::ProviderConfig;
 type Routes = fn() -> Router<Shared>;
 
 /// Every dialect of the API, with its routes.
-const DIALECTS: [(Dialect, Routes); 3] =
-    [(native::DIALECT, native::routes), (exxa::DIALECT, exxa::routes), (openai::DIALECT, openai::routes)];
+const DIALECTS: [(Dialect, Routes); 4] = [
+    (native::DIALECT, native::routes),
+    (exxa::DIALECT, exxa::routes),
+    (openai::DIALECT, openai::routes),
+    (anthropic::DIALECT, anthropic::routes),
+];
 
 /// The context of a service, with every dialect.
 pub(super) fn context(services: Services, timeouts: Timeouts) -> Shared {

@@ -17,11 +17,13 @@ statements! {
 /// When a group does a write: one of each operation, whose `impl Operation` stands in the file of its noun (`Settle` in
 /// `queue/settle/mod.rs`, `NewRequest` in `requests/insert.rs`). The writer knows no operation, and no operation another.
 ///
+/// A batch is marked as deleted before anything of this group ends one, so that the event of its end is stored and goes with it.
 /// Settles come before cancels, so that work that was done is kept. Intake comes last: a create reads what its account has,
 /// with what this group releases, and locks accounts, which every node locks last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) enum WriteOrder {
     Heartbeat,
+    DeleteBatch,
     Settle,
     CancelRequest,
     CancelBatch,
@@ -36,6 +38,7 @@ pub(in crate::store) enum WriteOrder {
     NoteKeyUses,
     DeleteEnded,
     DeleteRequest,
+    DeleteBatchChunk,
     ReportEngines,
     ReleaseAll,
     Release,

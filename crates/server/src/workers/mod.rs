@@ -24,6 +24,7 @@ const EXPIRER_MS: i64 = 1_000;
 const EXPIRER_CHUNK: u32 = 256;
 const KEY_USAGE_FLUSHER_MS: i64 = 10_000;
 const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
+const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 /// What was passed meanwhile is read, and nothing twice, so this costs little.
 const DEADLINE_SLACK_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
@@ -38,7 +39,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 10] = [
+    let recurring: [(&str, i64, Run); 11] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -47,6 +48,9 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("deadline_slack", DEADLINE_SLACK_MS, |services, now| Box::pin(deadline_slack(services, now))),
         ("batch_cancel_resumer", BATCH_CANCEL_RESUMER_MS, |services, now| {
             Box::pin(batch_cancel_resumer(services, now))
+        }),
+        ("batch_deletion_resumer", BATCH_DELETION_RESUMER_MS, |services, _| {
+            Box::pin(batch_deletion_resumer(services))
         }),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
@@ -108,6 +112,11 @@ pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreEr
 /// Ends the live requests of every batch that is marked as cancelled: a crash may have left its cancel half-way.
 pub async fn batch_cancel_resumer(services: &Services, now: i64) -> Result<(), StoreError> {
     batches::finish_cancels(services, now).await
+}
+
+/// Deletes the rest of every batch that is marked as deleted: a crash may have left its deletion half-way.
+pub async fn batch_deletion_resumer(services: &Services) -> Result<(), StoreError> {
+    batches::finish_deletions(services).await
 }
 
 /// Deletes every request whose retention is over, some at a time.

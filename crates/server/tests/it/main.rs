@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, and fakes write as programs do"
 )]
 
+mod anthropic;
 mod api;
 mod browsing;
 mod console;

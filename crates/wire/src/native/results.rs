@@ -39,7 +39,8 @@ pub struct FailureBody {
     /// The kind of failure, for a program to tell by.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `expired`, `engine_rejected`, `engine_unavailable` or `engine_invalid_response`.
+    /// `expired`, `engine_rejected`, `engine_unavailable` or `engine_invalid_response`; `invalid_input` where the request came in a batch
+    /// of Anthropic's dialect and was refused.
     pub code: String,
     /// What in the request the engine found at fault, or null.
     #[cfg_attr(feature = "openapi", schema(required = true))]

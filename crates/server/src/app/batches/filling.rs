@@ -1,18 +1,18 @@
 //! Filling batches from their files: the lines of a file become requests in their order, as many at a time as stand in a piece of it and as
 //! its account may have. An account's batches are filled one after the other, in the order in which they were made.
 
+use overnight_domain::files::Endpoint;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::app::files::lines;
-use crate::app::parsing::parse;
+use crate::app::files::lines::{self, Asked};
+use crate::app::parsing::in_turn;
 use crate::app::requests::{rate_allows, take_rate};
 use crate::store::StoreError;
-use crate::store::batches::{self, FillStep, Filled, Filling};
+use crate::store::batches::{self, FillLine, FillStep, Filled, Filling};
 use crate::store::files::{self, Piece};
-use crate::store::requests::NewRequest;
 
 /// Another node takes over what none has worked on for so long, in milliseconds.
 const STALE_MS: i64 = 15_000;
@@ -124,7 +124,7 @@ async fn next_step(
         let rest: Vec<_> = lines.skip(skipped).collect();
         Ok(rest.into_iter().map(|line| made(services, account, &filling, line)).collect::<Vec<_>>())
     };
-    let mut lines = parse(services, account, bytes, make).await?;
+    let mut lines = in_turn(services, account, bytes, make).await?;
     let mut allowed = 0;
     if !lines.is_empty() {
         take_rate(services, account).await;
@@ -139,10 +139,16 @@ async fn next_step(
 }
 
 /// The request of a line; `None` where it makes none any more.
-fn made(services: &Services, account: AccountKey, filling: &Filling, line: &[u8]) -> Option<NewRequest> {
-    let line = lines::read(services, line).ok()?;
-    let mut request = line.request.into_coming(services, account).arrived().request;
+fn made(services: &Services, account: AccountKey, filling: &Filling, line: &[u8]) -> Option<FillLine> {
+    let line = lines::read(services, line, Endpoint::parse_stored).ok()?;
+    let (mut request, failure) = match line.asked {
+        Asked::Answer(request) => (request.into_coming(services, account).arrived().request, None),
+        Asked::Refusal(refused) => {
+            let (request, failure) = refused.into_request(services, account);
+            (request, Some(failure))
+        }
+    };
     request.batch = Some(filling.batch);
     request.expires_at = filling.created_at + COMPLETION_WINDOW_MS;
-    Some(request)
+    Some(FillLine { request, failure })
 }

@@ -1,8 +1,11 @@
-//! Batches: requests that are followed, and if need be cancelled, together.
+//! Batches: requests that are followed, and if need be cancelled or deleted, together.
 
 mod browse;
 mod cancel;
+mod coming;
+mod counted;
 mod create;
+mod delete;
 mod ends;
 mod filling;
 mod inputs;
@@ -19,8 +22,11 @@ pub use self::browse::{
     BatchRow, BatchesPage, BrowseQuery, FailureGroup, FailureGroups, browse, count_live, failure_groups,
 };
 pub use self::cancel::{cancel, finish_cancels};
+pub use self::coming::ComingBatch;
+pub use self::counted::{CountedBatch, PageEdge, get_counted, page_counted};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
+pub use self::delete::{delete, finish_deletions};
 pub use self::ends::{AfterEnd, ENDED_PAGE_BYTES, EndedPage, EndedPages, EndedSoFar, Ends, EndsWatch};
 pub use self::filling::{FillPause, fill_account, list_filling};
 pub use self::inputs::{FromFile, create_of_file, delete_output, get_with_input, list_with_inputs, outputs};

@@ -1,16 +1,18 @@
-//! The lines of a file: each asks for one request, in the form of OpenAI's batch files.
+//! The lines of a file: each asks for one request, in the form of OpenAI's batch files. Those of a batch of messages have its params as
+//! their body.
 
 use std::borrow::Cow;
 
 use overnight_domain::faults::{Fault, Faults, Quoted, codes};
 use overnight_domain::files::Endpoint;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
+use overnight_wire::anthropic::{Origins, to_chat_in_batch};
 
 use overnight_wire::openai::responses::chat_call;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
-use crate::app::requests::{Reviewed, review_text};
-use crate::app::{Services, input};
+use crate::app::requests::{RefusedRequest, Reviewed, review_text};
+use crate::app::{Services, failures, input, messages};
 
 /// The longest `custom_id`, in bytes.
 const CUSTOM_ID_BYTES_MAX: usize = 512;
@@ -41,7 +43,15 @@ pub(in crate::app) struct LineFault {
 pub(in crate::app) struct Line<'s> {
     pub(in crate::app) custom_id: String,
     pub(in crate::app) endpoint: Endpoint,
-    pub(in crate::app) request: Reviewed<'s>,
+    pub(in crate::app) asked: Asked<'s>,
+}
+
+/// What a line asks for.
+pub(in crate::app) enum Asked<'s> {
+    /// An answer.
+    Answer(Reviewed<'s>),
+    /// Something that its request is refused for.
+    Refusal(RefusedRequest<'s>),
 }
 
 fn fault(code: &'static str, param: &str, message: &str) -> LineFault {
@@ -53,12 +63,16 @@ fn fault(code: &'static str, param: &str, message: &str) -> LineFault {
     LineFault { code, message, param }
 }
 
-/// Reads a line, which is within the limit of a request's body.
+/// Reads a line, which is within the limit of a request's body, and whose endpoint `parse` knows.
 ///
 /// # Errors
 ///
 /// The first fault of the line.
-pub(in crate::app) fn read<'s>(services: &'s Services, line: &[u8]) -> Result<Line<'s>, LineFault> {
+pub(in crate::app) fn read<'s>(
+    services: &'s Services,
+    line: &[u8],
+    parse: fn(&str) -> Option<Endpoint>,
+) -> Result<Line<'s>, LineFault> {
     let text = input::read(line).map_err(|error| LineFault {
         code: line_codes::INVALID_JSON,
         message: error.to_string().replacen("the body", "the line", 1),
@@ -81,36 +95,71 @@ pub(in crate::app) fn read<'s>(services: &'s Services, line: &[u8]) -> Result<Li
         return Err(fault(line_codes::INVALID_METHOD, "method", "must be \"POST\""));
     }
     let url = string(&object, "url")?;
-    let endpoint = Endpoint::parse(&url).ok_or_else(|| {
+    let endpoint = parse(&url).ok_or_else(|| {
         let known = Endpoint::ALL.map(Endpoint::as_str).join(", ");
         fault(line_codes::INVALID_URL, "url", &format!("must be one of {known}, not '{}'", Quoted(&url)))
     })?;
     let body = object.get("body").filter(|body| body.kind() == Kind::Object);
     let body = body.ok_or_else(|| fault(line_codes::MISSING, "body", "must be there, as an object"))?;
     let custom_id = custom_id.into_owned();
-    let create = create_body(endpoint, body, &custom_id)?;
-    let request = review_text(services, &create).map_err(in_line)?;
-    Ok(Line { custom_id, endpoint, request })
-}
-
-/// The Create Request of a line. Whatever dialect reads the request finds its `custom_id` in its metadata.
-fn create_body(endpoint: Endpoint, body: Json<'_>, custom_id: &str) -> Result<JsonText, LineFault> {
-    let mut metadata = ObjectWriter::with_capacity(custom_id.len() + 32);
-    let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
-    match endpoint {
-        Endpoint::ChatCompletions => create.json("request_body", body),
+    let asked = match endpoint {
+        Endpoint::ChatCompletions => Asked::Answer(review_body(services, body, None, &custom_id)?),
         Endpoint::Responses => {
             let call = chat_call(body).map_err(in_body)?;
-            create.json("request_body", call.body.as_json());
-            let sent = call.metadata.as_ref().and_then(|sent| sent.as_json().members());
-            for member in sent.into_iter().flatten().filter(|member| member.key() != CUSTOM_ID) {
-                metadata.copy(member.raw_key, member.value);
-            }
+            let sent = call.metadata.as_ref().map(JsonText::as_json);
+            Asked::Answer(review_body(services, call.body.as_json(), sent, &custom_id)?)
         }
+        Endpoint::Messages => read_message(services, body, &custom_id)?,
+    };
+    Ok(Line { custom_id, endpoint, asked })
+}
+
+fn review_body<'s>(
+    services: &'s Services,
+    body: Json<'_>,
+    sent: Option<Json<'_>>,
+    custom_id: &str,
+) -> Result<Reviewed<'s>, LineFault> {
+    review_text(services, &create_body(body, &metadata(sent, custom_id))).map_err(in_line)
+}
+
+/// What the params of a message ask for.
+fn read_message<'s>(
+    services: &'s Services,
+    params: Json<'_>,
+    custom_id: &str,
+) -> Result<Asked<'s>, LineFault> {
+    let metadata = metadata(None, custom_id);
+    let chat = to_chat_in_batch(params).map_err(AppError::from);
+    let reviewed = chat.and_then(|chat| review_text(services, &create_body(chat.as_json(), &metadata)));
+    let invalid = match reviewed {
+        Ok(reviewed) => return Ok(Asked::Answer(reviewed)),
+        Err(AppError::Invalid(invalid)) => invalid,
+        Err(error) => return Err(in_line(error)),
+    };
+    let failure = failures::refused_body(&messages::words(&Origins::of(params), &invalid));
+    let refused = RefusedRequest::new(services, params, metadata, failure);
+    let no_models = || fault(line_codes::MODEL_NOT_FOUND, "model", "is none that is offered: there are none");
+    refused.map(Asked::Refusal).ok_or_else(no_models)
+}
+
+/// The Create Request of a line.
+fn create_body(body: Json<'_>, metadata: &JsonText) -> JsonText {
+    let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
+    create.json("request_body", body);
+    create.json("metadata", metadata.as_json());
+    create.finish()
+}
+
+/// The metadata that a line sends, with its `custom_id`: whatever dialect reads the request finds it there.
+fn metadata(sent: Option<Json<'_>>, custom_id: &str) -> JsonText {
+    let mut metadata = ObjectWriter::with_capacity(custom_id.len() + 32);
+    let sent = sent.and_then(Json::members).into_iter().flatten();
+    for member in sent.filter(|member| member.key() != CUSTOM_ID) {
+        metadata.copy(member.raw_key, member.value);
     }
     metadata.string(CUSTOM_ID, custom_id);
-    create.json("metadata", metadata.finish().as_json());
-    Ok(create.finish())
+    metadata.finish()
 }
 
 fn string<'j>(object: &RawObject<'j>, key: &str) -> Result<Cow<'j, str>, LineFault> {

@@ -13,11 +13,11 @@ use overnight_domain::scheduler::AccountKey;
 use sha2::{Digest, Sha256};
 
 use super::PIECE_BYTES;
-use super::lines::{self, LineFault};
+use super::lines::{self, Asked, LineFault};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::idempotency::{self, Answered, Repeatable};
-use crate::app::parsing::parse;
+use crate::app::parsing::in_turn;
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 use crate::tasks;
@@ -57,8 +57,9 @@ pub struct Upload {
 }
 
 /// What the lines came to so far.
-#[derive(Default)]
 struct Check {
+    /// Knows the endpoints that lines may name.
+    parse: fn(&str) -> Option<Endpoint>,
     number: i64,
     custom_ids: HashSet<[u8; 16]>,
     endpoint: Option<Endpoint>,
@@ -76,6 +77,26 @@ impl Upload {
     ///
     /// [`AppError::QuotaExceeded`] where the account stores all that it may; what the store could not do.
     pub async fn begin(services: &Services, account: AccountKey) -> Result<Self, AppError> {
+        Self::begin_for(services, account, Endpoint::parse).await
+    }
+
+    /// Begins a file whose lines the service makes of messages.
+    ///
+    /// # Errors
+    ///
+    /// As [`Upload::begin`].
+    pub(in crate::app) async fn begin_for_messages(
+        services: &Services,
+        account: AccountKey,
+    ) -> Result<Self, AppError> {
+        Self::begin_for(services, account, Endpoint::parse_stored).await
+    }
+
+    async fn begin_for(
+        services: &Services,
+        account: AccountKey,
+        parse: fn(&str) -> Option<Endpoint>,
+    ) -> Result<Self, AppError> {
         let now = services.clock.now();
         let id = services.ids.next(now);
         let file = NewFile { id, account, created_at: now, lasts_until: now + LASTS_MS };
@@ -89,7 +110,7 @@ impl Upload {
             rest: BytesMut::new(),
             place: 0,
             bytes: 0,
-            check: Check::default(),
+            check: Check::new(parse),
             content: Sha256::new(),
         })
     }
@@ -176,7 +197,7 @@ impl Upload {
     }
 
     fn finished(&mut self, terms: FileTerms) -> Option<FinishedFile> {
-        let Check { endpoint, lines, hold, fault_count, faults, .. } = std::mem::take(&mut self.check);
+        let Check { endpoint, lines, hold, fault_count, faults, .. } = self.check.take_out();
         let faults = (!faults.is_empty()).then(|| [b"[", &*faults, b"]"].concat().into());
         Some(FinishedFile {
             id: self.id,
@@ -195,14 +216,14 @@ impl Upload {
     }
 
     async fn store(&mut self, piece: Bytes) -> Result<(), AppError> {
-        let (text, mut check) = (piece.clone(), std::mem::take(&mut self.check));
+        let (text, mut check) = (piece.clone(), self.check.take_out());
         let checked = move |services: &Services| {
             for line in text.split_inclusive(|byte| *byte == b'\n') {
                 check.line(services, line.trim_ascii());
             }
             Ok(check)
         };
-        self.check = parse(&self.services, self.account, piece.len(), checked).await?;
+        self.check = in_turn(&self.services, self.account, piece.len(), checked).await?;
         let lines_max = self.services.config.limits.batch_requests;
         if self.check.lines > lines_max as i64 {
             let message = format!("must have at most {lines_max} lines");
@@ -254,6 +275,25 @@ fn lines_in(text: &[u8]) -> usize {
 }
 
 impl Check {
+    fn new(parse: fn(&str) -> Option<Endpoint>) -> Self {
+        Self {
+            parse,
+            number: 0,
+            custom_ids: HashSet::new(),
+            endpoint: None,
+            lines: 0,
+            hold: 0,
+            fault_count: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Leaves an empty one in its place.
+    fn take_out(&mut self) -> Self {
+        let parse = self.parse;
+        std::mem::replace(self, Self::new(parse))
+    }
+
     fn line(&mut self, services: &Services, line: &[u8]) {
         self.number += 1;
         if line.is_empty() {
@@ -267,14 +307,14 @@ impl Check {
                 param: None,
             });
         }
-        match lines::read(services, line) {
+        match lines::read(services, line, self.parse) {
             Err(fault) => self.refuse(&fault),
             Ok(line) => self.take(&line),
         }
     }
 
     fn take(&mut self, line: &lines::Line<'_>) {
-        let lines::Line { custom_id, endpoint, request } = line;
+        let lines::Line { custom_id, endpoint, asked } = line;
         let mut digest = [0; 16];
         digest.copy_from_slice(&Sha256::digest(custom_id)[..16]);
         let fault = |code, param: &str, message: &str| LineFault {
@@ -290,7 +330,10 @@ impl Check {
         }
         self.endpoint = Some(*endpoint);
         self.lines += 1;
-        let hold = request.hold().map_or(0, |hold| hold.amount.nanos());
+        let hold = match asked {
+            Asked::Answer(request) => request.hold().map_or(0, |hold| hold.amount.nanos()),
+            Asked::Refusal(_) => 0,
+        };
         self.hold = self.hold.saturating_add(hold);
     }
 

@@ -8,6 +8,7 @@ use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::sort_key::SortKey;
 use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
@@ -249,6 +250,63 @@ impl Reviewed<'_> {
             body: chat.body.into_string().into_bytes().into(),
         };
         Coming { request, arrival }
+    }
+}
+
+/// A request that breaks a rule, in a batch that is made all the same: it fails at once.
+pub(in crate::app) struct RefusedRequest<'s> {
+    model: &'s Model,
+    client: ClientFields,
+    body: Bytes,
+    failure: Bytes,
+}
+
+impl<'s> RefusedRequest<'s> {
+    /// One of this body, which is an object, with this `result_body`. It belongs to the model that it names, or to the first where it names
+    /// none; `None` where no models are offered.
+    pub(in crate::app) fn new(
+        services: &'s Services,
+        body: Json<'_>,
+        metadata: JsonText,
+        failure: Vec<u8>,
+    ) -> Option<Self> {
+        let named = body.to_object().and_then(|body| body.get("model")?.decode_string());
+        let named = named.and_then(|name| services.models.find(&name));
+        Some(Self {
+            model: named.or_else(|| services.models.iter().next())?,
+            client: ClientFields {
+                metadata: Some(metadata.into_string().into_bytes().into()),
+                ..ClientFields::absent()
+            },
+            body: body.as_str().to_owned().into(),
+            failure: failure.into(),
+        })
+    }
+
+    /// The request as it is to be taken in, made now, and what it fails with.
+    pub(in crate::app) fn into_request(
+        self,
+        services: &Services,
+        account: AccountKey,
+    ) -> (NewRequest, Bytes) {
+        let now = services.clock.now();
+        let request = NewRequest {
+            id: services.ids.next(now),
+            account,
+            model: self.model.key,
+            created_at: now,
+            expires_at: now + COMPLETION_WINDOW_MS,
+            ready_at: now + services.config.aggregation_period.0,
+            sort_key: SortKey::from_bytes(&[]),
+            cost: 0,
+            hold: None,
+            max_tokens: None,
+            fifo_hit_permille: None,
+            batch: None,
+            client: self.client,
+            body: self.body,
+        };
+        (request, self.failure)
     }
 }
 

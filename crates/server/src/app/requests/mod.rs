@@ -15,7 +15,7 @@ use overnight_domain::scheduler::AccountKey;
 pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
-pub(super) use self::create::{Coming, Reviewed, review, review_text, take_in};
+pub(super) use self::create::{Coming, RefusedRequest, Reviewed, review, review_text, take_in};
 pub use self::create::{Reading, create, create_admitted, look, take_rate};
 pub use self::delete::delete;
 pub use self::list::{ListQuery, list_records, list_summaries};

@@ -7,6 +7,7 @@ use overnight_domain::ids::BatchKind;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::batches::{write_created, write_full, write_full_of_one, write_status_of_one};
+use overnight_wire::native::deletions::write_deleted;
 use overnight_wire::native::requests as request_shapes;
 
 use super::requests::seconds_up;
@@ -25,10 +26,11 @@ use crate::http::json_lines::{self, JSON_LINES};
 use crate::http::queries::read_batch_query;
 #[cfg(test)]
 use {
-    super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery},
+    super::refusals::{Always, OfBody, OfCancel, OfDelete, OfPath, OfQuery},
     overnight_wire::native::batches::{
         BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch, ResultsFilter,
     },
+    overnight_wire::native::deletions::Deleted,
     overnight_wire::native::requests::{FullRequest, RequestSummary},
 };
 
@@ -85,6 +87,22 @@ pub(super) async fn get(
     let batch = batches::get_whole(&context.services, caller.0, id).await?;
     let estimate = estimated_completion_at(&context, caller.0, &batch.record).await?;
     Ok(answers::ok(|out| write_full_of_one(&batch.record, &batch.requests_ids, estimate, out)))
+}
+
+/// Delete a batch
+///
+/// Deletes a batch that has ended, with all of its requests, their bodies, metadata and results; webhooks that were not delivered yet are
+/// not sent. What the requests cost stays counted. Afterwards nothing is found under the identifier of the batch or of its requests.
+#[cfg_attr(test, utoipa::path(delete, path = "/v1/batches/{batch_id}", operation_id = "delete_batch", tag = "Batches",
+    params(("batch_id" = String, Path, description = "The identifier of the batch.")),
+    responses((status = 200, description = "It is gone.", body = Deleted), Always, OfPath, OfDelete)))]
+pub(super) async fn delete(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    batches::delete(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_deleted(id, out)))
 }
 
 /// Get the status of a batch

@@ -48,7 +48,7 @@ routes! {
     "/v1/requests/{request_id}/status": get requests::get_status;
     "/v1/requests/{request_id}/cancel": post requests::cancel;
     "/v1/batches": get batches::list, post batches::create;
-    "/v1/batches/{batch_id}": get batches::get;
+    "/v1/batches/{batch_id}": get batches::get, delete batches::delete;
     "/v1/batches/{batch_id}/status": get batches::get_status;
     "/v1/batches/{batch_id}/requests": get batches::get_requests;
     "/v1/batches/{batch_id}/results": get batches::get_results;

@@ -8,12 +8,12 @@ use overnight_domain::records::RequestRecord;
 use overnight_wire::openai::chat::{Delivery, to_native, write_chunks, write_completion, write_error};
 use overnight_wire::openai::events::KEEP_ALIVE;
 
-use super::creation;
 use super::streams::error_in_stream;
 use crate::app::requests;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
+use crate::http::creation;
 use crate::http::errors::{Answer, Refusal};
 use crate::http::held_requests::completion_of;
 use crate::http::idempotency::CallName;

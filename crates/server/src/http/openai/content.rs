@@ -80,7 +80,7 @@ fn line_of(kind: BatchFile, batch: &InputBatch) -> WriteLine {
         BatchFile::Input => write_input,
         BatchFile::Output => match batch.input.as_ref().map(|input| input.endpoint) {
             Some(Endpoint::Responses) => write_response_answer,
-            Some(Endpoint::ChatCompletions) | None => write_answer,
+            Some(Endpoint::ChatCompletions | Endpoint::Messages) | None => write_answer,
         },
         BatchFile::Errors => write_error,
     }

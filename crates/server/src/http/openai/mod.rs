@@ -3,7 +3,6 @@
 mod batches;
 mod chat;
 mod content;
-mod creation;
 mod errors;
 mod files;
 mod models;

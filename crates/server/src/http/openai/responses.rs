@@ -10,7 +10,6 @@ use overnight_wire::openai::responses::{
     write_opening, write_response,
 };
 
-use super::creation;
 use super::streams::error_in_stream;
 use crate::app::errors::AppError;
 use crate::app::requests;
@@ -18,6 +17,7 @@ use crate::http::answers;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
+use crate::http::creation;
 use crate::http::errors::{Answer, Refusal};
 use crate::http::extract::PathId;
 use crate::http::held_requests::{HeldRequest, completion_of};

@@ -76,9 +76,11 @@ pub enum PlaceOfEnd {
     Unknown,
 }
 
-/// How far the batch in row `batch` has come.
+/// How far the batch in row `batch` has come; to its end, where it is gone.
 pub async fn ended_so_far(store: &Store, batch: i64) -> Result<EndedSoFar, StoreError> {
-    let row = store.readers().fetch_one(SO_FAR.bind(batch)).await?;
+    let Some(row) = store.readers().fetch_optional(SO_FAR.bind(batch)).await? else {
+        return Ok(EndedSoFar { ended: 0, is_over: true, is_deleted: true });
+    };
     let (ended, total): (i64, i64) = (row.get("ended")?, row.get("total")?);
     Ok(EndedSoFar { ended, is_over: ended == total, is_deleted: row.get::<i64>("deleted")? >= total })
 }

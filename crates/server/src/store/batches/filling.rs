@@ -1,6 +1,7 @@
 //! Making requests of the lines of a batch's file, some at a time: each step is one write, which also notes how far it came, so that a
 //! crash loses and repeats no line. A batch that is cancelled is filled no further.
 
+use bytes::Bytes;
 use overnight_domain::files::Endpoint;
 use overnight_domain::ids::BatchId;
 use overnight_domain::quotas::QuotaExceeded;
@@ -10,6 +11,7 @@ use crate::store::batches::insert::INSERT_MEMBERS;
 use crate::store::database::{Row, Tx, statements};
 use crate::store::effects::Accounts;
 use crate::store::ledger::holds::Admission;
+use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::requests::NewRequest;
 use crate::store::requests::insert::store;
 use crate::store::writer::{Job, Operation, WriteClass};
@@ -32,6 +34,8 @@ statements! {
         postgres: "SELECT filled, lines FROM batch_inputs WHERE batch = ? AND state = 0 /* being filled */ AND next_piece = ? AND next_line = ?
             FOR UPDATE",
     };
+    FIND_NEW = "SELECT s.seq, s.model, s.account, s.sort_key, s.state, s.ready_at, s.in_progress_at, s.ended_at
+        FROM requests r JOIN current_states s ON s.seq = r.seq WHERE r.id = ?";
     ADVANCE = "UPDATE batch_inputs SET filled = ?, lines = ?, next_piece = ?, next_line = ?, filler_at = ?, state = ? WHERE batch = ?";
 }
 
@@ -54,6 +58,14 @@ pub struct Filling {
     pub next_line: i64,
 }
 
+/// A line, as the request that it becomes.
+pub struct FillLine {
+    /// The request.
+    pub request: NewRequest,
+    /// The `result_body` with which it fails at once, where it asks for something that is refused.
+    pub failure: Option<Bytes>,
+}
+
 /// The next lines of a batch, as requests.
 pub struct FillStep {
     /// Where the batch stood when they were read.
@@ -61,7 +73,7 @@ pub struct FillStep {
     /// Whose it is.
     pub account: AccountKey,
     /// Their requests; `None` for a line that makes none any more, as when its model is gone.
-    pub lines: Vec<Option<NewRequest>>,
+    pub lines: Vec<Option<FillLine>>,
     /// Whether they are the last of their piece.
     pub ends_piece: bool,
     /// When, in milliseconds.
@@ -117,7 +129,7 @@ pub async fn fill(store: &Store, step: FillStep) -> Result<Filled, StoreError> {
 }
 
 fn read(row: &Row) -> Result<Filling, StoreError> {
-    let endpoint = Endpoint::parse(row.get("endpoint")?);
+    let endpoint = Endpoint::parse_stored(row.get("endpoint")?);
     Ok(Filling {
         batch: row.get("batch")?,
         id: row.get("id")?,
@@ -147,9 +159,12 @@ impl Operation for FillBatch {
     }
 
     fn bytes(&self) -> usize {
-        let requests = self.step.lines.iter().flatten();
-        requests
-            .map(|request| size_of::<NewRequest>() + request.body.len() + request.client.heap_bytes())
+        let lines = self.step.lines.iter().flatten();
+        lines
+            .map(|FillLine { request, failure }| {
+                let failure = failure.as_ref().map_or(0, Bytes::len);
+                size_of::<FillLine>() + request.body.len() + request.client.heap_bytes() + failure
+            })
             .sum()
     }
 
@@ -228,20 +243,28 @@ impl FillStep {
 
     async fn store(
         &self,
-        taken: &[&NewRequest],
+        taken: &[&FillLine],
         place: i64,
         write: &mut WriteTransaction<'_>,
     ) -> Result<(), StoreError> {
         if taken.is_empty() {
             return Ok(());
         }
-        for request in taken {
+        let requests: Vec<&NewRequest> = taken.iter().map(|line| &line.request).collect();
+        for request in &requests {
             let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
             write.effects.ledger.accept(request.account.0, hold, request.stored_bytes());
         }
-        store(taken, write).await?;
-        let ids: Vec<u8> = taken.iter().flat_map(|request| request.id.to_bytes()).collect();
+        store(&requests, write).await?;
+        let ids: Vec<u8> = requests.iter().flat_map(|request| request.id.to_bytes()).collect();
         write.tx.execute(INSERT_MEMBERS.bind(self.filling.batch).bind(place).bind(ids)).await?;
+        for line in taken {
+            if let Some(failure) = &line.failure {
+                let rows = write.tx.fetch(FIND_NEW.bind(line.request.id)).await?;
+                let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
+                end_all(lives, &End::Failed(failure.clone()), self.now, write).await?;
+            }
+        }
         Ok(())
     }
 
@@ -250,13 +273,14 @@ impl FillStep {
         let mut admitted =
             Admitted { taken: Vec::with_capacity(self.lines.len()), dropped: 0, refused: None };
         for line in &self.lines {
-            let Some(request) = line else {
+            let Some(line) = line else {
                 admitted.dropped += 1;
                 continue;
             };
+            let request = &line.request;
             let bytes = request.stored_bytes();
             match accounts.admit(request.account.0, bytes, request.hold, request.created_at)? {
-                Admission::Taken => admitted.taken.push(request),
+                Admission::Taken => admitted.taken.push(line),
                 refused => {
                     admitted.refused = Some(refused);
                     break;
@@ -269,7 +293,7 @@ impl FillStep {
 
 /// What is taken of a step.
 struct Admitted<'s> {
-    taken: Vec<&'s NewRequest>,
+    taken: Vec<&'s FillLine>,
     /// Lines that make no request.
     dropped: usize,
     /// Why the next request is not taken.

@@ -154,7 +154,7 @@ fn read(row: &Row) -> Result<InputBatch, StoreError> {
         None => None,
         Some(state) => {
             let deleted: i64 = row.get("deleted_outputs")?;
-            let endpoint = Endpoint::parse(row.get("endpoint")?);
+            let endpoint = Endpoint::parse_stored(row.get("endpoint")?);
             Some(BatchInput {
                 file: row.get("file_id")?,
                 endpoint: endpoint.ok_or(StoreError::DamagedColumn("endpoint"))?,

@@ -92,9 +92,17 @@ statements! {
             SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM unnest($2::bigint[]) AS j(value)
             JOIN request_states rs ON rs.seq = j.value WHERE rs.state = 1 /* queued */)",
     };
-    INSERT = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
+    /// A number that was deleted is not given out again.
+    INSERT = {
+        sqlite: "INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM batches),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'batches')),
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+        postgres: "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+    };
     /// The places of a batch's rows rise; of one that is filled from a file they are not whole numbers from 0 on.
     INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
 }

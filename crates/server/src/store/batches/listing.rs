@@ -58,6 +58,8 @@ statements! {
                CAST(coalesce(sum(CASE WHEN rs.state < 3 /* live */ THEN rs.hold ELSE 0 END), 0) AS BIGINT) AS held
         FROM request_states rs LEFT JOIN ledger l ON l.result = rs.result_seq AND l.result IS NOT NULL
         WHERE rs.batch = ? AND rs.batch IS NOT NULL";
+    COUNT_FAILED_WITH = "SELECT count(*) AS count FROM request_states rs JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.batch = ? AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ AND t.body = ?";
 }
 
 /// The first and the last number that [`LIST`] gives to a status.
@@ -113,6 +115,17 @@ pub async fn find_id(store: &Store, seq: i64) -> Result<Option<BatchId>, StoreEr
 pub async fn count_live(store: &Store, account: AccountKey) -> Result<i64, StoreError> {
     let query = COUNT_LIVE.bind(account).bind(LIVE_COUNTED_MAX);
     store.readers().fetch_one(query).await?.get("count")
+}
+
+/// How many requests of the batch of `account` in row `batch` failed with this `result_body`: reads a row for each of them.
+pub async fn count_failed_with(
+    store: &Store,
+    account: AccountKey,
+    batch: i64,
+    body: Vec<u8>,
+) -> Result<i64, StoreError> {
+    let query = COUNT_FAILED_WITH.bind(batch).bind(body);
+    store.long_readers(account).fetch_one(query).await?.get("count")
 }
 
 /// What the requests of a batch cost.

@@ -87,7 +87,7 @@ fn read(row: &Row) -> Result<FoundFile, StoreError> {
         expires_at: row.get("expires_at")?,
         bytes: row.get("bytes")?,
         name: row.get("name")?,
-        endpoint: endpoint.and_then(Endpoint::parse),
+        endpoint: endpoint.and_then(Endpoint::parse_stored),
         lines: row.get("lines")?,
         fault_count: row.get("fault_count")?,
         faults: row.share("faults")?,

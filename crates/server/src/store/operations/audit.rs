@@ -86,13 +86,14 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
             OR (c.batch IS NULL AND b.deleted = 0 AND i.batch IS NULL)",
     ),
     (
-        "a batch's state follows its counters",
+        "a batch's state follows its counters, and only what has ended is being deleted",
         "SELECT count(*) AS count FROM batches",
         "SELECT count(*) AS breaches FROM batches WHERE
             (completed_at IS NOT NULL AND (cancelled_at IS NOT NULL OR registered + in_progress > 0))
             OR (completed_at IS NULL AND cancelled_at IS NULL AND registered + in_progress = 0)
             OR (cancelled_at IS NOT NULL AND cancelling = 0 AND registered + in_progress > 0)
-            OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))",
+            OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))
+            OR (account < 0 AND (registered + in_progress > 0 OR lane IS NOT NULL))",
     ),
     (
         "a batch lists exactly its requests",
@@ -106,7 +107,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
         "what a batch is filled from is there, and it is filled no further than that",
         "SELECT count(*) AS count FROM batch_inputs",
         "SELECT count(*) AS breaches FROM batch_inputs i LEFT JOIN batches b ON b.seq = i.batch LEFT JOIN files f ON f.seq = i.file
-         WHERE b.seq IS NULL OR b.account <> i.account OR i.filled > i.lines
+         WHERE b.seq IS NULL OR abs(b.account) <> i.account OR i.filled > i.lines
             OR (i.state = 0 AND (f.seq IS NULL OR i.filled = i.lines OR b.cancelled_at IS NOT NULL OR b.completed_at IS NOT NULL))",
     ),
     (
@@ -155,7 +156,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
                         + coalesce(1024 + 2 * octet_length(webhook), 0) AS bytes FROM requests
                  UNION ALL SELECT r.account, octet_length(t.body) FROM results t JOIN requests r ON r.seq = t.request
                  UNION ALL SELECT r.account, octet_length(f.message) FROM attempts f JOIN requests r ON r.seq = f.request
-                 UNION ALL SELECT account, 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
+                 UNION ALL SELECT abs(account), 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
                  UNION ALL SELECT account, 512 + bytes FROM files WHERE state < 2
              ) s GROUP BY account

@@ -114,16 +114,16 @@ impl DeleteRequest {
 }
 
 /// A request to be deleted.
-pub(super) struct Ended {
-    pub(super) seq: i64,
+pub(in crate::store) struct Ended {
+    pub(in crate::store) seq: i64,
     account: i64,
     result_seq: Option<i64>,
     pub(super) ended_at: i64,
-    pub(super) bytes: i64,
+    pub(in crate::store) bytes: i64,
 }
 
 impl Ended {
-    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
+    pub(in crate::store) fn read(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
             seq: row.get("seq")?,
             account: row.get("account")?,
@@ -135,7 +135,7 @@ impl Ended {
 }
 
 /// Deletes these requests, by `seq`, unless another node has; how many.
-pub(super) async fn delete(
+pub(in crate::store) async fn delete(
     mut found: BTreeMap<i64, Ended>,
     write: &mut WriteTransaction<'_>,
 ) -> Result<usize, StoreError> {
@@ -152,21 +152,42 @@ pub(super) async fn delete(
     write.tx.execute(DELETE_REQUESTS.over([], requests.clone())).await?;
     write.tx.execute(DELETE_ATTEMPTS.over([], requests.clone())).await?;
     write.tx.execute(DELETE_RESULTS.over([], results)).await?;
-    // The events first: nobody adds a delivery to one that is gone.
-    let rows = write.tx.fetch(DELETE_EVENTS.over([], requests)).await?;
-    let events: Vec<i64> = rows.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
-    write.tx.execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect())).await?;
+    let events = write.tx.fetch(DELETE_EVENTS.over([], requests)).await?;
+    delete_events(&events, write).await?;
     for ended in &deleted {
         write.effects.ledger.store_bytes(ended.account, -ended.bytes);
     }
     for (table, last) in [
         ("requests", deleted.iter().map(|ended| ended.seq).max()),
         ("results", deleted.iter().filter_map(|ended| ended.result_seq).max()),
-        ("events", events.into_iter().max()),
     ] {
         if let Some(last) = last {
-            write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
+            note_last(table, last, write).await?;
         }
     }
     Ok(deleted.len())
+}
+
+/// Deletes what belongs to events of which these rows were deleted: the events go first, so that nobody adds a delivery to one that is
+/// gone.
+pub(in crate::store) async fn delete_events(
+    deleted: &[Row],
+    write: &mut WriteTransaction<'_>,
+) -> Result<(), StoreError> {
+    let events: Vec<i64> = deleted.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
+    write.tx.execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect())).await?;
+    match events.into_iter().max() {
+        Some(last) => note_last("events", last, write).await,
+        None => Ok(()),
+    }
+}
+
+/// Notes that the row with this number was deleted, so that it is given out to no other.
+pub(in crate::store) async fn note_last(
+    table: &str,
+    last: i64,
+    write: &mut WriteTransaction<'_>,
+) -> Result<(), StoreError> {
+    write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
+    Ok(())
 }

@@ -10,6 +10,7 @@ use crate::store::{
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
+        batches::deletion::STATEMENTS,
         batches::ends::STATEMENTS,
         batches::filling::STATEMENTS,
         batches::inputs::STATEMENTS,

@@ -6,7 +6,7 @@ use overnight_domain::money::Credits;
 
 use crate::store::Store;
 use crate::store::batches::{
-    self, CancelBatchOutcome, FillStep, Filled, Filling, InputBatch, NewBatch, NewInputBatch,
+    self, CancelBatchOutcome, FillLine, FillStep, Filled, Filling, InputBatch, NewBatch, NewInputBatch,
     NewInputBatchOutcome,
 };
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
@@ -87,7 +87,7 @@ fn step(fixture: &mut Fixture, filling: Filling, lines: &[bool], ends_piece: boo
     for (key, makes_one) in (1..).zip(lines) {
         let mut request = fixture.request(key);
         request.batch = Some(filling.batch);
-        requests.push(makes_one.then_some(request));
+        requests.push(makes_one.then_some(FillLine { request, failure: None }));
     }
     FillStep { filling, account, lines: requests, ends_piece, now: START }
 }

@@ -1,4 +1,4 @@
-//! Requests that are deleted.
+//! Requests and batches that are deleted.
 
 use overnight_domain::requests::RequestStatus;
 use serde_json::json;
@@ -24,5 +24,24 @@ async fn a_request_that_has_ended_is_deleted_and_its_batch_keeps_its_counts() {
     );
     assert_eq!(app.client().get(&format!("/v1/batches/{batch}/results")).await.ids(), [ids[1].clone()]);
     app.anonymous().send("DELETE", &path, "").await.refused(401, "invalid_api_key");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_batch_that_has_ended_is_deleted_with_its_requests() {
+    let app = TestApp::start().await;
+    let (batch, ids) = app.create_batch(2).await;
+    let (path, request) = (format!("/v1/batches/{batch}"), format!("/v1/requests/{}", ids[0]));
+    app.client().send("DELETE", &path, "").await.refused(409, "not_ended");
+    app.settle_all(RequestStatus::Completed).await;
+    app.stranger().send("DELETE", &path, "").await.refused(404, "not_found");
+    let deleted = app.client().send("DELETE", &path, "").await;
+    assert_eq!((deleted.status, deleted.json()), (200, json!({"id": batch, "deleted": true})));
+    app.client().send("DELETE", &path, "").await.refused(404, "not_found");
+    for gone in [&path, &format!("/exxa{path}"), &format!("{path}/results"), &request] {
+        app.client().get(gone).await.refused(404, "not_found");
+    }
+    assert_eq!(app.client().get("/v1/batches").await.ids(), Vec::<String>::new());
+    assert_eq!(app.client().get("/v1/requests").await.ids(), Vec::<String>::new());
     app.stop().await;
 }

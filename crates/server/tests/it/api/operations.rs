@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{Client, TestApp};
 
 /// Every operation: its method and its path, with `REQ` and `BATCH` in the place of identifiers.
-const OPERATIONS: [(&str, &str); 30] = [
+const OPERATIONS: [(&str, &str); 31] = [
     ("GET", "/v1/requests"),
     ("POST", "/v1/requests"),
     ("GET", "/v1/requests/REQ"),
@@ -16,6 +16,7 @@ const OPERATIONS: [(&str, &str); 30] = [
     ("GET", "/v1/batches"),
     ("POST", "/v1/batches"),
     ("GET", "/v1/batches/BATCH"),
+    ("DELETE", "/v1/batches/BATCH"),
     ("GET", "/v1/batches/BATCH/status"),
     ("GET", "/v1/batches/BATCH/requests"),
     ("GET", "/v1/batches/BATCH/results"),
@@ -156,7 +157,7 @@ async fn a_path_takes_its_own_methods_and_says_which() {
         ("/v1/requests/REQ/status", "GET,HEAD", "PATCH"),
         ("/v1/requests/REQ/cancel", "POST", "GET"),
         ("/v1/batches", "GET,HEAD,POST", "PUT"),
-        ("/v1/batches/BATCH", "GET,HEAD", "DELETE"),
+        ("/v1/batches/BATCH", "GET,HEAD,DELETE", "PUT"),
         ("/v1/batches/BATCH/results", "GET,HEAD", "OPTIONS"),
         ("/v1/batches/BATCH/cancel", "POST", "GET"),
         ("/v1/models", "GET,HEAD", "POST"),

@@ -4,5 +4,5 @@ mod chat;
 mod errors;
 mod models;
 mod responses;
-mod support;
+pub(crate) mod support;
 mod waiting;

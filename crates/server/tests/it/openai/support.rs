@@ -29,36 +29,36 @@ pub(super) fn chat_with(more: &Value) -> Value {
 }
 
 /// A service on a clock that the test moves on.
-pub(super) struct Stage {
-    pub(super) app: TestApp,
-    pub(super) clock: Arc<SteppedClock>,
+pub(crate) struct Stage {
+    pub(crate) app: TestApp,
+    pub(crate) clock: Arc<SteppedClock>,
 }
 
 impl Stage {
-    pub(super) async fn start(settings: &[(&str, &str)]) -> Self {
+    pub(crate) async fn start(settings: &[(&str, &str)]) -> Self {
         let (app, clock) = TestApp::start_stepped(settings).await;
         Self { app, clock }
     }
 
     /// The same, with connections that may be idle for a minute.
-    pub(super) async fn start_impatient() -> Self {
+    pub(crate) async fn start_impatient() -> Self {
         let (app, clock) = TestApp::start_stepped_impatient().await;
         Self { app, clock }
     }
 
     /// Begins a call, which is answered later.
-    pub(super) fn call(client: Client, path: &str, body: &Value) -> JoinHandle<Answered> {
+    pub(crate) fn call(client: Client, path: &str, body: &Value) -> JoinHandle<Answered> {
         let (path, body) = (path.to_owned(), body.clone());
         tokio::spawn(async move { client.post(&path, &body).await })
     }
 
     /// How many requests the account has.
-    pub(super) async fn requests_so_far(&self) -> usize {
+    pub(crate) async fn requests_so_far(&self) -> usize {
         self.app.client().get("/v1/requests").await.ids().len()
     }
 
     /// The ids of the account's requests, once there are so many.
-    pub(super) async fn requests(&self, count: usize) -> Vec<String> {
+    pub(crate) async fn requests(&self, count: usize) -> Vec<String> {
         loop {
             let ids = self.app.client().get("/v1/requests").await.ids();
             if ids.len() == count {
@@ -69,13 +69,13 @@ impl Stage {
     }
 
     /// Ends every request of the account, of which there are so many by then.
-    pub(super) async fn end_all(&self, count: usize, status: RequestStatus) {
+    pub(crate) async fn end_all(&self, count: usize, status: RequestStatus) {
         self.requests(count).await;
         self.app.settle_all(status).await;
     }
 
     /// What comes of a call, however long that takes.
-    pub(super) async fn answer(&self, call: JoinHandle<Answered>) -> Answered {
+    pub(crate) async fn answer(&self, call: JoinHandle<Answered>) -> Answered {
         self.clock.advance_until(STEP, call).await.expect("an answer")
     }
 }

@@ -22,6 +22,36 @@ UPDATE batch_inputs SET state = 1 /* filled */ WHERE batch = $1 AND state = 0 /*
 -- batches::cancel::UNMARK, both
 UPDATE batches SET cancelling = 0 WHERE seq = $1 AND cancelling = 1 RETURNING lane;
 
+-- batches::deletion::DELETE, both
+DELETE FROM batches WHERE seq = $1 AND account < 0
+        RETURNING 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
+            + 16 * (registered + in_progress + completed + failed + cancelled) AS bytes;
+
+-- batches::deletion::DELETE_EVENT, both
+DELETE FROM events WHERE batch = $1 AND batch IS NOT NULL RETURNING seq;
+
+-- batches::deletion::DELETE_MEMBERS, both
+DELETE FROM batch_members WHERE batch = $1;
+
+-- batches::deletion::ENDED_OF_BATCH, both
+SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
+               + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
+                                                      FROM attempts a WHERE a.request = rs.seq) AS bytes
+        FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.batch = $1 AND rs.batch IS NOT NULL ORDER BY rs.seq LIMIT $2;
+
+-- batches::deletion::LIST_DELETING, both
+SELECT account, seq FROM batches WHERE account < 0 ORDER BY account, seq LIMIT $1;
+
+-- batches::deletion::LOCK, SQLite
+SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches WHERE id = ? AND account = ?;
+
+-- batches::deletion::LOCK, PostgreSQL
+SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches WHERE id = $1 AND account = $2 FOR UPDATE;
+
+-- batches::deletion::MARK, both
+UPDATE batches SET account = -account, lane = NULL WHERE seq = $1 AND account > 0;
 -- batches::ends::AFTER, both
 SELECT ended, requests FROM batch_ends WHERE batch = $1 AND ended > $2 ORDER BY ended LIMIT $3;
 
@@ -109,6 +139,17 @@ SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND
 SELECT s.state, count(*) AS count FROM unnest($2::bigint[]) AS j(value)
             JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state;
 
+-- batches::insert::INSERT, SQLite
+INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM batches),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'batches')),
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq;
+
+-- batches::insert::INSERT, PostgreSQL
+INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING seq;
 -- batches::insert::INSERT, both
 INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)

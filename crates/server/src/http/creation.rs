@@ -1,4 +1,4 @@
-//! Requests that calls of this dialect create.
+//! Requests that calls create and then wait for, in whatever dialect.
 
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};

@@ -1,0 +1,15 @@
+//! The models on offer.
+
+use super::times::push_rfc3339;
+use crate::json::{push, push_key, push_string};
+
+/// Appends a model that is offered since `created_at`, in milliseconds. Its name is all that it is called by.
+pub fn write_model(id: &str, created_at: i64, out: &mut Vec<u8>) {
+    push("{\"type\":\"model\",\"id\":", out);
+    push_string(id, out);
+    push_key("display_name", out);
+    push_string(id, out);
+    push_key("created_at", out);
+    push_rfc3339(created_at, out);
+    push(",\"lifecycle\":\"active\",\"deprecated_at\":null,\"retires_at\":null}", out);
+}

@@ -1,0 +1,56 @@
+//! Where what is at fault in a chat completion stands in the params that it was made of.
+
+use overnight_domain::json::Json;
+
+use super::params::translate;
+
+/// What the paths of the native dialect begin with.
+const BODY: &str = "request_body.";
+
+/// What stands under another name in the params.
+const NAMES: [(&str, &str); 4] = [
+    ("stop", "stop_sequences"),
+    ("user", "metadata.user_id"),
+    ("reasoning_effort", "output_config.effort"),
+    ("response_format", "output_config.format"),
+];
+
+/// The members that carry the data of media, which there is the source of its block.
+const DATA: [&str; 2] = ["image_url", "file"];
+
+/// The params of a message, to be asked where something stands in them.
+#[derive(Debug, Default)]
+pub struct Origins(Vec<Vec<String>>);
+
+impl Origins {
+    /// Those of params from which a chat completion was made.
+    pub fn of(params: Json<'_>) -> Self {
+        Self(translate(params).map(|translated| translated.origins).unwrap_or_default())
+    }
+
+    /// The path as Anthropic spells it of what stands at `param` in the native dialect: `request_body.messages[1].content[0]` may be
+    /// `messages.0.content.2`.
+    pub fn locate(&self, param: &str) -> String {
+        let param = param.strip_prefix(BODY).unwrap_or(param);
+        let steps: Vec<&str> = param.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
+        if let ["messages", message, "content", part, rest @ ..] = steps.as_slice()
+            && let Some(origin) = self.find(message, part)
+        {
+            let is_data = rest.first().is_some_and(|step| DATA.contains(step));
+            return if is_data { format!("{origin}.source") } else { origin.to_owned() };
+        }
+        let known = |first: &&str| NAMES.iter().find(|(name, _)| *name == *first).map(|(_, named)| *named);
+        match steps.split_first() {
+            Some((first, rest)) => {
+                let first = known(first).unwrap_or(first);
+                std::iter::once(first).chain(rest.iter().copied()).collect::<Vec<_>>().join(".")
+            }
+            None => String::new(),
+        }
+    }
+
+    fn find(&self, message: &str, part: &str) -> Option<&str> {
+        let (message, part): (usize, usize) = (message.parse().ok()?, part.parse().ok()?);
+        self.0.get(message)?.get(part).map(String::as_str)
+    }
+}

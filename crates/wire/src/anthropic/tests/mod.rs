@@ -1,0 +1,5 @@
+mod answers;
+mod batches;
+mod elements;
+mod params;
+mod refusals;
