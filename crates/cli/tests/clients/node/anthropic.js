@@ -1,7 +1,7 @@
 // The package @anthropic-ai/sdk: messages, batches of messages, models and errors.
 import assert from "node:assert/strict";
 import {
-  BAD_KEY, client, collect, MODEL, options, play, poll, raises, rows, seenNatively, TOKENS, WAITING_MODEL,
+  BAD_KEY, client, collect, MODEL, options, play, poll, raises, rows, seenNatively, TOKENS, waitForRequests, WAITING_MODEL,
 } from "./support.js";
 
 const Anthropic = await client();
@@ -35,6 +35,7 @@ async function batches() {
   await seenNatively(nativeId(batch), "completed", { completed: 6, failed: 1 });
 
   const waiting = await messageBatches.create({ requests: requests(4, WAITING_MODEL) });
+  await waitForRequests(nativeId(waiting), 4);
   await messageBatches.cancel(waiting.id);
   assert.equal((await end(waiting)).request_counts.canceled, 4);
   await seenNatively(nativeId(waiting), "cancelled", { cancelled: 4 });

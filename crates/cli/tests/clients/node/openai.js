@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  BAD_KEY, client, collect, MODEL, options, play, poll, raises, rows, seenNatively, TOKENS, WAITING_MODEL,
+  BAD_KEY, client, collect, MODEL, options, play, poll, raises, rows, seenNatively, TOKENS, waitForRequests, WAITING_MODEL,
 } from "./support.js";
 
 const OpenAI = await client();
@@ -57,7 +57,7 @@ async function batches() {
   assert.deepEqual([failed.status, failed.errors.data.map((error) => error.line)], ["failed", [2]]);
 
   const waiting = await createBatch(lines(4, WAITING_MODEL));
-  await poll(() => openai.batches.retrieve(waiting.id), (batch) => batch.status === "in_progress");
+  await waitForRequests(waiting.id, 4);
   await openai.batches.cancel(waiting.id);
   const cancelled = await end(waiting);
   assert.equal(cancelled.status, "cancelled");

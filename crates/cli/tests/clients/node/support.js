@@ -49,10 +49,19 @@ export async function poll(read, isDone) {
   assert.fail(`it does not end: ${JSON.stringify(found)}`);
 }
 
+async function native(path) {
+  const answer = await fetch(`${url}/v1${path}`, { headers: { "X-API-Key": key } });
+  return answer.json();
+}
+
+// Ends when every line of the batch is a request: one that is cancelled before has none to cancel.
+export async function waitForRequests(id, count) {
+  await poll(() => native(`/batches/${id}`), (batch) => batch.requests_ids.length === count);
+}
+
 // The same batch, as the native API has it.
 export async function seenNatively(id, status, counts) {
-  const answer = await fetch(`${url}/v1/batches/${id}`, { headers: { "X-API-Key": key } });
-  const batch = await answer.json();
+  const batch = await native(`/batches/${id}`);
   assert.equal(batch.status, status);
   const found = Object.fromEntries(Object.entries(batch.requests_counts).filter(([, count]) => count > 0));
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -4,7 +4,10 @@ import asyncio
 
 import anthropic
 
-from support import BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, poll_async, raises_async, rows, same, seen_natively
+from support import (
+    BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, poll_async, raises_async, rows, same, seen_natively,
+    wait_for_requests,
+)
 
 BASE_URL = f"{URL}/anthropic"
 
@@ -32,14 +35,19 @@ async def end(client, batch):
     return await poll_async(read, lambda batch: batch.processing_status == "ended")
 
 
+def native_id(batch):
+    return batch.id.replace("msgbatch_", "batch_")
+
+
 async def batches(client):
     batch = await end(client, await client.messages.batches.create(requests=requests(5)))
     same(batch.request_counts.succeeded, 5)
     results = [result async for result in await client.messages.batches.results(batch.id)]
     same(sorted(result.custom_id for result in results), rows(5))
     same({result.result.type for result in results}, {"succeeded"})
-    seen_natively(batch.id.replace("msgbatch_", "batch_"), "completed", completed=5)
+    seen_natively(native_id(batch), "completed", completed=5)
     waiting = await client.messages.batches.create(requests=requests(2, WAITING_MODEL))
+    wait_for_requests(native_id(waiting), 2)
     await client.messages.batches.cancel(waiting.id)
     same((await end(client, waiting)).request_counts.canceled, 2)
     same([batch.id async for batch in client.messages.batches.list(limit=1)], [waiting.id, batch.id])

@@ -2,7 +2,9 @@
 
 import anthropic
 
-from support import BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, poll, raises, rows, same, seen_natively
+from support import (
+    BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, poll, raises, rows, same, seen_natively, wait_for_requests,
+)
 
 BASE_URL = f"{URL}/anthropic"
 client = anthropic.Anthropic(base_url=BASE_URL, api_key=KEY, timeout=60, max_retries=0)
@@ -22,7 +24,7 @@ def models():
 
 
 def messages():
-    message = client.messages.create(**params("Hello"), system="Be brief", temperature=0.0)
+    message = client.messages.create(**params("Hello"), system="Be brief")
     same((message.type, message.role, message.model), ("message", "assistant", MODEL))
     assert message.content[0].text and message.stop_reason in ("end_turn", "max_tokens"), message
     assert 0 < message.usage.output_tokens <= TOKENS and message.usage.input_tokens > 0, message
@@ -58,6 +60,7 @@ def batches():
     seen_natively(native_id(batch), "completed", completed=6, failed=1)
 
     waiting = client.messages.batches.create(requests=requests(4, WAITING_MODEL))
+    wait_for_requests(native_id(waiting), 4)
     assert client.messages.batches.cancel(waiting.id).processing_status in ("canceling", "ended")
     waiting = end(waiting)
     assert waiting.cancel_initiated_at <= waiting.ended_at, waiting

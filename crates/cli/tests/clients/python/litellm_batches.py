@@ -8,7 +8,10 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm
 
-from support import KEY, MODEL, URL, WAITING_MODEL, chat, custom_ids, lines, poll, poll_async, rows, same, seen_natively
+from support import (
+    KEY, MODEL, URL, WAITING_MODEL, chat, custom_ids, lines, poll, poll_async, rows, same, seen_natively,
+    wait_for_requests,
+)
 
 SERVICE = {"custom_llm_provider": "openai", "api_base": f"{URL}/openai/v1", "api_key": KEY}
 ENDS = ("completed", "failed", "expired", "cancelled")
@@ -39,9 +42,7 @@ def batches():
     seen_natively(batch.id, "completed", completed=5)
 
     waiting = litellm.create_batch(input_file_id=upload(lines(2, WAITING_MODEL)).id, **BATCH, **SERVICE)
-    poll(
-        lambda: litellm.retrieve_batch(batch_id=waiting.id, **SERVICE), lambda batch: batch.status == "in_progress"
-    )
+    wait_for_requests(waiting.id, 2)
     assert litellm.cancel_batch(batch_id=waiting.id, **SERVICE).status in ("cancelling", "cancelled")
     poll(
         lambda: litellm.retrieve_batch(batch_id=waiting.id, **SERVICE), lambda batch: batch.status == "cancelled"

@@ -7,6 +7,7 @@ import openai
 
 from support import (
     BAD_KEY, KEY, MODEL, URL, WAITING_MODEL, chat, custom_ids, lines, poll_async, raises_async, rows, same, seen_natively,
+    wait_for_requests,
 )
 
 BASE_URL = f"{URL}/openai/v1"
@@ -46,7 +47,7 @@ async def batches(client):
     failed = await end(client, await create_batch(client, b"no JSON\n"))
     same((failed.status, [error.line for error in failed.errors.data]), ("failed", [1]))
     waiting = await create_batch(client, lines(3, WAITING_MODEL))
-    await poll_async(lambda: client.batches.retrieve(waiting.id), lambda batch: batch.status == "in_progress")
+    wait_for_requests(waiting.id, 3)
     await client.batches.cancel(waiting.id)
     same((await end(client, waiting)).status, "cancelled")
     seen_natively(waiting.id, "cancelled", cancelled=3)

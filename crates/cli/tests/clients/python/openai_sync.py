@@ -11,7 +11,7 @@ import openai
 
 from support import (
     BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, chat, custom_ids, line, lines, poll, raises, response_lines, rows, same,
-    seen_natively,
+    seen_natively, wait_for_requests,
 )
 
 BASE_URL = f"{URL}/openai/v1"
@@ -107,7 +107,7 @@ def batch_of_bad_lines():
 
 def batch_that_is_cancelled():
     created = create_batch(lines(4, WAITING_MODEL))
-    poll(lambda: client.batches.retrieve(created.id), lambda batch: batch.status == "in_progress")
+    wait_for_requests(created.id, 4)
     batch = client.batches.cancel(created.id)
     assert batch.status in ("cancelling", "cancelled"), batch
     batch = end(batch)

@@ -98,6 +98,11 @@ def native(path):
         return json.load(answer)
 
 
+def wait_for_requests(batch_id, count):
+    """Ends when every line of the batch is a request: one that is cancelled before has none to cancel."""
+    poll(lambda: native(f"/batches/{batch_id}")["requests_ids"], lambda ids: len(ids) == count)
+
+
 def seen_natively(batch_id, status, **counts):
     """The same batch, as the native API has it."""
     batch = native(f"/batches/{batch_id}")
