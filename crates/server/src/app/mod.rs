@@ -10,6 +10,7 @@ pub mod errors;
 pub mod explanation;
 pub mod failures;
 pub mod fifo_baselines;
+pub mod file_batches;
 pub mod files;
 pub mod forecasts;
 pub mod idempotency;
@@ -165,6 +166,14 @@ pub fn store_options(config: &Config) -> StoreOptions {
         disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
         ..StoreOptions::new(&config.data_dir)
     }
+}
+
+/// The services of a process with these settings, over a store that it opens: for tests of other layers, which know no store.
+#[cfg(test)]
+pub(crate) async fn open(config: Config, clock: SharedClock) -> Services {
+    let store = Store::open(&store_options(&config), Arc::clone(&clock)).await.expect("a store");
+    let ids = Arc::new(Ids::from_system());
+    Services::new(store, clock, ids, Arc::new(config)).await.expect("services")
 }
 
 /// Carries `work` through even if whoever asked for it leaves.

@@ -6,8 +6,8 @@ use overnight_domain::scheduler::AccountKey;
 use tokio::task::JoinSet;
 
 use crate::app::Services;
-use crate::app::batches::{FillPause, fill_account, list_filling};
 use crate::app::errors::AppError;
+use crate::app::file_batches::{FillPause, fill_account, list_filling};
 use crate::store::StoreError;
 
 /// How often to look for batches that nobody told of, in milliseconds: those of a node that ended.

@@ -2,13 +2,10 @@
 
 mod browse;
 mod cancel;
-mod coming;
 mod counted;
 mod create;
 mod delete;
 mod ends;
-mod filling;
-mod inputs;
 mod list;
 
 use std::borrow::Cow;
@@ -22,22 +19,19 @@ pub use self::browse::{
     BatchRow, BatchesPage, BrowseQuery, FailureGroup, FailureGroups, browse, count_live, failure_groups,
 };
 pub use self::cancel::{cancel, finish_cancels};
-pub use self::coming::ComingBatch;
 pub use self::counted::{CountedBatch, PageEdge, get_counted, page_counted};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
 pub use self::delete::{delete, finish_deletions};
 pub use self::ends::{AfterEnd, ENDED_PAGE_BYTES, EndedPage, EndedPages, EndedSoFar, Ends, EndsWatch};
-pub use self::filling::{FillPause, fill_account, list_filling};
-pub use self::inputs::{FromFile, create_of_file, delete_output, get_with_input, list_with_inputs, outputs};
 pub use self::list::{BatchPages, BatchQuery, list};
 use super::Services;
 use super::errors::AppError;
 use super::request_pages::{RecordPages, SummaryPages};
 use crate::store::batches;
-pub use crate::store::batches::{BatchCost, InputBatch, OutputKind};
+pub use crate::store::batches::BatchCost;
 
-const NOUN: &str = "batch";
+pub(super) const NOUN: &str = "batch";
 
 /// The key of a batch's name in its metadata.
 pub(super) const NAME_KEY: &str = "batch_name";

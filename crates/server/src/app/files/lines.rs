@@ -21,14 +21,17 @@ const CUSTOM_ID_BYTES_MAX: usize = 512;
 const CUSTOM_ID: &str = "custom_id";
 
 /// The codes of faults of lines, as OpenAI spells those it has.
-mod line_codes {
-    pub(super) const INVALID_JSON: &str = "invalid_json_line";
-    pub(super) const MISSING: &str = "missing_required_parameter";
-    pub(super) const INVALID_METHOD: &str = "invalid_method";
-    pub(super) const INVALID_URL: &str = "invalid_url";
-    pub(super) const MODEL_NOT_FOUND: &str = "model_not_found";
-    pub(super) const INVALID_REQUEST: &str = "invalid_request";
-    pub(super) const INVALID_CUSTOM_ID: &str = "invalid_custom_id";
+pub(super) mod line_codes {
+    pub(in crate::app::files) const INVALID_JSON: &str = "invalid_json_line";
+    pub(in crate::app::files) const MISSING: &str = "missing_required_parameter";
+    pub(in crate::app::files) const INVALID_METHOD: &str = "invalid_method";
+    pub(in crate::app::files) const INVALID_URL: &str = "invalid_url";
+    pub(in crate::app::files) const MODEL_NOT_FOUND: &str = "model_not_found";
+    pub(in crate::app::files) const INVALID_REQUEST: &str = "invalid_request";
+    pub(in crate::app::files) const INVALID_CUSTOM_ID: &str = "invalid_custom_id";
+    pub(in crate::app::files) const DUPLICATE_CUSTOM_ID: &str = "duplicate_custom_id";
+    pub(in crate::app::files) const MISMATCHED_URL: &str = "mismatched_url";
+    pub(in crate::app::files) const TOO_LARGE: &str = "request_too_large";
 }
 
 /// Why a line makes no request.

@@ -13,11 +13,11 @@ use overnight_domain::scheduler::AccountKey;
 use sha2::{Digest, Sha256};
 
 use super::PIECE_BYTES;
-use super::lines::{self, Asked, LineFault};
+use super::lines::{self, Asked, LineFault, line_codes};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::idempotency::{self, Answered, Repeatable};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 use crate::tasks;
@@ -223,7 +223,7 @@ impl Upload {
             }
             Ok(check)
         };
-        self.check = in_turn(&self.services, self.account, piece.len(), checked).await?;
+        self.check = parse(&self.services, self.account, piece.len(), checked).await?;
         let lines_max = self.services.config.limits.batch_requests;
         if self.check.lines > lines_max as i64 {
             let message = format!("must have at most {lines_max} lines");
@@ -302,7 +302,7 @@ impl Check {
         let limit = services.config.limits.request_body_bytes;
         if line.len() > limit {
             return self.refuse(&LineFault {
-                code: "request_too_large",
+                code: line_codes::TOO_LARGE,
                 message: format!("the line must be at most {limit} bytes"),
                 param: None,
             });
@@ -323,10 +323,18 @@ impl Check {
             param: Some(param.to_owned()),
         };
         if !self.custom_ids.insert(digest) {
-            return self.refuse(&fault("duplicate_custom_id", "custom_id", "stands in an earlier line"));
+            return self.refuse(&fault(
+                line_codes::DUPLICATE_CUSTOM_ID,
+                "custom_id",
+                "stands in an earlier line",
+            ));
         }
         if self.endpoint.is_some_and(|first| first != *endpoint) {
-            return self.refuse(&fault("mismatched_url", "url", "must be the same in all lines of a file"));
+            return self.refuse(&fault(
+                line_codes::MISMATCHED_URL,
+                "url",
+                "must be the same in all lines of a file",
+            ));
         }
         self.endpoint = Some(*endpoint);
         self.lines += 1;

@@ -9,8 +9,8 @@ use overnight_wire::anthropic::batches::{Batch, write_batch};
 use overnight_wire::anthropic::elements::{Elements, ElementsError};
 
 use super::errors::invalid;
-use crate::app::batches::{ComingBatch, InputBatch};
 use crate::app::errors::AppError;
+use crate::app::file_batches::{ComingBatch, InputBatch};
 use crate::http::bodies::{self, Buffers};
 use crate::http::calls::Caller;
 use crate::http::context::Shared;

@@ -8,13 +8,11 @@ use overnight_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
 use super::*;
-use crate::app::{Services, accounts, batches, requests};
+use crate::app::{self, accounts, batches, requests};
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::config::{Config, Sources};
 use crate::http::context::{Context, Timeouts};
 use crate::http::shares::Client;
-use crate::ids::Ids;
-use crate::store::{Store, StoreOptions};
 
 const FOLLOWERS: usize = 1_000;
 const MODELS: &str = r#"[{ name = "tiny" }]"#;
@@ -35,14 +33,13 @@ async fn node(clock: SharedClock, server_url: Option<String>) -> (Shared, TempDi
         ("limits.followers_per_account", FOLLOWERS.to_string()),
         ("limits.calls_per_account", "2".to_owned()),
         ("billing.enabled", "false".to_owned()),
+        ("disk_reserve", "0 B".to_owned()),
     ];
-    let flags = flags.map(|(path, value)| (path.to_owned(), value)).to_vec();
+    let database = server_url.map(|url| ("database_url", url));
+    let flags = flags.into_iter().chain(database).map(|(path, value)| (path.to_owned(), value)).collect();
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let config = Config::load(&Sources { file: None, environment, flags }).expect("settings");
-    let options = StoreOptions { disk_reserve: Some(0), server_url, ..StoreOptions::new(folder.path()) };
-    let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
-    let services = Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config));
-    let services = services.await.expect("services");
+    let services = app::open(config, clock).await;
     let timeouts = Timeouts::new(&services.config.connections);
     (Context::new(services, timeouts, Vec::new()), folder)
 }

@@ -5,15 +5,16 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::files::Endpoint;
-use overnight_domain::ids::{BatchId, BatchKind, FileId};
+use overnight_domain::ids::{BatchKind, FileId};
 use overnight_domain::json::{Json, Kind, RawObject, minimize};
 use overnight_wire::openai::batches::{Batch, write_batch};
 use overnight_wire::openai::files::write_list;
 use sha2::{Digest, Sha256};
 
-use super::files::file_id;
-use crate::app::batches::{self, FromFile, InputBatch};
+use super::ids::{batch_id, file_id};
+use crate::app::batches;
 use crate::app::errors::AppError;
+use crate::app::file_batches::{self, FromFile, InputBatch};
 use crate::http::answers;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
@@ -46,13 +47,13 @@ pub(super) async fn create(
     let from = read(&body)?;
     let digest = Sha256::digest(&body).into();
     let call = call.repeatable(write);
-    let answered = batches::create_of_file(&context.services, caller.0, from, digest, call).await?;
+    let answered = file_batches::create_of_file(&context.services, caller.0, from, digest, call).await?;
     Ok(idempotency::answer(StatusCode::OK, &answered, write))
 }
 
 /// Retrieve a batch.
 pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
-    let batch = batches::get_with_input(&context.services, caller.0, batch_id(&id)).await?;
+    let batch = file_batches::get_with_input(&context.services, caller.0, batch_id(&id)).await?;
     Ok(answers::ok(|out| write(&batch, out)))
 }
 
@@ -60,7 +61,7 @@ pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id):
 pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
     let query = PageQuery::<BatchKind>::read(query.as_deref().unwrap_or_default(), PAGE, PAGE_MAX)?;
     let (page, has_more) =
-        batches::list_with_inputs(&context.services, caller.0, query.after, query.limit).await?;
+        file_batches::list_with_inputs(&context.services, caller.0, query.after, query.limit).await?;
     let id = |batch: &InputBatch, out: &mut Vec<u8>| {
         out.push(b'"');
         batch.record.id.append_to(out);
@@ -73,13 +74,8 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery
 pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
     let id = batch_id(&id);
     batches::cancel(&context.services, caller.0, id).await?;
-    let batch = batches::get_with_input(&context.services, caller.0, id).await?;
+    let batch = file_batches::get_with_input(&context.services, caller.0, id).await?;
     Ok(answers::ok(|out| write(&batch, out)))
-}
-
-/// A text that is no identifier becomes the identifier zero, which nothing has.
-fn batch_id(text: &str) -> BatchId {
-    BatchId::parse(text).unwrap_or(BatchId::from_bits(0))
 }
 
 /// Reads what a batch is to be made of. Fields that are not known are ignored, as clients send more than is asked for.

@@ -13,9 +13,10 @@ use overnight_wire::openai::files::BatchFile;
 use overnight_wire::openai::outputs::{write_answer, write_error, write_input, write_response_answer};
 use std::sync::Arc;
 
-use super::files::file_id;
-use crate::app::batches::{self, InputBatch, OutputKind};
+use super::ids::file_id;
+use crate::app::batches;
 use crate::app::errors::AppError;
+use crate::app::file_batches::{self, InputBatch, OutputKind};
 use crate::app::files::{FileContent, PIECE_BYTES};
 use crate::app::pages::Pages;
 use crate::http::answers;
@@ -43,7 +44,7 @@ pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id):
         }
         Some((kind, batch)) => {
             let (batch, pages) =
-                batches::outputs(&context.services, account, batch, output_kind(kind)).await?;
+                file_batches::outputs(&context.services, account, batch, output_kind(kind)).await?;
             let write = line_of(kind, &batch);
             Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, write).await?)
         }
@@ -59,10 +60,10 @@ pub(super) async fn measure(
 ) -> Result<(InputBatch, i64), AppError> {
     let (batch, mut pages) = match kind {
         BatchFile::Input => {
-            let batch = batches::get_with_input(&context.services, account, id).await?;
+            let batch = file_batches::get_with_input(&context.services, account, id).await?;
             (batch, batches::list_results(&context.services, account, id).await?)
         }
-        kind => batches::outputs(&context.services, account, id, output_kind(kind)).await?,
+        kind => file_batches::outputs(&context.services, account, id, output_kind(kind)).await?,
     };
     let (mut bytes, mut line, write) = (0, Vec::new(), line_of(kind, &batch));
     while let Some(page) = pages.next_page().await? {

@@ -5,14 +5,15 @@ use axum::extract::{FromRequest, Multipart, Path, RawQuery, Request, State};
 use axum::http::StatusCode;
 use overnight_domain::faults::{Quoted, codes};
 use overnight_domain::files::FileRecord;
-use overnight_domain::ids::{FileId, FileKind};
+use overnight_domain::ids::FileKind;
 use overnight_wire::openai::files::{
     BATCH, BatchFile, write_batch_file, write_deleted, write_file, write_list,
 };
 
 use super::content;
-use crate::app::batches;
+use super::ids::file_id;
 use crate::app::errors::AppError;
+use crate::app::file_batches;
 use crate::app::files::{self, FileQuery, FileTerms, PIECE_BYTES, Upload};
 use crate::http::answers;
 use crate::http::bodies::Buffers;
@@ -171,13 +172,9 @@ pub(super) async fn delete(State(context): State<Shared>, caller: Caller, Path(i
         None => files::delete(&context.services, caller.0, file_id(&id)).await?,
         Some((BatchFile::Input, _)) => return Err(AppError::NotFound("file").into()),
         Some((kind, batch)) => {
-            batches::delete_output(&context.services, caller.0, batch, content::output_kind(kind)).await?;
+            file_batches::delete_output(&context.services, caller.0, batch, content::output_kind(kind))
+                .await?;
         }
     }
     Ok(answers::ok(|out| write_deleted(&id, out)))
-}
-
-/// A text that is no identifier becomes the identifier zero, which nothing has.
-pub(super) fn file_id(text: &str) -> FileId {
-    FileId::parse(text).unwrap_or(FileId::from_bits(0))
 }

@@ -5,6 +5,7 @@ mod chat;
 mod content;
 mod errors;
 mod files;
+mod ids;
 mod models;
 mod responses;
 mod streams;

@@ -14,6 +14,7 @@ fn shares() -> Shares {
         per_address: 9,
         calls_per_account: 2,
         followers_per_account: 1,
+        followers_per_account: 1,
         waiting_per_account: 3,
         idle: Duration::ZERO,
         stalled: Duration::ZERO,
@@ -60,6 +61,17 @@ fn those_who_follow_have_a_share_apart_from_calls() {
     drop((calls, ordinary));
     let call = shares.begin_call(ONE).expect("a call");
     assert!(shares.begin_following(&call).is_some());
+}
+
+#[test]
+fn those_who_follow_have_a_share_apart_from_calls() {
+    let shares = shares();
+    let calls = [shares.begin_call(ONE), shares.begin_call(ONE)].map(|call| call.expect("a call"));
+    assert!(shares.begin_following(&calls[0]).is_some() && shares.begin_following(&calls[1]).is_none());
+    let other = shares.begin_call(OTHER).expect("a call");
+    assert!(shares.begin_following(&other).is_some() && shares.begin_waiting(&calls[1]).is_some());
+    let ordinary = [shares.begin_call(ONE), shares.begin_call(ONE)];
+    assert!(ordinary.iter().all(Option::is_some) && calls[0].is_of_account());
 }
 
 #[test]

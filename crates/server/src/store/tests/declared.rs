@@ -8,6 +8,10 @@ use crate::store::{
 
 /// The statements of each file that declares some.
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
+    [of_other_rooms(), of_queue_and_requests()].concat()
+}
+
+fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
         batches::deletion::STATEMENTS,
@@ -56,6 +60,11 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         outbox::reads::STATEMENTS,
         outbox::replays::STATEMENTS,
         outbox::webhook_secrets::STATEMENTS,
+    ]
+}
+
+fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
+    vec![
         queue::queue_scan::STATEMENTS,
         queue::deadlines::STATEMENTS,
         queue::endings::STATEMENTS,

@@ -56,6 +56,13 @@ async fn change(fixture: &Fixture, text: &'static str) {
     fixture.store.transaction(work).await.expect("a change");
 }
 
+async fn check_places(fixture: &Fixture, batch: i64, other: i64, seen: &[(i64, RequestId)]) {
+    for (after, id) in seen {
+        assert_eq!(place(fixture, batch, *id).await, PlaceOfEnd::At(*after));
+        assert_eq!(place(fixture, other, *id).await, PlaceOfEnd::Unknown);
+    }
+}
+
 on_both!(whoever_reads_on_from_any_place_gets_the_rest);
 async fn whoever_reads_on_from_any_place_gets_the_rest(mut fixture: Fixture) {
     let keys: Vec<u8> = (1..=200).collect();
@@ -79,12 +86,9 @@ async fn whoever_reads_on_from_any_place_gets_the_rest(mut fixture: Fixture) {
     let mut sorted: Vec<RequestId> = seen.iter().map(|(_, id)| *id).collect();
     sorted.sort_unstable();
     assert_eq!(sorted, ids);
-    for (after, id) in &seen {
-        assert_eq!(place(&fixture, batch, *id).await, PlaceOfEnd::At(*after));
-        assert_eq!(place(&fixture, other, *id).await, PlaceOfEnd::Unknown);
-    }
-    for after in [1, 63, 64, 65, 199, 200] {
-        assert_eq!(rest(&fixture, batch, after).await, seen[after as usize..], "behind {after}");
+    check_places(&fixture, batch, other, &seen).await;
+    for passed in [1, 63, 64, 65, 199, 200] {
+        assert_eq!(rest(&fixture, batch, passed as i64).await, seen[passed..], "behind {passed}");
     }
     assert_eq!(batches::ended_so_far(&fixture.store, batch).await.expect("a read").ended, 200);
     fixture.assert_sound().await;
@@ -92,7 +96,7 @@ async fn whoever_reads_on_from_any_place_gets_the_rest(mut fixture: Fixture) {
 
 on_both!(what_ended_without_a_place_is_given_one_when_somebody_reads);
 async fn what_ended_without_a_place_is_given_one_when_somebody_reads(mut fixture: Fixture) {
-    let mut ids = fixture.insert(&[1, 2, 3, 4, 5, 6]).await;
+    let ids = fixture.insert(&[1, 2, 3, 4, 5, 6]).await;
     cancel(&fixture, ids[3], START + 2).await;
     cancel(&fixture, ids[1], START + 1).await;
     let batch = group_of(&mut fixture, &ids).await;
@@ -111,10 +115,14 @@ async fn what_ended_without_a_place_is_given_one_when_somebody_reads(mut fixture
     assert_eq!(place(&fixture, batch, ids[5]).await, PlaceOfEnd::At(5));
     assert_eq!(place(&fixture, batch, ids[2]).await, PlaceOfEnd::Unknown, "it was deleted");
     fixture.assert_sound().await;
-    // All of it, as a store of the schema before has it.
-    change(&fixture, "DELETE FROM batch_ends WHERE batch > 0").await;
-    ids = rest(&fixture, batch, 0).await.into_iter().map(|(_, id)| id).collect();
-    assert_eq!(ids, ended.map(|(_, id)| id));
+    check_without_any_place(&fixture, batch, &ended.map(|(_, id)| id)).await;
+}
+
+/// All of it, as a store of the schema before has it.
+async fn check_without_any_place(fixture: &Fixture, batch: i64, ended: &[RequestId]) {
+    change(fixture, "DELETE FROM batch_ends WHERE batch > 0").await;
+    let ids: Vec<RequestId> = rest(fixture, batch, 0).await.into_iter().map(|(_, id)| id).collect();
+    assert_eq!(ids, ended);
 }
 
 on_both!(the_order_goes_with_the_last_request);

@@ -1,7 +1,7 @@
 //! Batches of messages.
 
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::batches::{FillPause, fill_account};
+use overnight_server::app::file_batches::{FillPause, fill_account};
 use overnight_server::workers;
 use serde_json::{Value, json};
 

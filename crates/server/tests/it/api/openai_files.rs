@@ -1,7 +1,7 @@
 //! Files of batch lines and batches that are made of them, under `/openai/v1`.
 
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::batches::{FillPause, fill_account};
+use overnight_server::app::file_batches::{FillPause, fill_account};
 use overnight_server::app::{accounts, api_keys};
 use overnight_server::workers;
 use serde_json::{Value, json};

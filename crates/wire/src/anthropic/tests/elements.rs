@@ -88,7 +88,7 @@ fn what_is_no_list_of_requests_says_why() {
         ("{\"requests\":[]}x", "not valid JSON"),
         ("{\"requests\":[],\"requests\":[]}", "more than once"),
         ("{\"requests\":[],\"betas\":[]}", "not known here: \"betas\""),
-        ("{\"requests\":[{]}", "breaks off"),
+        ("{\"requests\":[{]}", "expected a key"),
         ("{\"requests\":[{}{}]}", "not valid JSON"),
         ("{\"requests\":[{},]}", "not valid JSON"),
         ("{\"requests\":[{\"a\":tru}]}", "expected"),

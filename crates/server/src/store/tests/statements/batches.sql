@@ -27,8 +27,15 @@ DELETE FROM batches WHERE seq = $1 AND account < 0
         RETURNING 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
             + 16 * (registered + in_progress + completed + failed + cancelled) AS bytes;
 
+-- batches::deletion::DELETE_ENDS, both
+DELETE FROM batch_ends WHERE (batch, ended) IN (
+        SELECT batch, ended FROM batch_ends WHERE batch = $1 ORDER BY ended LIMIT $2);
+
 -- batches::deletion::DELETE_EVENT, both
 DELETE FROM events WHERE batch = $1 AND batch IS NOT NULL RETURNING seq;
+
+-- batches::deletion::DELETE_INPUT, both
+DELETE FROM batch_inputs WHERE batch = $1;
 
 -- batches::deletion::DELETE_MEMBERS, both
 DELETE FROM batch_members WHERE batch = $1;
@@ -52,6 +59,7 @@ SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches 
 
 -- batches::deletion::MARK, both
 UPDATE batches SET account = -account, lane = NULL WHERE seq = $1 AND account > 0;
+
 -- batches::ends::AFTER, both
 SELECT ended, requests FROM batch_ends WHERE batch = $1 AND ended > $2 ORDER BY ended LIMIT $3;
 
@@ -80,6 +88,10 @@ UPDATE batch_inputs SET filled = $1, lines = $2, next_piece = $3, next_line = $4
 
 -- batches::filling::CLAIM, both
 UPDATE batch_inputs SET filler_at = $1 WHERE batch = $2 AND state = 0 /* being filled */ AND filler_at <= $3;
+
+-- batches::filling::FIND_NEW, both
+SELECT s.seq, s.model, s.account, s.sort_key, s.state, s.ready_at, s.in_progress_at, s.ended_at
+        FROM requests r JOIN current_states s ON s.seq = r.seq WHERE r.id = $1;
 
 -- batches::filling::LIST, both
 SELECT DISTINCT account FROM batch_inputs WHERE state = 0 /* being filled */;
@@ -140,20 +152,16 @@ SELECT s.state, count(*) AS count FROM unnest($2::bigint[]) AS j(value)
             JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state;
 
 -- batches::insert::INSERT, SQLite
-INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at,
+INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
             VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM batches),
                             (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'batches')),
-                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq;
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq;
 
 -- batches::insert::INSERT, PostgreSQL
-INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
-               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING seq;
--- batches::insert::INSERT, both
 INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING seq;
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING seq;
 
 -- batches::insert::INSERT_MEMBERS, both
 INSERT INTO batch_members (batch, place, ids) VALUES ($1, $2, $3);
@@ -196,6 +204,10 @@ SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
                CAST(coalesce(sum(CASE WHEN rs.state < 3 /* live */ THEN rs.hold ELSE 0 END), 0) AS BIGINT) AS held
         FROM request_states rs LEFT JOIN ledger l ON l.result = rs.result_seq AND l.result IS NOT NULL
         WHERE rs.batch = $1 AND rs.batch IS NOT NULL;
+
+-- batches::listing::COUNT_FAILED_WITH, both
+SELECT count(*) AS count FROM request_states rs JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.batch = $1 AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ AND t.body = $2;
 
 -- batches::listing::COUNT_LIVE, both
 SELECT count(*) AS count FROM (SELECT 1 FROM batches

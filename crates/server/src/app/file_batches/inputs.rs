@@ -8,7 +8,7 @@ use overnight_domain::json::ObjectWriter;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
-use super::NOUN;
+use crate::app::batches::NOUN as BATCH;
 use crate::app::errors::AppError;
 use crate::app::files;
 use crate::app::idempotency::{self, Answered, Repeatable};
@@ -200,5 +200,5 @@ async fn find_with_input(
     account: AccountKey,
     id: BatchId,
 ) -> Result<(i64, InputBatch), AppError> {
-    batches::find_with_input(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+    batches::find_with_input(&services.store, account, id).await?.ok_or(AppError::NotFound(BATCH))
 }

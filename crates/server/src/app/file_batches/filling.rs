@@ -6,9 +6,10 @@ use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::Services;
+use crate::app::batches::cancel;
 use crate::app::errors::AppError;
 use crate::app::files::lines::{self, Asked};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::requests::{rate_allows, take_rate};
 use crate::store::StoreError;
 use crate::store::batches::{self, FillLine, FillStep, Filled, Filling};
@@ -99,7 +100,7 @@ async fn fill_batch(
 /// Ends a batch whose rest cannot become requests.
 async fn give_up(services: &Services, account: AccountKey, filling: &Filling) -> Result<(), AppError> {
     tracing::warn!(batch = %filling.id, "the rest of a batch's file makes no requests: the batch is cancelled");
-    match super::cancel(services, account, filling.id).await {
+    match cancel(services, account, filling.id).await {
         Ok(_) | Err(AppError::AlreadyEnded { .. } | AppError::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
     }
@@ -124,7 +125,7 @@ async fn next_step(
         let rest: Vec<_> = lines.skip(skipped).collect();
         Ok(rest.into_iter().map(|line| made(services, account, &filling, line)).collect::<Vec<_>>())
     };
-    let mut lines = in_turn(services, account, bytes, make).await?;
+    let mut lines = parse(services, account, bytes, make).await?;
     let mut allowed = 0;
     if !lines.is_empty() {
         take_rate(services, account).await;

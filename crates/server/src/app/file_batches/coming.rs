@@ -13,7 +13,7 @@ use super::{FromFile, create_of_file};
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 use crate::app::files::{self, FileTerms, Upload};
 use crate::app::idempotency::{Answered, Repeatable};
-use crate::app::parsing::in_turn;
+use crate::app::parsing::parse;
 use crate::app::{Services, finish};
 use crate::store::batches::InputBatch;
 
@@ -59,7 +59,7 @@ impl ComingBatch {
         self.content.update(&element);
         let (place, bytes) = (self.count, element.len());
         let line = move |_: &Services| line(place, &element);
-        let line = in_turn(&self.services, self.account, bytes, line).await?;
+        let line = parse(&self.services, self.account, bytes, line).await?;
         self.count += 1;
         self.upload.write(&line).await
     }
