@@ -128,8 +128,8 @@ impl Service {
         serve.args(["serve", "--json", "--quiet"]).current_dir(folder.path()).stderr(log);
         let mut service = Self { running: Running::of(&mut serve), folder, url: String::new() };
         let told = service.running.line();
-        let told: Value =
-            serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told:?}; {}", service.log()));
+        let told: Value = serde_json::from_str(&told)
+            .unwrap_or_else(|error| panic!("{error}: {told:?}; {}", service.log()));
         told["url"].as_str().unwrap().clone_into(&mut service.url);
         service
     }
@@ -144,7 +144,8 @@ impl Service {
 
     fn webhook_secret(&self) -> String {
         let mut command = program();
-        let told = Ran::from(command.args(["webhook", "secret"]).current_dir(self.folder.path()).output().unwrap());
+        let told =
+            Ran::from(command.args(["webhook", "secret"]).current_dir(self.folder.path()).output().unwrap());
         assert_eq!(told.code, 0, "{told:?}");
         told.stdout.trim().to_owned()
     }

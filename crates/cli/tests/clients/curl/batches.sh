@@ -99,5 +99,5 @@ same "$(call 200 "/batches/$failed" | field errors.data.0.line)" 1
 same "$(call 200 "/files/$file" -X DELETE | field deleted)" True
 call 404 "/files/$file" >"$folder/missing"
 same "$(call 404 /batches/batch_none | field error.type)" invalid_request_error
-same "$(CLIENT_KEY=wrong call 401 /batches | field error.type)" invalid_request_error
+same "$(CLIENT_KEY=wrong call 401 /batches | field error.type)" authentication_error
 echo "ok batches"

@@ -223,12 +223,12 @@ def errors():
     same((bad.status_code, bad.param, bad.type), (400, "messages", "invalid_request_error"))
     raises(openai.BadRequestError, lambda: client.files.create(file=lines(1), purpose="fine-tune"))
     unknown = raises(
-        openai.NotFoundError,
+        openai.BadRequestError,
         lambda: client.batches.create(
             input_file_id="file-none", endpoint="/v1/chat/completions", completion_window="24h"
         ),
     )
-    same(unknown.status_code, 404)
+    same(unknown.param, "input_file_id")
 
 
 for part in (
