@@ -158,6 +158,19 @@ async fn lines_may_ask_for_completions_and_embeddings_all_of_a_file_for_the_same
 }
 
 #[tokio::test]
+async fn the_scheduler_is_told_of_every_piece_of_a_batch_its_last_too() {
+    let app = TestApp::start().await;
+    for count in [1, 600] {
+        let file = upload(&app, &lines(count)).await;
+        create(&app, &file).await;
+        app.services.signals.take();
+        assert_eq!(fill(&app).await, FillPause::Idle);
+        assert!(app.services.signals.take().gathering_until.is_some(), "{count}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_file_with_bad_lines_fails_its_batch_which_names_each_of_them_and_runs_nothing() {
     let app = TestApp::start().await;
     let of = |url: &str, method: &str, model: &str| {
