@@ -77,7 +77,9 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
     while let Some(chunk) = outcomes.next().await {
         let mut asked = Vec::with_capacity(chunk.len());
         for outcome in chunk {
-            match outcome.map(|BulkOutcome { line, created, .. }| (usize::try_from(line).map_or(0, |line| line - 1), created)) {
+            match outcome.map(|BulkOutcome { line, created, .. }| {
+                (usize::try_from(line).map_or(0, |line| line - 1), created)
+            }) {
                 Ok((index, Ok(RequestCreated { id, created_at, .. }))) => {
                     asked.push(Asked { index, id, created_at });
                 }

@@ -35,7 +35,8 @@ impl Client {
     /// # Errors
     /// [`Error::Invalid`] when `key` is none.
     pub fn once(&self, key: &str) -> Result<Once<'_>, Error> {
-        let is_key = (1..=KEY_BYTES_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_key =
+            (1..=KEY_BYTES_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
         let header = HeaderValue::from_str(key).ok().filter(|_| is_key);
         let key = header.ok_or_else(|| {
             Error::Invalid(format!("an idempotency key has 1 to {KEY_BYTES_MAX} visible ASCII characters"))
@@ -119,7 +120,9 @@ mod tests {
     #[test]
     fn a_key_has_1_to_255_visible_characters() {
         let client = Client::new("http://a", "key").expect("a client");
-        for (key, expected) in [("", false), ("a", true), ("a b", false), ("a\n", false), ("é", false), ("~!0f", true)] {
+        for (key, expected) in
+            [("", false), ("a", true), ("a b", false), ("a\n", false), ("é", false), ("~!0f", true)]
+        {
             assert_eq!(client.once(key).is_ok(), expected, "{key:?}");
         }
         assert!(client.once(&"x".repeat(255)).is_ok() && client.once(&"x".repeat(256)).is_err());

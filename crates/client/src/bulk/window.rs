@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_by_lines_and_by_bytes() {
-        for (body, lines) in [("x".to_owned(), LINES_MAX), ("x".repeat(CHUNK_BYTES), BYTES_MAX / CHUNK_BYTES)] {
+        for (body, lines) in [("x".to_owned(), LINES_MAX), ("x".repeat(CHUNK_BYTES), BYTES_MAX / CHUNK_BYTES)]
+        {
             let mut window = Window::default();
             let mut count = 0;
             while window.has_room() {

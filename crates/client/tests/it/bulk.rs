@@ -40,7 +40,9 @@ where
 fn bodies(service: &StandIn) -> Vec<String> {
     let body = |text: &String| {
         let (head, body) = text.split_once("\r\n\r\n").expect("a head");
-        assert!(head.contains("idempotency-key: sub-1") && head.contains("content-type: application/x-ndjson"));
+        assert!(
+            head.contains("idempotency-key: sub-1") && head.contains("content-type: application/x-ndjson")
+        );
         let mut rest = body;
         let mut whole = String::new();
         while let Some((size, after)) = rest.split_once("\r\n") {
@@ -88,8 +90,11 @@ async fn what_is_not_answered_is_an_error_and_ends_it() {
     for text in [created(1), created(2), [created(1), created(3)].concat(), "{}\n".to_owned()] {
         let service = StandIn::start(vec![answer(&[&text], true)]).await;
         let client = service.client.clone().with_retries(0);
-        let mut bulk =
-            client.once("sub-1").expect("a key").create_requests_raw(stream::iter(["1", "2"])).expect("a call");
+        let mut bulk = client
+            .once("sub-1")
+            .expect("a key")
+            .create_requests_raw(stream::iter(["1", "2"]))
+            .expect("a call");
         let mut last = bulk.next().await.expect("something");
         if last.is_ok() {
             last = bulk.next().await.expect("something");

@@ -65,7 +65,8 @@ impl FormKey {
         text: &Bytes,
     ) -> Result<Self, AppError> {
         let content = text.clone();
-        let sum = move |_: &Services| Ok(Sha256::new_with_prefix(self.0).chain_update(&content).finalize().into());
+        let sum =
+            move |_: &Services| Ok(Sha256::new_with_prefix(self.0).chain_update(&content).finalize().into());
         parse(services, account, text.len(), sum).await.map(Self)
     }
 }

@@ -74,7 +74,8 @@ async fn what_is_wrong_with_lines_is_told_line_by_line() {
     ]) {
         assert!(fault.message.contains(part), "{fault:?}");
     }
-    let refused = submissions::submit(&app.services, app.account, lines.join("\n").into(), None, None, None).await;
+    let refused =
+        submissions::submit(&app.services, app.account, lines.join("\n").into(), None, None, None).await;
     let Err(AppError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
     assert_eq!((invalid.total, &*invalid.details[0].param), (Some(5), "line 2"));
     assert_eq!(invalid.details[0].message, "line 2: the line is empty");
@@ -129,7 +130,8 @@ async fn what_is_submitted_is_one_batch_in_the_order_of_its_lines() {
         (None, Some("http://example.com"), "webhook must be an https URL"),
     ] {
         let line = text(&lines[..1]);
-        let refused = submissions::submit(&app.services, app.account, line, name.as_deref(), hook, None).await;
+        let refused =
+            submissions::submit(&app.services, app.account, line, name.as_deref(), hook, None).await;
         assert!(refused.expect_err("a refusal").to_string().contains(part));
     }
     app.stop().await;
@@ -180,7 +182,8 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
             "metadata": if number == 1 { Value::Null } else { json!({"number": number}) }})
         })
         .collect();
-    let first = submissions::submit(&app.services, app.account, text(&lines), Some("n"), Some(hook), None).await;
+    let first =
+        submissions::submit(&app.services, app.account, text(&lines), Some("n"), Some(hook), None).await;
     let first = first.expect("a batch");
     let none = submissions::send_again(&app.services, app.account, first.id, None).await;
     assert!(none.expect_err("a refusal").to_string().contains("has no failed requests"));

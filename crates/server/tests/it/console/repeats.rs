@@ -9,7 +9,7 @@ use super::{both_accounts, member};
 use crate::support::TestApp;
 
 /// What a page names its forms by.
-async fn token(browser: &mut Browser, path: &str) -> String {
+async fn token_on(browser: &mut Browser, path: &str) -> String {
     let page = browser.get(path).await;
     let (_, rest) = page.text().split_once("name=\"once\" value=\"").expect("a form with a name");
     let token = rest.split_once('"').expect("a value").0.to_owned();
@@ -29,7 +29,7 @@ async fn a_key_is_made_once_and_every_answer_shows_it() {
     let [account, _] = both_accounts(&app).await;
     let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
     let path = format!("/console/{}/keys", account.id);
-    let token = token(&mut browser, &path).await;
+    let token = token_on(&mut browser, &path).await;
     let count = async || api_keys::list(&app.services, account.id).await.expect("a list").keys.len();
     let before = count().await;
     let form = |name: &'static str| [("name", name), ("expires", "90d"), ("once", &*token)];
@@ -55,7 +55,7 @@ async fn lines_that_are_sent_twice_are_one_batch() {
     let [account, _] = both_accounts(&app).await;
     let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
     let path = format!("/console/{}/new", account.id);
-    let token = token(&mut browser, &path).await;
+    let token = token_on(&mut browser, &path).await;
     let line = TestApp::quick_start("hello").to_string();
     let form = [("once", &*token), ("lines", &*line), ("file", ""), ("name", "twice"), ("webhook", "")];
     let mut other = browser.copy();
@@ -74,7 +74,7 @@ async fn lines_that_are_sent_twice_are_one_batch() {
     app.settle_all(RequestStatus::Failed).await;
     let batch = format!("/console/{}", sent[0].split_once("/console/").map_or(sent[0], |(_, rest)| rest));
     let batch = batch.split_once('?').expect("a flash").0.to_owned();
-    let again = token(&mut browser, &batch).await;
+    let again = token_on(&mut browser, &batch).await;
     let send = format!("{batch}/again");
     let first = browser.post(&send, &[("once", &again)]).await;
     let second = browser.post(&send, &[("once", &again)]).await;
@@ -83,14 +83,13 @@ async fn lines_that_are_sent_twice_are_one_batch() {
     app.stop().await;
 }
 
-
 #[tokio::test]
 async fn a_secret_is_replaced_once_and_a_test_is_sent_once() {
     let app = TestApp::start().await;
     let [account, _] = both_accounts(&app).await;
     let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
     let home = format!("/console/{}/webhooks", account.id);
-    let token = token(&mut browser, &home).await;
+    let token = token_on(&mut browser, &home).await;
     let count = async || webhooks::secrets(&app.services, account.id).await.expect("secrets").len();
     let before = count().await;
     for _ in 0..2 {

@@ -229,7 +229,10 @@ async fn no_order_is_made_for_what_cannot_be_paid() {
     let shop = Shop::open().await;
     for amount in ["0", "-1", "0.001", "0.0075"] {
         let credits: Credits = amount.parse().expect("credits");
-        assert!(orders::top_up(&shop.app.services, shop.account.id, credits, None).await.is_err(), "{amount}");
+        assert!(
+            orders::top_up(&shop.app.services, shop.account.id, credits, None).await.is_err(),
+            "{amount}"
+        );
     }
     assert_eq!(shop.stripe.session_count(), 0);
     shop.app.stop().await;
@@ -250,7 +253,8 @@ async fn where_nobody_takes_payments_there_is_no_hook_and_no_order() {
 #[tokio::test]
 async fn a_form_that_is_sent_twice_orders_once_and_leads_to_the_same_page() {
     let shop = Shop::open().await;
-    let order = |form| orders::top_up(&shop.app.services, shop.account.id, "25".parse().expect("credits"), form);
+    let order =
+        |form| orders::top_up(&shop.app.services, shop.account.id, "25".parse().expect("credits"), form);
     let form = Some(FormKey([7; 32]));
     let (first, second) = (order(form).await.expect("an order"), order(form).await.expect("the same"));
     assert_eq!((first.payment, &first.url), (second.payment, &second.url));
