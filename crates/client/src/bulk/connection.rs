@@ -51,6 +51,11 @@ impl Sending {
         self.0 = None;
     }
 
+    /// Whether the body has its end.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Sends the next lines once there is room for them. It waits for ever where the connection takes no more: the answer tells why.
     pub(super) async fn send(&self, window: &mut Window) {
         match &self.0 {
@@ -64,6 +69,11 @@ impl Sending {
 }
 
 impl Answer {
+    /// Whether it has not begun.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(self, Self::Awaited(_))
+    }
+
     /// The next line; `None` at its end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {

@@ -4,6 +4,7 @@ mod connection;
 mod window;
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Fuse};
@@ -21,6 +22,9 @@ use crate::pause::pause;
 use crate::retries::{Repeatable, pause_after};
 use crate::{Client, Error};
 
+/// The service begins its answer at once. Where none begins while as many bodies wait as may, they do not reach it.
+const HELD_BACK_AFTER: Duration = Duration::from_secs(2);
+
 /// What became of one body.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -35,7 +39,8 @@ pub struct BulkOutcome {
 /// longer one, are in memory.
 ///
 /// Where the connection breaks, or the service has too much to do, it goes on behind the last outcome on another connection: with the
-/// idempotency key, what was taken in without an answer is not created again.
+/// idempotency key, what was taken in without an answer is not created again. Where a proxy reads a body whole before it passes it on, the bodies
+/// go over several connections, one after the other.
 pub struct Bulk<S> {
     client: Client,
     url: Url,
@@ -43,6 +48,8 @@ pub struct Bulk<S> {
     bodies: Fuse<S>,
     window: Window,
     state: State,
+    /// Whether a proxy in between holds a body back until it is whole: then bodies are sent by parts.
+    is_held_back: bool,
     /// Connections that broke since the last outcome.
     broken: u32,
 }
@@ -58,12 +65,13 @@ enum Step {
     Answered(Option<Bytes>),
     Body(Option<Bytes>),
     Sent,
+    HeldBack,
 }
 
 impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
     pub(crate) fn new(client: Client, url: Url, key: HeaderValue, bodies: S) -> Self {
         let (bodies, window) = (bodies.fuse(), Window::default());
-        Self { client, url, key, bodies, window, state: State::Apart, broken: 0 }
+        Self { client, url, key, bodies, window, state: State::Apart, is_held_back: false, broken: 0 }
     }
 
     /// The next outcome; `None` once every body has one. After an error it is over: which bodies behind the last outcome were taken in
@@ -118,9 +126,11 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
                     continue;
                 }
             };
-            if self.bodies.is_done() && self.window.is_sent() {
+            let is_full = !self.bodies.is_done() && self.window.is_full();
+            if self.window.is_sent() && (self.bodies.is_done() || is_full && self.is_held_back) {
                 connection.body.end();
             }
+            let is_waited_for = is_full && !self.is_held_back && connection.answer.is_awaited();
             let step = tokio::select! {
                 biased;
                 line = connection.answer.next() => Step::Answered(line?),
@@ -128,14 +138,18 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
                     Step::Body(body.transpose()?)
                 }
                 () = connection.body.send(&mut self.window), if !self.window.is_sent() => Step::Sent,
+                () = pause(HELD_BACK_AFTER), if is_waited_for => Step::HeldBack,
             };
             match step {
                 Step::Answered(Some(line)) => return self.take(&line).map(Some),
-                Step::Answered(None) if self.bodies.is_done() && self.window.is_empty() => return Ok(None),
+                Step::Answered(None) if connection.body.has_ended() && !self.window.is_under_way() => {
+                    self.state = State::Apart;
+                }
                 Step::Answered(None) => {
                     return Err(Error::Cut("the answer ended before its last line".to_owned()));
                 }
                 Step::Body(Some(body)) => self.window.push(body),
+                Step::HeldBack => self.is_held_back = true,
                 Step::Body(None) | Step::Sent => {}
             }
         }

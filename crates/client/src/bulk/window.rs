@@ -41,9 +41,19 @@ impl Window {
         self.lines.is_empty()
     }
 
+    /// Whether nothing more is read before something is answered.
+    pub(super) fn is_full(&self) -> bool {
+        self.lines.len() >= LINES_MAX || self.bytes >= BYTES_MAX
+    }
+
     /// Whether another body is to be read before anything is sent or answered.
     pub(super) fn has_room(&self) -> bool {
-        self.lines.len() < LINES_MAX && self.bytes < BYTES_MAX && self.unsent_bytes < CHUNK_BYTES
+        !self.is_full() && self.unsent_bytes < CHUNK_BYTES
+    }
+
+    /// Whether something went over this connection and is not answered.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.sent > 0
     }
 
     /// Whether all of them went over this connection.

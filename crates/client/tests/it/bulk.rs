@@ -85,6 +85,17 @@ async fn a_broken_connection_goes_on_behind_the_last_outcome_with_the_same_numbe
     assert_eq!(bodies(&service), ["1\n2\n3\n4\n", "1\n2\n3\n4\n", "\n2\n3\n4\n", "\n\n3\n4\n"]);
 }
 
+/// The stand-in reads a body whole before it answers, as some proxies do.
+#[tokio::test]
+async fn bodies_that_are_held_back_until_they_are_whole_go_by_parts() {
+    let answers = |from, to| answer(&[&(from..=to).map(created).collect::<String>()], true);
+    let service = StandIn::start(vec![answers(1, 1_024), answers(1_025, 2_048), answers(2_049, 2_100)]).await;
+    let outcomes = all(bulk(&service, ["x"; 2_100])).await;
+    assert_eq!(outcomes.iter().map(|it| it.line).collect::<Vec<_>>(), (1..=2_100).collect::<Vec<_>>());
+    let sent: Vec<_> = bodies(&service).iter().map(|body| body.matches('x').count()).collect();
+    assert_eq!(sent, [1_024, 1_024, 52]);
+}
+
 #[tokio::test]
 async fn what_is_not_answered_is_an_error_and_ends_it() {
     for text in [created(1), created(2), [created(1), created(3)].concat(), "{}\n".to_owned()] {
