@@ -4,12 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::pin::pin;
 
 use futures_util::{StreamExt, stream};
-use overnight_client::{BulkOutcome, Error as ClientError, ErrorBody, RequestCreated};
+use overnight_client::{BulkOutcome, Client, Error as ClientError, ErrorBody, RequestCreated};
 
 use crate::errors::CliError;
-use crate::journal::Asked;
+use crate::interrupt::Interrupt;
+use crate::journal::{Asked, Journal};
+use crate::output::Output;
 use crate::progress::Progress;
-use crate::sending::Sending;
+use crate::prompts::Prompts;
 
 /// Answers that are written down together at most.
 const RECORDED_AT_ONCE: usize = 256;
@@ -19,6 +21,15 @@ const KEY_REUSED: &str = "idempotency_key_reused";
 
 /// How many refused lines are told of.
 const REFUSALS_SHOWN: usize = 20;
+
+/// What is sent, and to whom.
+pub(crate) struct Sending<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) prompts: &'a Prompts,
+    pub(crate) journal: &'a mut Journal,
+    pub(crate) output: &'a Output,
+    pub(crate) interrupt: &'a Interrupt,
+}
 
 /// A line that the service would not take.
 #[derive(Debug)]

@@ -1,24 +1,9 @@
 //! A file of prompts on its way into the service: what has no answer yet is sent, and all of it is grouped. Stopped anywhere, the
 //! same command goes on.
 
-use overnight_client::Client;
-
 use crate::batches::{self, Wanted};
 use crate::errors::CliError;
-use crate::interrupt::Interrupt;
-use crate::journal::Journal;
-use crate::output::Output;
-use crate::posting::{Refusal, post_missing};
-use crate::prompts::Prompts;
-
-/// What is sent, and to whom.
-pub(crate) struct Sending<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) prompts: &'a Prompts,
-    pub(crate) journal: &'a mut Journal,
-    pub(crate) output: &'a Output,
-    pub(crate) interrupt: &'a Interrupt,
-}
+use crate::posting::{Refusal, Sending, post_missing};
 
 impl Sending<'_> {
     /// Sends every line that has no request yet, and puts what was accepted into batches.

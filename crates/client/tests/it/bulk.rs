@@ -18,9 +18,9 @@ fn refused(line: u64, kind: &str, code: &str) -> String {
     format!("{}\n", json!({"line": line, "error": error}))
 }
 
-fn bulk<const N: usize>(
+fn bulk(
     service: &StandIn,
-    bodies: [&'static str; N],
+    bodies: Vec<&'static str>,
 ) -> Bulk<impl futures_util::Stream<Item = Result<bytes::Bytes, Error>> + Unpin> {
     service.client.once("sub-1").expect("a key").create_requests_raw(stream::iter(bodies)).expect("a call")
 }
@@ -59,7 +59,7 @@ fn bodies(service: &StandIn) -> Vec<String> {
 async fn each_body_has_its_outcome() {
     let text = [created(1), refused(2, "invalid_request_error", "invalid_input"), created(4)].concat();
     let service = StandIn::start(vec![answer(&[&text], true)]).await;
-    let outcomes = all(bulk(&service, ["{\"a\":\n1}", "2", "", "4"])).await;
+    let outcomes = all(bulk(&service, vec!["{\"a\":\n1}", "2", "", "4"])).await;
     let ids: Vec<_> = outcomes.iter().map(|it| it.created.as_ref().map(|it| it.id.as_str()).ok()).collect();
     assert_eq!(ids, [Some("req_1"), None, Some("req_4")]);
     assert_eq!(outcomes.iter().map(|it| it.line).collect::<Vec<_>>(), [1, 2, 4]);
@@ -79,7 +79,7 @@ async fn a_broken_connection_goes_on_behind_the_last_outcome_with_the_same_numbe
         answer(&[&rest], true),
     ];
     let service = StandIn::start(replies).await;
-    let outcomes = all(bulk(&service, ["1", "2", "3", "4"])).await;
+    let outcomes = all(bulk(&service, vec!["1", "2", "3", "4"])).await;
     assert_eq!(outcomes.iter().map(|it| it.line).collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert!(outcomes.iter().all(|it| it.created.is_ok()));
     assert_eq!(bodies(&service), ["1\n2\n3\n4\n", "1\n2\n3\n4\n", "\n2\n3\n4\n", "\n\n3\n4\n"]);
@@ -90,7 +90,7 @@ async fn a_broken_connection_goes_on_behind_the_last_outcome_with_the_same_numbe
 async fn bodies_that_are_held_back_until_they_are_whole_go_by_parts() {
     let answers = |from, to| answer(&[&(from..=to).map(created).collect::<String>()], true);
     let service = StandIn::start(vec![answers(1, 1_024), answers(1_025, 2_048), answers(2_049, 2_100)]).await;
-    let outcomes = all(bulk(&service, ["x"; 2_100])).await;
+    let outcomes = all(bulk(&service, vec!["x"; 2_100])).await;
     assert_eq!(outcomes.iter().map(|it| it.line).collect::<Vec<_>>(), (1..=2_100).collect::<Vec<_>>());
     let sent: Vec<_> = bodies(&service).iter().map(|body| body.matches('x').count()).collect();
     assert_eq!(sent, [1_024, 1_024, 52]);
@@ -118,10 +118,10 @@ async fn what_is_not_answered_is_an_error_and_ends_it() {
 #[tokio::test]
 async fn a_refused_call_is_told_once_and_nothing_is_sent_for_nothing() {
     let service = StandIn::start(vec![refusal("401 Unauthorized", "invalid_api_key")]).await;
-    let mut refused = bulk(&service, ["1"]);
+    let mut refused = bulk(&service, vec!["1"]);
     assert!(matches!(refused.next().await, Some(Err(Error::Api { status: 401, .. }))));
     assert!(refused.next().await.is_none());
     let service = StandIn::start(vec![reply("200 OK", "")]).await;
-    assert_eq!(all(bulk(&service, ["", " "])).await.len(), 0);
+    assert_eq!(all(bulk(&service, vec!["", " "])).await.len(), 0);
     assert_eq!(service.calls(), [""; 0]);
 }
