@@ -36,6 +36,7 @@ pub mod requests;
 pub mod sessions;
 mod signals;
 pub mod submissions;
+pub mod uploads;
 pub mod users;
 pub mod waiting;
 pub mod webhooks;
