@@ -59,7 +59,7 @@ pub use self::names::NAME_CHARS_MAX;
 pub use self::networks::ClientNetwork;
 pub use self::parsing::{Parsers, parse};
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
-pub use self::rate_limits::RateLimits;
+pub use self::rate_limits::{RateLimits, RateStanding};
 pub use self::requests::AwaitedEnds;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals, SweepQuestion, SweepState};
 use crate::clock::SharedClock;

@@ -11,6 +11,7 @@ mod forms;
 mod ids;
 mod models;
 mod objects;
+mod rates;
 mod responses;
 mod streams;
 mod uploads;
@@ -23,7 +24,8 @@ use super::context::Shared;
 use super::dialects::Dialect;
 
 /// OpenAI's dialect.
-pub(super) const DIALECT: Dialect = Dialect::new("/openai/v1", errors::write).ignoring_queries();
+pub(super) const DIALECT: Dialect =
+    Dialect { rate: Some(rates::RATE), ..Dialect::new("/openai/v1", errors::write).ignoring_queries() };
 
 /// Everything under `/openai/v1`.
 pub(super) fn routes() -> Router<Shared> {
