@@ -30,15 +30,21 @@ pub struct ComingPart {
 }
 
 impl ComingPart {
-    /// Begins a part of an upload.
+    /// Begins a part of an upload. One that may be a repeat is taken in for that, whatever has become of the upload since the first.
     ///
     /// # Errors
     ///
     /// [`AppError::NotFound`] where it is none of the account's, [`AppError::AlreadyEnded`] where it takes no more parts, and
     /// [`AppError::QuotaExceeded`] where the account stores all that it may.
-    pub async fn begin(services: &Services, account: AccountKey, upload: UploadId) -> Result<Self, AppError> {
+    pub async fn begin(
+        services: &Services,
+        account: AccountKey,
+        upload: UploadId,
+        may_be_repeat: bool,
+    ) -> Result<Self, AppError> {
         match find(services, account, upload).await?.record.status {
             UploadStatus::Pending => {}
+            _ if may_be_repeat => {}
             ended => return Err(has_ended(ended)),
         }
         Ok(Self {

@@ -55,7 +55,8 @@ pub(super) async fn add_part(
             drop(short_text(&mut field).await?);
             continue;
         }
-        let mut coming = ComingPart::begin(&context.services, caller.0, upload_id(&id)).await?;
+        let mut coming =
+            ComingPart::begin(&context.services, caller.0, upload_id(&id), call.is_some()).await?;
         while let Some(chunk) = field.chunk().await.map_err(broken)? {
             coming.write(&chunk).await?;
         }
