@@ -31,6 +31,14 @@ pub struct Completion {
     pub md5: Option<[u8; 16]>,
 }
 
+/// What a completion begins with.
+pub enum BegunCompletion {
+    /// The parts are to be read.
+    Begun(Box<Completing>),
+    /// The upload was completed with the same before: the answer.
+    Done(Answered<UploadRecord>),
+}
+
 /// An upload that is being completed. Dropped before it is finished, it stays pending.
 pub struct Completing {
     services: Services,
@@ -48,7 +56,7 @@ pub struct Completing {
 }
 
 impl Completing {
-    /// Begins to complete an upload; the answer where it was completed with the same before.
+    /// Begins to complete an upload.
     ///
     /// # Errors
     ///
@@ -61,14 +69,14 @@ impl Completing {
         account: AccountKey,
         completion: Completion,
         call: Option<Repeatable<UploadRecord>>,
-    ) -> Result<Result<Self, Answered<UploadRecord>>, AppError> {
+    ) -> Result<BegunCompletion, AppError> {
         let digest = completion.digest();
         let guard =
             call.map(|Repeatable { hash, write }| Guard { key: IdempotencyKey { hash, digest }, write });
         if let Some(guard) = &guard
             && let Some(recalled) = idempotency_keys::find(&services.store, account, &guard.key).await?
         {
-            return idempotency::response(recalled).map(|body| Err(Answered::Repeat(body)));
+            return idempotency::response(recalled).map(Answered::Repeat).map(BegunCompletion::Done);
         }
         let Completion { upload, parts, md5 } = completion;
         let found = find(services, account, upload).await?;
@@ -76,7 +84,7 @@ impl Completing {
             UploadStatus::Pending => {}
             UploadStatus::Completed if found.digest.as_deref() == Some(&digest) => {
                 let record = with_file(services, account, found).await?;
-                return Ok(Err(Answered::New(record)));
+                return Ok(BegunCompletion::Done(Answered::New(record)));
             }
             ended => return Err(has_ended(ended)),
         }
@@ -89,7 +97,8 @@ impl Completing {
         }
         let file = Upload::begin(services, account).await?;
         let (services, md5) = (services.clone(), md5.map(|expected| (expected, Md5::default())));
-        Ok(Ok(Self { services, account, found, digest, guard, file, md5, parts, place: 0, rest }))
+        let begun = Self { services, account, found, digest, guard, file, md5, parts, place: 0, rest };
+        Ok(BegunCompletion::Begun(Box::new(begun)))
     }
 
     /// The bytes of the line that has begun, and of those that wait to be stored.

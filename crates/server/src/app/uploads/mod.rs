@@ -7,7 +7,7 @@ use overnight_domain::ids::UploadId;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::uploads::{PENDING_UPLOADS_MAX, UPLOAD_LASTS_MS, UploadRecord, UploadStatus};
 
-pub use self::completion::{Completing, Completion};
+pub use self::completion::{BegunCompletion, Completing, Completion};
 pub use self::parts::ComingPart;
 use super::Services;
 use super::errors::{AppError, InputFault, InvalidInput};

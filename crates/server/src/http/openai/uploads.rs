@@ -16,7 +16,7 @@ use super::ids::upload_id;
 use super::objects;
 use crate::app::errors::AppError;
 use crate::app::files::FileTerms;
-use crate::app::uploads::{self, ComingPart, Completing, Completion};
+use crate::app::uploads::{self, BegunCompletion, ComingPart, Completing, Completion};
 use crate::http::answers;
 use crate::http::bodies::{Buffers, JsonBody};
 use crate::http::calls::Caller;
@@ -82,7 +82,7 @@ pub(super) async fn complete(
     let storing = Storing::begin(&context, caller.0, buffers).await?;
     let call = call.repeatable(write_upload);
     let answered = match Completing::begin(&context.services, caller.0, completion, call).await? {
-        Ok(mut completing) => {
+        BegunCompletion::Begun(mut completing) => {
             let mut memory = LineMemory::new(&storing, context.services.config.limits.request_body_bytes);
             while let Some(piece) = completing.next_piece().await? {
                 memory.make_room(completing.held_bytes() + piece.len()).await?;
@@ -90,7 +90,7 @@ pub(super) async fn complete(
             }
             completing.finish().await?
         }
-        Err(answered) => answered,
+        BegunCompletion::Done(answered) => answered,
     };
     Ok(idempotency::answer(StatusCode::OK, &answered, write_upload))
 }

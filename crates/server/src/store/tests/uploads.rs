@@ -54,6 +54,21 @@ async fn attach(fixture: &mut Fixture, upload: UploadId, content: &'static str, 
     attached
 }
 
+async fn assert_attached(fixture: &mut Fixture, upload: UploadId, content: &'static str) {
+    let attached = attach(fixture, upload, content, START).await;
+    assert!(matches!(attached, Attached::Attached(_)), "{attached:?}");
+}
+
+async fn assert_ended(fixture: &mut Fixture, upload: UploadId, now: i64, status: UploadStatus) {
+    assert_eq!(attach(fixture, upload, "x", now).await, Attached::Ended(status));
+    assert_eq!(complete(fixture, upload, 9, now).await.1, Completed::Ended(status));
+}
+
+async fn purge(fixture: &Fixture, now: i64) {
+    while files::delete_expired(&fixture.store, now).await.expect("a purge") > 0 {}
+    while files::delete_pieces(&fixture.store).await.expect("a purge") {}
+}
+
 /// Completes an upload by a file of its content; what the file is, and what became of the upload.
 async fn complete(fixture: &mut Fixture, upload: UploadId, digest: u8, now: i64) -> (FileId, Completed) {
     let (id, seq) = come(fixture, "abc\n").await;
@@ -88,7 +103,7 @@ fn file_of(completed: &Completed) -> Option<&FileRecord> {
 on_both!(an_upload_is_completed_once_and_the_same_completion_gets_the_same_file);
 async fn an_upload_is_completed_once_and_the_same_completion_gets_the_same_file(mut fixture: Fixture) {
     let upload = begin(&mut fixture, 4).await;
-    assert!(matches!(attach(&mut fixture, upload, "abc\n", START).await, Attached::Attached(_)));
+    assert_attached(&mut fixture, upload, "abc\n").await;
     fixture.assert_sound().await;
     let (first, completed) = complete(&mut fixture, upload, 1, START).await;
     assert!(matches!(completed, Completed::Completed(_)), "{completed:?}");
@@ -97,45 +112,40 @@ async fn an_upload_is_completed_once_and_the_same_completion_gets_the_same_file(
     let (_, again) = complete(&mut fixture, upload, 1, START).await;
     assert!(matches!(again, Completed::Before(_)), "{again:?}");
     assert_eq!(file_of(&again).map(|file| file.id), Some(first));
-    let (_, other) = complete(&mut fixture, upload, 2, START).await;
-    assert_eq!(other, Completed::Ended(UploadStatus::Completed));
-    let late = attach(&mut fixture, upload, "late", START).await;
-    assert_eq!(late, Attached::Ended(UploadStatus::Completed));
-    while files::delete_expired(&fixture.store, START + 1_000).await.expect("a purge") > 0 {}
-    while files::delete_pieces(&fixture.store).await.expect("a purge") {}
+    assert_ended(&mut fixture, upload, START, UploadStatus::Completed).await;
+    purge(&fixture, START + 1_000).await;
     assert!(files::find(&fixture.store, fixture.account, first).await.expect("a read").is_some());
     fixture.assert_sound().await;
 }
 
-on_both!(a_cancel_and_an_expiry_drop_the_parts_and_end_the_upload);
-async fn a_cancel_and_an_expiry_drop_the_parts_and_end_the_upload(mut fixture: Fixture) {
-    let [cancelled, expired] = [begin(&mut fixture, 8).await, begin(&mut fixture, 8).await];
-    for upload in [cancelled, expired] {
-        assert!(matches!(attach(&mut fixture, upload, "abcd", START).await, Attached::Attached(_)));
+on_both!(a_cancel_drops_the_parts_and_ends_the_upload);
+async fn a_cancel_drops_the_parts_and_ends_the_upload(mut fixture: Fixture) {
+    let upload = begin(&mut fixture, 8).await;
+    assert_attached(&mut fixture, upload, "abcd").await;
+    for _ in 0..2 {
+        let cancelled =
+            files::cancel(&fixture.store, fixture.account, upload, START).await.expect("a cancel");
+        assert_eq!(cancelled.map(|record| record.status), Some(UploadStatus::Cancelled));
+        fixture.assert_sound().await;
     }
+    assert_ended(&mut fixture, upload, START, UploadStatus::Cancelled).await;
+}
+
+on_both!(an_expiry_drops_the_parts_and_ends_the_upload_which_is_forgotten_later);
+async fn an_expiry_drops_the_parts_and_ends_the_upload_which_is_forgotten_later(mut fixture: Fixture) {
+    let upload = begin(&mut fixture, 8).await;
+    assert_attached(&mut fixture, upload, "abcd").await;
     let (store, account) = (fixture.store.clone(), fixture.account);
-    let record =
-        files::cancel(&store, account, cancelled, START).await.expect("a cancel").expect("it is there");
-    assert_eq!(record.status, UploadStatus::Cancelled);
-    fixture.assert_sound().await;
     let late = START + UPLOAD_LASTS_MS;
     assert_eq!(files::delete_expired(&store, late - 1).await.expect("a look"), 0, "parts last");
     assert_eq!(files::delete_expired(&store, late).await.expect("a look"), 1);
-    for (upload, now, status) in
-        [(cancelled, START, UploadStatus::Cancelled), (expired, late, UploadStatus::Expired)]
-    {
-        assert_eq!(attach(&mut fixture, upload, "x", now).await, Attached::Ended(status));
-        assert_eq!(complete(&mut fixture, upload, 1, now).await.1, Completed::Ended(status));
-    }
+    assert_ended(&mut fixture, upload, late, UploadStatus::Expired).await;
     let found =
-        files::find_upload(&store, account, expired, late).await.expect("a read").expect("it is there");
-    assert_eq!(
-        (found.record.status, files::list_parts(&store, found.seq).await.expect("a read").len()),
-        (UploadStatus::Expired, 0)
-    );
+        files::find_upload(&store, account, upload, late).await.expect("a read").expect("it is there");
+    assert_eq!(files::list_parts(&store, found.seq).await.expect("a read"), []);
     assert_eq!(files::forget_old(&store, START - 1).await.expect("a purge"), 0);
-    assert_eq!(files::forget_old(&store, START).await.expect("a purge"), 2);
-    assert_eq!(attach(&mut fixture, expired, "x", START).await, Attached::Gone);
+    assert_eq!(files::forget_old(&store, START).await.expect("a purge"), 1);
+    assert_eq!(attach(&mut fixture, upload, "x", START).await, Attached::Gone);
     fixture.assert_sound().await;
 }
 
@@ -143,12 +153,12 @@ on_both!(an_upload_has_a_bounded_number_of_parts_and_of_bytes);
 async fn an_upload_has_a_bounded_number_of_parts_and_of_bytes(mut fixture: Fixture) {
     let long = begin(&mut fixture, 4).await;
     for _ in 0..3 {
-        assert!(matches!(attach(&mut fixture, long, "abcd", START).await, Attached::Attached(_)));
+        assert_attached(&mut fixture, long, "abcd").await;
     }
     assert_eq!(attach(&mut fixture, long, "a", START).await, Attached::TooLong(12));
     let many = begin(&mut fixture, 1 << 20).await;
     for _ in 0..PARTS_MAX {
-        assert!(matches!(attach(&mut fixture, many, "a", START).await, Attached::Attached(_)));
+        assert_attached(&mut fixture, many, "a").await;
     }
     assert_eq!(attach(&mut fixture, many, "a", START).await, Attached::TooMany);
     let account = fixture.account;

@@ -7,7 +7,7 @@ use overnight_server::app::file_batches::fill_account;
 use overnight_server::workers;
 use serde_json::{Value, json};
 
-use crate::support::{Answered, Client, MODEL, START, TestApp};
+use crate::support::{Answered, Client, MODEL, START, TestApp, pause};
 
 const BOUNDARY: &str = "a-boundary";
 const HOUR_MS: i64 = 3_600_000;
@@ -77,7 +77,7 @@ async fn assert_stored(app: &TestApp, bytes: i64) {
         if stored_bytes(app).await == bytes {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        pause(Duration::from_millis(50)).await;
     }
     panic!("{} bytes are stored, not {bytes}", stored_bytes(app).await);
 }
