@@ -1,7 +1,5 @@
 //! Uploads in parts under `/openai/v1`.
 
-use std::time::Duration;
-
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::file_batches::fill_account;
 use overnight_server::workers;
@@ -73,11 +71,11 @@ async fn stored_bytes(app: &TestApp) -> i64 {
 
 /// Waits until what was given up is given back: that happens beside the calls.
 async fn assert_stored(app: &TestApp, bytes: i64) {
-    for _ in 0..200 {
+    for _ in 0..10_000 {
         if stored_bytes(app).await == bytes {
             return;
         }
-        pause(Duration::from_millis(50)).await;
+        pause().await;
     }
     panic!("{} bytes are stored, not {bytes}", stored_bytes(app).await);
 }
