@@ -106,7 +106,7 @@ has_fonts() {
 }
 
 # Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; a
-# browser, with what drives it; and Python for scripts/disturb.
+# browser, with what drives it; Python for scripts/disturb; and published clients.
 install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
@@ -116,8 +116,11 @@ install_test_needs() {
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
     command -v python3 >/dev/null || missing+=(python3)
+    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
+    command -v curl >/dev/null || missing+=(curl)
     [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
     install_browser_tests
+    install_clients
 }
 
 install_test_packages() {
@@ -140,6 +143,34 @@ install_browser_tests() {
     [ "$folder/node_modules/.package-lock.json" -nt "$folder/package-lock.json" ] && return
     say "Overnight's tests lack the npm packages of $folder/package.json. Installing them there now: npm ci"
     npm ci --prefix "$folder" >&2
+}
+
+# Installs the published clients that the tests call the service with, all at once: Python's beside what cargo builds,
+# Node's beside their tests.
+install_clients() {
+    local folder=$root/crates/cli/tests/clients set job jobs=()
+    for set in newest year-old litellm; do
+        cmp -s "$folder/python/requirements-$set.txt" "$CARGO_TARGET_DIR/test-clients/$set/installed.txt" && continue
+        say "Overnight's tests lack the packages of $folder/python/requirements-$set.txt. Installing them in $CARGO_TARGET_DIR/test-clients/$set now: pip install"
+        install_python_clients "$folder/python/requirements-$set.txt" "$CARGO_TARGET_DIR/test-clients/$set" &
+        jobs+=($!)
+    done
+    if [ ! "$folder/node/node_modules/.package-lock.json" -nt "$folder/node/package-lock.json" ]; then
+        say "Overnight's tests lack the npm packages of $folder/node/package.json. Installing them there now: npm ci"
+        # A package that asks for a newer Node.js is tried with the one that is here.
+        npm ci --loglevel=error --prefix "$folder/node" >&2 &
+        jobs+=($!)
+    fi
+    [ ${#jobs[@]} = 0 ] && return
+    for job in "${jobs[@]}"; do wait "$job"; done
+}
+
+# Python compiles what is imported, where it is imported.
+install_python_clients() {
+    rm -rf "$2"
+    python3 -m venv "$2" >&2
+    "$2/bin/pip" install --quiet --disable-pip-version-check --no-compile --only-binary :all: -r "$1" >&2
+    cp "$1" "$2/installed.txt"
 }
 
 # Builds the programs `overnight` and `overnight-engine`, and `overnight-bench` beside them where it is named:

@@ -21,6 +21,7 @@ mod listen;
 mod models;
 mod moving;
 mod operators;
+mod published;
 mod resuming;
 mod runs;
 mod serving;

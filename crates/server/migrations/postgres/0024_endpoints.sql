@@ -15,3 +15,6 @@ LEFT JOIN batches b ON b.seq = s.batch
 LEFT JOIN models m ON m.seq = s.model
 LEFT JOIN results t ON t.seq = s.result_seq
 LEFT JOIN ledger l ON l.result = s.result_seq AND l.result IS NOT NULL;
+
+-- Lines that had become no requests when their batch was cancelled count as cancelled (and deleted) from here on; those of before count as nothing.
+UPDATE batch_inputs SET lines = filled WHERE state = 1 /* filled */ AND lines > filled;

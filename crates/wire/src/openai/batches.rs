@@ -76,11 +76,6 @@ impl Batch<'_> {
     fn has_failed(&self) -> bool {
         self.input.is_some_and(|input| input.fault_count > 0)
     }
-
-    fn total(&self) -> i64 {
-        let total = self.record.counters.total();
-        self.input.map_or(total, |input| total.max(input.lines))
-    }
 }
 
 /// Appends a batch.
@@ -104,7 +99,7 @@ pub fn write_batch(batch: &Batch<'_>, out: &mut Vec<u8>) {
     push_times(batch, status, out);
     let Counters { completed, failed, cancelled, .. } = record.counters;
     push(",\"request_counts\":{\"total\":", out);
-    push_integer(batch.total(), out);
+    push_integer(record.counters.total(), out);
     push_key("completed", out);
     push_integer(completed, out);
     push_key("failed", out);

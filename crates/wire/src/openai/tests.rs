@@ -82,7 +82,7 @@ fn files_of_a_batch_are_there_once_they_hold_a_line_and_name_it() {
     let output = whole["output_file_id"].as_str().expect("an id");
     assert_eq!(BatchFile::parse(output), Some((BatchFile::Output, BatchId::from_bits(1))));
     assert_eq!((&whole["error_file_id"], &whole["errors"]), (&Value::Null, &Value::Null));
-    assert_eq!((&whole["metadata"], &whole["request_counts"]["total"]), (&json!({"a": "b"}), &json!(3)));
+    assert_eq!((&whole["metadata"], &whole["request_counts"]["total"]), (&json!({"a": "b"}), &json!(1)));
     let gone = BatchInput { is_output_deleted: true, ..input(3, 0) };
     assert_eq!(batch(done, ended, Some(gone), false)["output_file_id"], Value::Null);
     let failed = batch(BatchState::Registered, Counters::default(), Some(input(0, 9)), false);

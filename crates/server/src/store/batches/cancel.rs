@@ -24,8 +24,8 @@ statements! {
     MARK = "UPDATE batches SET cancelled_at = ?, cancelling = 1 WHERE seq = ?";
     LIVE_OF_BATCH = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
         WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state < 3 /* live */ ORDER BY seq LIMIT ?";
-    /// What has not become a request of a batch never will.
-    STOP_FILLING = "UPDATE batch_inputs SET state = 1 /* filled */ WHERE batch = ? AND state = 0 /* being filled */ RETURNING account, lines - filled AS dropped";
+    /// What has not become a request of a batch never will, and counts as cancelled.
+    STOP_FILLING = "UPDATE batch_inputs SET state = 1 /* filled */ WHERE batch = ? AND state = 0 /* being filled */ RETURNING lines - filled AS unfilled";
     UNMARK = "UPDATE batches SET cancelling = 0 WHERE seq = ? AND cancelling = 1 RETURNING lane";
 }
 
@@ -103,9 +103,7 @@ impl CancelBatch {
         }
         write.tx.execute(MARK.bind(cancelled.cancelled_at()).bind(batch)).await?;
         for row in write.tx.fetch(STOP_FILLING.bind(batch)).await? {
-            let dropped: i64 = row.get("dropped")?;
-            write.effects.dropped(batch, dropped, self.now);
-            write.effects.ledger.store_bytes(row.get("account")?, -16 * dropped);
+            write.effects.cancelled_unfilled(batch, row.get("unfilled")?, self.now);
         }
         Ok(CancelBatchOutcome::Marked { batch })
     }

@@ -127,9 +127,12 @@ impl Sqlite {
         Ok(touched)
     }
 
-    /// Runs a statement; the rows it returned.
+    /// Runs a statement; the rows it returned, of one state of the database.
     pub(super) fn fetch(&mut self, statement: &Statement) -> rusqlite::Result<Vec<Row>> {
         let text = statement.sqlite_text();
+        // Without it each execution would be a transaction, and begin with an empty cache wherever something was written since.
+        let is_alone = statement.executions().nth(1).is_none() || !self.connection.is_autocommit();
+        let snapshot = if is_alone { None } else { Some(self.connection.unchecked_transaction()?) };
         let mut prepared = self.connection.prepare_cached(text)?;
         let answer = self.answers.entry((text.as_ptr().addr(), text.len()));
         let answer = answer.or_insert_with(|| Answer { columns: names_of(&prepared), slots: 0, bytes: 0 });
@@ -143,6 +146,9 @@ impl Sqlite {
                     page.push(row.get_ref(column)?);
                 }
             }
+        }
+        if let Some(snapshot) = snapshot {
+            snapshot.commit()?;
         }
         let page = Arc::new(page.finish());
         let (slots, bytes) = page.lengths();

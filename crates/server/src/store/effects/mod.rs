@@ -104,7 +104,19 @@ impl Effects {
         }
     }
 
-    /// So many lines of its file will not become requests of `batch`.
+    /// So many lines of its file will not become requests of `batch`, which was cancelled before. They count as requests that were
+    /// cancelled and deleted.
+    pub(super) fn cancelled_unfilled(&mut self, batch: i64, lines: i64, now: i64) {
+        self.batches.entry(batch).or_default().shift(
+            RequestStatus::Registered,
+            RequestStatus::Cancelled,
+            lines,
+        );
+        *self.deleted.entry(batch).or_default() += lines;
+        self.now = self.now.max(now);
+    }
+
+    /// So many lines of its file make no requests any more, and do not count in `batch`.
     pub(super) fn dropped(&mut self, batch: i64, lines: i64, now: i64) {
         self.batches.entry(batch).or_default().registered -= lines;
         self.now = self.now.max(now);

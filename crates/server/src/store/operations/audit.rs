@@ -71,7 +71,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 27] = [
          WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR n.seq IS NULL)",
     ),
     (
-        "a batch's counters equal its requests' states, with those that were deleted",
+        "a batch's counters equal its requests' states, with those that were deleted or never made",
         "SELECT count(*) AS count FROM batches",
         "SELECT count(*) AS breaches FROM batches b LEFT JOIN (
             SELECT batch, count(*) FILTER (WHERE state < 2) AS registered, count(*) FILTER (WHERE state = 2) AS in_progress,
@@ -101,7 +101,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 27] = [
         "SELECT count(*) AS breaches FROM batches b WHERE
             (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
             <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled
-                     - (SELECT coalesce(sum(i.lines - i.filled), 0) FROM batch_inputs i WHERE i.batch = b.seq AND i.state = 0))",
+                     - (SELECT coalesce(sum(i.lines - i.filled), 0) FROM batch_inputs i WHERE i.batch = b.seq))",
     ),
     (
         "what a batch is filled from is there, and it is filled no further than that",

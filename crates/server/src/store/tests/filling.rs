@@ -170,7 +170,18 @@ async fn a_batch_that_is_cancelled_is_filled_no_further(mut fixture: Fixture) {
     let late = Filling { next_piece: 1, ..filling };
     let late = step(&mut fixture, late, &[true], true);
     assert_eq!(fill(&fixture.store, late).await, Filled::Over);
-    assert_eq!(read(&fixture, &batch).await.record.counters.registered, 2);
+    let counters = read(&fixture, &batch).await.record.counters;
+    assert_eq!((counters.registered, counters.cancelled), (2, 1), "a line that was no request is cancelled");
+    let Ok(CancelBatchOutcome::Marked { batch: row }) = marked else { return };
+    batches::cancel_chunk(&fixture.store, row, None, START).await.expect("a chunk");
+    let so_far = batches::ended_so_far(&fixture.store, row).await.expect("a read");
+    assert_eq!((so_far.ended, so_far.is_over), (3, true));
+    let mut page =
+        batches::page_ended(&fixture.store, fixture.account, row, 0, so_far).await.expect("a page");
+    let rest = batches::page_ended(&fixture.store, fixture.account, row, page.next, so_far).await;
+    page.rows.extend(rest.expect("a page").rows);
+    assert_eq!(page.rows.len(), 2, "it has a place, and no record");
+    fixture.assert_sound().await;
 }
 
 on_both!(the_pieces_of_a_deleted_file_stay_while_a_batch_is_filled_from_them);

@@ -158,6 +158,19 @@ async fn lines_may_ask_for_completions_and_embeddings_all_of_a_file_for_the_same
 }
 
 #[tokio::test]
+async fn the_scheduler_is_told_of_every_piece_of_a_batch_its_last_too() {
+    let app = TestApp::start().await;
+    for count in [1, 600] {
+        let file = upload(&app, &lines(count)).await;
+        create(&app, &file).await;
+        app.services.signals.take();
+        assert_eq!(fill(&app).await, FillPause::Idle);
+        assert!(app.services.signals.take().gathering_until.is_some(), "{count}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_file_with_bad_lines_fails_its_batch_which_names_each_of_them_and_runs_nothing() {
     let app = TestApp::start().await;
     let of = |url: &str, method: &str, model: &str| {
@@ -259,11 +272,19 @@ async fn a_batch_that_is_cancelled_half_filled_ends_with_what_it_had() {
     let counts = &cancelled["request_counts"];
     assert_eq!(
         (&counts["total"], &counts["completed"], &counts["cancelled"]),
-        (&json!(700), &json!(1), &json!(299))
+        (&json!(700), &json!(1), &json!(699))
     );
+    let native = path.replace("/openai/v1/", "/v1/");
+    let seen = app.client().get(&native).await.json();
+    let counts = &seen["requests_counts"];
+    assert_eq!((&counts["total"], &counts["cancelled"]), (&json!(700), &json!(699)));
+    assert_eq!(seen["requests_ids"].as_array().map(Vec::len), Some(300));
     assert_eq!(fill(&app).await, FillPause::Idle);
     assert_eq!(app.client().get("/v1/requests").await.lines().len(), 300);
     assert_eq!(content(&app, &cancelled["error_file_id"]).await.lines().count(), 299);
+    let followed = app.client().get(&format!("{native}/results?follow=true")).await;
+    assert_eq!(followed.lines().len(), 300, "what was no request has no record");
+    assert_eq!(app.client().send("DELETE", &native, "").await.status, 200);
     app.stop().await;
 }
 

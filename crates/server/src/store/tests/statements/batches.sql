@@ -17,7 +17,7 @@ SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
 UPDATE batches SET cancelled_at = $1, cancelling = 1 WHERE seq = $2;
 
 -- batches::cancel::STOP_FILLING, both
-UPDATE batch_inputs SET state = 1 /* filled */ WHERE batch = $1 AND state = 0 /* being filled */ RETURNING account, lines - filled AS dropped;
+UPDATE batch_inputs SET state = 1 /* filled */ WHERE batch = $1 AND state = 0 /* being filled */ RETURNING lines - filled AS unfilled;
 
 -- batches::cancel::UNMARK, both
 UPDATE batches SET cancelling = 0 WHERE seq = $1 AND cancelling = 1 RETURNING lane;

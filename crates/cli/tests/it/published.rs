@@ -1,0 +1,187 @@
+//! Published clients, unmodified, against a service that answers with the model in the box, on each database. Their scripts are in
+//! `crates/cli/tests/clients/`; one is run as `cargo test --release -p overnight-cli --test it published::on_sqlite::NAME`.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use overnight_testkit::postgres::Cluster;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Ran, Running, program};
+
+/// The model in the box, and a model whose requests wait, because its engine is away.
+const SETTINGS: &str = "listen = \"127.0.0.1:0\"\ndata_dir = \"data\"\naggregation_period = \"50ms\"\n\
+    [webhooks]\nallow_insecure_targets = true\n\
+    [[models]]\nname = \"overnight-tiny\"\n[[models]]\nname = \"waiting\"\n\
+    [[engines]]\nname = \"local\"\nkind = \"embedded\"\nmodels = { \"overnight-tiny\" = \"overnight-tiny\" }\n\
+    [[engines]]\nname = \"away\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmodels = { \"waiting\" = \"m\" }\n";
+
+/// What a script is run by.
+enum Script {
+    /// A script, and the environment of packages that it finds.
+    Python(&'static str, &'static str),
+    /// A script, and the package that it loads.
+    Node(&'static str, &'static str),
+    Shell(&'static str),
+}
+
+/// Where the service stores.
+enum Database {
+    Sqlite,
+    Postgres,
+}
+
+use Script::{Node, Python, Shell};
+
+/// A test of each script on each database.
+macro_rules! scripts {
+    ($($name:ident: $script:expr;)*) => {
+        mod on_sqlite {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                play(&$script, &Database::Sqlite);
+            })*
+        }
+
+        mod on_postgresql {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                play(&$script, &Database::Postgres);
+            })*
+        }
+    };
+}
+
+scripts! {
+    the_newest_openai_for_python_is_served: Python("python/openai_sync.py", "newest");
+    the_newest_openai_for_python_is_served_asynchronously: Python("python/openai_async.py", "newest");
+    a_year_old_openai_for_python_is_served: Python("python/openai_sync.py", "year-old");
+    a_year_old_openai_for_python_is_served_asynchronously: Python("python/openai_async.py", "year-old");
+    the_newest_openai_for_node_is_served: Node("node/openai.js", "openai-newest");
+    a_year_old_openai_for_node_is_served: Node("node/openai.js", "openai-year-old");
+    the_newest_anthropic_for_python_is_served: Python("python/anthropic_sync.py", "newest");
+    the_newest_anthropic_for_python_is_served_asynchronously: Python("python/anthropic_async.py", "newest");
+    a_year_old_anthropic_for_python_is_served: Python("python/anthropic_sync.py", "year-old");
+    a_year_old_anthropic_for_python_is_served_asynchronously: Python("python/anthropic_async.py", "year-old");
+    the_newest_anthropic_for_node_is_served: Node("node/anthropic.js", "anthropic-newest");
+    a_year_old_anthropic_for_node_is_served: Node("node/anthropic.js", "anthropic-year-old");
+    litellm_is_served: Python("python/litellm_batches.py", "litellm");
+    curl_is_served: Shell("curl/batches.sh");
+}
+
+impl Script {
+    fn command(&self) -> Command {
+        let of = |program: &Path, script: &str| {
+            let mut command = Command::new(program);
+            command.arg(scripts().join(script));
+            command
+        };
+        match self {
+            Self::Python(script, venv) => {
+                let venv = packages().join(venv);
+                check_installed(&venv.join("installed.txt"));
+                of(&venv.join("bin/python"), script)
+            }
+            Self::Node(script, package) => {
+                check_installed(&scripts().join("node/node_modules").join(package));
+                let mut command = of(Path::new("node"), script);
+                command.arg(package);
+                command
+            }
+            Self::Shell(script) => of(Path::new("bash"), script),
+        }
+    }
+}
+
+impl Database {
+    /// The setting of a database of one's own.
+    fn setting(&self) -> String {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        match self {
+            Self::Sqlite => String::new(),
+            Self::Postgres => {
+                let name = format!("published_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+                format!("database_url = \"{}\"\n", Cluster::shared().database(&name).unwrap())
+            }
+        }
+    }
+}
+
+/// A service in a folder of its own.
+struct Service {
+    folder: TempDir,
+    running: Running,
+    url: String,
+}
+
+impl Service {
+    fn start(database: &Database) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("overnight.toml"), database.setting() + SETTINGS).unwrap();
+        let log = File::create(folder.path().join("log")).unwrap();
+        let mut serve = program();
+        serve.args(["serve", "--json", "--quiet"]).current_dir(folder.path()).stderr(log);
+        let mut service = Self { running: Running::of(&mut serve), folder, url: String::new() };
+        let told = service.running.line();
+        let told: Value = serde_json::from_str(&told)
+            .unwrap_or_else(|error| panic!("{error}: {told:?}; {}", service.log()));
+        told["url"].as_str().unwrap().clone_into(&mut service.url);
+        service
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    fn key(&self) -> String {
+        fs::read_to_string(self.folder.path().join("data/api-key")).unwrap().trim().to_owned()
+    }
+
+    fn webhook_secret(&self) -> String {
+        let mut command = program();
+        let told =
+            Ran::from(command.args(["webhook", "secret"]).current_dir(self.folder.path()).output().unwrap());
+        assert_eq!(told.code, 0, "{told:?}");
+        told.stdout.trim().to_owned()
+    }
+}
+
+/// Runs a script against a service of its own, which must please it.
+fn play(script: &Script, database: &Database) {
+    let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
+    if !engine.exists() {
+        eprintln!("skipped: {} is not built", engine.display());
+        return;
+    }
+    let mut service = Service::start(database);
+    let mut command = script.command();
+    command
+        .env("CLIENT_URL", &service.url)
+        .env("CLIENT_KEY", service.key())
+        .env("CLIENT_WEBHOOK_SECRET", service.webhook_secret())
+        .env("PYTHONPYCACHEPREFIX", packages().join("pycache"))
+        .env("NO_PROXY", "127.0.0.1");
+    let output = command.stdin(Stdio::null()).output();
+    let ran = Ran::from(output.unwrap_or_else(|error| panic!("{command:?} does not start: {error}")));
+    assert_eq!(ran.code, 0, "{}\n{}\nThe log of the service:\n{}", ran.stdout, ran.stderr, service.log());
+    assert!(!service.running.has_ended(), "{}", service.log());
+}
+
+fn check_installed(path: &Path) {
+    assert!(path.exists(), "{} is missing. ./scripts/test installs what tests need.", path.display());
+}
+
+/// Where the scripts are.
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
+}
+
+/// Where `./scripts/test` installs Python's packages, beside what cargo builds.
+fn packages() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-clients")
+}
