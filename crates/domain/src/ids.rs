@@ -35,6 +35,10 @@ kinds! {
     BatchKind BatchId "batch";
     /// A file that was uploaded: `file_…`.
     FileKind FileId "file";
+    /// A file that is uploaded in parts: `upload_…`.
+    UploadKind UploadId "upload";
+    /// A part of one: `part_…`.
+    PartKind PartId "part";
     /// What a file-shaped client reads of a batch's answers: `file_output_…`, with the bits of the batch.
     OutputFileKind OutputFileId "file_output";
     /// The same of its errors: `file_errors_…`.

@@ -23,4 +23,5 @@ pub mod requests;
 pub mod roles;
 pub mod scheduler;
 pub mod sort_key;
+pub mod uploads;
 pub mod webhooks;

@@ -18,6 +18,17 @@ pub struct RateLimits {
     buckets: Mutex<HashMap<AccountKey, Bucket>>,
 }
 
+/// How an account stands with its rate of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateStanding {
+    /// How many requests it may create at once after a pause.
+    pub limit: i64,
+    /// How many it may create now.
+    pub remaining: i64,
+    /// When it may create as many as after a pause, in milliseconds; not before now.
+    pub full_at: i64,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     per_second: i64,
@@ -56,7 +67,7 @@ impl RateLimits {
     pub(super) fn take(&self, account: AccountKey, now: i64) -> Result<(), QuotaExceeded> {
         let mut buckets = self.buckets();
         let Some(bucket) = buckets.get_mut(&account) else { return Ok(()) };
-        let full_at_us = bucket.full_at_us.max(now * 1_000) + 1_000_000 / bucket.per_second.max(1);
+        let full_at_us = bucket.full_at_us.max(now * 1_000) + bucket.request_us();
         let early_us = full_at_us - (now + BURST_MS) * 1_000;
         if early_us > 0 {
             let limit = bucket.per_second;
@@ -67,8 +78,27 @@ impl RateLimits {
         Ok(())
     }
 
+    /// How `account` stands at `now`; `None` where it has no such quota.
+    pub fn standing(&self, account: AccountKey, now: i64) -> Option<RateStanding> {
+        let bucket = *self.buckets().get(&account)?;
+        let (now_us, burst_us) = (now * 1_000, BURST_MS * 1_000);
+        let taken_us = bucket.full_at_us.max(now_us) - now_us;
+        Some(RateStanding {
+            limit: burst_us / bucket.request_us(),
+            remaining: (burst_us - taken_us).max(0) / bucket.request_us(),
+            full_at: now + (taken_us + 999) / 1_000,
+        })
+    }
+
     fn buckets(&self) -> MutexGuard<'_, HashMap<AccountKey, Bucket>> {
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bucket {
+    /// How long it fills for one request, in microseconds.
+    fn request_us(self) -> i64 {
+        (1_000_000 / self.per_second.max(1)).max(1)
     }
 }
 
@@ -93,6 +123,21 @@ mod tests {
         assert!((200..=201).contains(&refused.retry_after_ms), "{refused:?}");
         assert_eq!(taken(&limits, NOW + 1_000), 5);
         assert_eq!(taken(&limits, NOW + 3_600_000), 50);
+    }
+
+    #[test]
+    fn what_is_left_of_a_bucket_is_told_and_when_it_is_full() {
+        let limits = RateLimits::default();
+        let standing = |now| limits.standing(ACCOUNT, now).expect("a quota");
+        assert_eq!(limits.standing(ACCOUNT, NOW), None);
+        limits.learn(ACCOUNT, Some(4), &Quotas::default(), NOW);
+        assert_eq!(standing(NOW), RateStanding { limit: 40, remaining: 40, full_at: NOW });
+        assert!(limits.take(ACCOUNT, NOW).is_ok());
+        assert_eq!(standing(NOW), RateStanding { limit: 40, remaining: 39, full_at: NOW + 250 });
+        assert_eq!(taken(&limits, NOW), 39);
+        assert_eq!(standing(NOW), RateStanding { limit: 40, remaining: 0, full_at: NOW + 10_000 });
+        assert_eq!(standing(NOW + 600), RateStanding { limit: 40, remaining: 2, full_at: NOW + 10_000 });
+        assert_eq!(standing(NOW + 60_000).remaining, 40);
     }
 
     #[test]

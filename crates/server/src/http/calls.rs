@@ -103,12 +103,20 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
         return Refusal::TooManyCalls.into_response();
     };
     let is_safe = request.method().is_safe();
+    let rate = request.extensions().get::<Dialect>().and_then(|dialect| dialect.rate);
+    let rate = rate.filter(|rate| rate.is_told(request.method(), request.uri().path()));
     let permit = Arc::new(permit);
     request.extensions_mut().insert(Arc::clone(&permit));
     request.extensions_mut().insert(client);
     let response = client.reads().scope(next.run(request)).await;
     let mut response = hold_memory(context, client, is_safe, response).await;
     response.extensions_mut().insert(permit);
+    if let (Some(rate), Client::Account(account)) = (rate, client) {
+        let now = context.services.clock.now();
+        if let Some(standing) = context.services.rate_limits.standing(account, now) {
+            rate.tell(&standing, now, response.headers_mut());
+        }
+    }
     response
 }
 

@@ -1,6 +1,9 @@
 //! Dialects of the API. `router.rs` lists them; each has its handlers in a folder here, and its shapes in one of `wire`.
 
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+
 use super::errors::WriteRefusal;
+use crate::app::RateStanding;
 
 /// What all calls of a dialect have in common.
 #[derive(Debug, Clone, Copy)]
@@ -15,12 +18,50 @@ pub(super) struct Dialect {
     pub(super) streamed_path: Option<&'static str>,
     /// Whether query parameters that a call does not take are ignored; otherwise they are refused.
     pub(super) ignores_queries: bool,
+    /// How an account is told how it stands with its rate of requests, if it is.
+    pub(super) rate: Option<Rate>,
+}
+
+/// How an account is told how it stands with its rate of requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rate {
+    /// Where it is told: what is posted at these paths creates one request each.
+    pub(super) paths: &'static [&'static str],
+    /// The headers for what it may create at once, what of it is left, and when it may create as much again, in lower case.
+    pub(super) headers: [&'static str; 3],
+    /// Writes that time; it is also told the time now.
+    pub(super) write_reset: fn(&RateStanding, i64) -> String,
+}
+
+impl Rate {
+    /// Whether calls of this method and path are told.
+    pub(super) fn is_told(&self, method: &Method, path: &str) -> bool {
+        method == Method::POST && self.paths.contains(&path.strip_suffix('/').unwrap_or(path))
+    }
+
+    /// Tells of the standing at `now`, in milliseconds.
+    pub(super) fn tell(&self, standing: &RateStanding, now: i64, headers: &mut HeaderMap) {
+        let reset = (self.write_reset)(standing, now);
+        let texts = [standing.limit.to_string(), standing.remaining.to_string(), reset];
+        for (name, text) in self.headers.into_iter().zip(texts) {
+            if let Ok(text) = HeaderValue::try_from(text) {
+                headers.insert(HeaderName::from_static(name), text);
+            }
+        }
+    }
 }
 
 impl Dialect {
     /// A dialect that refuses unknown query parameters.
     pub(super) const fn new(prefix: &'static str, write_refusal: WriteRefusal) -> Self {
-        Self { prefix, write_refusal, call_header: None, streamed_path: None, ignores_queries: false }
+        Self {
+            prefix,
+            write_refusal,
+            call_header: None,
+            streamed_path: None,
+            ignores_queries: false,
+            rate: None,
+        }
     }
 
     /// The same, where unknown query parameters are ignored.

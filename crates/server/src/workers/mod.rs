@@ -28,6 +28,8 @@ const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 /// What was passed meanwhile is read, and nothing twice, so this costs little.
 const DEADLINE_SLACK_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
+/// How long after its beginning an upload in parts is known, in milliseconds: a completion may be repeated until then.
+const UPLOADS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long a call may be repeated.
 const IDEMPOTENCY_KEYS_KEPT_MS: i64 = 48 * 60 * 60 * 1_000;
 /// Requests that come before a new engine's cache is known have no estimate.
@@ -137,10 +139,11 @@ pub async fn idempotency_keys(services: &Services, now: i64) -> Result<(), Store
     Ok(())
 }
 
-/// Deletes files that expired or stopped coming, and the pieces of all that were deleted.
+/// Deletes files that expired or stopped coming, parts of uploads among them, and the pieces of all that were deleted; forgets old uploads.
 pub async fn files(services: &Services, now: i64) -> Result<(), StoreError> {
     while files::delete_expired(&services.store, now).await? > 0 {}
     while files::delete_pieces(&services.store).await? {}
+    while files::forget_old(&services.store, now - UPLOADS_KEPT_MS).await? > 0 {}
     Ok(())
 }
 

@@ -17,7 +17,7 @@ pub mod results;
 mod review;
 #[cfg(test)]
 mod tests;
-mod times;
+pub mod times;
 mod tools;
 mod turns;
 

@@ -4,13 +4,20 @@ use crate::json::push;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Appends a time in milliseconds, in quotes. Rounding down keeps whole seconds between two times.
-pub(super) fn push_rfc3339(time_ms: i64, out: &mut Vec<u8>) {
+/// A time in milliseconds. Rounding down keeps whole seconds between two times.
+pub fn rfc3339(time_ms: i64) -> String {
     let seconds = time_ms.div_euclid(1_000);
     let (year, month, day) = date_of(seconds.div_euclid(DAY_SECONDS));
     let second = seconds.rem_euclid(DAY_SECONDS);
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    push(&format!("\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\""), out);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Appends it, in quotes.
+pub(super) fn push_rfc3339(time_ms: i64, out: &mut Vec<u8>) {
+    push("\"", out);
+    push(&rfc3339(time_ms), out);
+    push("\"", out);
 }
 
 /// Appends a time in quotes, or `null`.

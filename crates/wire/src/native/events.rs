@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::batches::{self, BatchSummary};
 use super::requests::{self, RequestSummary};
 use super::states;
-use crate::json::{push, push_time};
+use crate::json::{push, push_id, push_key, push_time};
 
 /// What happened.
 pub use overnight_domain::webhooks::EventKind;
@@ -19,6 +19,8 @@ pub use overnight_domain::webhooks::signature;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "type": "batch.completed",
     "timestamp": 1751500020,
+    "id": "evt_01jz8m4c2he7vsn9q3r5x1b8kb",
+    "created_at": 1751500020,
     "data": {
         "id": "batch_01jz8m4c2he7vsn9q3r5x1b8ka",
         "status": "completed",
@@ -38,6 +40,14 @@ pub struct Event {
     pub kind: EventKind,
     /// When it happened, in Unix seconds.
     pub timestamp: i64,
+    /// Its identifier, `evt_…`: that of `webhook-id`. Absent of events of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub id: Option<String>,
+    /// The same as `timestamp`, as OpenAI's clients name it. Absent of events of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub created_at: Option<i64>,
     /// What it happened to, as it was then.
     pub data: EventData,
 }
@@ -68,6 +78,10 @@ pub fn write_event(event: &webhooks::Event, out: &mut Vec<u8>) {
     push("{\"type\":\"", out);
     push(event.kind.as_str(), out);
     push("\",\"timestamp\":", out);
+    push_time(event.created_at, out);
+    push_key("id", out);
+    push_id(event.id, out);
+    push_key("created_at", out);
     push_time(event.created_at, out);
     push(",\"data\":", out);
     match &event.subject {

@@ -11,3 +11,4 @@ pub mod outputs;
 pub mod responses;
 #[cfg(test)]
 mod tests;
+pub mod uploads;

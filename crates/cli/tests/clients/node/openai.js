@@ -1,4 +1,4 @@
-// The package openai: files, batches, chat completions, responses, models and errors.
+// The package openai: files, uploads in parts, batches, chat completions, responses, models and errors.
 import assert from "node:assert/strict";
 import { File } from "node:buffer";
 import { createReadStream } from "node:fs";
@@ -34,6 +34,22 @@ async function files() {
   assert.equal(await (await openai.files.content(ofPath.id)).text(), lines(3));
   for (const { id } of listed) assert.equal((await openai.files.delete(id)).deleted, true);
   await raises(OpenAI.NotFoundError, () => openai.files.retrieve(ofPath.id));
+}
+
+async function uploads() {
+  const content = lines(20);
+  const kind = { filename: "rows.jsonl", bytes: content.length, mime_type: "application/jsonl", purpose: "batch" };
+  const { id } = await openai.uploads.create(kind);
+  const add = async (text) => openai.uploads.parts.create(id, { data: await OpenAI.toFile(Buffer.from(text)) });
+  const [last, first] = await Promise.all([add(content.slice(700)), add(content.slice(0, 700))]);
+  await raises(OpenAI.BadRequestError, () => openai.uploads.complete(id, { part_ids: [last.id] }));
+  const upload = await openai.uploads.complete(id, { part_ids: [first.id, last.id] });
+  assert.deepEqual([upload.status, upload.file.status, upload.file.bytes], ["completed", "processed", content.length]);
+  assert.equal(await (await openai.files.content(upload.file.id)).text(), content);
+  await openai.files.delete(upload.file.id);
+  await raises(OpenAI.ConflictError, () => openai.uploads.cancel(id));
+  const other = await openai.uploads.create(kind);
+  assert.equal((await openai.uploads.cancel(other.id)).status, "cancelled");
 }
 
 async function createBatch(content, more = {}) {
@@ -104,4 +120,4 @@ async function errors() {
   await raises(OpenAI.BadRequestError, () => openai.chat.completions.create({ model: MODEL, messages: [] }));
 }
 
-await play(files, batches, completions, responses, errors);
+await play(files, uploads, batches, completions, responses, errors);

@@ -1,5 +1,6 @@
-"""The package openai: files, batches, chat completions, responses, models and errors."""
+"""The package openai: files, uploads in parts, batches, chat completions, responses, models and errors."""
 
+import hashlib
 import json
 import os
 import tempfile
@@ -49,6 +50,35 @@ def files():
         same(client.files.delete(file).deleted, True)
     same(list(client.files.list()), [])
     raises(openai.NotFoundError, lambda: client.files.retrieve(of_path.id))
+
+
+def uploads():
+    content = lines(50)
+    kind = {"filename": "rows.jsonl", "bytes": len(content), "mime_type": "application/jsonl", "purpose": "batch"}
+    md5 = hashlib.md5(content).hexdigest()
+    upload = client.uploads.upload_file_chunked(file=content, part_size=1_001, md5=md5, **kind)
+    same((upload.status, upload.file.status, upload.file.bytes), ("completed", "processed", len(content)))
+    same(client.files.content(upload.file.id).read(), content)
+    client.files.delete(upload.file.id)
+
+    pending = client.uploads.create(**kind)
+    same((pending.object, pending.status, pending.file), ("upload", "pending", None))
+    last = client.uploads.parts.create(pending.id, data=content[700:])
+    first = client.uploads.parts.create(pending.id, data=content[:700])
+    same((first.object, first.upload_id), ("upload.part", pending.id))
+    parts = [first.id, last.id]
+    for wrong in ({"part_ids": [first.id]}, {"part_ids": [first.id, "part_none"]}, {"part_ids": parts, "md5": "0" * 32}):
+        raises(openai.BadRequestError, lambda: client.uploads.complete(pending.id, **wrong))
+    completed = client.uploads.complete(pending.id, part_ids=parts)
+    same(client.files.content(completed.file.id).read(), content)
+    same(client.uploads.complete(pending.id, part_ids=parts), completed)
+    raises(openai.ConflictError, lambda: client.uploads.cancel(pending.id))
+    client.files.delete(completed.file.id)
+
+    cancelled = client.uploads.create(**kind)
+    same(client.uploads.cancel(cancelled.id).status, "cancelled")
+    raises(openai.ConflictError, lambda: client.uploads.parts.create(cancelled.id, data=content))
+    raises(openai.NotFoundError, lambda: client.uploads.cancel("upload_none"))
 
 
 def create_batch(content, endpoint="/v1/chat/completions", **more):
@@ -140,6 +170,7 @@ def webhooks():
     secret = os.environ["CLIENT_WEBHOOK_SECRET"]
     event = client.webhooks.unwrap(body, headers, secret=secret)
     same((event.type, event.data.id), ("batch.completed", batch.id))
+    same((event.id, event.created_at), (headers["webhook-id"], batch.completed_at))
     forged = body.replace(b"completed", b"cancelled")
     raises(
         openai.InvalidWebhookSignatureError, lambda: client.webhooks.verify_signature(forged, headers, secret=secret)
@@ -232,7 +263,7 @@ def errors():
 
 
 for part in (
-    models, files, batches, batch_of_responses, batch_of_bad_lines, batch_that_is_cancelled, webhooks, list_batches,
+    models, files, uploads, batches, batch_of_responses, batch_of_bad_lines, batch_that_is_cancelled, webhooks, list_batches,
     completions, responses, errors,
 ):
     part()

@@ -30,7 +30,8 @@ fn every_end_is_told_once_signed_and_without_a_word_of_what_was_said() {
         assert!(call.id().starts_with("evt_"), "{call:?}");
         let event = json_of(call);
         let members: BTreeSet<&str> = event.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(members, BTreeSet::from(["data", "timestamp", "type"]));
+        assert_eq!(members, BTreeSet::from(["created_at", "data", "id", "timestamp", "type"]));
+        assert_eq!((event["id"].as_str(), &event["created_at"]), (Some(call.id()), &event["timestamp"]));
         assert!(event["timestamp"].as_i64().unwrap() * 1_000 <= call.at + 1_000);
         told_of.insert(event["type"].as_str().unwrap().to_owned(), event["data"].clone());
     }

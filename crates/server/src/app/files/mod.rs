@@ -1,5 +1,7 @@
 //! Files of batch lines: uploaded, read, deleted.
 
+mod check;
+pub(super) mod coming;
 pub(super) mod lines;
 mod upload;
 

@@ -1,35 +1,25 @@
 //! Taking a file in while it comes: each piece of whole lines is checked and stored before the next is read, so that a file of any
 //! length needs the memory of a piece.
 
-use std::collections::HashSet;
-
 use bytes::{Bytes, BytesMut};
 use overnight_domain::faults::codes;
 use overnight_domain::files::{BatchEndpoint, FileRecord};
-use overnight_domain::ids::FileId;
-use overnight_domain::json::ObjectWriter;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 use sha2::{Digest, Sha256};
 
 use super::PIECE_BYTES;
-use super::lines::{self, Asked, LineFault, line_codes};
+use super::check::Check;
+use super::coming::{ComingFile, given_up};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::parsing::parse;
-use crate::store::files::{self, Appended, FinishedFile, NewFile};
+use crate::store::files::{self, FinishedFile, NewFile};
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
-use crate::tasks;
 
 /// Lines of a piece at most.
 const PIECE_LINES: usize = 256;
-
-/// How many faults of a file are kept; the rest are counted.
-const FAULTS_KEPT_MAX: i64 = 1_000;
-
-/// A file of which nothing came for so long is given up, in milliseconds.
-const LASTS_MS: i64 = 10 * 60_000;
 
 /// What is said of a file beside its content. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,30 +34,12 @@ pub struct FileTerms {
 pub struct Upload {
     services: Services,
     account: AccountKey,
-    id: FileId,
-    created_at: i64,
-    /// `None` once it is a file.
-    file: Option<i64>,
+    file: ComingFile,
     /// What came and is not stored.
     rest: BytesMut,
-    place: i64,
     bytes: i64,
     check: Check,
     content: Sha256,
-}
-
-/// What the lines came to so far.
-struct Check {
-    /// Knows the endpoints that lines may name.
-    parse: fn(&str) -> Option<BatchEndpoint>,
-    number: i64,
-    custom_ids: HashSet<[u8; 16]>,
-    endpoint: Option<BatchEndpoint>,
-    lines: i64,
-    hold: i64,
-    fault_count: i64,
-    /// The elements of a JSON array.
-    faults: Vec<u8>,
 }
 
 impl Upload {
@@ -97,18 +69,11 @@ impl Upload {
         account: AccountKey,
         parse: fn(&str) -> Option<BatchEndpoint>,
     ) -> Result<Self, AppError> {
-        let now = services.clock.now();
-        let id = services.ids.next(now);
-        let file = NewFile { id, account, created_at: now, lasts_until: now + LASTS_MS };
-        let file = files::begin(&services.store, file).await??;
         Ok(Self {
             services: services.clone(),
             account,
-            id,
-            created_at: now,
-            file: Some(file),
+            file: ComingFile::begin(services, account).await?,
             rest: BytesMut::new(),
-            place: 0,
             bytes: 0,
             check: Check::new(parse),
             content: Sha256::new(),
@@ -168,6 +133,25 @@ impl Upload {
         terms: FileTerms,
         call: Option<Repeatable<FileRecord>>,
     ) -> Result<Answered<FileRecord>, AppError> {
+        let guard = call.map(|call| self.guard(&terms, &call));
+        let file = self.end(terms).await?;
+        let now = self.services.clock.now();
+        match files::finish(&self.services.store, file, guard, now).await? {
+            Guarded::Done(Some(record)) => {
+                self.keep();
+                Ok(Answered::New(record))
+            }
+            Guarded::Done(None) => Err(given_up()),
+            Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
+        }
+    }
+
+    /// Stores the rest: what is to be made a file, and then [kept](Self::keep).
+    ///
+    /// # Errors
+    ///
+    /// As [`Upload::write`], and [`AppError::Invalid`] where nothing came.
+    pub(in crate::app) async fn end(&mut self, terms: FileTerms) -> Result<FinishedFile, AppError> {
         while !self.rest.is_empty() {
             let length = first_lines(&self.rest).unwrap_or(self.rest.len());
             let piece = self.rest.split_to(length).freeze();
@@ -176,17 +160,12 @@ impl Upload {
         if self.bytes == 0 {
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, "must not be empty"));
         }
-        let guard = call.map(|call| self.guard(&terms, &call));
-        let Some(file) = self.finished(terms) else { return Err(given_up()) };
-        let now = self.services.clock.now();
-        match files::finish(&self.services.store, file, guard, now).await? {
-            Guarded::Done(Some(record)) => {
-                self.file = None;
-                Ok(Answered::New(record))
-            }
-            Guarded::Done(None) => Err(given_up()),
-            Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
-        }
+        Ok(self.finished(terms))
+    }
+
+    /// It is a file now.
+    pub(in crate::app) fn keep(self) {
+        self.file.keep();
     }
 
     fn guard(&self, terms: &FileTerms, call: &Repeatable<FileRecord>) -> Guard<FileRecord> {
@@ -196,15 +175,16 @@ impl Upload {
         Guard { key: IdempotencyKey { hash, digest }, write }
     }
 
-    fn finished(&mut self, terms: FileTerms) -> Option<FinishedFile> {
+    fn finished(&mut self, terms: FileTerms) -> FinishedFile {
         let Check { endpoint, lines, hold, fault_count, faults, .. } = self.check.take_out();
         let faults = (!faults.is_empty()).then(|| [b"[", &*faults, b"]"].concat().into());
-        Some(FinishedFile {
-            id: self.id,
-            seq: self.file?,
-            account: self.account,
-            created_at: self.created_at,
-            expires_at: terms.lasts_ms.map(|lasts_ms| self.created_at.saturating_add(lasts_ms)),
+        let NewFile { id, account, created_at, .. } = self.file.new;
+        FinishedFile {
+            id,
+            seq: self.file.seq,
+            account,
+            created_at,
+            expires_at: terms.lasts_ms.map(|lasts_ms| created_at.saturating_add(lasts_ms)),
             bytes: self.bytes,
             name: terms.name,
             endpoint,
@@ -212,7 +192,7 @@ impl Upload {
             hold: Credits::from_nanos(hold),
             fault_count,
             faults,
-        })
+        }
     }
 
     async fn store(&mut self, piece: Bytes) -> Result<(), AppError> {
@@ -229,21 +209,8 @@ impl Upload {
             let message = format!("must have at most {lines_max} lines");
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
         }
-        let Some(file) = self.file else { return Err(given_up()) };
-        let now = self.services.clock.now();
-        let place = self.place;
-        self.place += 1;
-        let times = (now, now + LASTS_MS);
-        match files::append(&self.services.store, (self.account, file), place, piece, times).await? {
-            Appended::Stored => Ok(()),
-            Appended::OverQuota(exceeded) => Err(exceeded.into()),
-            Appended::Gone => Err(given_up()),
-        }
+        self.file.append(piece).await
     }
-}
-
-fn given_up() -> AppError {
-    AppError::Unavailable("the upload was given up: nothing of it came for too long".to_owned())
 }
 
 /// The length of the next piece, where enough lines have come for one.
@@ -272,110 +239,6 @@ fn first_lines(text: &[u8]) -> Option<usize> {
 
 fn lines_in(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
-}
-
-impl Check {
-    fn new(parse: fn(&str) -> Option<BatchEndpoint>) -> Self {
-        Self {
-            parse,
-            number: 0,
-            custom_ids: HashSet::new(),
-            endpoint: None,
-            lines: 0,
-            hold: 0,
-            fault_count: 0,
-            faults: Vec::new(),
-        }
-    }
-
-    /// Leaves an empty one in its place.
-    fn take_out(&mut self) -> Self {
-        let parse = self.parse;
-        std::mem::replace(self, Self::new(parse))
-    }
-
-    fn line(&mut self, services: &Services, line: &[u8]) {
-        self.number += 1;
-        if line.is_empty() {
-            return;
-        }
-        let limit = services.config.limits.request_body_bytes;
-        if line.len() > limit {
-            return self.refuse(&LineFault {
-                code: line_codes::TOO_LARGE,
-                message: format!("the line must be at most {limit} bytes"),
-                param: None,
-            });
-        }
-        match lines::read(services, line, self.parse) {
-            Err(fault) => self.refuse(&fault),
-            Ok(line) => self.take(&line),
-        }
-    }
-
-    fn take(&mut self, line: &lines::Line<'_>) {
-        let lines::Line { custom_id, endpoint, asked } = line;
-        let mut digest = [0; 16];
-        digest.copy_from_slice(&Sha256::digest(custom_id)[..16]);
-        let fault = |code, param: &str, message: &str| LineFault {
-            code,
-            message: format!("{param} {message}"),
-            param: Some(param.to_owned()),
-        };
-        if !self.custom_ids.insert(digest) {
-            return self.refuse(&fault(
-                line_codes::DUPLICATE_CUSTOM_ID,
-                "custom_id",
-                "stands in an earlier line",
-            ));
-        }
-        if self.endpoint.is_some_and(|first| first != *endpoint) {
-            return self.refuse(&fault(
-                line_codes::MISMATCHED_URL,
-                "url",
-                "must be the same in all lines of a file",
-            ));
-        }
-        self.endpoint = Some(*endpoint);
-        self.lines += 1;
-        let hold = match asked {
-            Asked::Answer(request) => request.hold().map_or(0, |hold| hold.amount.nanos()),
-            Asked::Refusal(_) => 0,
-        };
-        self.hold = self.hold.saturating_add(hold);
-    }
-
-    fn refuse(&mut self, LineFault { code, message, param }: &LineFault) {
-        self.fault_count += 1;
-        if self.fault_count > FAULTS_KEPT_MAX {
-            return;
-        }
-        let mut fault = ObjectWriter::with_capacity(message.len() + 128);
-        fault.string("code", code);
-        fault.string("message", message);
-        if let Some(param) = param {
-            fault.string("param", param);
-        }
-        fault.integer("line", self.number);
-        if !self.faults.is_empty() {
-            self.faults.push(b',');
-        }
-        self.faults.extend_from_slice(fault.finish().as_str().as_bytes());
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        let Some(file) = self.file.take() else { return };
-        let (services, account) = (self.services.clone(), self.account);
-        if tokio::runtime::Handle::try_current().is_ok() {
-            tasks::spawn(async move {
-                if let Err(error) = files::discard(&services.store, account, file).await {
-                    tracing::debug!(%error, "upload not discarded; it is deleted once it is too old");
-                }
-            });
-        }
-    }
 }
 
 #[cfg(test)]

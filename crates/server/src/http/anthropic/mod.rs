@@ -5,6 +5,7 @@ mod creation;
 mod errors;
 mod messages;
 mod models;
+mod rates;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -16,6 +17,7 @@ use super::dialects::Dialect;
 pub(super) const DIALECT: Dialect = Dialect {
     call_header: Some("request-id"),
     streamed_path: Some("/anthropic/v1/messages/batches"),
+    rate: Some(rates::RATE),
     ..Dialect::new("/anthropic", errors::write).ignoring_queries()
 };
 

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::files::BatchEndpoint;
 use overnight_domain::ids::{BatchKind, FileId};
-use overnight_domain::json::{Json, Kind, RawObject, minimize};
+use overnight_domain::json::{Json, Kind, RawObject};
 use overnight_wire::openai::batches::{Batch, write_batch};
 use overnight_wire::openai::files::write_list;
 use sha2::{Digest, Sha256};
 
 use super::ids::{batch_id, file_id};
+use super::objects;
 use crate::app::batches;
 use crate::app::errors::AppError;
 use crate::app::file_batches::{self, FromFile, InputBatch};
@@ -78,15 +79,10 @@ pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, Path(i
     Ok(answers::ok(|out| write(&batch, out)))
 }
 
-/// Reads what a batch is to be made of. Fields that are not known are ignored, as clients send more than is asked for.
+/// Reads what a batch is to be made of.
 fn read(body: &Bytes) -> Result<FromFile, AppError> {
-    let text = minimize(body, 0).map_err(|error| {
-        let message =
-            format!("cannot be read as JSON: at byte {}, expected {}", error.offset, error.expected);
-        AppError::invalid("", error.code, &message)
-    })?;
-    let object = text.as_json().to_object();
-    let object = object.ok_or_else(|| AppError::invalid("", codes::WRONG_TYPE, "must be a JSON object"))?;
+    let text = objects::read(body)?;
+    let object = objects::object(&text)?;
     let mut faults = Faults::default();
     let from = FromFile {
         file: read_file(&object, &mut faults),

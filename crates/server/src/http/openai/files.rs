@@ -1,7 +1,7 @@
 //! Files over HTTP.
 
-use axum::extract::multipart::{Field, MultipartError};
-use axum::extract::{FromRequest, Multipart, Path, RawQuery, Request, State};
+use axum::extract::multipart::Field;
+use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::StatusCode;
 use overnight_domain::faults::{Quoted, codes};
 use overnight_domain::files::FileRecord;
@@ -11,31 +11,23 @@ use overnight_wire::openai::files::{
 };
 
 use super::content;
+use super::forms::{LineMemory, Storing, broken, short_text};
 use super::ids::file_id;
 use crate::app::errors::AppError;
 use crate::app::file_batches;
-use crate::app::files::{self, FileQuery, FileTerms, PIECE_BYTES, Upload};
+use crate::app::files::{self, FileQuery, FileTerms, Upload};
 use crate::http::answers;
-use crate::http::bodies::Buffers;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
-use crate::http::counters;
 use crate::http::errors::{Answer, Refusal};
 use crate::http::idempotency::{self, CallName};
 use crate::http::queries::PageQuery;
-use crate::http::shares::Client;
-
-/// The longest field beside the file, in bytes.
-const FIELD_BYTES_MAX: usize = 4 << 10;
-
-/// What an upload holds at once, but for a long line.
-const UPLOAD_BYTES: usize = 2 * PIECE_BYTES;
 
 /// How many files a page has at most.
 const PAGE_MAX: u32 = 10_000;
 
 /// How long a file may be asked to last, in seconds: an hour to 30 days.
-const LASTS_SECONDS: std::ops::RangeInclusive<i64> = 3_600..=2_592_000;
+pub(super) const LASTS_SECONDS: std::ops::RangeInclusive<i64> = 3_600..=2_592_000;
 
 /// The fields of a form that uploads a file, in whatever order they come.
 #[derive(Default)]
@@ -52,23 +44,14 @@ pub(super) async fn create(
     call: CallName,
     request: Request,
 ) -> Answer {
-    let Some(_permit) = context.shares.begin_bulk(Client::Account(caller.0)) else {
-        counters::count_over_share("bulk");
-        return Err(Refusal::TooManyCalls);
-    };
-    let (parts, body) = request.into_parts();
-    let buffers = Buffers::of(&parts, &context);
-    let _memory = buffers.take(UPLOAD_BYTES).await?;
-    let mut multipart = Multipart::from_request(Request::from_parts(parts, body), &context)
-        .await
-        .map_err(|_| Refusal::UnsupportedMediaType("the body must be multipart/form-data"))?;
+    let (storing, mut multipart) = Storing::of_form(&context, caller.0, request).await?;
     let (mut form, mut upload) = (Form::default(), None);
     while let Some(mut field) = multipart.next_field().await.map_err(broken)? {
         match field.name().unwrap_or_default() {
             "file" if upload.is_none() => {
                 form.name = field.file_name().map(str::to_owned);
                 let begun = Upload::begin(&context.services, caller.0).await?;
-                upload = Some(receive(field, begun, &context, &buffers).await?);
+                upload = Some(receive(field, begun, &context, &storing).await?);
             }
             "purpose" => form.purpose = Some(short_text(&mut field).await?),
             "expires_after[seconds]" => form.seconds = Some(short_text(&mut field).await?),
@@ -84,18 +67,12 @@ async fn receive(
     mut field: Field<'_>,
     mut upload: Upload,
     context: &Shared,
-    buffers: &Buffers,
+    storing: &Storing,
 ) -> Result<Upload, Refusal> {
-    let mut memory = None;
+    let mut memory = LineMemory::new(storing, context.services.config.limits.request_body_bytes);
     while let Some(chunk) = field.chunk().await.map_err(broken)? {
-        let is_long = upload.held_bytes() + chunk.len() > UPLOAD_BYTES;
-        if is_long && memory.is_none() {
-            memory = buffers.take(context.services.config.limits.request_body_bytes).await?;
-        }
+        memory.make_room(upload.held_bytes() + chunk.len()).await?;
         upload.write(&chunk).await?;
-        if !is_long {
-            memory = None;
-        }
     }
     Ok(upload)
 }
@@ -106,7 +83,7 @@ impl Form {
         match purpose.as_deref() {
             Some(BATCH) => {}
             Some(other) => {
-                let message = format!("must be '{BATCH}', not '{}': no other files are taken", Quoted(other));
+                let message = other_purpose(other);
                 return Err(AppError::invalid("purpose", codes::UNKNOWN_VALUE, &message));
             }
             None => return Err(AppError::invalid("purpose", codes::MISSING, "is required")),
@@ -114,8 +91,7 @@ impl Form {
         let lasts_ms =
             seconds.map(|text| text.parse().ok().filter(|seconds| LASTS_SECONDS.contains(seconds)));
         if lasts_ms == Some(None) {
-            let message =
-                format!("must be an integer from {} to {}", LASTS_SECONDS.start(), LASTS_SECONDS.end());
+            let message = lasts_words();
             return Err(AppError::invalid("expires_after.seconds", codes::OUT_OF_RANGE, &message));
         }
         let name = name.unwrap_or_else(|| "batch.jsonl".to_owned());
@@ -123,22 +99,14 @@ impl Form {
     }
 }
 
-async fn short_text(field: &mut Field<'_>) -> Result<String, Refusal> {
-    let mut text = Vec::new();
-    while let Some(chunk) = field.chunk().await.map_err(broken)? {
-        text.extend_from_slice(&chunk);
-        if text.len() > FIELD_BYTES_MAX {
-            let message = format!("has a field beside the file that is longer than {FIELD_BYTES_MAX} bytes");
-            return Err(AppError::invalid("", codes::OUT_OF_RANGE, &message).into());
-        }
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
+/// What is wrong with a purpose.
+pub(super) fn other_purpose(purpose: &str) -> String {
+    format!("must be '{BATCH}', not '{}': no other files are taken", Quoted(purpose))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
-fn broken(error: MultipartError) -> Refusal {
-    let message = format!("cannot be read as multipart/form-data: {error}");
-    AppError::invalid("", codes::INVALID_ENCODING, &message).into()
+/// What is wrong with the seconds after which a file is to expire.
+pub(super) fn lasts_words() -> String {
+    format!("must be an integer from {} to {}", LASTS_SECONDS.start(), LASTS_SECONDS.end())
 }
 
 /// List files.

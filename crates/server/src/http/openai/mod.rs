@@ -7,10 +7,14 @@ mod content;
 mod embeddings;
 mod errors;
 mod files;
+mod forms;
 mod ids;
 mod models;
+mod objects;
+mod rates;
 mod responses;
 mod streams;
+mod uploads;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -20,7 +24,8 @@ use super::context::Shared;
 use super::dialects::Dialect;
 
 /// OpenAI's dialect.
-pub(super) const DIALECT: Dialect = Dialect::new("/openai/v1", errors::write).ignoring_queries();
+pub(super) const DIALECT: Dialect =
+    Dialect { rate: Some(rates::RATE), ..Dialect::new("/openai/v1", errors::write).ignoring_queries() };
 
 /// Everything under `/openai/v1`.
 pub(super) fn routes() -> Router<Shared> {
@@ -37,6 +42,13 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/openai/v1/files", get(files::list).post(files::create).layer(DefaultBodyLimit::disable()))
         .route("/openai/v1/files/{file_id}", get(files::get).delete(files::delete))
         .route("/openai/v1/files/{file_id}/content", get(content::get))
+        .route("/openai/v1/uploads", post(uploads::create))
+        .route(
+            "/openai/v1/uploads/{upload_id}/parts",
+            post(uploads::add_part).layer(DefaultBodyLimit::disable()),
+        )
+        .route("/openai/v1/uploads/{upload_id}/complete", post(uploads::complete))
+        .route("/openai/v1/uploads/{upload_id}/cancel", post(uploads::cancel))
         .route("/openai/v1/batches", get(batches::list).post(batches::create))
         .route("/openai/v1/batches/{batch_id}", get(batches::get))
         .route("/openai/v1/batches/{batch_id}/cancel", post(batches::cancel))

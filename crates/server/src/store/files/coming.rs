@@ -162,7 +162,10 @@ pub async fn finish(
     store.transaction_of(account, work).await
 }
 
-async fn finish_in(file: &FinishedFile, tx: &mut Tx<'_>) -> Result<Option<FileRecord>, StoreError> {
+pub(super) async fn finish_in(
+    file: &FinishedFile,
+    tx: &mut Tx<'_>,
+) -> Result<Option<FileRecord>, StoreError> {
     let finish = FINISH
         .bind(file.expires_at)
         .bind(file.name.as_str())
@@ -186,7 +189,7 @@ pub async fn discard(store: &Store, account: AccountKey, file: i64) -> Result<()
     store.transaction_of(account, work).await
 }
 
-async fn take_bytes(
+pub(super) async fn take_bytes(
     AccountKey(account): AccountKey,
     bytes: i64,
     now: i64,

@@ -64,6 +64,6 @@ pub async fn delete_pieces(store: &Store) -> Result<bool, StoreError> {
 }
 
 /// The account and the bytes of each.
-fn deleted(rows: &[Row]) -> Result<Vec<(i64, i64)>, StoreError> {
+pub(super) fn deleted(rows: &[Row]) -> Result<Vec<(i64, i64)>, StoreError> {
     rows.iter().map(|row| Ok((row.get("account")?, row.get("bytes")?))).collect()
 }

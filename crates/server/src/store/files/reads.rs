@@ -6,7 +6,7 @@ use overnight_domain::ids::FileId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::database::{Row, statements};
+use crate::store::database::{Row, Tx, statements};
 use crate::store::requests::Direction;
 use crate::store::{Store, StoreError};
 
@@ -52,6 +52,15 @@ pub struct Piece {
 /// A file of `account`.
 pub async fn find(store: &Store, account: AccountKey, id: FileId) -> Result<Option<FoundFile>, StoreError> {
     store.readers().fetch_optional(FIND.bind(id).bind(account)).await?.as_ref().map(read).transpose()
+}
+
+/// The same in a transaction, as clients see it.
+pub(super) async fn find_in(
+    account: AccountKey,
+    id: FileId,
+    tx: &mut Tx<'_>,
+) -> Result<Option<FileRecord>, StoreError> {
+    tx.fetch(FIND.bind(id).bind(account)).await?.first().map(|row| Ok(read(row)?.record)).transpose()
 }
 
 /// Up to `limit` files of `account` behind the one in row `after`.

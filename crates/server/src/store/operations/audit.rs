@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 27] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -118,6 +118,14 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
            + (SELECT count(*) FROM file_pieces p LEFT JOIN files f ON f.seq = p.file WHERE f.seq IS NULL) AS breaches",
     ),
     (
+        "an upload in parts has parts while it is pending, and a file once it is completed",
+        "SELECT count(*) AS count FROM uploads",
+        "SELECT (SELECT count(*) FROM uploads WHERE state NOT BETWEEN 0 AND 2 OR (state = 1) <> (file IS NOT NULL)
+                OR (state = 1) <> (digest IS NOT NULL))
+           + (SELECT count(*) FROM files f LEFT JOIN uploads u ON u.seq = f.upload
+             WHERE f.upload IS NOT NULL AND f.state < 2 AND (f.state <> 0 OR u.state <> 0 OR u.account <> f.account OR u.seq IS NULL)) AS breaches",
+    ),
+    (
         "the places of a batch's ends lie apart, and none beyond what has ended",
         "SELECT count(*) AS count FROM batch_ends",
         "SELECT count(*) AS breaches FROM batch_ends e LEFT JOIN batches b ON b.seq = e.batch
@@ -148,7 +156,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
          ) c ON c.account = a.seq WHERE a.live_requests <> coalesce(c.requests, 0)",
     ),
     (
-        "an account's stored bytes are those of its requests, attempts, results, batches and files",
+        "an account's stored bytes are those of its requests, attempts, results, batches, files and uploads",
         "SELECT count(*) AS count FROM accounts",
         "SELECT count(*) AS breaches FROM (
              SELECT account FROM (
@@ -159,6 +167,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
                  UNION ALL SELECT abs(account), 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
                  UNION ALL SELECT account, 512 + bytes FROM files WHERE state < 2
+                 UNION ALL SELECT account, 512 FROM uploads
                  UNION ALL SELECT seq, -stored_bytes FROM accounts
              ) s GROUP BY account HAVING sum(bytes) <> 0
          ) c",

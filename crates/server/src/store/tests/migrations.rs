@@ -10,10 +10,11 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0024 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0025 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
+    DROP TABLE uploads;
     DROP TABLE batch_ends;
     DROP TABLE batch_inputs;
     DROP TABLE file_pieces;

@@ -51,6 +51,7 @@ mod statements;
 mod test_events;
 mod transfer;
 mod turns;
+mod uploads;
 mod users;
 mod webhooks;
 mod wholes;

@@ -5,6 +5,7 @@ mod creation;
 mod errors;
 mod messages;
 mod models;
+mod rates;
 
 use serde_json::{Value, json};
 

@@ -19,6 +19,7 @@ mod keys;
 mod lists;
 mod logs;
 mod openai_files;
+mod openai_uploads;
 mod operations;
 mod overview;
 mod pages;

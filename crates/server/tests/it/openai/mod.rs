@@ -4,6 +4,7 @@ mod chat;
 mod endpoints;
 mod errors;
 mod models;
+mod rates;
 mod responses;
 pub(crate) mod support;
 mod waiting;

@@ -189,7 +189,7 @@ fn a_full_batch_keeps_the_order_of_its_requests() {
 }
 
 #[test]
-fn an_event_is_its_type_its_time_and_the_status_record() {
+fn an_event_is_its_type_its_time_its_identifier_and_the_status_record() {
     let check = |kind, subject, expected: &str| {
         let event = Event { id: EventId::from_bits(3), kind, created_at: CREATED_AT + 5000, subject };
         assert_eq!(written(|out| events::write_event(&event, out)), expected);
@@ -199,7 +199,7 @@ fn an_event_is_its_type_its_time_and_the_status_record() {
         EventKind::RequestCompleted,
         Subject::Request(summary(ended)),
         concat!(
-            r#"{"type":"request.completed","timestamp":1751500005,"data":"#,
+            r#"{"type":"request.completed","timestamp":1751500005,"id":"evt_00000000000000000000000003","created_at":1751500005,"data":"#,
             r#"{"id":"req_00000000000000000000000001","status":"completed","created_at":1751500000,"#,
             r#""expires_at":1751586400,"in_progress_at":1751500003,"ended_at":1751500005}}"#
         ),
@@ -209,7 +209,7 @@ fn an_event_is_its_type_its_time_and_the_status_record() {
         Subject::Batch(batch(BatchState::Cancelled { in_progress_at: None, cancelled_at: CREATED_AT + 1 })),
         &format!(
             concat!(
-                r#"{{"type":"batch.cancelled","timestamp":1751500005,"data":"#,
+                r#"{{"type":"batch.cancelled","timestamp":1751500005,"id":"evt_00000000000000000000000003","created_at":1751500005,"data":"#,
                 r#"{}cancelled{},"cancelled_at":1751500001}}}}"#
             ),
             BATCH_HEAD, BATCH_COUNTS
@@ -218,7 +218,7 @@ fn an_event_is_its_type_its_time_and_the_status_record() {
     check(
         EventKind::WebhookTest,
         Subject::Account(AccountId::from_bits(4)),
-        r#"{"type":"webhook.test","timestamp":1751500005,"data":{"account":"acct_00000000000000000000000004"}}"#,
+        r#"{"type":"webhook.test","timestamp":1751500005,"id":"evt_00000000000000000000000003","created_at":1751500005,"data":{"account":"acct_00000000000000000000000004"}}"#,
     );
 }
 

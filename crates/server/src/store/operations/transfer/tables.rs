@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 27] = [
+pub(super) static TABLES: [Table; 28] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -237,9 +237,17 @@ pub(super) static TABLES: [Table; 27] = [
         columns: &[
             integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
             integer("bytes"), text("name"), text("endpoint"), integer("lines"), integer("hold"), integer("fault_count"),
-            json("faults"),
+            json("faults"), integer("upload"),
         ],
         weight: Some("coalesce(octet_length(faults), 0)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "uploads", key: &["seq"],
+        columns: &[
+            integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
+            integer("bytes"), text("name"), integer("file_lasts_ms"), bytes("file"), bytes("digest"),
+        ],
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
         name: "file_pieces", key: &["file", "place"],

@@ -34,6 +34,15 @@ DELETE FROM files WHERE seq = $1 AND state = 2 /* deleted */;
 SELECT seq FROM files f WHERE state = 2 /* deleted */
           AND NOT EXISTS (SELECT 1 FROM batch_inputs i WHERE i.file = f.seq AND i.state = 0 /* being filled */) ORDER BY seq LIMIT 1;
 
+-- files::parts::ATTACH, both
+UPDATE files SET upload = $1, expires_at = $2 WHERE seq = $3 AND state = 0 /* coming */;
+
+-- files::parts::LIST, both
+SELECT seq, id, bytes FROM files WHERE upload = $1 AND state = 0 /* coming */ ORDER BY seq;
+
+-- files::parts::SUM, both
+SELECT count(*) AS parts, CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM files WHERE upload = $1 AND state = 0 /* coming */;
+
 -- files::reads::FIND, both
 SELECT seq, id, created_at, expires_at, bytes, name, endpoint, lines, hold, fault_count, faults
         FROM files WHERE id = $1 AND account = $2 AND state = 1 /* ready */;
@@ -48,4 +57,31 @@ SELECT seq, id, created_at, expires_at, bytes, name, endpoint, lines, hold, faul
 -- files::reads::PAGE_FROM_NEWEST, both
 SELECT seq, id, created_at, expires_at, bytes, name, endpoint, lines, hold, fault_count, NULL AS faults
         FROM files WHERE account = $1 AND seq < $2 AND state = 1 /* ready */ ORDER BY seq DESC LIMIT $3;
+
+-- files::upload_ends::CANCEL, both
+UPDATE uploads SET state = 2 /* cancelled */ WHERE seq = $1 AND state = 0 /* pending */;
+
+-- files::upload_ends::COMPLETE, both
+UPDATE uploads SET state = 1 /* completed */, file = $1, digest = $2 WHERE seq = $3 AND state = 0 /* pending */;
+
+-- files::upload_ends::DROP_PARTS, both
+UPDATE files SET state = 2 /* deleted */ WHERE upload = $1 AND state = 0 /* coming */ RETURNING account, bytes;
+
+-- files::uploads::COUNT_PENDING, both
+SELECT count(*) AS uploads FROM uploads WHERE account = $1 AND state = 0 /* pending */ AND expires_at > $2;
+
+-- files::uploads::FIND, both
+SELECT seq, id, state, created_at, expires_at, bytes, name, file_lasts_ms, file, digest FROM uploads WHERE id = $1 AND account = $2;
+
+-- files::uploads::FORGET, both
+DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE created_at <= $1 ORDER BY created_at LIMIT $2) RETURNING account;
+
+-- files::uploads::INSERT, both
+INSERT INTO uploads (id, account, state, created_at, expires_at, bytes, name, file_lasts_ms) VALUES ($1, $2, 0, $3, $4, $5, $6, $7);
+
+-- files::uploads::LOCK, SQLite
+SELECT seq, id, state, created_at, expires_at, bytes, name, file_lasts_ms, file, digest FROM uploads WHERE id = ? AND account = ?;
+
+-- files::uploads::LOCK, PostgreSQL
+SELECT seq, id, state, created_at, expires_at, bytes, name, file_lasts_ms, file, digest FROM uploads WHERE id = $1 AND account = $2 FOR UPDATE;
 

@@ -1,0 +1,221 @@
+//! Completing uploads: the parts are read in the order that the client names, and checked and stored as a file that comes is. The parts go
+//! in the transaction that makes the file, so a completion that fails or breaks off leaves the upload as it was.
+
+use std::collections::{HashMap, VecDeque};
+
+use bytes::Bytes;
+use md5::Md5;
+use overnight_domain::faults::codes;
+use overnight_domain::ids::{PartId, UploadId};
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::uploads::{PARTS_MAX, UploadRecord, UploadStatus};
+use sha2::{Digest, Sha256};
+
+use super::{find, has_ended};
+use crate::app::Services;
+use crate::app::errors::AppError;
+use crate::app::files::coming::given_up;
+use crate::app::files::{FileTerms, Upload};
+use crate::app::idempotency::{self, Answered, Repeatable};
+use crate::store::files::{self, Completed, FoundPart, FoundUpload};
+use crate::store::idempotency_keys::{self, Guard, Guarded, IdempotencyKey};
+
+/// What an upload is to be completed with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The upload.
+    pub upload: UploadId,
+    /// Its parts, in order.
+    pub parts: Vec<PartId>,
+    /// The MD5 that they are to have together.
+    pub md5: Option<[u8; 16]>,
+}
+
+/// What a completion begins with.
+pub enum BegunCompletion {
+    /// The parts are to be read.
+    Begun(Box<Completing>),
+    /// The upload was completed with the same before: the answer.
+    Done(Answered<UploadRecord>),
+}
+
+/// An upload that is being completed. Dropped before it is finished, it stays pending.
+pub struct Completing {
+    services: Services,
+    account: AccountKey,
+    found: FoundUpload,
+    digest: [u8; 32],
+    guard: Option<Guard<UploadRecord>>,
+    file: Upload,
+    md5: Option<([u8; 16], Md5)>,
+    parts: VecDeque<FoundPart>,
+    /// The piece of the first part that is read next.
+    place: i64,
+    /// The bytes of the parts that are still to be read.
+    rest: i64,
+}
+
+impl Completing {
+    /// Begins to complete an upload.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NotFound`] where it is none of the account's, [`AppError::AlreadyEnded`] where it was completed with something else, was
+    /// cancelled or has expired, and [`AppError::Invalid`] where a part is none of it or is named twice, or they have not its length;
+    /// [`AppError::QuotaExceeded`] where the account stores all that it may, and [`AppError::IdempotencyKeyReused`] where the call has the key
+    /// of another.
+    pub async fn begin(
+        services: &Services,
+        account: AccountKey,
+        completion: Completion,
+        call: Option<Repeatable<UploadRecord>>,
+    ) -> Result<BegunCompletion, AppError> {
+        let digest = completion.digest();
+        let guard =
+            call.map(|Repeatable { hash, write }| Guard { key: IdempotencyKey { hash, digest }, write });
+        if let Some(guard) = &guard
+            && let Some(recalled) = idempotency_keys::find(&services.store, account, &guard.key).await?
+        {
+            return idempotency::response(recalled).map(Answered::Repeat).map(BegunCompletion::Done);
+        }
+        let Completion { upload, parts, md5 } = completion;
+        let found = find(services, account, upload).await?;
+        match found.record.status {
+            UploadStatus::Pending => {}
+            UploadStatus::Completed if found.digest.as_deref() == Some(&digest) => {
+                let record = with_file(services, account, found).await?;
+                return Ok(BegunCompletion::Done(Answered::New(record)));
+            }
+            ended => return Err(has_ended(ended)),
+        }
+        let parts = choose(&parts, files::list_parts(&services.store, found.seq).await?)?;
+        let (rest, bytes) = (parts.iter().map(|part| part.bytes).sum(), found.record.bytes);
+        if rest != bytes {
+            let message =
+                format!("must name parts of {bytes} bytes, the length of the upload, and not of {rest}");
+            return Err(AppError::invalid("part_ids", codes::OUT_OF_RANGE, &message));
+        }
+        let file = Upload::begin(services, account).await?;
+        let (services, md5) = (services.clone(), md5.map(|expected| (expected, Md5::default())));
+        let begun = Self { services, account, found, digest, guard, file, md5, parts, place: 0, rest };
+        Ok(BegunCompletion::Begun(Box::new(begun)))
+    }
+
+    /// The bytes of the line that has begun, and of those that wait to be stored.
+    pub fn held_bytes(&self) -> usize {
+        self.file.held_bytes()
+    }
+
+    /// The next piece of the parts; `None` at their end.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::AlreadyEnded`] where the upload has ended meanwhile; what the store could not do.
+    pub async fn next_piece(&mut self) -> Result<Option<Bytes>, AppError> {
+        while let Some(part) = self.parts.front() {
+            let Some(piece) = files::next_piece(&self.services.store, part.file, self.place).await? else {
+                self.parts.pop_front();
+                self.place = 0;
+                continue;
+            };
+            self.place = piece.place + 1;
+            self.rest -= piece.content.len() as i64;
+            return Ok(Some(piece.content));
+        }
+        if self.rest == 0 {
+            return Ok(None);
+        }
+        // Parts go when their upload ends.
+        let found = find(&self.services, self.account, self.found.record.id).await?;
+        Err(match found.record.status {
+            UploadStatus::Pending => given_up(),
+            ended => has_ended(ended),
+        })
+    }
+
+    /// Takes a piece into the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Upload::write`].
+    pub async fn write(&mut self, piece: &[u8]) -> Result<(), AppError> {
+        if let Some((_, md5)) = &mut self.md5 {
+            md5::Digest::update(md5, piece);
+        }
+        self.file.write(piece).await
+    }
+
+    /// Makes the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Upload::finish`] and [`Completing::begin`]; [`AppError::Invalid`] where the MD5 is another.
+    pub async fn finish(self) -> Result<Answered<UploadRecord>, AppError> {
+        let Self { services, account: _, found, digest, guard, mut file, md5, .. } = self;
+        if let Some((expected, md5)) = md5
+            && <[u8; 16]>::from(md5::Digest::finalize(md5)) != expected
+        {
+            return Err(AppError::invalid(
+                "md5",
+                codes::OUT_OF_RANGE,
+                "is not that of the parts in this order",
+            ));
+        }
+        let terms = FileTerms { name: found.record.name, lasts_ms: found.file_lasts_ms };
+        let completion = files::Completion { id: found.record.id, file: file.end(terms).await?, digest };
+        match files::complete(&services.store, completion, guard, services.clock.now()).await? {
+            Guarded::Done(Completed::Completed(record)) => {
+                file.keep();
+                Ok(Answered::New(record))
+            }
+            Guarded::Done(Completed::Before(record)) => Ok(Answered::New(record)),
+            Guarded::Done(Completed::Ended(status)) => Err(has_ended(status)),
+            Guarded::Done(Completed::Gone) => Err(given_up()),
+            Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
+        }
+    }
+}
+
+impl Completion {
+    /// The same for the same completion.
+    fn digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        for part in &self.parts {
+            digest.update(part.to_bytes());
+        }
+        if let Some(md5) = self.md5 {
+            digest.update(b"md5");
+            digest.update(md5);
+        }
+        digest.finalize().into()
+    }
+}
+
+/// These parts of those that there are.
+fn choose(ids: &[PartId], found: Vec<FoundPart>) -> Result<VecDeque<FoundPart>, AppError> {
+    if ids.is_empty() || ids.len() > PARTS_MAX {
+        let message = format!("must name 1 to {PARTS_MAX} parts");
+        return Err(AppError::invalid("part_ids", codes::OUT_OF_RANGE, &message));
+    }
+    let mut found: HashMap<u128, FoundPart> = found.into_iter().map(|part| (part.id.bits(), part)).collect();
+    let take = |(place, id): (usize, &PartId)| {
+        found.remove(&id.bits()).ok_or_else(|| {
+            let param = format!("part_ids[{place}]");
+            AppError::invalid(&param, codes::UNKNOWN_VALUE, "must be a part of this upload, named once")
+        })
+    };
+    ids.iter().enumerate().map(take).collect()
+}
+
+/// A completed upload with its file.
+async fn with_file(
+    services: &Services,
+    account: AccountKey,
+    FoundUpload { file, record, .. }: FoundUpload,
+) -> Result<UploadRecord, AppError> {
+    let file = match file {
+        Some(id) => files::find(&services.store, account, id).await?.map(|found| found.record),
+        None => None,
+    };
+    Ok(UploadRecord { file, ..record })
+}
