@@ -23,3 +23,8 @@ CREATE INDEX uploads_by_age ON uploads (created_at);
 -- Of a whole part: its upload.
 ALTER TABLE files ADD COLUMN upload INTEGER;
 CREATE INDEX files_by_upload ON files (upload, seq) WHERE upload IS NOT NULL;
+
+-- The faults of files and batches count as stored bytes from here on.
+UPDATE accounts SET stored_bytes = stored_bytes
+    + (SELECT CAST(coalesce(sum(octet_length(f.faults)), 0) AS BIGINT) FROM files f WHERE f.account = accounts.seq AND f.state < 2)
+    + (SELECT CAST(coalesce(sum(octet_length(i.faults)), 0) AS BIGINT) FROM batch_inputs i WHERE i.account = accounts.seq);

@@ -205,8 +205,10 @@ impl Upload {
         };
         self.check = parse(&self.services, self.account, piece.len(), checked).await?;
         let lines_max = self.services.config.limits.batch_requests;
-        if self.check.lines > lines_max as i64 {
-            let message = format!("must have at most {lines_max} lines");
+        // Those that are bad or blank cost as much as others.
+        let blank = self.check.number - self.check.lines - self.check.fault_count;
+        if (self.check.number - blank).max(blank) > lines_max as i64 {
+            let message = format!("must have at most {lines_max} lines, and as many that are blank");
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
         }
         self.file.append(piece).await

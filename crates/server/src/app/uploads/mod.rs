@@ -46,7 +46,7 @@ pub async fn create(
     match files::create(&services.store, new, guard).await? {
         Guarded::Done(Begun::Begun(record)) => Ok(Answered::New(record)),
         Guarded::Done(Begun::TooMany) => Err(refused(format!(
-            "the account has {PENDING_UPLOADS_MAX} pending uploads, as many as it may: complete or cancel one"
+            "the account has {PENDING_UPLOADS_MAX} pending uploads, as many as it may: complete or cancel one, or wait; each ends an hour after its creation"
         ))),
         Guarded::Done(Begun::OverQuota(exceeded)) => Err(exceeded.into()),
         Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),

@@ -9,11 +9,11 @@ use overnight_domain::uploads::{PART_BYTES_MAX, PARTS_MAX, PartRecord, UploadSta
 use sha2::{Digest, Sha256};
 
 use super::{find, has_ended, refused};
-use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::files::PIECE_BYTES;
 use crate::app::files::coming::{ComingFile, given_up};
 use crate::app::idempotency::{self, Answered, Repeatable};
+use crate::app::{Services, finish};
 use crate::store::files::{self, Attached, NewPart};
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 
@@ -102,20 +102,29 @@ impl ComingPart {
         });
         let record = PartRecord { id: file.new.id.renamed(), created_at: file.new.created_at, upload };
         let part = NewPart { record, file: file.seq, account, bytes: bytes as i64 };
-        match files::attach(&services.store, part, guard, services.clock.now()).await? {
-            Guarded::Done(Attached::Attached(record)) => {
+        // Carried through: what was attached is not given up, though the caller leaves.
+        finish(async move {
+            let attached = files::attach(&services.store, part, guard, services.clock.now()).await?;
+            if let Guarded::Done(Attached::Attached(_)) = attached {
                 file.keep();
-                Ok(Answered::New(record))
             }
-            Guarded::Done(Attached::Ended(status)) => Err(has_ended(status)),
-            Guarded::Done(Attached::TooMany) => {
-                Err(refused(format!("the upload has {PARTS_MAX} parts, as many as it may")))
-            }
-            Guarded::Done(Attached::TooLong(bytes_max)) => Err(refused(format!(
-                "the parts of the upload may hold {bytes_max} bytes together, three times its length"
-            ))),
-            Guarded::Done(Attached::Gone) => Err(given_up()),
-            Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
+            answer(attached)
+        })
+        .await
+    }
+}
+
+fn answer(attached: Guarded<Attached>) -> Result<Answered<PartRecord>, AppError> {
+    match attached {
+        Guarded::Done(Attached::Attached(record)) => Ok(Answered::New(record)),
+        Guarded::Done(Attached::Ended(status)) => Err(has_ended(status)),
+        Guarded::Done(Attached::TooMany) => {
+            Err(refused(format!("the upload has {PARTS_MAX} parts, as many as it may")))
         }
+        Guarded::Done(Attached::TooLong(bytes_max)) => Err(refused(format!(
+            "the parts of the upload may hold {bytes_max} bytes together, three times its length"
+        ))),
+        Guarded::Done(Attached::Gone) => Err(given_up()),
+        Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
     }
 }

@@ -11,7 +11,7 @@ use overnight_wire::openai::files::{
 };
 
 use super::content;
-use super::forms::{LineMemory, Storing, broken, short_text};
+use super::forms::{LineMemory, Storing};
 use super::ids::file_id;
 use crate::app::errors::AppError;
 use crate::app::file_batches;
@@ -28,6 +28,9 @@ const PAGE_MAX: u32 = 10_000;
 
 /// How long a file may be asked to last, in seconds: an hour to 30 days.
 pub(super) const LASTS_SECONDS: std::ops::RangeInclusive<i64> = 3_600..=2_592_000;
+
+/// The longest name of a file, in bytes: its row is charged for that.
+const NAME_BYTES_MAX: usize = 255;
 
 /// The fields of a form that uploads a file, in whatever order they come.
 #[derive(Default)]
@@ -46,16 +49,16 @@ pub(super) async fn create(
 ) -> Answer {
     let (storing, mut multipart) = Storing::of_form(&context, caller.0, request).await?;
     let (mut form, mut upload) = (Form::default(), None);
-    while let Some(mut field) = multipart.next_field().await.map_err(broken)? {
+    while let Some(mut field) = storing.next_field(&mut multipart).await? {
         match field.name().unwrap_or_default() {
             "file" if upload.is_none() => {
                 form.name = field.file_name().map(str::to_owned);
                 let begun = Upload::begin(&context.services, caller.0).await?;
                 upload = Some(receive(field, begun, &context, &storing).await?);
             }
-            "purpose" => form.purpose = Some(short_text(&mut field).await?),
-            "expires_after[seconds]" => form.seconds = Some(short_text(&mut field).await?),
-            _ => drop(short_text(&mut field).await?),
+            "purpose" => form.purpose = Some(storing.short_text(&mut field).await?),
+            "expires_after[seconds]" => form.seconds = Some(storing.short_text(&mut field).await?),
+            _ => drop(storing.short_text(&mut field).await?),
         }
     }
     let upload = upload.ok_or_else(|| AppError::invalid("file", codes::MISSING, "is required"))?;
@@ -70,7 +73,7 @@ async fn receive(
     storing: &Storing,
 ) -> Result<Upload, Refusal> {
     let mut memory = LineMemory::new(storing, context.services.config.limits.request_body_bytes);
-    while let Some(chunk) = field.chunk().await.map_err(broken)? {
+    while let Some(chunk) = storing.chunk(&mut field).await? {
         memory.make_room(upload.held_bytes() + chunk.len()).await?;
         upload.write(&chunk).await?;
     }
@@ -94,7 +97,10 @@ impl Form {
             let message = lasts_words();
             return Err(AppError::invalid("expires_after.seconds", codes::OUT_OF_RANGE, &message));
         }
-        let name = name.unwrap_or_else(|| "batch.jsonl".to_owned());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "batch.jsonl".to_owned());
+        if !is_name(&name) {
+            return Err(AppError::invalid("filename", codes::OUT_OF_RANGE, &name_words()));
+        }
         Ok(FileTerms { name, lasts_ms: lasts_ms.flatten().map(|seconds| seconds * 1_000) })
     }
 }
@@ -102,6 +108,16 @@ impl Form {
 /// What is wrong with a purpose.
 pub(super) fn other_purpose(purpose: &str) -> String {
     format!("must be '{BATCH}', not '{}': no other files are taken", Quoted(purpose))
+}
+
+/// Whether a file may have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control)
+}
+
+/// What is wrong with another one.
+pub(super) fn name_words() -> String {
+    format!("must be a string of 1 to {NAME_BYTES_MAX} bytes without control characters")
 }
 
 /// What is wrong with the seconds after which a file is to expire.

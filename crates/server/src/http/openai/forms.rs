@@ -1,7 +1,14 @@
 //! Forms with which files and parts of files come, and the memory that these take.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, ready};
+
+use axum::body::{Body, Bytes};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
+use futures_util::{StreamExt, stream};
 use overnight_domain::faults::codes;
 use overnight_domain::scheduler::AccountKey;
 
@@ -19,9 +26,14 @@ const FIELD_BYTES_MAX: usize = 4 << 10;
 /// What an upload holds at once, but for a long line.
 const UPLOAD_BYTES: usize = 2 * PIECE_BYTES;
 
+/// What comes of a form without a field or a chunk of it being read, in bytes, before the last that is taken in: the longest head of a part.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
 /// The right to store a file, with the memory for all but its long lines.
 pub(super) struct Storing {
     pub(super) buffers: Buffers,
+    /// What came of the form and was not read, in bytes.
+    unread: Arc<AtomicUsize>,
     _permit: BulkPermit,
     _memory: Option<MemoryPermit>,
 }
@@ -38,7 +50,7 @@ impl Storing {
             return Err(Refusal::TooManyCalls);
         };
         let memory = buffers.take(UPLOAD_BYTES).await?;
-        Ok(Self { buffers, _permit: permit, _memory: memory })
+        Ok(Self { buffers, unread: Arc::default(), _permit: permit, _memory: memory })
     }
 
     /// Begins to read a form.
@@ -49,11 +61,79 @@ impl Storing {
     ) -> Result<(Self, Multipart), Refusal> {
         let (parts, body) = request.into_parts();
         let storing = Self::begin(context, account, Buffers::of(&parts, context)).await?;
+        let body = bounded(body, Arc::clone(&storing.unread));
         let multipart = Multipart::from_request(Request::from_parts(parts, body), context).await;
         let multipart =
             multipart.map_err(|_| Refusal::UnsupportedMediaType("the body must be multipart/form-data"))?;
         Ok((storing, multipart))
     }
+
+    /// The next field of the form.
+    pub(super) async fn next_field<'m>(
+        &self,
+        multipart: &'m mut Multipart,
+    ) -> Result<Option<Field<'m>>, Refusal> {
+        self.read(multipart.next_field().await)
+    }
+
+    /// What comes next of a field.
+    pub(super) async fn chunk(&self, field: &mut Field<'_>) -> Result<Option<Bytes>, Refusal> {
+        self.read(field.chunk().await)
+    }
+
+    /// A field beside the file.
+    pub(super) async fn short_text(&self, field: &mut Field<'_>) -> Result<String, Refusal> {
+        let mut text = Vec::new();
+        while let Some(chunk) = self.chunk(field).await? {
+            text.extend_from_slice(&chunk);
+            if text.len() > FIELD_BYTES_MAX {
+                let message =
+                    format!("has a field beside the file that is longer than {FIELD_BYTES_MAX} bytes");
+                return Err(AppError::invalid("", codes::OUT_OF_RANGE, &message).into());
+            }
+        }
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn read<T>(&self, read: Result<T, MultipartError>) -> Result<T, Refusal> {
+        match read {
+            Ok(read) => {
+                self.unread.store(0, Ordering::Relaxed);
+                Ok(read)
+            }
+            Err(_) if self.unread.load(Ordering::Relaxed) > HEAD_BYTES_MAX => {
+                let message = format!("has a part whose head is longer than {HEAD_BYTES_MAX} bytes");
+                Err(AppError::invalid("", codes::OUT_OF_RANGE, &message).into())
+            }
+            Err(error) => {
+                let message = format!("cannot be read as multipart/form-data: {error}");
+                Err(AppError::invalid("", codes::INVALID_ENCODING, &message).into())
+            }
+        }
+    }
+}
+
+/// The body of a form, one frame at a time, which fails once too much of it is unread: the reader of forms keeps all of a part's head, and
+/// looks through it at each frame.
+fn bounded(body: Body, unread: Arc<AtomicUsize>) -> Body {
+    let (mut frames, mut is_due) = (body.into_data_stream(), false);
+    Body::from_stream(stream::poll_fn(move |context| {
+        if unread.load(Ordering::Relaxed) > HEAD_BYTES_MAX {
+            return Poll::Ready(Some(Err(axum::Error::new(io::Error::other("too much is unread")))));
+        }
+        if !is_due {
+            // The reader takes all frames that there are before it reads any.
+            is_due = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let frame = ready!(frames.poll_next_unpin(context));
+        is_due = false;
+        if let Some(Ok(frame)) = &frame {
+            unread.fetch_add(frame.len(), Ordering::Relaxed);
+        }
+        Poll::Ready(frame)
+    }))
 }
 
 /// The memory of a line that is longer than what an upload holds.
@@ -78,24 +158,4 @@ impl<'s> LineMemory<'s> {
         }
         Ok(())
     }
-}
-
-/// A field beside the file.
-pub(super) async fn short_text(field: &mut Field<'_>) -> Result<String, Refusal> {
-    let mut text = Vec::new();
-    while let Some(chunk) = field.chunk().await.map_err(broken)? {
-        text.extend_from_slice(&chunk);
-        if text.len() > FIELD_BYTES_MAX {
-            let message = format!("has a field beside the file that is longer than {FIELD_BYTES_MAX} bytes");
-            return Err(AppError::invalid("", codes::OUT_OF_RANGE, &message).into());
-        }
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// A form that broke off, or is none.
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
-pub(super) fn broken(error: MultipartError) -> Refusal {
-    let message = format!("cannot be read as multipart/form-data: {error}");
-    AppError::invalid("", codes::INVALID_ENCODING, &message).into()
 }

@@ -10,8 +10,8 @@ use overnight_wire::openai::files::BATCH;
 use overnight_wire::openai::uploads::{write_part, write_upload};
 use sha2::{Digest, Sha256};
 
-use super::files::{LASTS_SECONDS, lasts_words, other_purpose};
-use super::forms::{LineMemory, Storing, broken, short_text};
+use super::files::{LASTS_SECONDS, is_name, lasts_words, name_words, other_purpose};
+use super::forms::{LineMemory, Storing};
 use super::ids::upload_id;
 use super::objects;
 use crate::app::errors::AppError;
@@ -23,9 +23,6 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::idempotency::{self, CallName};
-
-/// The longest name of a file, in bytes.
-const NAME_BYTES_MAX: usize = 1_024;
 
 /// Begin an upload.
 pub(super) async fn create(
@@ -48,16 +45,16 @@ pub(super) async fn add_part(
     call: CallName,
     request: Request,
 ) -> Answer {
-    let (_storing, mut form) = Storing::of_form(&context, caller.0, request).await?;
+    let (storing, mut form) = Storing::of_form(&context, caller.0, request).await?;
     let mut part = None;
-    while let Some(mut field) = form.next_field().await.map_err(broken)? {
+    while let Some(mut field) = storing.next_field(&mut form).await? {
         if field.name() != Some("data") || part.is_some() {
-            drop(short_text(&mut field).await?);
+            drop(storing.short_text(&mut field).await?);
             continue;
         }
         let mut coming =
             ComingPart::begin(&context.services, caller.0, upload_id(&id), call.is_some()).await?;
-        while let Some(chunk) = field.chunk().await.map_err(broken)? {
+        while let Some(chunk) = storing.chunk(&mut field).await? {
             coming.write(&chunk).await?;
         }
         part = Some(coming);
@@ -115,12 +112,9 @@ fn read_create(body: &Bytes, bytes_max: usize) -> Result<(FileTerms, i64), AppEr
         );
     }
     let name = object.get("filename").and_then(Json::decode_string);
-    let name =
-        name.filter(|name| (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control));
+    let name = name.filter(|name| is_name(name));
     if name.is_none() {
-        let message =
-            format_args!("must be a string of 1 to {NAME_BYTES_MAX} bytes without control characters");
-        faults.push("filename", codes::OUT_OF_RANGE, message);
+        faults.push("filename", codes::OUT_OF_RANGE, name_words());
     }
     if object.get("mime_type").and_then(Json::decode_string).is_none() {
         faults.push("mime_type", codes::MISSING, "is required, as a string");

@@ -45,7 +45,7 @@ statements! {
     DELETE_ENDS = "DELETE FROM batch_ends WHERE (batch, ended) IN (
         SELECT batch, ended FROM batch_ends WHERE batch = ? ORDER BY ended LIMIT ?)";
     DELETE_MEMBERS = "DELETE FROM batch_members WHERE batch = ?";
-    DELETE_INPUT = "DELETE FROM batch_inputs WHERE batch = ?";
+    DELETE_INPUT = "DELETE FROM batch_inputs WHERE batch = ? RETURNING CAST(coalesce(octet_length(faults), 0) AS BIGINT) AS bytes";
     /// On PostgreSQL another node may delete it in this moment: who deletes this row gives the bytes back.
     DELETE = "DELETE FROM batches WHERE seq = ? AND account < 0
         RETURNING 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
@@ -162,10 +162,12 @@ impl DeleteChunk {
             return Ok(false);
         }
         write.tx.execute(DELETE_MEMBERS.bind(seq)).await?;
-        write.tx.execute(DELETE_INPUT.bind(seq)).await?;
-        for row in write.tx.fetch(DELETE.bind(seq)).await? {
-            let bytes: i64 = row.get("bytes")?;
-            write.effects.ledger.store_bytes(account.0, -bytes);
+        let inputs = write.tx.fetch(DELETE_INPUT.bind(seq)).await?;
+        let batches = write.tx.fetch(DELETE.bind(seq)).await?;
+        for row in inputs.iter().chain(&batches) {
+            write.effects.ledger.store_bytes(account.0, -row.get::<i64>("bytes")?);
+        }
+        if !batches.is_empty() {
             note_last("batches", seq, write).await?;
         }
         Ok(true)

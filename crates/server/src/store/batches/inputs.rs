@@ -253,7 +253,8 @@ impl NewInputBatch {
         let NewBatch { account: AccountKey(account), created_at, .. } = self.batch;
         let has_failed = self.fault_count > 0;
         let lines = if has_failed { 0 } else { self.lines };
-        let bytes = self.batch.stored_bytes() + 16 * lines;
+        let faults = self.faults.as_ref().map_or(0, Bytes::len) as i64;
+        let bytes = self.batch.stored_bytes() + 16 * lines + faults;
         if let Err(exceeded) = accounts.admit_bytes(account, bytes, created_at)? {
             return Ok(NewInputBatchOutcome::OverQuota(exceeded));
         }

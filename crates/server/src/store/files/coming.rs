@@ -175,7 +175,13 @@ pub(super) async fn finish_in(
         .bind(file.fault_count)
         .bind(file.faults.clone())
         .bind(file.seq);
-    Ok((tx.execute(finish).await? > 0).then(|| file.record()))
+    if tx.execute(finish).await? == 0 {
+        return Ok(None);
+    }
+    let mut ledger = LedgerDeltas::default();
+    ledger.store_bytes(file.account.0, file.faults.as_ref().map_or(0, Bytes::len) as i64);
+    ledger.write(tx).await?;
+    Ok(Some(file.record()))
 }
 
 /// Gives up a file that comes.

@@ -14,10 +14,11 @@ const FILES_MAX: u32 = 64;
 const PIECES_MAX: u32 = 16;
 
 statements! {
-    DELETE = "UPDATE files SET state = 2 /* deleted */ WHERE id = ? AND account = ? AND state = 1 /* ready */ RETURNING account, bytes";
+    DELETE = "UPDATE files SET state = 2 /* deleted */ WHERE id = ? AND account = ? AND state = 1 /* ready */
+        RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes";
     DELETE_EXPIRED = "UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND seq IN (
             SELECT seq FROM files WHERE expires_at <= ? AND expires_at IS NOT NULL AND state < 2 /* coming, ready */ ORDER BY expires_at LIMIT ?)
-        RETURNING account, bytes";
+        RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes";
     /// What is taken from a file goes on though it was deleted.
     FIND_DELETED = "SELECT seq FROM files f WHERE state = 2 /* deleted */
           AND NOT EXISTS (SELECT 1 FROM batch_inputs i WHERE i.file = f.seq AND i.state = 0 /* being filled */) ORDER BY seq LIMIT 1";

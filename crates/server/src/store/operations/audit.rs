@@ -166,7 +166,8 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 27] = [
                  UNION ALL SELECT r.account, octet_length(f.message) FROM attempts f JOIN requests r ON r.seq = f.request
                  UNION ALL SELECT abs(account), 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
-                 UNION ALL SELECT account, 512 + bytes FROM files WHERE state < 2
+                 UNION ALL SELECT account, 512 + bytes + coalesce(octet_length(faults), 0) FROM files WHERE state < 2
+                 UNION ALL SELECT account, coalesce(octet_length(faults), 0) FROM batch_inputs
                  UNION ALL SELECT account, 512 FROM uploads
                  UNION ALL SELECT seq, -stored_bytes FROM accounts
              ) s GROUP BY account HAVING sum(bytes) <> 0
