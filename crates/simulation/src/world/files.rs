@@ -1,0 +1,254 @@
+//! Files of lines, the batches that are made of them, and the worker that fills these: what a client sends in two steps, and what
+//! hits it while its lines become requests.
+
+use overnight_domain::files::{BatchEndpoint, FileRecord};
+use overnight_domain::scheduler::AccountKey;
+use overnight_server::app::Services;
+use overnight_server::app::errors::AppError;
+use overnight_server::app::file_batches::{self, FillPause, FromFile, InputBatch};
+use overnight_server::app::files::{self, FileTerms, Upload};
+use overnight_server::app::idempotency::Answered;
+use overnight_server::store::CrashPoint;
+
+use super::World;
+use super::calls::call;
+use crate::broken::{Step, ensure};
+use crate::events::{Client, Duty, Event};
+use crate::oracle::{BatchFacts, FileFacts};
+use crate::outcomes::{Outcome, UseCase};
+use crate::plan::MODELS;
+use crate::tags::Tag;
+use crate::texts;
+
+const MINUTE_MS: i64 = 60_000;
+/// The service looks each second, and more often where it is told to.
+const LOOK_MS: i64 = 1_000;
+/// The service asks an account that cannot pay again after two seconds. Here it may be half an hour, so that this is not most of a run.
+const WAIT_MS_MAX: i64 = 30 * MINUTE_MS;
+/// A batch is mostly filled within this time.
+const FILL_MS: i64 = 80;
+/// Blank lines behind each line. A piece has 256 lines, so that these are what fills one.
+const BLANKS: [usize; 3] = [0, 60, 127];
+/// The model that costs nothing.
+const FREE: usize = MODELS.len() - 1;
+
+impl World<'_> {
+    /// Draws a file of lines, when it is sent, and how often its batch is made.
+    pub(super) fn plan_file(&mut self, at: i64) {
+        let account = *self.chance.pick(&self.accounts);
+        let batch = self.oracle.next_tag();
+        let (count, blanks) = (self.chance.between(1, 20), *self.chance.pick(&BLANKS));
+        let is_bad = self.chance.strikes(100);
+        let (mut content, mut lines) = (String::new(), Vec::new());
+        for _ in 0..count {
+            // In a calm world no line waits for credits: it would come too late.
+            let model = if self.plan.is_calm || self.chance.strikes(350) { FREE } else { 0 };
+            let tag = self.draw_request(account, model);
+            let Some(facts) = self.oracle.requests.get_mut(&tag) else { continue };
+            facts.set_line_of(batch);
+            content += &texts::line(&facts.prompt, tag, blanks);
+            lines.push(tag);
+        }
+        if is_bad {
+            content += *self.chance.pick(&["{}\n", "no JSON", "{\"custom_id\":\"1\",\"method\":\"GET\"}\n"]);
+            lines.drain(..).for_each(|tag| _ = self.oracle.requests.remove(&tag));
+        }
+        for tag in &lines {
+            self.plan_deletion(at, *tag, 40);
+        }
+        let mut facts = BatchFacts::new(batch, account, lines);
+        facts.file = Some(FileFacts::new(content, is_bad));
+        self.oracle.batches.insert(batch, facts);
+        let at = at + self.chance.between(0, MINUTE_MS);
+        self.timeline.after(at, Event::Client(Client::Upload(batch)));
+        let at = at + *self.chance.pick(&[100, 5_000, 15_000, 20 * MINUTE_MS]);
+        self.timeline.after(at, Event::Client(Client::EndUpload(batch)));
+        self.plan_repeats(at, batch, 400);
+        self.plan_deletion(at, batch, 300);
+    }
+
+    /// Sends half of a file. Of a file of which this was not done, or that a crash took, all is sent with the other half.
+    pub(super) async fn upload(&mut self, batch: Tag) -> Step {
+        let services = self.life()?.services.clone();
+        let facts = self.oracle.batch(batch)?;
+        let Some(file) = &facts.file else { return Ok(()) };
+        let half = &file.content.as_bytes()[..file.content.len() / 2];
+        let mut upload = Upload::begin(&services, facts.account).await?;
+        upload.write(half).await?;
+        self.life()?.uploads.insert(batch, upload);
+        Ok(())
+    }
+
+    pub(super) async fn end_upload(&mut self, batch: Tag) -> Step {
+        let services = self.life()?.services.clone();
+        let begun = self.life()?.uploads.remove(&batch);
+        let facts = self.oracle.batch(batch)?;
+        let Some(file) = &mut facts.file else { return Ok(()) };
+        match send_rest(&services, facts.account, begun, file.content.as_bytes()).await {
+            Ok(record) => {
+                let lines = facts.requests.len() as i64;
+                ensure!(
+                    record.bytes == file.content.len() as i64 && (record.fault_count > 0) == file.is_bad,
+                    "the file of batch {batch} is {record:?}"
+                );
+                ensure!(file.is_bad || record.lines == lines, "of {lines} lines there are {record:?}");
+                file.id = Some(record.id);
+                self.summary.files += 1;
+                self.group(batch).await
+            }
+            // Nothing of it came for too long.
+            Err(AppError::Unavailable(_)) => {
+                self.summary.uploads_late += 1;
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The call that makes a batch of a file, with the key of the batch and this digest; `None` before the file is there.
+    pub(super) fn make_of_file(&mut self, batch: Tag, digest: [u8; 32]) -> Step<Option<UseCase<InputBatch>>> {
+        let services = self.life()?.services.clone();
+        let facts = self.oracle.batch(batch)?;
+        let Some(file) = facts.file.as_ref().and_then(|file| file.id) else { return Ok(None) };
+        let account = facts.account;
+        let from = FromFile {
+            file,
+            endpoint: BatchEndpoint::ChatCompletions,
+            webhook: texts::webhook(batch),
+            metadata: Some(texts::metadata(batch).into_bytes()),
+        };
+        Ok(Some(Box::pin(async move {
+            let call = Some(call(batch, write_batch));
+            file_batches::create_of_file(&services, account, from, digest, call).await
+        })))
+    }
+
+    /// A batch was made of a file: the filler hears of it, and often something comes between.
+    pub(super) fn note_of_file(&mut self, batch: Tag) {
+        let delay_ms = self.chance.between(0, LOOK_MS);
+        self.plan_filler(delay_ms);
+        let mut disturb = |per_thousand, event| {
+            if self.chance.strikes(per_thousand) && !self.is_draining {
+                let delay_ms = delay_ms + self.chance.between(0, FILL_MS);
+                self.timeline.after(delay_ms, event);
+            }
+        };
+        disturb(250, Event::Client(Client::CancelGroup(batch)));
+        disturb(350, Event::Client(Client::DeleteFile(batch)));
+        disturb(100, Event::Crash(Some(CrashPoint::BeforeCommit)));
+        disturb(100, Event::Crash(Some(CrashPoint::AfterCommit)));
+        disturb(50, Event::Crash(None));
+    }
+
+    /// A batch that takes its lines from the file goes on doing so.
+    pub(super) async fn delete_file(&mut self, batch: Tag) -> Step {
+        let services = self.life()?.services.clone();
+        let facts = self.oracle.batch(batch)?;
+        let (account, id) = (facts.account, facts.id);
+        let Some(file) = &mut facts.file else { return Ok(()) };
+        let Some(file_id) = file.id else { return Ok(()) };
+        match files::delete(&services, account, file_id).await {
+            Ok(()) => ensure!(!file.is_deleted, "the file of batch {batch} was deleted twice"),
+            Err(AppError::NotFound(_)) => ensure!(file.is_deleted, "the file of batch {batch} is gone"),
+            Err(error) => return Err(error.into()),
+        }
+        file.is_deleted = true;
+        let Some(id) = id else { return Ok(()) };
+        match file_batches::get_with_input(&services, account, id).await {
+            Ok(batch) => {
+                self.summary.files_deleted += u64::from(batch.input.is_some_and(|input| input.is_filling));
+                Ok(())
+            }
+            Err(AppError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The filler's turn comes within `ms`.
+    pub(super) fn plan_filler(&mut self, ms: i64) {
+        let due_at = self.timeline.elapsed() + ms;
+        let Some(life) = &mut self.life else { return };
+        if let Some(slot) = life.filler.take_if(|(at, _)| *at > due_at) {
+            self.timeline.cancel(slot);
+        }
+        if life.filler.is_none() {
+            life.filler = Some(self.timeline.after(ms, Event::Duty(Duty::Filler)));
+        }
+    }
+
+    /// Fills the batches of every account that has any, as a task of its own, unless there is one.
+    pub(super) async fn fill(&mut self) -> Step {
+        let life = self.life()?;
+        life.filler = None;
+        let services = life.services.clone();
+        for account in file_batches::list_filling(&services).await? {
+            if !self.life()?.filling.insert(account) {
+                continue;
+            }
+            let services = services.clone();
+            let operation = async move {
+                let answer = file_batches::fill_account(&services, account).await;
+                Outcome::Filled { account, answer }
+            };
+            self.begin(true, Box::pin(operation)).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn note_filled(
+        &mut self,
+        account: AccountKey,
+        answer: Result<FillPause, AppError>,
+    ) -> Step {
+        let services = self.life()?.services.clone();
+        self.life()?.filling.remove(&account);
+        self.unpaid.remove(&account);
+        let rest_ms = match answer? {
+            FillPause::Waits(ms) => {
+                self.summary.fills_unpaid += 1;
+                self.unpaid.insert(account);
+                Some(ms)
+            }
+            // Where the clock was set back, the batch belongs to its last filler until then.
+            FillPause::Idle => {
+                file_batches::list_filling(&services).await?.contains(&account).then_some(LOOK_MS)
+            }
+        };
+        if let Some(rest_ms) = rest_ms {
+            let rest_ms = self.chance.between(rest_ms, WAIT_MS_MAX);
+            self.plan_filler(rest_ms);
+        }
+        Ok(())
+    }
+
+    /// At the end every line is a request, but for those that cannot be paid.
+    pub(super) async fn check_filled(&mut self) -> Step {
+        let services = self.life()?.services.clone();
+        let filling = file_batches::list_filling(&services).await?;
+        let left = filling.iter().find(|account| !self.unpaid.contains(account));
+        ensure!(left.is_none(), "a batch of {left:?} is not filled at the end");
+        Ok(())
+    }
+}
+
+async fn send_rest(
+    services: &Services,
+    account: AccountKey,
+    begun: Option<Upload>,
+    content: &[u8],
+) -> Result<FileRecord, AppError> {
+    let (mut upload, rest) = match begun {
+        Some(upload) => (upload, &content[content.len() / 2..]),
+        None => (Upload::begin(services, account).await?, content),
+    };
+    upload.write(rest).await?;
+    let terms = FileTerms { name: "lines.jsonl".to_owned(), lasts_ms: None };
+    match upload.finish(terms, None).await? {
+        Answered::New(record) => Ok(record),
+        Answered::Repeat(_) => Err(AppError::NotFound("file that no other call made")),
+    }
+}
+
+fn write_batch(batch: &InputBatch, out: &mut Vec<u8>) {
+    out.extend_from_slice(batch.record.id.to_string().as_bytes());
+}
