@@ -41,8 +41,8 @@ pub(super) struct Life {
     pub(super) filler: Option<Slot>,
     /// The accounts whose batches are being filled.
     pub(super) filling: BTreeSet<AccountKey>,
-    /// Files that come.
-    pub(super) uploads: BTreeMap<Tag, Upload>,
+    /// Files that come, and when they began to.
+    pub(super) uploads: BTreeMap<Tag, (i64, Upload)>,
     /// Dies with the next group of writes.
     pub(super) crash_point: Option<CrashPoint>,
     tick_ms: i64,
@@ -123,11 +123,16 @@ impl Life {
     pub(super) async fn crash(self, point: CrashPoint) -> Step {
         let Self { services, pending, uploads, writer, .. } = self;
         drop(pending);
-        // On a thread that has no runtime: a process that dies gives nothing up.
-        let forgotten = thread::spawn(move || drop(uploads)).join();
-        forgotten.map_err(|_| Broken("an upload could not be dropped".to_owned()))?;
+        forget(uploads)?;
         writer.crash(point).await?;
         services.store.close().await;
         Ok(())
     }
+}
+
+/// Drops uploads as a process that dies does, or a client whose connection is lost unnoticed: nobody says that they are given up.
+pub(super) fn forget(uploads: impl Send + 'static) -> Step {
+    // Without a runtime they can tell nobody.
+    let forgotten = thread::spawn(move || drop(uploads)).join();
+    forgotten.map_err(|_| Broken("an upload could not be dropped".to_owned()))
 }

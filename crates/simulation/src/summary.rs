@@ -51,7 +51,7 @@ summary! {
     files: "files",
     /// Uploads that a crash or a stop interrupted.
     uploads_interrupted: "uploads interrupted",
-    /// Uploads that were given up because their rest came too late.
+    /// Uploads that their clients began anew because they took too long.
     uploads_late: "uploads too late",
     /// Batches that are of a file.
     file_batches: "batches of files",

@@ -14,6 +14,7 @@ use super::World;
 use super::calls::call;
 use crate::broken::{Step, ensure};
 use crate::events::{Client, Duty, Event};
+use crate::life::forget;
 use crate::oracle::{BatchFacts, FileFacts};
 use crate::outcomes::{Outcome, UseCase};
 use crate::plan::MODELS;
@@ -21,6 +22,8 @@ use crate::tags::Tag;
 use crate::texts;
 
 const MINUTE_MS: i64 = 60_000;
+/// A client whose file comes for longer than this begins anew. The service gives files up of which nothing came for ten minutes.
+const UPLOAD_MS_MAX: i64 = 9 * MINUTE_MS;
 /// The service looks each second, and more often where it is told to.
 const LOOK_MS: i64 = 1_000;
 /// The service asks an account that cannot pay again after two seconds. Here it may be half an hour, so that this is not most of a run.
@@ -69,40 +72,38 @@ impl World<'_> {
 
     /// Sends half of a file. Of a file of which this was not done, or that a crash took, all is sent with the other half.
     pub(super) async fn upload(&mut self, batch: Tag) -> Step {
+        let now = self.timeline.now();
         let services = self.life()?.services.clone();
         let facts = self.oracle.batch(batch)?;
         let Some(file) = &facts.file else { return Ok(()) };
         let half = &file.content.as_bytes()[..file.content.len() / 2];
         let mut upload = Upload::begin(&services, facts.account).await?;
         upload.write(half).await?;
-        self.life()?.uploads.insert(batch, upload);
+        self.life()?.uploads.insert(batch, (now, upload));
         Ok(())
     }
 
     pub(super) async fn end_upload(&mut self, batch: Tag) -> Step {
+        let now = self.timeline.now();
         let services = self.life()?.services.clone();
-        let begun = self.life()?.uploads.remove(&batch);
+        let mut begun = self.life()?.uploads.remove(&batch);
+        if let Some((_, late)) = begun.take_if(|(at, _)| *at + UPLOAD_MS_MAX < now) {
+            forget(late)?;
+            self.summary.uploads_late += 1;
+        }
+        let begun = begun.map(|(_, upload)| upload);
         let facts = self.oracle.batch(batch)?;
         let Some(file) = &mut facts.file else { return Ok(()) };
-        match send_rest(&services, facts.account, begun, file.content.as_bytes()).await {
-            Ok(record) => {
-                let lines = facts.requests.len() as i64;
-                ensure!(
-                    record.bytes == file.content.len() as i64 && (record.fault_count > 0) == file.is_bad,
-                    "the file of batch {batch} is {record:?}"
-                );
-                ensure!(file.is_bad || record.lines == lines, "of {lines} lines there are {record:?}");
-                file.id = Some(record.id);
-                self.summary.files += 1;
-                self.group(batch).await
-            }
-            // Nothing of it came for too long.
-            Err(AppError::Unavailable(_)) => {
-                self.summary.uploads_late += 1;
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        let record = send_rest(&services, facts.account, begun, file.content.as_bytes()).await?;
+        let lines = facts.requests.len() as i64;
+        ensure!(
+            record.bytes == file.content.len() as i64 && (record.fault_count > 0) == file.is_bad,
+            "the file of batch {batch} is {record:?}"
+        );
+        ensure!(file.is_bad || record.lines == lines, "of {lines} lines there are {record:?}");
+        file.id = Some(record.id);
+        self.summary.files += 1;
+        self.group(batch).await
     }
 
     /// The call that makes a batch of a file, with the key of the batch and this digest; `None` before the file is there.
