@@ -29,9 +29,9 @@ const LOOK_MS: i64 = 1_000;
 /// The service asks an account that cannot pay again after two seconds. Here it may be half an hour, so that this is not most of a run.
 const WAIT_MS_MAX: i64 = 30 * MINUTE_MS;
 /// A batch is mostly filled within this time.
-const FILL_MS: i64 = 80;
+const FILL_MS: i64 = 60;
 /// Blank lines behind each line. A piece has 256 lines, so that these are what fills one.
-const BLANKS: [usize; 3] = [0, 60, 127];
+const BLANKS: [usize; 3] = [0, 127, 127];
 /// The model that costs nothing.
 const FREE: usize = MODELS.len() - 1;
 
