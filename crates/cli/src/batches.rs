@@ -6,6 +6,7 @@ use overnight_client::{Client, CreateBatch, Error as ClientError, ErrorBody};
 use overnight_domain::ids::RequestId;
 use serde_json::json;
 use serde_json::value::to_raw_value;
+use sha2::{Digest, Sha256};
 
 use crate::errors::CliError;
 use crate::journal::Journal;
@@ -35,7 +36,10 @@ pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wante
         if ids.is_empty() {
             return Ok(());
         }
-        match client.create_batch(&new_batch(&ids, wanted)?).await {
+        // No two batches hold the same request, so this names the call.
+        let key = ids.iter().fold(Sha256::new(), |sum, id| sum.chain_update(id.to_string())).finalize();
+        let once = client.once(&format!("{key:x}"))?;
+        match once.create_batch(&new_batch(&ids, wanted)?).await {
             Ok(batch) => {
                 journal.record_batch(&batch.id)?;
                 grouped.extend(ids);

@@ -21,7 +21,6 @@ mod posting;
 mod progress;
 mod prompts;
 mod quoting;
-mod reconciling;
 mod sending;
 mod serve_file;
 mod subjects;

@@ -1,9 +1,10 @@
-//! Sending the lines that have no request yet, many at once, in order.
+//! Sending the lines that have no request yet, as one bulk create.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
 
 use futures_util::{StreamExt, stream};
-use overnight_client::{Client, Error as ClientError, ErrorBody, RequestCreated};
+use overnight_client::{BulkOutcome, Client, Error as ClientError, ErrorBody, RequestCreated};
 
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
@@ -12,11 +13,23 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::prompts::Prompts;
 
-/// Requests that are being sent at once. The journal relies on it being far fewer than it looks back.
-const IN_FLIGHT: usize = 64;
+/// Answers that are written down together at most.
+const RECORDED_AT_ONCE: usize = 256;
+
+/// What a line is told whose number went with the key and another text before.
+const KEY_REUSED: &str = "idempotency_key_reused";
 
 /// How many refused lines are told of.
 const REFUSALS_SHOWN: usize = 20;
+
+/// What is sent, and to whom.
+pub(crate) struct Sending<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) prompts: &'a Prompts,
+    pub(crate) journal: &'a mut Journal,
+    pub(crate) output: &'a Output,
+    pub(crate) interrupt: &'a Interrupt,
+}
 
 /// A line that the service would not take.
 #[derive(Debug)]
@@ -29,72 +42,80 @@ pub(crate) struct Refusal {
     pub(crate) error: Box<ErrorBody>,
 }
 
-enum Outcome {
-    Accepted(RequestCreated),
-    Refused(u16, Box<ErrorBody>),
-}
-
 /// Sends every line that the journal has no request for, and writes down each one accepted. A line that the service
 /// refuses does not stop the others.
 ///
 /// # Errors
 /// What keeps any line from being sent. What was accepted by then is written down.
-pub(crate) async fn post_missing(
-    client: &Client,
-    prompts: &Prompts,
-    journal: &mut Journal,
-    output: &Output,
-    interrupt: &Interrupt,
-) -> Result<Vec<Refusal>, CliError> {
-    let missing = journal.missing();
+pub(crate) async fn post_missing(sending: &mut Sending<'_>) -> Result<Vec<Refusal>, CliError> {
+    let missing = sending.journal.missing();
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut refusals = post(sending, &missing).await?;
+    sending.journal.record_sent()?;
+    // Lines that were sent by an attempt that broke off, and changed since. Of what went with that key nothing is in doubt now.
+    let changed: Vec<_> =
+        refusals.extract_if(.., |refusal| refusal.error.code == KEY_REUSED).map(|it| it.index).collect();
+    if !changed.is_empty() {
+        refusals.extend(post(sending, &changed).await?);
+        sending.journal.record_sent()?;
+        refusals.sort_unstable_by_key(|refusal| refusal.index);
+    }
+    Ok(refusals)
+}
+
+/// Sends these lines, each under its number in the file, with the key of the journal.
+async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>, CliError> {
+    let Sending { client, prompts, journal, output, interrupt } = sending;
     let total = prompts.lines().len();
-    let mut done = total - missing.len();
+    let mut done = total - lines.len();
     let mut progress = Progress::begin(output, "sending", total as u64, done as u64);
     let mut reader = prompts.reader()?;
-    let must_stop = Cell::new(false);
-    let bodies = missing
-        .into_iter()
-        .take_while(|_| !must_stop.get() && !interrupt.is_raised())
-        .map(|index| (index, reader.create_body(index)));
-    let answers = stream::iter(bodies).map(|(index, body)| async move { (index, post(client, body).await) });
-    let mut answers = answers.buffered(IN_FLIGHT).ready_chunks(IN_FLIGHT);
+    let (must_stop, unread) = (Cell::new(false), RefCell::new(None));
+    let mut left = lines.iter().peekable();
+    let bodies = (0..total).map_while(|index| {
+        if must_stop.get() || interrupt.is_raised() || left.peek().is_none() {
+            return None;
+        }
+        // A line that is left out is sent as a blank one, so that each keeps its number.
+        let body = left.next_if_eq(&&index).map_or_else(|| Ok(Vec::new()), |_| reader.create_body(index));
+        body.map_err(|error| unread.replace(Some(error))).ok()
+    });
+    let bulk = client.once(&journal.key())?.create_requests_raw(stream::iter(bodies))?;
+    let mut outcomes = pin!(bulk.into_stream().ready_chunks(RECORDED_AT_ONCE));
     let (mut refusals, mut failure) = (Vec::new(), None);
-    while let Some(chunk) = answers.next().await {
-        done += chunk.len();
+    while let Some(chunk) = outcomes.next().await {
         let mut asked = Vec::with_capacity(chunk.len());
-        for (index, outcome) in chunk {
-            match outcome {
-                Ok(Outcome::Accepted(RequestCreated { id, created_at, .. })) => {
+        for outcome in chunk {
+            match outcome.map(|BulkOutcome { line, created, .. }| {
+                (usize::try_from(line).map_or(0, |line| line - 1), created)
+            }) {
+                Ok((index, Ok(RequestCreated { id, created_at, .. }))) => {
                     asked.push(Asked { index, id, created_at });
                 }
-                Ok(Outcome::Refused(status, error)) => {
+                Ok((index, Err(ClientError::Api { status: status @ (413 | 422), error, .. }))) => {
                     tell_of_refusal(&progress, refusals.len(), index, &error);
                     refusals.push(Refusal { index, status, error });
                 }
                 // What is under way is still waited for, so that little is left in doubt.
-                Err(error) => {
+                Ok((_, Err(error))) | Err(error) => {
                     must_stop.set(true);
-                    failure.get_or_insert(error);
+                    failure.get_or_insert(CliError::from(error));
                 }
             }
         }
+        done += asked.len();
         journal.record_asked(prompts.lines(), &asked)?;
-        progress.set(done as u64, "");
+        progress.set((done + refusals.len()) as u64, "");
     }
-    failure.map_or(Ok(refusals), Err)
-}
-
-async fn post(client: &Client, body: Result<Vec<u8>, CliError>) -> Result<Outcome, CliError> {
-    match client.create_request_raw(body?).await {
-        Ok(created) => Ok(Outcome::Accepted(created)),
-        Err(ClientError::Api { status: status @ (413 | 422), error, .. }) => {
-            Ok(Outcome::Refused(status, error))
-        }
-        Err(error) => Err(error.into()),
-    }
+    unread.take().or(failure).map_or(Ok(refusals), Err)
 }
 
 fn tell_of_refusal(progress: &Progress, told: usize, index: usize, error: &ErrorBody) {
+    if error.code == KEY_REUSED {
+        return;
+    }
     if told < REFUSALS_SHOWN {
         progress.note(&format!("line {} was refused: {}", index + 1, error.message));
     } else if told == REFUSALS_SHOWN {

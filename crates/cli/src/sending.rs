@@ -1,25 +1,9 @@
-//! A file of prompts on its way into the service: what an earlier attempt left is found, the rest is sent, and all of
-//! it is grouped. Stopped anywhere, the same command goes on.
-
-use overnight_client::Client;
+//! A file of prompts on its way into the service: what has no answer yet is sent, and all of it is grouped. Stopped anywhere, the
+//! same command goes on.
 
 use crate::batches::{self, Wanted};
 use crate::errors::CliError;
-use crate::interrupt::Interrupt;
-use crate::journal::Journal;
-use crate::output::Output;
-use crate::posting::{Refusal, post_missing};
-use crate::prompts::Prompts;
-use crate::reconciling::adopt_lost;
-
-/// What is sent, and to whom.
-pub(crate) struct Sending<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) prompts: &'a Prompts,
-    pub(crate) journal: &'a mut Journal,
-    pub(crate) output: &'a Output,
-    pub(crate) interrupt: &'a Interrupt,
-}
+use crate::posting::{Refusal, Sending, post_missing};
 
 impl Sending<'_> {
     /// Sends every line that has no request yet, and puts what was accepted into batches.
@@ -34,12 +18,13 @@ impl Sending<'_> {
     async fn try_send(&mut self, wanted: &Wanted) -> Result<Vec<Refusal>, CliError> {
         let total = self.prompts.lines().len();
         if self.journal.is_resumed() {
-            adopt_lost(self.client, self.prompts, self.journal).await?;
             let accepted = self.accepted();
             self.output.note(&format!("going on: {accepted} of {total} lines were sent before"));
+            if accepted < total && self.journal.is_key_forgotten() {
+                self.output.note("that was more than 48 hours ago: the last lines of then may be sent twice");
+            }
         }
-        let refusals =
-            post_missing(self.client, self.prompts, self.journal, self.output, self.interrupt).await?;
+        let refusals = post_missing(self).await?;
         if self.interrupt.is_raised() {
             return Err(CliError::interrupted(format!(
                 "stopped: {} of {total} lines are sent",

@@ -3,9 +3,10 @@
 use overnight_wire::native::batches::{BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch};
 use overnight_wire::native::deletions::Deleted;
 use overnight_wire::native::requests::{FullRequest, RequestSummary};
+use reqwest::header::HeaderValue;
 
 use crate::lines::Lines;
-use crate::send::Call;
+use crate::send::{Call, to_json};
 use crate::{Client, Error};
 
 impl Client {
@@ -13,10 +14,17 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Api`] when any of them cannot be grouped, with one detail for each; then none is. After
-    /// [`Error::Transport`] or [`Error::Cut`] the batch may have been made.
+    /// [`Error::Transport`] or [`Error::Cut`] the batch may have been made: with [`Client::once`] it can be asked for again.
     pub async fn create_batch(&self, batch: &CreateBatch) -> Result<BatchCreated, Error> {
-        let body = serde_json::to_vec(batch).map_err(|error| Error::Invalid(error.to_string()))?;
-        self.answer(Call::create(self.url(&["v1", "batches"])?, body.into())).await
+        self.create_batch_with(batch, None).await
+    }
+
+    pub(crate) async fn create_batch_with(
+        &self,
+        batch: &CreateBatch,
+        key: Option<HeaderValue>,
+    ) -> Result<BatchCreated, Error> {
+        self.answer(Call::create(self.url(&["v1", "batches"])?, to_json(batch)?, key)).await
     }
 
     /// The whole batch, with the list of its requests.

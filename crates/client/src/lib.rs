@@ -27,7 +27,8 @@
 //! that is cut off ends in [`Error::Cut`], never as if it were whole.
 //!
 //! What can be repeated without harm is repeated, with growing pauses, when the service cannot be reached or has too
-//! much to do: every read and every cancel, and a create where certainly nothing was accepted.
+//! much to do: every read and every cancel, and a create where certainly nothing was accepted. [`Client::once`] gives a create an
+//! idempotency key, with which it is repeated after any broken connection. [`Once::create_requests`] sends many over one connection.
 //!
 //! [`webhooks`] checks and reads what the service tells your own server.
 //!
@@ -36,21 +37,25 @@
 
 mod accounts;
 mod batches;
+mod bulk;
 mod client;
 mod errors;
 mod following;
 mod lines;
 mod models;
+mod once;
 mod pause;
 mod requests;
 mod retries;
 mod send;
 pub mod webhooks;
 
+pub use bulk::{Bulk, BulkOutcome};
 pub use client::Client;
 pub use errors::{Error, LINE_BYTES_MAX};
 pub use following::Following;
 pub use lines::{Lines, RawLines};
+pub use once::Once;
 pub use overnight_wire::native::accounts::Account;
 pub use overnight_wire::native::batches::{
     BatchCreated, BatchFilter, BatchStatus, BatchSummary, CreateBatch, FullBatch, RequestsCounts,

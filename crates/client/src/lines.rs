@@ -22,7 +22,7 @@ pub struct Lines<T> {
 
 impl<T: DeserializeOwned> Lines<T> {
     pub(crate) fn new(response: Response) -> Self {
-        Self { raw: RawLines::new(response.bytes_stream().boxed()), of: PhantomData }
+        Self { raw: RawLines::new(response), of: PhantomData }
     }
 
     /// The next of the list; `None` once it ended whole.
@@ -55,8 +55,8 @@ pub struct RawLines {
 }
 
 impl RawLines {
-    fn new(body: BoxStream<'static, reqwest::Result<Bytes>>) -> Self {
-        Self { body: Some(body), unread: BytesMut::new(), searched: 0 }
+    pub(crate) fn new(response: Response) -> Self {
+        Self { body: Some(response.bytes_stream().boxed()), unread: BytesMut::new(), searched: 0 }
     }
 
     /// The next line; `None` once the list ended whole.

@@ -6,9 +6,10 @@ use overnight_wire::native::requests::{
     CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary,
 };
 use reqwest::Url;
+use reqwest::header::HeaderValue;
 
 use crate::lines::Lines;
-use crate::send::Call;
+use crate::send::{Call, to_json};
 use crate::{Client, Error};
 
 /// What is told of each request in a list.
@@ -24,10 +25,10 @@ impl Client {
     /// Asks for a completion. Once this returns, the request outlives a crash of the service.
     ///
     /// # Errors
-    /// [`Error::Api`] when it is refused. After [`Error::Transport`] or [`Error::Cut`] it may have been accepted.
+    /// [`Error::Api`] when it is refused. After [`Error::Transport`] or [`Error::Cut`] it may have been accepted: with [`Client::once`]
+    /// it can be asked for again.
     pub async fn create_request(&self, request: &CreateRequest) -> Result<RequestCreated, Error> {
-        let body = serde_json::to_vec(request).map_err(|error| Error::Invalid(error.to_string()))?;
-        self.create_request_raw(body).await
+        self.create_request_raw(to_json(request)?).await
     }
 
     /// Asks for a completion with a body that is JSON already. The service checks it.
@@ -35,7 +36,15 @@ impl Client {
     /// # Errors
     /// As [`Client::create_request`].
     pub async fn create_request_raw(&self, body: impl Into<Bytes>) -> Result<RequestCreated, Error> {
-        let call = Call::create(self.url(&["v1", "requests"])?, body.into());
+        self.create_request_with(body.into(), None).await
+    }
+
+    pub(crate) async fn create_request_with(
+        &self,
+        body: Bytes,
+        key: Option<HeaderValue>,
+    ) -> Result<RequestCreated, Error> {
+        let call = Call::create(self.url(&["v1", "requests"])?, body, key);
         let [created] = self.answer::<[RequestCreated; 1]>(call).await?;
         Ok(created)
     }

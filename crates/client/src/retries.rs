@@ -13,7 +13,7 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 /// What happens when a call is made twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeatable {
-    /// The same as when it is made once.
+    /// The same as when it is made once: it changes nothing, or carries an idempotency key.
     Always,
     /// It may take effect twice, so only where certainly nothing was accepted.
     IfRefused,

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use overnight_wire::native::errors::ErrorEnvelope;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
-use reqwest::{Method, Response, Url};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Body, Method, Response, Url};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::errors::cut;
@@ -19,11 +20,15 @@ const ERROR_BYTES_MAX: usize = 4 << 20;
 /// How much of a foreign answer is repeated.
 const FOREIGN_CHARS_MAX: usize = 200;
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
 /// What is asked of the service.
 pub(crate) struct Call {
     method: Method,
     url: Url,
     body: Option<Bytes>,
+    /// With which the call is done once.
+    key: Option<HeaderValue>,
     repeatable: Repeatable,
     /// Whether the answer is to come as server-sent events.
     as_events: bool,
@@ -31,31 +36,31 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, body: None, repeatable: Repeatable::Always, as_events: false }
+        Self::new(Method::GET, url, Repeatable::Always)
     }
 
     pub(crate) fn events(url: Url) -> Self {
         Self { as_events: true, ..Self::get(url) }
     }
 
-    pub(crate) fn create(url: Url, body: Bytes) -> Self {
-        Self {
-            method: Method::POST,
-            url,
-            body: Some(body),
-            repeatable: Repeatable::IfRefused,
-            as_events: false,
-        }
+    /// Without a key, a repeat may create another.
+    pub(crate) fn create(url: Url, body: Bytes, key: Option<HeaderValue>) -> Self {
+        let repeatable = if key.is_some() { Repeatable::Always } else { Repeatable::IfRefused };
+        Self { body: Some(body), key, ..Self::new(Method::POST, url, repeatable) }
     }
 
     /// A repeat of what was done would be told that there is nothing.
     pub(crate) fn delete(url: Url) -> Self {
-        Self { method: Method::DELETE, url, body: None, repeatable: Repeatable::IfRefused, as_events: false }
+        Self::new(Method::DELETE, url, Repeatable::IfRefused)
     }
 
     /// A cancelled request or batch can be cancelled again.
     pub(crate) fn cancel(url: Url) -> Self {
-        Self { method: Method::POST, url, body: None, repeatable: Repeatable::Always, as_events: false }
+        Self::new(Method::POST, url, Repeatable::Always)
+    }
+
+    const fn new(method: Method, url: Url, repeatable: Repeatable) -> Self {
+        Self { method, url, body: None, key: None, repeatable, as_events: false }
     }
 }
 
@@ -100,12 +105,30 @@ impl Client {
         if call.as_events {
             request = request.header(ACCEPT, "text/event-stream");
         }
+        if let Some(key) = &call.key {
+            request = request.header(IDEMPOTENCY_KEY, key);
+        }
         if let Some(body) = &call.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
         }
-        let response = request.send().await.map_err(Error::Transport)?;
-        if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+        judge(request.send().await).await
     }
+
+    /// Posts lines that come while they are answered, once.
+    pub(crate) async fn post_lines(&self, url: Url, key: HeaderValue, body: Body) -> Result<Response, Error> {
+        let request = self.http.post(url).header(IDEMPOTENCY_KEY, key);
+        judge(request.header(CONTENT_TYPE, "application/x-ndjson").body(body).send().await).await
+    }
+}
+
+/// The JSON of what is sent.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<Bytes, Error> {
+    serde_json::to_vec(value).map(Bytes::from).map_err(|error| Error::Invalid(error.to_string()))
+}
+
+async fn judge(answer: reqwest::Result<Response>) -> Result<Response, Error> {
+    let response = answer.map_err(Error::Transport)?;
+    if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
 }
 
 /// Reads the answer that says no.

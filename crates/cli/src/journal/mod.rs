@@ -3,12 +3,12 @@
 //!
 //! A line of the prompts is known again by its number and its SHA-256.
 
-use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use overnight_domain::ids::RequestId;
+use overnight_server::ids::Ids;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
@@ -16,10 +16,10 @@ use crate::files::sync_folder_of;
 use crate::prompts::Line;
 use crate::times;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// More than are ever under way at once, so that a request whose answer was lost is younger than the entry so far back.
-const ENTRIES_BACK: usize = 1_024;
+/// How long a service knows idempotency keys, in seconds.
+const KEYS_KEPT_S: i64 = 48 * 60 * 60;
 
 /// One step. Lines are counted from 1, times are in Unix seconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ enum Entry {
     Begun {
         version: u32,
         service: String,
+        /// Names the run in its idempotency keys.
+        run: String,
         at: i64,
     },
     Asked {
@@ -36,6 +38,8 @@ enum Entry {
         id: String,
         created_at: i64,
     },
+    /// Every line that was sent so far has its answer: what is sent from now on is sent with another key.
+    Sent,
     /// What was asked for ended without an answer: the next run asks again.
     Failed {
         line: usize,
@@ -53,8 +57,11 @@ pub(crate) struct Journal {
     path: PathBuf,
     asked: Vec<Option<RequestId>>,
     batches: Vec<String>,
-    /// When the last few entries were created, oldest first.
-    recent: VecDeque<i64>,
+    run: String,
+    /// How often all that was sent had its answer.
+    sendings: u32,
+    /// When the last request was created before this program began, if it may not be the last that the service took.
+    in_doubt_since: Option<i64>,
     is_resumed: bool,
 }
 
@@ -93,7 +100,9 @@ impl Journal {
             path: path.to_owned(),
             asked: vec![None; lines.len()],
             batches: Vec::new(),
-            recent: VecDeque::new(),
+            run: String::new(),
+            sendings: 0,
+            in_doubt_since: None,
             is_resumed: whole > 0,
         };
         journal.replay(&text[..whole], service, lines)?;
@@ -101,9 +110,9 @@ impl Journal {
         journal.file.set_len(whole as u64).map_err(failed)?;
         journal.file.seek(SeekFrom::End(0)).map_err(failed)?;
         if !journal.is_resumed {
-            let at = times::now() / 1_000;
-            journal.append(&[Entry::Begun { version: VERSION, service: service.to_owned(), at }])?;
-            journal.recent.push_back(at);
+            let (at, run) = (times::now() / 1_000, hex(&Ids::from_system().random()));
+            journal.run.clone_from(&run);
+            journal.append(&[Entry::Begun { version: VERSION, service: service.to_owned(), run, at }])?;
             sync_folder_of(path).map_err(failed)?;
         }
         Ok(journal)
@@ -118,18 +127,22 @@ impl Journal {
         for (number, line) in text.lines().enumerate() {
             let entry: Entry = serde_json::from_str(line).map_err(|_| damaged())?;
             match entry {
-                Entry::Begun { version: VERSION, service: begun_with, at } if number == 0 => {
+                Entry::Begun { version: VERSION, service: begun_with, run, at } if number == 0 => {
                     if begun_with != service {
                         return Err(self.foreign(&begun_with));
                     }
-                    self.recent.push_back(at);
+                    (self.run, self.in_doubt_since) = (run, Some(at));
                 }
                 Entry::Asked { line, sha256, id, created_at } if number > 0 => {
                     let index = line.wrapping_sub(1);
-                    self.remember(created_at);
+                    self.in_doubt_since = Some(created_at);
                     if lines.get(index).is_some_and(|line| hex(&line.sha256) == sha256) {
                         self.asked[index] = Some(RequestId::parse(&id).ok_or_else(damaged)?);
                     }
+                }
+                Entry::Sent if number > 0 => {
+                    self.sendings += 1;
+                    self.in_doubt_since = None;
                 }
                 Entry::Failed { line, id } if number > 0 => {
                     if let Some(asked) = self.asked.get_mut(line.wrapping_sub(1))
@@ -172,9 +185,14 @@ impl Journal {
         &self.batches
     }
 
-    /// A time before which no request was created whose answer may have been lost, in Unix seconds.
-    pub(crate) fn in_doubt_since(&self) -> i64 {
-        self.recent.front().copied().unwrap_or(0)
+    /// The idempotency key of what is sent now: that of the last attempt, until every line of it has its answer.
+    pub(crate) fn key(&self) -> String {
+        format!("{}-{}", self.run, self.sendings)
+    }
+
+    /// Whether the service may have taken lines without an answer so long ago that it has forgotten their key.
+    pub(crate) fn is_key_forgotten(&self) -> bool {
+        self.in_doubt_since.is_some_and(|at| times::now() / 1_000 - at > KEYS_KEPT_S)
     }
 
     /// Writes down accepted requests; they are on the disk when this returns.
@@ -190,9 +208,15 @@ impl Journal {
             .collect();
         self.append(&entries)?;
         for asked in asked {
-            self.remember(asked.created_at);
             self.asked[asked.index] = RequestId::parse(&asked.id);
         }
+        Ok(())
+    }
+
+    /// Writes down that nothing is in doubt: every line that was sent has its answer.
+    pub(crate) fn record_sent(&mut self) -> Result<(), CliError> {
+        self.append(&[Entry::Sent])?;
+        self.sendings += 1;
         Ok(())
     }
 
@@ -226,13 +250,6 @@ impl Journal {
         });
         let written = written.and_then(|()| self.file.write_all(&text)).and_then(|()| self.file.sync_data());
         written.map_err(|error| CliError::file(&self.path, &error))
-    }
-
-    fn remember(&mut self, created_at: i64) {
-        self.recent.push_back(created_at);
-        if self.recent.len() > ENTRIES_BACK {
-            self.recent.pop_front();
-        }
     }
 }
 

@@ -94,14 +94,22 @@ fn a_journal_in_use_of_another_service_or_damaged_is_refused() {
 }
 
 #[test]
-fn requests_in_doubt_are_younger_than_the_entries_that_are_looked_back_over() {
+fn the_key_stays_until_every_line_that_was_sent_has_its_answer() {
     let case = Case::new();
-    let (mut journal, prompts) = case.open(&["a"; 3]).unwrap();
-    let begun_at = journal.in_doubt_since();
+    let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    let key = journal.key();
     journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
-    assert_eq!(journal.in_doubt_since(), begun_at);
-    for _ in 0..ENTRIES_BACK {
-        journal.remember(77);
-    }
-    assert_eq!(journal.in_doubt_since(), 77);
+    assert!(!journal.is_key_forgotten());
+    drop(journal);
+    // What was asked in 1970 may have been sent with lines whose answers were lost.
+    let (mut journal, _) = case.open(&["a", "changed"]).unwrap();
+    assert!(journal.key() == key && journal.is_key_forgotten());
+    journal.record_sent().unwrap();
+    let next = journal.key();
+    assert_ne!(next, key);
+    drop(journal);
+    let (journal, _) = case.open(&["a", "b"]).unwrap();
+    assert!(journal.key() == next && !journal.is_key_forgotten());
+    let other = Case::new();
+    assert_ne!(other.open(&["a", "b"]).unwrap().0.key(), key);
 }

@@ -67,12 +67,37 @@ fn a_submission_that_was_killed_goes_on_too() {
 }
 
 #[test]
+fn a_line_that_changed_while_others_were_in_doubt_is_sent_as_another_one() {
+    let world = World::new();
+    let _serving = world.serve();
+    world.write("prompts.jsonl", &chats(400));
+    let mut running = world.start("submit prompts.jsonl");
+    let count = || std::fs::read(world.path("prompts.jsonl.submit")).map_or(0, |text| text.len());
+    wait_until("some lines are sent", || count() > 5_000 || running.has_ended());
+    running.kill();
+    // As if the crash had come before any answer was written down.
+    let journal = world.read("prompts.jsonl.submit");
+    let begun = journal.lines().next().unwrap();
+    world.write("prompts.jsonl.submit", &format!("{begun}\n"));
+    let before = world.stored_requests();
+    assert!(before > 0);
+    let text = chats(400).replace("prompt 3\"", "prompt three\"");
+    world.write("prompts.jsonl", &text);
+    let ran = world.run("submit prompts.jsonl --wait");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // The one that was taken with the old text is left, if it was.
+    assert!((400..=401).contains(&world.stored_requests()));
+    let batches = world.json("list batches");
+    assert_eq!(batches[0]["requests_counts"]["total"], 400, "{batches}");
+}
+
+#[test]
 fn ctrl_c_stops_a_run_cleanly_and_says_how_to_go_on() {
     let world = World::slow();
     world.engine.tune(|engine| engine.running_max = 2);
     world.write("prompts.jsonl", &chats(100));
     let running = world.start(RUN);
-    wait_until("all lines are sent", || steps(&world) >= 102);
+    wait_until("all lines are sent", || steps(&world) >= 103);
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, 130, "{ended:?}");

@@ -1,6 +1,7 @@
 //! The client against a service that says what the test tells it to.
 
 mod answers;
+mod bulk;
 mod following;
 mod lists;
 mod retries;

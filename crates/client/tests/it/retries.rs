@@ -72,3 +72,16 @@ async fn a_service_that_is_just_starting_is_waited_for() {
     let (created, ()) = tokio::join!(client.create_request_raw("{}"), start);
     assert_eq!(created.expect("a later try").id, "req_1");
 }
+
+#[tokio::test]
+async fn a_create_with_a_key_is_repeated_whatever_broke() {
+    let cut = "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n[".to_owned();
+    for first in [String::new(), cut, reply("503 Busy", "a proxy's page")] {
+        let service = StandIn::start(vec![first, reply("201 Created", CREATED)]).await;
+        let once = service.client.once("row-17").expect("a key");
+        assert_eq!(once.create_request_raw("{}").await.expect("the second try").id, "req_1");
+        let asked = service.asked();
+        assert_eq!(asked.len(), 2);
+        assert!(asked.iter().all(|text| text.contains("\r\nidempotency-key: row-17\r\n")), "{asked:?}");
+    }
+}

@@ -50,6 +50,12 @@ async fn read_request(connection: &mut TcpStream) -> String {
         let read = connection.read(&mut buffer).await.expect("a request");
         text.push_str(std::str::from_utf8(&buffer[..read]).expect("text"));
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        if head.contains("transfer-encoding: chunked") {
+            if body.ends_with("0\r\n\r\n") {
+                return text;
+            }
+            continue;
+        }
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
         if body.len() >= length.map_or(0, |length| length.parse().expect("a length")) {
             return text;

@@ -1,13 +1,15 @@
 //! Calls that carry an idempotency key: each is done once, and a repeat of it is answered what the first one was.
 
 use bytes::Bytes;
+use overnight_domain::ids::{Id, Kind};
 use overnight_domain::scheduler::AccountKey;
 use sha2::{Digest, Sha256};
 
 use super::Services;
 use super::errors::AppError;
 use super::parsing::parse;
-use crate::store::idempotency_keys::{self, Guard, IdempotencyKey, Recalled};
+use crate::store::StoreError;
+use crate::store::idempotency_keys::{self, Guard, IdempotencyKey, Once, Recalled};
 
 /// What a call was answered that may have been repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,50 @@ pub struct Repeatable<T> {
     pub hash: [u8; 32],
     /// Appends the body of the answer.
     pub write: fn(&T, &mut Vec<u8>),
+}
+
+/// What names the sending of a form: the SHA-256 of its page, of what its page was made with, and of all that was filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormKey(pub [u8; 32]);
+
+impl FormKey {
+    const fn key(self) -> IdempotencyKey {
+        IdempotencyKey { hash: self.0, digest: self.0 }
+    }
+
+    /// The same for what is made by its identifier.
+    pub(super) fn once(self, id: &impl ToString) -> Once {
+        Once { key: self.key(), response: id.to_string().into() }
+    }
+
+    /// The same for what is answered with the identifier of what was made.
+    pub(super) const fn guard<T>(self, write: fn(&T, &mut Vec<u8>)) -> Guard<T> {
+        Guard { key: self.key(), write }
+    }
+
+    /// The same with a long text that was filled in.
+    pub(super) async fn with_text(
+        self,
+        services: &Services,
+        account: AccountKey,
+        text: &Bytes,
+    ) -> Result<Self, AppError> {
+        let content = text.clone();
+        let sum =
+            move |_: &Services| Ok(Sha256::new_with_prefix(self.0).chain_update(&content).finalize().into());
+        parse(services, account, text.len(), sum).await.map(Self)
+    }
+}
+
+/// The identifier of what a form made before.
+pub(super) fn made_before<K: Kind>(recalled: Recalled) -> Result<Id<K>, AppError> {
+    read_id(&response(recalled)?)
+}
+
+/// The identifier that a form is answered with.
+pub(super) fn read_id<K: Kind>(answer: &[u8]) -> Result<Id<K>, AppError> {
+    let id = std::str::from_utf8(answer).ok().and_then(Id::parse);
+    id.ok_or_else(|| StoreError::Damaged("the answer to a form").into())
 }
 
 /// What guards a call with this body; `None` where it carries no key.

@@ -101,6 +101,8 @@ pub(crate) struct Layout {
     /// What was not done, and why.
     pub(crate) refused: Option<String>,
     pub(crate) money: Money,
+    /// What its forms are named by, so that each is sent once, whatever is clicked twice or reloaded.
+    pub(crate) once: String,
 }
 
 impl Layout {

@@ -20,8 +20,6 @@ pub(crate) struct OperatorPage<'a> {
     pub(crate) engines: Vec<EngineRow>,
     pub(crate) models: Vec<&'a Model>,
     pub(crate) is_billed: bool,
-    /// What a grant that is for nothing in particular is called: sent twice by two clicks, it is granted once.
-    pub(crate) once: String,
     /// A link that was made just now, and for whom.
     pub(crate) link: Option<(String, Link)>,
 }

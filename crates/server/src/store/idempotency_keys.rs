@@ -45,6 +45,36 @@ impl<T> Guard<T> {
     }
 }
 
+/// A key, and the answer to repeats of a call that is known before anything is done.
+#[derive(Debug, Clone)]
+pub struct Once {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// The body of the answer.
+    pub response: Bytes,
+}
+
+impl Once {
+    /// Takes the key in the transaction of what the call does, before accounts are locked. Where the call was done before, what it was
+    /// answered: then nothing is to be done.
+    pub(in crate::store) async fn take(
+        self,
+        account: AccountKey,
+        created_at: i64,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<Recalled>, StoreError> {
+        let Self { key, response } = self;
+        let claims = Claims::take(vec![Some(Claim { account, key, created_at })], tx).await?;
+        let is_first = !claims.first().is_empty();
+        let done = if is_first { vec![()] } else { Vec::new() };
+        let outcome = claims.end(done, |_, ()| Some(response.clone()), tx).await?.pop();
+        match outcome {
+            Some(Guarded::Recalled(recalled)) => Ok(Some(recalled)),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// What is known of a key that was used before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recalled {

@@ -74,7 +74,8 @@ async fn what_is_wrong_with_lines_is_told_line_by_line() {
     ]) {
         assert!(fault.message.contains(part), "{fault:?}");
     }
-    let refused = submissions::submit(&app.services, app.account, lines.join("\n").into(), None, None).await;
+    let refused =
+        submissions::submit(&app.services, app.account, lines.join("\n").into(), None, None, None).await;
     let Err(AppError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
     assert_eq!((invalid.total, &*invalid.details[0].param), (Some(5), "line 2"));
     assert_eq!(invalid.details[0].message, "line 2: the line is empty");
@@ -111,7 +112,7 @@ async fn what_is_submitted_is_one_batch_in_the_order_of_its_lines() {
     let (name, hook) = (Some("nightly \"ü\" \u{0}"), Some("https://example.com/hook"));
     let held = check(&app, text(&lines)).await.hold;
     let before = available(&app).await;
-    let record = submissions::submit(&app.services, app.account, text(&lines), name, hook).await;
+    let record = submissions::submit(&app.services, app.account, text(&lines), name, hook, None).await;
     let record = record.expect("a batch");
     assert_eq!(batches::name_of(&record).as_deref(), name);
     assert_eq!((record.counters.total(), record.webhook.as_deref()), (700, hook));
@@ -122,14 +123,15 @@ async fn what_is_submitted_is_one_batch_in_the_order_of_its_lines() {
         assert_eq!(serde_json::from_slice::<Value>(&request.body).expect("JSON"), lines[place]);
         assert_eq!(request.batch_id, Some(record.id));
     }
-    let unnamed = submissions::submit(&app.services, app.account, text(&lines[..1]), None, None).await;
+    let unnamed = submissions::submit(&app.services, app.account, text(&lines[..1]), None, None, None).await;
     assert_eq!(unnamed.expect("a batch").metadata.as_deref(), Some(b"{}".as_slice()));
     for (name, hook, part) in [
         (Some("x".repeat(20_000)), None, "name is too long"),
         (None, Some("http://example.com"), "webhook must be an https URL"),
     ] {
         let line = text(&lines[..1]);
-        let refused = submissions::submit(&app.services, app.account, line, name.as_deref(), hook).await;
+        let refused =
+            submissions::submit(&app.services, app.account, line, name.as_deref(), hook, None).await;
         assert!(refused.expect_err("a refusal").to_string().contains(part));
     }
     app.stop().await;
@@ -143,7 +145,7 @@ async fn what_cannot_be_paid_is_refused_before_anything_is_stored() {
     let lines = vec![dear; 2];
     let checked = check(&app, text(&lines)).await;
     assert!(checked.hold > checked.available && checked.by_model[0].hold == checked.hold);
-    let refused = submissions::submit(&app.services, app.account, text(&lines), None, None).await;
+    let refused = submissions::submit(&app.services, app.account, text(&lines), None, None, None).await;
     let Err(AppError::InsufficientCredits { required, available }) = refused else { panic!("{refused:?}") };
     assert_eq!((required, available), (checked.hold, checked.available));
     assert!(stored(&app).await.is_empty());
@@ -157,7 +159,7 @@ async fn what_others_spend_meanwhile_takes_everything_back() {
     let dear =
         json!({"model": MODEL, "messages": [{"role": "user", "content": "x"}], "max_tokens": 6_000_000});
     let lines = vec![dear; 1_000];
-    let submit = || submissions::submit(&app.services, app.account, text(&lines), None, None);
+    let submit = || submissions::submit(&app.services, app.account, text(&lines), None, None, None);
     let (first, second) = tokio::join!(submit(), submit());
     let outcomes = [first, second];
     let taken = outcomes.iter().flatten().count();
@@ -180,16 +182,17 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
             "metadata": if number == 1 { Value::Null } else { json!({"number": number}) }})
         })
         .collect();
-    let first = submissions::submit(&app.services, app.account, text(&lines), Some("n"), Some(hook)).await;
+    let first =
+        submissions::submit(&app.services, app.account, text(&lines), Some("n"), Some(hook), None).await;
     let first = first.expect("a batch");
-    let none = submissions::send_again(&app.services, app.account, first.id).await;
+    let none = submissions::send_again(&app.services, app.account, first.id, None).await;
     assert!(none.expect_err("a refusal").to_string().contains("has no failed requests"));
     for lease in app.lease_all().await {
         let failed = [2, 4].contains(&lease.key.position.seq);
         let status = if failed { RequestStatus::Failed } else { RequestStatus::Completed };
         assert!(app.settle(&lease, status).await);
     }
-    let again = submissions::send_again(&app.services, app.account, first.id).await.expect("a batch");
+    let again = submissions::send_again(&app.services, app.account, first.id, None).await.expect("a batch");
     assert_eq!(batches::name_of(&again).as_deref(), Some("n (again)"));
     assert_eq!((again.counters.total(), again.webhook.as_deref()), (2, Some(hook)));
     let whole = batches::get_whole(&app.services, app.account, again.id).await.expect("the batch");
@@ -219,7 +222,7 @@ async fn a_request_as_long_as_the_limit_is_sent_again() {
     assert_eq!(batch.status, 201, "{}", batch.text());
     let batch = BatchId::parse(batch.json()["id"].as_str().expect("an id")).expect("an id");
     app.settle_all(RequestStatus::Failed).await;
-    let again = submissions::send_again(&app.services, app.account, batch).await.expect("a batch");
+    let again = submissions::send_again(&app.services, app.account, batch, None).await.expect("a batch");
     assert_eq!(again.counters.total(), 1);
     app.stop().await;
 }
@@ -231,12 +234,12 @@ async fn a_foreign_batch_is_not_sent_again_and_payments_have_to_be_activated() {
     app.settle_all(RequestStatus::Failed).await;
     let id = BatchId::parse(&batch).expect("an id");
     let other = accounts::create(&app.services, "other").await.expect("an account");
-    let foreign = submissions::send_again(&app.services, other.key, id).await;
+    let foreign = submissions::send_again(&app.services, other.key, id, None).await;
     assert!(matches!(foreign, Err(AppError::NotFound("batch"))), "{foreign:?}");
     let line = text(&[chat("x")]);
-    let unpaid = submissions::submit(&app.services, other.key, line, None, None).await;
+    let unpaid = submissions::submit(&app.services, other.key, line, None, None, None).await;
     assert!(matches!(unpaid, Err(AppError::PaymentsNotActivated)), "{unpaid:?}");
-    let again = submissions::send_again(&app.services, app.account, id).await.expect("a batch");
+    let again = submissions::send_again(&app.services, app.account, id, None).await.expect("a batch");
     assert_eq!(batches::name_of(&again), Some(format!("{batch} (again)")));
     app.stop().await;
 }

@@ -44,12 +44,12 @@ async fn an_account_tests_its_receiver_and_reads_what_came_of_it() {
     for (url, failure) in
         [("https://inner.example/", "refused_address"), ("https://none.example/", "unresolved")]
     {
-        sent.push(webhooks::send_test(services, id, url).await.expect("a test").id);
-        let second = webhooks::send_test(services, id, url).await;
+        sent.push(webhooks::send_test(services, id, url, None).await.expect("a test").id);
+        let second = webhooks::send_test(services, id, url, None).await;
         assert!(matches!(second, Err(AppError::Unavailable(_))), "{second:?}");
         fail_all(&app, failure).await;
     }
-    let refused = webhooks::send_test(services, id, "https://127.0.0.1/").await;
+    let refused = webhooks::send_test(services, id, "https://127.0.0.1/", None).await;
     assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
 
     let tries = webhooks::list_own_deliveries(services, account, None, None, 9).await.expect("tries");
@@ -74,7 +74,7 @@ async fn a_foreign_event_looks_like_an_unknown_one() {
     let app = TestApp::start().await;
     let services = &app.services;
     let id = accounts::list(services).await.expect("accounts")[0].id;
-    let event = webhooks::send_test(services, id, "https://example.com/").await.expect("a test").id;
+    let event = webhooks::send_test(services, id, "https://example.com/", None).await.expect("a test").id;
     let other = accounts::create(services, "other").await.expect("an account");
     for event in [event, EventId::from_bits(7)] {
         let place = DeliveryCursor { event, number: 1 };

@@ -155,7 +155,7 @@ async fn grant(arguments: Grant, globals: &Globals, output: &Output) -> Result<(
 
 async fn top_up(arguments: &TopUp, globals: &Globals, output: &Output) -> Result<(), CliError> {
     let services = operator::open(globals).await?;
-    let ordered = orders::top_up(&services, arguments.account, arguments.amount).await?;
+    let ordered = orders::top_up(&services, arguments.account, arguments.amount, None).await?;
     let payment = ordered.payment.to_string();
     output.either(&json!({"payment": payment, "url": ordered.url}), || ordered.url.clone())?;
     output.note("the credits are there, and payments activated, once the provider has told the service of the payment");

@@ -22,9 +22,8 @@ use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journal;
 use crate::output::Output;
-use crate::posting::Refusal;
+use crate::posting::{Refusal, Sending};
 use crate::prompts::Prompts;
-use crate::sending::Sending;
 use crate::waiting::{self, Waited};
 
 #[derive(Debug, Args)]

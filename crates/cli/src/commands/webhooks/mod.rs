@@ -124,7 +124,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         }
         Command::Rotate(Rotate { of, overlap }) => {
             let account = of.account(&services).await?;
-            secrets::print(&webhooks::rotate(&services, account, overlap).await?, output)?;
+            secrets::print(&webhooks::rotate(&services, account, overlap, None).await?, output)?;
         }
         Command::Events(arguments) => events::run(&arguments, &services, output).await?,
         Command::Deliveries(arguments) => deliveries::run(&arguments, &services, output).await?,
@@ -134,7 +134,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         }
         Command::Test(Test { of, url }) => {
             let account = of.account(&services).await?;
-            let record = events::Record::from(webhooks::send_test(&services, account, &url).await?);
+            let record = events::Record::from(webhooks::send_test(&services, account, &url, None).await?);
             output.either(&record, || format!("{} is due", record.id))?;
         }
         Command::Replay(Replay { account, .. }) => {

@@ -4,14 +4,18 @@ mod cache;
 mod format;
 mod uses;
 
+use hmac::{Hmac, Mac};
 use overnight_domain::faults::codes;
-use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::ids::{AccountId, KeyId, KeyKind};
 use overnight_domain::scheduler::AccountKey;
+use sha2::Sha256;
 
 pub use self::cache::{ApiKeyCache, Opened};
 use super::errors::AppError;
+use super::idempotency::{self, FormKey};
 use super::{Services, accounts, names};
 use crate::store::StoreError;
+use crate::store::idempotency_keys::Guarded;
 use crate::store::identity::api_keys::{self, KeyHolder, NewApiKey};
 pub use crate::store::identity::api_keys::{ApiKey, ENDED_LISTED_MAX, KeyList, USABLE_MAX};
 
@@ -105,14 +109,51 @@ pub async fn create(
     store(services, account.key, made).await
 }
 
+/// As [`create`], once for all repeats of what a form sends: they have the same key.
+///
+/// # Errors
+///
+/// As [`create`].
+pub async fn create_once(
+    services: &Services,
+    account: AccountId,
+    name: &str,
+    expires_in_ms: Option<i64>,
+    form: FormKey,
+) -> Result<String, AppError> {
+    names::check("name", name)?;
+    let account = accounts::get(services, account).await?;
+    // It is nowhere kept: who has the form, and nobody else, can have it made of the installation's secret once more.
+    let mac = Hmac::<Sha256>::new_from_slice(services.store.sort_key_secret());
+    let mac = mac.map_err(|_| StoreError::Damaged("the installation's secret"))?;
+    let mac = mac.chain_update("an API key that a form makes\n").chain_update(account.id.to_string());
+    let secret = mac.chain_update(form.0).finalize().into_bytes().into();
+    let (key, new) = of_secret(services, secret, Some(name), expires_in_ms);
+    let once = form.once(&new.id);
+    match api_keys::insert_once(&services.store, account.key, &new, Some(once)).await? {
+        Guarded::Done(true) => Ok(key),
+        Guarded::Done(false) => Err(too_many()),
+        Guarded::Recalled(recalled) => idempotency::made_before::<KeyKind>(recalled).map(|_| key),
+    }
+}
+
 /// A key that is not stored yet, with what is to be stored of it.
 pub(super) fn new(
     services: &Services,
     name: Option<&str>,
     expires_in_ms: Option<i64>,
 ) -> (String, NewApiKey) {
+    of_secret(services, services.ids.random(), name, expires_in_ms)
+}
+
+fn of_secret(
+    services: &Services,
+    secret: [u8; 32],
+    name: Option<&str>,
+    expires_in_ms: Option<i64>,
+) -> (String, NewApiKey) {
     let now = services.clock.now();
-    let key = format::write(services.ids.random());
+    let key = format::write(secret);
     let record = NewApiKey {
         id: services.ids.next(now),
         sha256: format::hash(key.as_bytes()).unwrap_or_default(),
@@ -135,14 +176,18 @@ pub(super) async fn store(
     (key, new): (String, NewApiKey),
 ) -> Result<MadeKey, AppError> {
     if !api_keys::insert(&services.store, account, &new).await? {
-        let message = format!("has {USABLE_MAX} keys that work, and may have no more: revoke one first");
-        return Err(AppError::invalid("account", codes::OUT_OF_RANGE, &message));
+        return Err(too_many());
     }
     let NewApiKey { id, prefix, name, created_at, expires_at, .. } = new;
     Ok(MadeKey {
         key,
         record: ApiKey { id, prefix, name, created_at, expires_at, revoked_at: None, last_used_at: None },
     })
+}
+
+fn too_many() -> AppError {
+    let message = format!("has {USABLE_MAX} keys that work, and may have no more: revoke one first");
+    AppError::invalid("account", codes::OUT_OF_RANGE, &message)
 }
 
 /// The keys of an account, oldest first: all that work, and the newest of those that were revoked or have expired.

@@ -8,8 +8,10 @@ use overnight_domain::money::Credits;
 
 pub use self::notices::{Heard, check, hear, unsigned};
 use super::errors::AppError;
+use super::idempotency::{self, FormKey};
 use super::{Services, accounts};
 use crate::payment::{Order, PaymentError};
+use crate::store::idempotency_keys::Guarded;
 use crate::store::ledger::payments;
 pub use crate::store::ledger::payments::Payment;
 use crate::store::lists::ListPage;
@@ -42,13 +44,18 @@ pub async fn list(
 }
 
 /// Orders credits for an account: what this returns is where to pay. They are posted, and the account's payments
-/// activated, when the provider tells that it was paid.
+/// activated, when the provider tells that it was paid. What a form sends is one order for all of its repeats.
 ///
 /// # Errors
 ///
 /// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for an amount that cannot be paid;
 /// [`AppError::Payment`] or [`AppError::Unavailable`] for what the provider says.
-pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -> Result<TopUp, AppError> {
+pub async fn top_up(
+    services: &Services,
+    account: AccountId,
+    credits: Credits,
+    form: Option<FormKey>,
+) -> Result<TopUp, AppError> {
     let account = accounts::get(services, account).await?;
     if account.balance.checked_add(credits).is_none_or(|sum| sum > Credits::MAX) {
         let message = format!("is too much: the account has {}, and may have a billion", account.balance);
@@ -60,7 +67,7 @@ pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -
         AppError::invalid("amount", codes::OUT_OF_RANGE, &format!("cannot be paid: {error}"))
     })?;
     let now = services.clock.now();
-    let order = Order {
+    let mut order = Order {
         id: services.ids.next(now),
         account: account.id,
         amount,
@@ -81,7 +88,11 @@ pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -
         reference: None,
     };
     services.payments.check().map_err(PaymentError::from)?;
-    payments::insert(&services.store, &payment).await?;
+    let once = form.map(|form| form.once(&order.id));
+    if let Guarded::Recalled(recalled) = payments::insert_once(&services.store, &payment, once).await? {
+        // The provider knows the order, and answers with the same page.
+        order.id = idempotency::made_before(recalled)?;
+    }
     let checkout = services.payments.open_checkout(&order).await?;
     payments::note_session(&services.store, order.id, &checkout.session).await?;
     Ok(TopUp { payment: order.id, url: checkout.url })

@@ -9,6 +9,7 @@ use overnight_wire::native::requests::write_create;
 use super::drafts::{Draft, DraftSource};
 use super::sending::{Terms, send};
 use crate::app::errors::AppError;
+use crate::app::idempotency::FormKey;
 use crate::app::pages::Pages;
 use crate::app::request_pages::RecordPages;
 use crate::app::{Services, batches};
@@ -29,6 +30,7 @@ pub async fn send_again(
     services: &Services,
     account: AccountKey,
     id: BatchId,
+    form: Option<FormKey>,
 ) -> Result<BatchRecord, AppError> {
     let (batch, record) = batches::find(services, account, id).await?;
     if record.counters.failed == 0 {
@@ -42,7 +44,8 @@ pub async fn send_again(
         // Unnamed, or with a name so long that nothing fits behind it.
         Some(Err(_)) | None => named(&id.to_string())?,
     };
-    send(services, account, Failed(RecordPages::failed_of_batch(services, account, batch)), terms).await
+    let failed = Failed(RecordPages::failed_of_batch(services, account, batch));
+    send(services, account, failed, terms, form).await
 }
 
 impl Pages for Failed {

@@ -20,6 +20,7 @@ pub use self::review::{Checked, ModelShare};
 use self::sending::{Terms, send};
 use super::Services;
 use super::errors::AppError;
+use super::idempotency::FormKey;
 
 /// What a text of lines asks for and may cost. Each line is one of the shapes of `overnight_wire::prompts`, and is reviewed
 /// as Create Request would; nothing is stored.
@@ -34,7 +35,7 @@ pub async fn check(services: &Services, account: AccountKey, text: Bytes) -> Res
 
 /// Takes in every line of a text, and groups them as one batch with `name` as the `batch_name` of its metadata, whose end is
 /// told at `webhook`. Carried through even if the caller leaves. Where something fails midway, what was stored by then is
-/// cancelled; what has ended by then stays as it is.
+/// cancelled; what has ended by then stays as it is. Repeats of what a form sends are answered with the first batch.
 ///
 /// # Errors
 ///
@@ -48,7 +49,13 @@ pub async fn submit(
     text: Bytes,
     name: Option<&str>,
     webhook: Option<&str>,
+    form: Option<FormKey>,
 ) -> Result<BatchRecord, AppError> {
     let terms = Terms::new(services, name, webhook)?;
-    send(services, account, Lines::of(services, &text)?, terms).await
+    let lines = Lines::of(services, &text)?;
+    let form = match form {
+        Some(form) => Some(form.with_text(services, account, &text).await?),
+        None => None,
+    };
+    send(services, account, lines, terms, form).await
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use overnight_domain::faults::codes;
-use overnight_domain::ids::RequestId;
+use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::json::ObjectWriter;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
@@ -12,11 +12,13 @@ use overnight_domain::scheduler::AccountKey;
 use super::drafts::{Draft, DraftFault, Drafts, bytes_of};
 use super::review::{invalid, review_all, reviewed};
 use crate::app::errors::AppError;
+use crate::app::idempotency::{self, Answered, FormKey};
 use crate::app::parsing::parse;
 use crate::app::requests::{Coming, take_in};
 use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, accounts, batches, finish, input, quotas};
 use crate::store::StoreError;
+use crate::store::idempotency_keys::{self, Guard};
 use crate::store::requests::{self, CancelOutcome};
 use crate::tasks;
 
@@ -56,15 +58,22 @@ impl Terms {
     }
 }
 
-/// Makes all of them, as one batch, or none.
+/// Makes all of them, as one batch, or none. Where the same form made them before, the batch of then.
 pub(super) async fn send(
     services: &Services,
     account: AccountKey,
     drafts: impl Drafts,
     terms: Terms,
+    form: Option<FormKey>,
 ) -> Result<BatchRecord, AppError> {
     let shared = services.clone();
+    let guard = form.map(|form| form.guard(write_id));
     finish(async move {
+        if let Some(guard) = guard
+            && let Some(recalled) = idempotency_keys::find(&shared.store, account, &guard.key).await?
+        {
+            return first(&shared, account, idempotency::made_before(recalled)?).await;
+        }
         let payer = accounts::get_own(&shared, account).await?;
         if payer.payments_activated_at.is_none() && shared.config.billing.enabled {
             return Err(AppError::PaymentsNotActivated);
@@ -75,13 +84,17 @@ pub(super) async fn send(
         quotas::check(&shared, &payer, requests as i64, bytes).await?;
         let mut ids = Vec::new();
         let made = match store_all(&shared, account, drafts, &mut ids).await {
-            Ok(()) => group(&shared, account, &ids, terms).await,
+            Ok(()) => group(&shared, account, &ids, terms, guard).await,
             Err(error) => Err(error),
         };
-        if made.is_err() {
+        if !matches!(made, Ok(Answered::New(_))) {
             take_back(&shared, account, ids).await;
         }
-        made
+        match made? {
+            Answered::New(batch) => Ok(batch),
+            // Another node was quicker.
+            Answered::Repeat(id) => first(&shared, account, idempotency::read_id(&id)?).await,
+        }
     })
     .await
 }
@@ -119,12 +132,21 @@ async fn group(
     account: AccountKey,
     ids: &[RequestId],
     terms: Terms,
-) -> Result<BatchRecord, AppError> {
+    guard: Option<Guard<BatchRecord>>,
+) -> Result<Answered<BatchRecord>, AppError> {
     let requests_ids = ids.iter().map(ToString::to_string).collect();
     let Terms { webhook, metadata } = terms;
     let input = batches::Input { requests_ids, webhook, metadata: Some(metadata) };
-    let made = batches::make(services, account, &input, None).await?;
-    made.into_new().ok_or_else(|| StoreError::Damaged("a batch that no key names is new").into())
+    batches::make(services, account, &input, guard).await
+}
+
+/// The batch that the same form made before.
+async fn first(services: &Services, account: AccountKey, id: BatchId) -> Result<BatchRecord, AppError> {
+    batches::find(services, account, id).await.map(|(_, batch)| batch)
+}
+
+fn write_id(batch: &BatchRecord, out: &mut Vec<u8>) {
+    out.extend_from_slice(batch.id.to_string().as_bytes());
 }
 
 /// Cancels requests, however long the store takes to take it.

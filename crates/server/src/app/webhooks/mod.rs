@@ -13,6 +13,7 @@ use overnight_wire::native::events::write_event;
 pub use self::account_view::{failure_told, get_own, list_own_deliveries, list_own_events, replay_own};
 pub use self::probe::send_test;
 use super::errors::AppError;
+use super::idempotency::FormKey;
 use super::{Services, accounts};
 use crate::config::Millis;
 use crate::store::lists::ListPage;
@@ -50,7 +51,7 @@ pub async fn secrets(services: &Services, id: AccountId) -> Result<Vec<WebhookSe
 }
 
 /// Replaces an account's secret. Those before are signed with beside it until they end, and not longer than `overlap`.
-/// Running services sign so at once.
+/// Running services sign so at once. For what a form sends, it is done once for all of its repeats.
 ///
 /// # Errors
 ///
@@ -60,6 +61,7 @@ pub async fn rotate(
     services: &Services,
     id: AccountId,
     overlap: Millis,
+    form: Option<FormKey>,
 ) -> Result<Vec<WebhookSecret>, AppError> {
     if overlap > OVERLAP_MAX {
         let message = format!("must be at most {OVERLAP_DAYS_MAX} days");
@@ -67,7 +69,8 @@ pub async fn rotate(
     }
     let account = accounts::get(services, id).await?;
     let (secret, now) = (SigningSecret::new(services.ids.random()), services.clock.now());
-    webhook_secrets::rotate(&services.store, account.key, &secret, now, overlap.0).await?;
+    let once = form.map(|form| form.once(&""));
+    webhook_secrets::rotate_once(&services.store, account.key, &secret, now, overlap.0, once).await?;
     secrets(services, id).await
 }
 

@@ -7,6 +7,7 @@ use overnight_domain::requests::RequestState;
 use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
 
+use super::forms::Form;
 use super::overview::minute;
 use super::replies::{self, PageResult};
 use super::requests::{attach, named, read_query};
@@ -125,10 +126,11 @@ pub(super) async fn cancel(visit: MemberVisit) -> PageResult {
 }
 
 /// `POST /console/{account}/batches/{batch}/again`: what failed is sent again, as a new batch.
-pub(super) async fn again(visit: MemberVisit) -> PageResult {
+pub(super) async fn again(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Work)?;
     let id = visit.id::<BatchKind>();
-    match submissions::send_again(visit.services(), visit.account.key, id).await {
+    let key = form.key(&format!("batches/{id}/again"));
+    match submissions::send_again(visit.services(), visit.account.key, id, key).await {
         Ok(made) => replies::see_other(&visit.at(&format!("batches/{}?flash=sent_again", made.id))),
         Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
     }

@@ -54,10 +54,12 @@ pub(super) async fn top_up(visit: MemberVisit, form: Form) -> PageResult {
         let refused = Some("The amount must be a number like 25 or 12.50.".to_owned());
         return show(&visit, PageParams { refused, ..PageParams::default() }).await;
     };
-    let params = match payments::top_up(visit.services(), visit.account.id, credits).await {
-        Ok(top_up) => PageParams { checkout: Some((top_up.url, credits)), ..PageParams::default() },
-        Err(error) => PageParams { refused: Some(replies::mendable(error)?), ..PageParams::default() },
-    };
+    let params =
+        match payments::top_up(visit.services(), visit.account.id, credits, form.key("credits/top-up")).await
+        {
+            Ok(top_up) => PageParams { checkout: Some((top_up.url, credits)), ..PageParams::default() },
+            Err(error) => PageParams { refused: Some(replies::mendable(error)?), ..PageParams::default() },
+        };
     show(&visit, params).await
 }
 

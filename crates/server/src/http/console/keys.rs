@@ -26,9 +26,13 @@ pub(super) async fn create(visit: MemberVisit, form: Form) -> PageResult {
         "never" => None,
         _ => return Err(replies::PageError::Unreadable("Say when the key is to expire.".into())),
     };
-    let name = form.filled("name");
-    match api_keys::create(visit.services(), visit.account.id, name, expires_in).await {
-        Ok(made) => show(&visit, Some(&made.key), None).await,
+    let (services, account, name) = (visit.services(), visit.account.id, form.get("name"));
+    let made = match form.key("keys") {
+        Some(key) => api_keys::create_once(services, account, name, expires_in, key).await,
+        None => api_keys::create(services, account, Some(name), expires_in).await.map(|made| made.key),
+    };
+    match made {
+        Ok(made) => show(&visit, Some(&made), None).await,
         Err(error) => show(&visit, None, Some(replies::mendable(error)?)).await,
     }
 }

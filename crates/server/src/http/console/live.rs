@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::{Instrument, Span};
 
 use super::cookies::Cookie;
+use super::forms;
 use super::replies::IsFollowed;
 use crate::app::{ReadsFor, sessions};
 use crate::http::answers;
@@ -46,9 +47,9 @@ const PAGE_BYTES_MAX: usize = 4 << 20;
 
 static WATCHERS: Semaphore = Semaphore::const_new(WATCHERS_MAX);
 
-/// Marks a call that a page makes by itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct IsLook;
+/// Goes with a call that a page makes by itself: what its forms are named by, for all looks of a browser the same.
+#[derive(Debug, Clone)]
+pub(super) struct Look(pub(super) String);
 
 /// Carries a call through; or sends the page that it answers, and then again whenever that has changed, if it follows what happens.
 /// A browser for which there is no page is told not to ask again.
@@ -57,7 +58,8 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
     if !wants || request.method() != Method::GET {
         return next.run(request).await;
     }
-    request.extensions_mut().insert(IsLook);
+    let forms = context.services.ids.random();
+    request.extensions_mut().insert(Look(forms::token(&forms)));
     let (head, _) = request.into_parts();
     let mut watcher = Watcher {
         context,

@@ -8,11 +8,13 @@ use overnight_domain::roles::Permission;
 use overnight_domain::scheduler::AccountKey;
 use tracing::Instrument;
 
+use super::forms;
 use super::replies::{self, PageError, PageResult};
 use super::uploads::{Spool, Upload};
 use super::visitors::MemberVisit;
 use crate::app::Services;
 use crate::app::errors::AppError;
+use crate::app::idempotency::FormKey;
 use crate::app::submissions::{self, Checked, TEXT_BYTES_MAX};
 use crate::console::{NewPage, Section};
 use crate::tasks;
@@ -29,6 +31,7 @@ struct Draft {
     text: Bytes,
     name: String,
     webhook: String,
+    token: String,
 }
 
 /// What a form with a file may come to, in bytes.
@@ -40,7 +43,7 @@ impl Draft {
     /// Reads the form of somebody who may send it.
     async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Upload), PageError> {
         visit.require(Permission::Work)?;
-        let mut upload = Upload::begin(visit.account.key)?;
+        let mut upload = Upload::begin(visit.account.key).await?;
         let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
             .map_err(|_| PageError::Unreadable("The form came in a shape that is not read.".into()))?;
@@ -58,11 +61,18 @@ impl Draft {
                 }
                 "name" => draft.name = short_text(&mut part).await?,
                 "webhook" => draft.webhook = short_text(&mut part).await?,
+                forms::TOKEN => draft.token = short_text(&mut part).await?,
                 _ => drop(short_text(&mut part).await?),
             }
         }
         draft.text = upload.load(spool).await.map_err(not_kept)?;
         Ok((draft, upload))
+    }
+
+    /// What names the sending of the form, but for its lines.
+    fn key(&self) -> Option<FormKey> {
+        let fields = [(forms::TOKEN, &*self.token), ("name", &*self.name), ("webhook", &*self.webhook)];
+        forms::key("new", fields)
     }
 
     fn name(&self) -> Option<&str> {
@@ -151,8 +161,10 @@ async fn send(
 ) -> (Result<BatchRecord, AppError>, Option<Upload>) {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
+    let key = draft.key();
     let work = async move {
-        let sent = submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await;
+        let (name, webhook) = (name.as_deref(), webhook.as_deref());
+        let sent = submissions::submit(&services, account, text, name, webhook, key).await;
         (sent, Some(upload))
     };
     let worked = tasks::spawn(work.in_current_span()).await;

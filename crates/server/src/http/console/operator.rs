@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use overnight_domain::ids::{AccountId, GrantKind, UserId};
+use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::money::Credits;
 
 use super::forms::Form;
@@ -51,7 +51,6 @@ impl OperatorVisit {
             users: users::list(services).await?,
             engines: overview::engine_rows(services).await?,
             models: services.models.iter().collect(),
-            once: services.ids.next::<GrantKind>(services.clock.now()).to_string(),
             is_billed: services.config.billing.enabled,
             link,
         };

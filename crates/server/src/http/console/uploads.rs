@@ -1,16 +1,18 @@
 //! Texts that a form sends. One lies in a file while it arrives, so that whoever sends slowly takes nothing that others wait
 //! for; it is in memory only while it is worked on, which few are at once.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, SeekFrom};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use overnight_domain::scheduler::AccountKey;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use crate::app::errors::AppError;
 
@@ -19,7 +21,11 @@ const IN_MEMORY_MAX: usize = 4;
 
 static IN_MEMORY: Semaphore = Semaphore::const_new(IN_MEMORY_MAX);
 
-static UPLOADING: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
+/// The accounts that have an upload, and whether it has arrived and is worked on.
+static UPLOADING: Mutex<BTreeMap<i64, bool>> = Mutex::new(BTreeMap::new());
+
+/// Rings when an upload is done with.
+static DONE: Notify = Notify::const_new();
 
 /// The one upload that an account may have under way: until the work on it is done, whether or not somebody waits for that.
 pub(super) struct Upload {
@@ -29,19 +35,32 @@ pub(super) struct Upload {
 }
 
 impl Upload {
+    /// Waits while another of the account is worked on: sent by two clicks, the second is answered with what the first made.
+    ///
     /// # Errors
-    /// [`AppError::Unavailable`] while the account has another.
-    pub(super) fn begin(AccountKey(account): AccountKey) -> Result<Self, AppError> {
-        let mut uploading = UPLOADING.lock().unwrap_or_else(PoisonError::into_inner);
-        if !uploading.insert(account) {
-            let message = "a file of this account is being read already; try again in a moment";
-            return Err(AppError::Unavailable(message.to_owned()));
+    /// [`AppError::Unavailable`] while another of the account arrives.
+    pub(super) async fn begin(AccountKey(account): AccountKey) -> Result<Self, AppError> {
+        loop {
+            let mut done = pin!(DONE.notified());
+            done.as_mut().enable();
+            match uploading().entry(account) {
+                Entry::Vacant(free) => {
+                    free.insert(false);
+                    return Ok(Self { account, permit: None });
+                }
+                Entry::Occupied(other) if *other.get() => {}
+                Entry::Occupied(_) => {
+                    let message = "a file of this account is being read already; try again in a moment";
+                    return Err(AppError::Unavailable(message.to_owned()));
+                }
+            }
+            done.await;
         }
-        Ok(Self { account, permit: None })
     }
 
     /// Reads the text that has arrived into memory, when it is its turn: in order of arrival, of which each account has one.
     pub(super) async fn load(&mut self, spool: Spool) -> io::Result<Bytes> {
+        uploading().insert(self.account, true);
         self.permit = IN_MEMORY.acquire().await.ok();
         spool.read().await
     }
@@ -49,8 +68,13 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        UPLOADING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.account);
+        uploading().remove(&self.account);
+        DONE.notify_waiters();
     }
+}
+
+fn uploading() -> MutexGuard<'static, BTreeMap<i64, bool>> {
+    UPLOADING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A text that arrives, in a file without a name: it is gone with the process.

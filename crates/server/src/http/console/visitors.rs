@@ -9,7 +9,8 @@ use url::form_urlencoded;
 
 use super::assets;
 use super::cookies::Cookie;
-use super::live::IsLook;
+use super::forms;
+use super::live::Look;
 use super::replies::PageError;
 use crate::app::accounts::Account;
 use crate::app::errors::AppError;
@@ -38,6 +39,8 @@ pub(super) struct Visit {
     pub(super) visitor: Visitor,
     /// What the page before says was done.
     flash: Option<String>,
+    /// What the forms of the page are named by.
+    token: String,
 }
 
 /// A member of the account in the path. To others there is no such account.
@@ -55,7 +58,7 @@ impl FromRequestParts<Shared> for Guest {
         let origin = context.services.config.console_origin().map_err(|_| PageError::NoSuchPage)?;
         let visitor = match Cookie::session(&origin).read(&parts.headers) {
             Some(token) => {
-                let is_active = parts.extensions.get::<IsLook>().is_none();
+                let is_active = parts.extensions.get::<Look>().is_none();
                 sessions::find(&context.services, token, is_active).await?
             }
             None => None,
@@ -85,7 +88,12 @@ impl FromRequestParts<Shared> for Visit {
         };
         let query = parts.uri.query().unwrap_or_default();
         let flash = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "flash");
-        Ok(Self { context, origin, visitor, flash: flash.map(|(_, value)| value.into_owned()) })
+        let flash = flash.map(|(_, value)| value.into_owned());
+        let token = match parts.extensions.get::<Look>() {
+            Some(Look(token)) => token.clone(),
+            None => forms::token(&context.services.ids.random()),
+        };
+        Ok(Self { context, origin, visitor, flash, token })
     }
 }
 
@@ -131,6 +139,7 @@ impl Visit {
             is_live: false,
             flash: self.flash.as_deref().and_then(crate::console::flash),
             refused: None,
+            once: self.token.clone(),
             money: crate::console::Money::of(&self.services().config.billing),
         }
     }

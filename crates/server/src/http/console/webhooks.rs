@@ -45,7 +45,7 @@ pub(super) async fn rotate(visit: MemberVisit, form: Form) -> PageResult {
         "7d" => Millis(7 * 24 * HOUR_MS),
         _ => Millis(24 * HOUR_MS),
     };
-    webhooks::rotate(visit.services(), visit.account.id, overlap).await?;
+    webhooks::rotate(visit.services(), visit.account.id, overlap, form.key("webhooks/rotate")).await?;
     replies::see_other(&visit.at("webhooks?flash=secret_replaced"))
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn rotate(visit: MemberVisit, form: Form) -> PageResult {
 pub(super) async fn test(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Work)?;
     let url = form.get("url");
-    match webhooks::send_test(visit.services(), visit.account.id, url).await {
+    match webhooks::send_test(visit.services(), visit.account.id, url, form.key("webhooks/test")).await {
         Ok(event) => replies::see_other(&visit.at(&format!("webhooks/{}", event.id))),
         Err(error) => {
             let refused = Some(replies::mendable(error)?);

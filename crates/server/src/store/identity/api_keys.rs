@@ -4,6 +4,7 @@ use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::ledger::totals;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -113,8 +114,23 @@ statements! {
 /// Makes a key of an account, usable in every process once this returns; whether it was made: not where [`USABLE_MAX`] keys
 /// of the account work already.
 pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Result<bool, StoreError> {
+    insert_once(store, account, key, None).await?.into_done()
+}
+
+/// As [`insert`], once for all calls with the same idempotency key.
+pub async fn insert_once(
+    store: &Store,
+    account: AccountKey,
+    key: &NewApiKey,
+    once: Option<Once>,
+) -> Result<Guarded<bool>, StoreError> {
     let key = key.clone();
     let making = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(account, key.created_at, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
         // Of two that are made at once the second one counts the first.
         totals::lock_only([account.0].into_iter(), tx).await?;
         let count = COUNT_USABLE.bind(account).bind(key.created_at).bind(USABLE_MAX);
@@ -122,8 +138,10 @@ pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Resu
         let is_made = usable < i64::from(USABLE_MAX);
         if is_made {
             insert_in(account, &key, tx).await?;
+        } else {
+            tx.undo();
         }
-        Ok(is_made)
+        Ok(Guarded::Done(is_made))
     };
     store.transaction_of(account, making).await
 }

@@ -5,6 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::ledger::entries::{self, NewEntry, Posting};
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::store::{Store, StoreError};
@@ -52,6 +53,16 @@ statements! {
 
 /// Notes an order, before anybody can pay it.
 pub async fn insert(store: &Store, payment: &Payment) -> Result<(), StoreError> {
+    insert_once(store, payment, None).await?.into_done()
+}
+
+/// As [`insert`], once for all calls with the same idempotency key.
+pub async fn insert_once(
+    store: &Store,
+    payment: &Payment,
+    once: Option<Once>,
+) -> Result<Guarded<()>, StoreError> {
+    let (account, created_at) = (payment.account, payment.created_at);
     let insert = INSERT
         .bind(payment.id)
         .bind(payment.account)
@@ -60,7 +71,15 @@ pub async fn insert(store: &Store, payment: &Payment) -> Result<(), StoreError> 
         .bind(payment.amount)
         .bind(payment.currency.as_str())
         .bind(payment.created_at);
-    store.transaction_of(payment.account, async move |tx| tx.execute(insert).await.map(drop)).await
+    let insert = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(account, created_at, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        tx.execute(insert).await.map(|_| Guarded::Done(()))
+    };
+    store.transaction_of(account, insert).await
 }
 
 /// Notes where an order is paid.

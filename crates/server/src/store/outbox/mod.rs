@@ -21,7 +21,7 @@ pub use self::reads::{
     find_own, list, list_deliveries,
 };
 pub use self::replays::{Replay, replay, replay_exhausted};
-pub use self::test_events::{NewTest, insert_test};
+pub use self::test_events::{NewTest, insert_test, insert_test_once};
 pub use crate::store::event_states::EventState;
 
 #[cfg(test)]

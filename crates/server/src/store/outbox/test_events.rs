@@ -8,6 +8,7 @@ use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Tx, statements};
 use crate::store::event_states::kind_code;
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::outbox::lanes::lane_of;
 use crate::store::{Store, StoreError};
 
@@ -48,7 +49,25 @@ statements! {
 
 /// Makes a test due, unless one of its account is: whether it is due now.
 pub async fn insert_test(store: &Store, test: NewTest) -> Result<bool, StoreError> {
-    store.transaction_of(test.account, async move |tx| insert_in(test, tx).await).await
+    insert_test_once(store, test, None).await?.into_done()
+}
+
+/// As [`insert_test`], once for all calls with the same idempotency key.
+pub async fn insert_test_once(
+    store: &Store,
+    test: NewTest,
+    once: Option<Once>,
+) -> Result<Guarded<bool>, StoreError> {
+    let account = test.account;
+    let insert = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(test.account, test.now, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        insert_in(test, tx).await.map(Guarded::Done)
+    };
+    store.transaction_of(account, insert).await
 }
 
 async fn insert_in(test: NewTest, tx: &mut Tx<'_>) -> Result<bool, StoreError> {

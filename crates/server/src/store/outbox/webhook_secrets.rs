@@ -6,6 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::{Store, StoreError};
 
 /// How many secrets may be in the course of being replaced: each is a signature with every webhook.
@@ -76,8 +77,27 @@ pub async fn rotate(
     now: i64,
     overlap_ms: i64,
 ) -> Result<(), StoreError> {
+    rotate_once(store, account, secret, now, overlap_ms, None).await?.into_done()
+}
+
+/// As [`rotate`], once for all calls with the same idempotency key.
+pub async fn rotate_once(
+    store: &Store,
+    account: AccountKey,
+    secret: &SigningSecret,
+    now: i64,
+    overlap_ms: i64,
+    once: Option<Once>,
+) -> Result<Guarded<()>, StoreError> {
     let secret = secret.clone();
-    let rotate = async move |tx: &mut Tx<'_>| rotate_in(account, &secret, now, overlap_ms, tx).await;
+    let rotate = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(account, now, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        rotate_in(account, &secret, now, overlap_ms, tx).await.map(Guarded::Done)
+    };
     store.transaction_of(account, rotate).await
 }
 

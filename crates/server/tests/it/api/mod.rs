@@ -12,6 +12,7 @@ mod crowds;
 mod deletions;
 mod disk;
 mod exxa;
+mod file_batch_ends;
 mod first_start;
 mod follows;
 mod idempotency;

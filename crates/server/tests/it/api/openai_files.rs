@@ -15,7 +15,7 @@ fn line(custom_id: &str, content: &str) -> String {
     json!({"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body}).to_string()
 }
 
-fn lines(count: usize) -> String {
+pub(super) fn lines(count: usize) -> String {
     (0..count).map(|number| line(&format!("row-{number}"), &format!("prompt {number}")) + "\n").collect()
 }
 
@@ -34,7 +34,7 @@ async fn send_file(client: Client, content: &str) -> Answered {
     send_form(client, &[part("name=\"purpose\"", "batch"), file]).await
 }
 
-async fn upload(app: &TestApp, content: &str) -> String {
+pub(super) async fn upload(app: &TestApp, content: &str) -> String {
     let answered = send_file(app.client(), content).await;
     assert_eq!(answered.status, 200, "{answered:?}");
     answered.json()["id"].as_str().expect("an id").to_owned()
@@ -44,25 +44,25 @@ fn create_body(file: &str) -> Value {
     json!({"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"})
 }
 
-async fn create(app: &TestApp, file: &str) -> Value {
+pub(super) async fn create(app: &TestApp, file: &str) -> Value {
     let answered = app.client().post("/openai/v1/batches", &create_body(file)).await;
     assert_eq!(answered.status, 200, "{answered:?}");
     answered.json()
 }
 
-async fn batch(app: &TestApp, batch: &Value) -> Value {
+pub(super) async fn batch(app: &TestApp, batch: &Value) -> Value {
     let id = batch["id"].as_str().expect("an id");
     app.client().get(&format!("/openai/v1/batches/{id}")).await.json()
 }
 
-async fn content(app: &TestApp, file: &Value) -> String {
+pub(super) async fn content(app: &TestApp, file: &Value) -> String {
     let answered =
         app.client().get(&format!("/openai/v1/files/{}/content", file.as_str().expect("an id"))).await;
     assert_eq!(answered.status, 200, "{answered:?}");
     answered.text().to_owned()
 }
 
-async fn fill(app: &TestApp) -> FillPause {
+pub(super) async fn fill(app: &TestApp) -> FillPause {
     fill_account(&app.services, app.account).await.expect("a filling")
 }
 
@@ -255,48 +255,6 @@ async fn a_file_that_is_deleted_while_its_batch_is_filled_harms_it_not_and_then_
     let expected: Vec<String> = (0..700).map(|number| format!("row-{number}")).collect();
     assert_eq!(custom_ids(&content(&app, &ended["output_file_id"]).await), expected);
     workers::files(&app.services, START).await.expect("a purge");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn a_batch_that_is_cancelled_half_filled_ends_with_what_it_had() {
-    let app = TestApp::start_with(&[("quotas.live_requests", "300")]).await;
-    let file = upload(&app, &lines(700)).await;
-    let made = create(&app, &file).await;
-    fill(&app).await;
-    let lease = app.lease_all().await.remove(0);
-    assert!(app.settle(&lease, RequestStatus::Completed).await);
-    let path = format!("/openai/v1/batches/{}", made["id"].as_str().expect("an id"));
-    let cancelled = app.client().post(&format!("{path}/cancel"), &json!({})).await.json();
-    assert_eq!(cancelled["status"], "cancelled");
-    let counts = &cancelled["request_counts"];
-    assert_eq!(
-        (&counts["total"], &counts["completed"], &counts["cancelled"]),
-        (&json!(700), &json!(1), &json!(699))
-    );
-    let native = path.replace("/openai/v1/", "/v1/");
-    let seen = app.client().get(&native).await.json();
-    let counts = &seen["requests_counts"];
-    assert_eq!((&counts["total"], &counts["cancelled"]), (&json!(700), &json!(699)));
-    assert_eq!(seen["requests_ids"].as_array().map(Vec::len), Some(300));
-    assert_eq!(fill(&app).await, FillPause::Idle);
-    assert_eq!(app.client().get("/v1/requests").await.lines().len(), 300);
-    assert_eq!(content(&app, &cancelled["error_file_id"]).await.lines().count(), 299);
-    let followed = app.client().get(&format!("{native}/results?follow=true")).await;
-    assert_eq!(followed.lines().len(), 300, "what was no request has no record");
-    assert_eq!(app.client().send("DELETE", &native, "").await.status, 200);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn a_batch_whose_window_ends_before_it_is_filled_has_expired() {
-    let app = TestApp::start_with(&[("quotas.live_requests", "300")]).await;
-    let made = create(&app, &upload(&app, &lines(400)).await).await;
-    fill(&app).await;
-    app.clock.set(START + 86_400_000);
-    fill(&app).await;
-    workers::expirer(&app.services, START + 86_400_000).await.expect("an expiry");
-    assert_eq!(batch(&app, &made).await["status"], "expired");
     app.stop().await;
 }
 

@@ -101,10 +101,10 @@ async fn a_text_with_more_lines_than_there_is_room_for_is_refused_before_anythin
     let app = TestApp::start_with(&[("quotas.live_requests", "3")]).await;
     let line = json!({"model": MODEL, "messages": [{"role": "user", "content": "a"}]}).to_string();
     let text = |lines: usize| vec![line.clone(); lines].join("\n").into();
-    let refused = submissions::submit(&app.services, app.account, text(4), None, None).await;
+    let refused = submissions::submit(&app.services, app.account, text(4), None, None, None).await;
     assert!(matches!(refused, Err(AppError::QuotaExceeded(_))), "{refused:?}");
     assert!(app.client().get("/v1/requests").await.lines().is_empty());
-    submissions::submit(&app.services, app.account, text(3), None, None).await.expect("a batch");
+    submissions::submit(&app.services, app.account, text(3), None, None, None).await.expect("a batch");
     app.stop().await;
 }
 

@@ -61,6 +61,16 @@ impl Browser {
         self.send("POST", path, &[headers, &[kind]].concat(), body).await
     }
 
+    /// Sends a form of the console's own that may carry a file.
+    pub(super) async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
+        let part = |(name, value): &(&str, &str)| {
+            format!("--form\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        };
+        let body = fields.iter().map(part).collect::<String>() + "--form--\r\n";
+        let kind = ("content-type", "multipart/form-data; boundary=form");
+        self.send("POST", path, &[("sec-fetch-site", "same-origin"), kind], body).await
+    }
+
     async fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: String) -> Answered {
         let mut client = self.client.clone().with("host", &self.host);
         if !self.cookies.is_empty() {

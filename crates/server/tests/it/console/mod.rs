@@ -7,6 +7,7 @@ mod lists;
 mod live;
 mod oidc;
 mod outages;
+mod repeats;
 mod requests;
 mod roles;
 mod searches;

@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use overnight_domain::money::{Credits, EntryKind};
+use overnight_server::app::idempotency::FormKey;
 use overnight_server::app::payments::{self as orders, Heard, TopUp};
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::payment;
@@ -41,7 +42,7 @@ impl Shop {
 
     async fn order(&self, credits: &str) -> TopUp {
         let credits = credits.parse().expect("credits");
-        orders::top_up(&self.app.services, self.account.id, credits).await.expect("an order")
+        orders::top_up(&self.app.services, self.account.id, credits, None).await.expect("an order")
     }
 
     fn now(&self) -> i64 {
@@ -228,7 +229,10 @@ async fn no_order_is_made_for_what_cannot_be_paid() {
     let shop = Shop::open().await;
     for amount in ["0", "-1", "0.001", "0.0075"] {
         let credits: Credits = amount.parse().expect("credits");
-        assert!(orders::top_up(&shop.app.services, shop.account.id, credits).await.is_err(), "{amount}");
+        assert!(
+            orders::top_up(&shop.app.services, shop.account.id, credits, None).await.is_err(),
+            "{amount}"
+        );
     }
     assert_eq!(shop.stripe.session_count(), 0);
     shop.app.stop().await;
@@ -239,9 +243,24 @@ async fn where_nobody_takes_payments_there_is_no_hook_and_no_order() {
     let app = TestApp::start().await;
     app.anonymous().send("POST", "/hooks/stripe", "{}").await.refused(404, "not_found");
     let account = accounts::list(&app.services).await.expect("accounts").remove(0);
-    let refused = orders::top_up(&app.services, account.id, "1".parse().expect("credits")).await;
+    let refused = orders::top_up(&app.services, account.id, "1".parse().expect("credits"), None).await;
     assert!(refused.expect_err("a refusal").to_string().contains("overnight account grant"));
     let thanks = app.anonymous().get("/payments/thanks").await;
     assert!(thanks.status == 200 && thanks.header("content-type").starts_with("text/html"));
     app.stop().await;
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_twice_orders_once_and_leads_to_the_same_page() {
+    let shop = Shop::open().await;
+    let order =
+        |form| orders::top_up(&shop.app.services, shop.account.id, "25".parse().expect("credits"), form);
+    let form = Some(FormKey([7; 32]));
+    let (first, second) = (order(form).await.expect("an order"), order(form).await.expect("the same"));
+    assert_eq!((first.payment, &first.url), (second.payment, &second.url));
+    let other = order(Some(FormKey([8; 32]))).await.expect("another order");
+    assert_ne!(other.payment, first.payment);
+    let listed = orders::list(&shop.app.services, shop.account.id, None, 10).await.expect("a list");
+    assert_eq!(listed.rows.len(), 2);
+    shop.app.stop().await;
 }

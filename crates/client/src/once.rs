@@ -1,0 +1,130 @@
+//! Calls that are done once, however often they are sent.
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use overnight_wire::native::batches::{BatchCreated, CreateBatch};
+use overnight_wire::native::requests::{CreateRequest, RequestCreated};
+use reqwest::header::HeaderValue;
+
+use crate::bulk::Bulk;
+use crate::send::to_json;
+use crate::{Client, Error};
+
+/// The longest idempotency key, in bytes.
+const KEY_BYTES_MAX: usize = 255;
+
+/// Calls with an idempotency key. Each is done once: the same call with the same key gets the first answer again, for 48 hours,
+/// whoever sends it and whatever broke in between. So they are repeated after every failure that may pass.
+///
+/// ```no_run
+/// # async fn example(client: &overnight_client::Client, request: &overnight_client::CreateRequest)
+/// # -> Result<(), overnight_client::Error> {
+/// let created = client.once("invoice-17")?.create_request(request).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Once<'c> {
+    client: &'c Client,
+    key: HeaderValue,
+}
+
+impl Client {
+    /// Calls with this idempotency key, 1 to 255 visible ASCII characters. Keys of Create Request, Create Batch and bulk creates are apart.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when `key` is none.
+    pub fn once(&self, key: &str) -> Result<Once<'_>, Error> {
+        let is_key =
+            (1..=KEY_BYTES_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+        let header = HeaderValue::from_str(key).ok().filter(|_| is_key);
+        let key = header.ok_or_else(|| {
+            Error::Invalid(format!("an idempotency key has 1 to {KEY_BYTES_MAX} visible ASCII characters"))
+        })?;
+        Ok(Once { client: self, key })
+    }
+}
+
+impl Once<'_> {
+    /// As [`Client::create_request`].
+    ///
+    /// # Errors
+    /// [`Error::Api`] when it is refused, with `idempotency_key_reused` when the key was used with another body.
+    pub async fn create_request(&self, request: &CreateRequest) -> Result<RequestCreated, Error> {
+        self.create_request_raw(to_json(request)?).await
+    }
+
+    /// As [`Client::create_request_raw`]. A repeat has the same bytes.
+    ///
+    /// # Errors
+    /// As [`Once::create_request`].
+    pub async fn create_request_raw(&self, body: impl Into<Bytes>) -> Result<RequestCreated, Error> {
+        self.client.create_request_with(body.into(), Some(self.key.clone())).await
+    }
+
+    /// As [`Client::create_batch`].
+    ///
+    /// # Errors
+    /// As [`Client::create_batch`], and [`Error::Api`] with `idempotency_key_reused` when the key was used with another body.
+    pub async fn create_batch(&self, batch: &CreateBatch) -> Result<BatchCreated, Error> {
+        self.client.create_batch_with(batch, Some(self.key.clone())).await
+    }
+
+    /// Creates many requests over one connection: each is sent as it comes, and its outcome is read while others are sent. Nothing is
+    /// sent before the first outcome is asked for.
+    ///
+    /// The key guards each request together with its number, which is its place in `requests`, from 1. After a crash of this program,
+    /// the same requests in the same places with the same key are created once in all, within 48 hours.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the call has no URL.
+    pub fn create_requests<S>(
+        &self,
+        requests: S,
+    ) -> Result<Bulk<impl Stream<Item = Result<Bytes, Error>> + Unpin + use<S>>, Error>
+    where
+        S: Stream<Item = CreateRequest> + Unpin,
+    {
+        self.bulk(requests.map(|request| to_json(&request)))
+    }
+
+    /// The same with bodies that are JSON already. A body that is empty, or white space, keeps a number free and has no outcome: so
+    /// what an earlier call has had answered is left out.
+    ///
+    /// # Errors
+    /// As [`Once::create_requests`].
+    pub fn create_requests_raw<S, B>(
+        &self,
+        bodies: S,
+    ) -> Result<Bulk<impl Stream<Item = Result<Bytes, Error>> + Unpin + use<S, B>>, Error>
+    where
+        S: Stream<Item = B> + Unpin,
+        B: Into<Bytes>,
+    {
+        self.bulk(bodies.map(|body| Ok(body.into())))
+    }
+
+    fn bulk<S>(&self, bodies: S) -> Result<Bulk<S>, Error>
+    where
+        S: Stream<Item = Result<Bytes, Error>> + Unpin,
+    {
+        let url = self.client.url(&["v1", "requests"])?;
+        Ok(Bulk::new(self.client.clone(), url, self.key.clone(), bodies))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_1_to_255_visible_characters() {
+        let client = Client::new("http://a", "key").expect("a client");
+        for (key, expected) in
+            [("", false), ("a", true), ("a b", false), ("a\n", false), ("é", false), ("~!0f", true)]
+        {
+            assert_eq!(client.once(key).is_ok(), expected, "{key:?}");
+        }
+        assert!(client.once(&"x".repeat(255)).is_ok() && client.once(&"x".repeat(256)).is_err());
+    }
+}

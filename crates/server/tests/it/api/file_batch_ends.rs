@@ -1,0 +1,51 @@
+//! Ends of batches of files that were not filled to their end.
+
+use overnight_domain::requests::RequestStatus;
+use overnight_server::app::file_batches::FillPause;
+use overnight_server::workers;
+use serde_json::json;
+
+use super::openai_files::{batch, content, create, fill, lines, upload};
+use crate::support::{START, TestApp};
+
+#[tokio::test]
+async fn a_batch_that_is_cancelled_half_filled_ends_with_what_it_had() {
+    let app = TestApp::start_with(&[("quotas.live_requests", "300")]).await;
+    let file = upload(&app, &lines(700)).await;
+    let made = create(&app, &file).await;
+    fill(&app).await;
+    let lease = app.lease_all().await.remove(0);
+    assert!(app.settle(&lease, RequestStatus::Completed).await);
+    let path = format!("/openai/v1/batches/{}", made["id"].as_str().expect("an id"));
+    let cancelled = app.client().post(&format!("{path}/cancel"), &json!({})).await.json();
+    assert_eq!(cancelled["status"], "cancelled");
+    let counts = &cancelled["request_counts"];
+    assert_eq!(
+        (&counts["total"], &counts["completed"], &counts["cancelled"]),
+        (&json!(700), &json!(1), &json!(699))
+    );
+    let native = path.replace("/openai/v1/", "/v1/");
+    let seen = app.client().get(&native).await.json();
+    let counts = &seen["requests_counts"];
+    assert_eq!((&counts["total"], &counts["cancelled"]), (&json!(700), &json!(699)));
+    assert_eq!(seen["requests_ids"].as_array().map(Vec::len), Some(300));
+    assert_eq!(fill(&app).await, FillPause::Idle);
+    assert_eq!(app.client().get("/v1/requests").await.lines().len(), 300);
+    assert_eq!(content(&app, &cancelled["error_file_id"]).await.lines().count(), 299);
+    let followed = app.client().get(&format!("{native}/results?follow=true")).await;
+    assert_eq!(followed.lines().len(), 300, "what was no request has no record");
+    assert_eq!(app.client().send("DELETE", &native, "").await.status, 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_batch_whose_window_ends_before_it_is_filled_has_expired() {
+    let app = TestApp::start_with(&[("quotas.live_requests", "300")]).await;
+    let made = create(&app, &upload(&app, &lines(400)).await).await;
+    fill(&app).await;
+    app.clock.set(START + 86_400_000);
+    fill(&app).await;
+    workers::expirer(&app.services, START + 86_400_000).await.expect("an expiry");
+    assert_eq!(batch(&app, &made).await["status"], "expired");
+    app.stop().await;
+}
