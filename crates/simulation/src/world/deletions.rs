@@ -126,6 +126,20 @@ impl World<'_> {
         }
     }
 
+    /// At the end a batch that is gone has taken its requests along.
+    pub(super) fn check_deleted(&self) -> Step {
+        let is_gone = |batch: &Tag| {
+            self.oracle.batches.get(batch).is_some_and(|facts| facts.deletion == Deletion::Gone)
+        };
+        let left = self.oracle.requests.values().find(|facts| {
+            facts.id.is_some()
+                && facts.deletion != Deletion::Gone
+                && facts.batch.as_ref().is_some_and(is_gone)
+        });
+        ensure!(left.is_none(), "the batch of a request is gone, and it is shown: {left:?}");
+        Ok(())
+    }
+
     /// Exactly those requests were charged that completed and had a price, whether or not they were deleted since.
     pub(super) async fn check_charges(&mut self) -> Step {
         let store = self.life()?.store().clone();

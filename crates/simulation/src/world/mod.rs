@@ -210,6 +210,7 @@ impl<'f> World<'f> {
         ensure!(live.is_none(), "a request has not ended though every engine is well: {live:?}");
         self.check_rest().await?;
         self.check_filled().await?;
+        self.check_deleted()?;
         self.check_outbox().await?;
         self.oracle.count(&mut self.summary);
         ensure!(
