@@ -9,6 +9,7 @@ mod couriers;
 mod deletions;
 mod duties;
 mod files;
+mod filler;
 mod scheduling;
 mod verify;
 mod weather;
