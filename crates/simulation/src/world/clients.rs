@@ -35,8 +35,8 @@ impl World<'_> {
             has_large_burst = true;
             self.plan_burst(at, size);
             self.plan_accident(at);
-            if self.chance.strikes(400) {
-                self.plan_file(at);
+            if self.chance.strikes(300) {
+                self.plan_files(at);
             }
             if self.chance.strikes(80) {
                 let point = *self.chance.pick(&[CrashPoint::AfterCommit, CrashPoint::BeforeCommit]);

@@ -30,20 +30,38 @@ const HEAR_MS: i64 = 1_000;
 const FILL_MS: i64 = 60;
 /// Blank lines behind each line. A piece has 256 lines, so that these are what fills one.
 const BLANKS: [usize; 3] = [0, 127, 127];
+/// Files that are sent at once now and then.
+const SEVERAL: usize = 5;
 /// The model that costs nothing.
 const FREE: usize = MODELS.len() - 1;
 
 impl World<'_> {
-    /// Draws a file of lines, when it is sent, and how often its batch is made.
-    pub(super) fn plan_file(&mut self, at: i64) {
+    /// Draws files of an account, when they are sent, and how often their batches are made.
+    pub(super) fn plan_files(&mut self, at: i64) {
         let account = *self.chance.pick(&self.accounts);
+        // What a file may cost is held only as its lines become requests: several at once wait for each other's credits.
+        let (count, free) = if self.chance.strikes(200) { (SEVERAL, 0) } else { (1, 350) };
+        let free = if self.plan.is_calm { 1_000 } else { free };
+        let begin_at = at + self.chance.between(0, MINUTE_MS);
+        let end_at = begin_at + *self.chance.pick(&[100, 5_000, 15_000, 20 * MINUTE_MS]);
+        for _ in 0..count {
+            let batch = self.draw_file(account, end_at, free);
+            self.timeline.after(begin_at, Event::Client(Client::Upload(batch)));
+            self.timeline.after(end_at, Event::Client(Client::EndUpload(batch)));
+            self.plan_repeats(end_at, batch, 400);
+            self.plan_deletion(end_at, batch, 300);
+        }
+    }
+
+    /// A batch of a file of lines, of which so many in a thousand cost nothing: in a calm world all, because one that waits for credits
+    /// would come too late.
+    fn draw_file(&mut self, account: AccountKey, at: i64, free: i64) -> Tag {
         let batch = self.oracle.next_tag();
         let (count, blanks) = (self.chance.between(1, 20), *self.chance.pick(&BLANKS));
         let is_bad = self.chance.strikes(100);
         let (mut content, mut lines) = (String::new(), Vec::new());
         for _ in 0..count {
-            // In a calm world no line waits for credits: it would come too late.
-            let model = if self.plan.is_calm || self.chance.strikes(350) { FREE } else { 0 };
+            let model = if self.chance.strikes(free) { FREE } else { 0 };
             let tag = self.draw_request(account, model);
             let Some(facts) = self.oracle.requests.get_mut(&tag) else { continue };
             facts.set_line_of(batch);
@@ -60,12 +78,7 @@ impl World<'_> {
         let mut facts = BatchFacts::new(batch, account, lines);
         facts.file = Some(FileFacts::new(content, is_bad));
         self.oracle.batches.insert(batch, facts);
-        let at = at + self.chance.between(0, MINUTE_MS);
-        self.timeline.after(at, Event::Client(Client::Upload(batch)));
-        let at = at + *self.chance.pick(&[100, 5_000, 15_000, 20 * MINUTE_MS]);
-        self.timeline.after(at, Event::Client(Client::EndUpload(batch)));
-        self.plan_repeats(at, batch, 400);
-        self.plan_deletion(at, batch, 300);
+        batch
     }
 
     /// Sends half of a file. Of a file of which this was not done, or that a crash took, all is sent with the other half.
