@@ -64,7 +64,10 @@ pub(super) enum Duty {
     Heartbeat,
     Expirer,
     BatchCancelResumer,
+    BatchDeletionResumer,
     Courier,
+    Filler,
+    Files,
 }
 
 /// What a client does.
@@ -78,6 +81,13 @@ pub(super) enum Client {
         requests: Vec<Tag>,
     },
     CancelGroup(Tag),
+    /// Sends the first half of the file of a batch.
+    Upload(Tag),
+    /// Sends the rest of it, and makes the batch.
+    EndUpload(Tag),
+    DeleteFile(Tag),
+    /// Deletes a request or a batch that has ended.
+    Delete(Tag),
     /// A create or a group once more, with the same key.
     Repeat(Tag),
     /// Something else with the key of a create or a group.

@@ -1,6 +1,6 @@
 //! The deterministic simulation: the service's own store, scheduler, use cases and workers in a world that a seed decides.
 //!
-//! Clients send bursts, group and cancel; engines are slow, full, silent, barred, lie and die; the clock is set forward and
+//! Clients send bursts, upload files, group, cancel and delete; engines are slow, full, silent, barred, lie and die; the clock is set forward and
 //! back; the process crashes before and after a commit and between two, and is restarted. Virtual time goes from event to
 //! event, and one operation runs at a time, so a seed replays a run exactly, which its trace's hash shows.
 //!
@@ -11,6 +11,9 @@
 //! - states only move forward, what has ended never changes, what was cancelled never completes;
 //! - a completed request has an answer that was taken for it, a failed one has a reason;
 //! - a batch's counters equal its requests' states in every read, and from its cancel on nothing in it runs or settles;
+//! - each line of a batch of a file becomes one request, found by its `custom_id`, unless the batch is cancelled first: then the rest
+//!   counts as cancelled; a deleted file changes nothing of that, and of a file with a bad line nothing runs;
+//! - what was deleted is never shown again and is counted in its batch as it ended; exactly what completed at a price is charged;
 //! - a write under a lease that is over touches nothing;
 //! - the end of what names a webhook is told of until it is taken or given up, always with the same name and bytes;
 //! - every request ends by its deadline, and none expires where capacity suffices;

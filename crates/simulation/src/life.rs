@@ -1,20 +1,23 @@
 //! One life of the process: everything that a crash takes with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
-use overnight_domain::scheduler::{ModelKey, Replica, Scheduler, Settings};
+use overnight_domain::scheduler::{AccountKey, ModelKey, Replica, Scheduler, Settings};
 use overnight_server::app::Services;
+use overnight_server::app::files::Upload;
 use overnight_server::clock::SharedClock;
 use overnight_server::config::Config;
 use overnight_server::ids::Ids;
 use overnight_server::store::queue::Prompt;
 use overnight_server::store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
 
-use super::broken::Step;
+use super::broken::{Broken, Step};
 use super::pending::Pending;
 use super::plan::MODELS;
+use super::tags::Tag;
 use super::timeline::Slot;
 
 /// The shortest time between two ticks of a scheduler that has nothing to do, in milliseconds.
@@ -35,6 +38,11 @@ pub(super) struct Life {
     pub(super) commit: Option<Slot>,
     pub(super) drain_signals: Option<Slot>,
     pub(super) expirer: Option<Slot>,
+    pub(super) filler: Option<Slot>,
+    /// The accounts whose batches are being filled.
+    pub(super) filling: BTreeSet<AccountKey>,
+    /// Files that come, and when they began to.
+    pub(super) uploads: BTreeMap<Tag, (i64, Upload)>,
     /// Dies with the next group of writes.
     pub(super) crash_point: Option<CrashPoint>,
     tick_ms: i64,
@@ -68,6 +76,9 @@ impl Life {
             commit: None,
             drain_signals: None,
             expirer: None,
+            filler: None,
+            filling: BTreeSet::new(),
+            uploads: BTreeMap::new(),
             crash_point: None,
             tick_ms: TICK_MS,
             writer,
@@ -110,10 +121,18 @@ impl Life {
 
     /// Ends at this point of the next group, if one waits; nobody is told anything, and the folder is free afterwards.
     pub(super) async fn crash(self, point: CrashPoint) -> Step {
-        let Self { services, pending, writer, .. } = self;
+        let Self { services, pending, uploads, writer, .. } = self;
         drop(pending);
+        forget(uploads)?;
         writer.crash(point).await?;
         services.store.close().await;
         Ok(())
     }
+}
+
+/// Drops uploads as a process that dies does, or a client whose connection is lost unnoticed: nobody says that they are given up.
+pub(super) fn forget(uploads: impl Send + 'static) -> Step {
+    // Without a runtime they can tell nobody.
+    let forgotten = thread::spawn(move || drop(uploads)).join();
+    forgotten.map_err(|_| Broken("an upload could not be dropped".to_owned()))
 }

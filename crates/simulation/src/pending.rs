@@ -33,7 +33,7 @@ impl Wake for Bell {
 struct Running {
     operation: Operation,
     bell: Arc<Bell>,
-    /// A task of its own does its writes, and it is called only when that has ended.
+    /// A task of its own does writes of it, and it is called only when that has ended.
     is_carried: bool,
 }
 
@@ -81,7 +81,6 @@ impl Pending {
 
 impl Running {
     async fn drive(&mut self, store: &Store) -> Option<Outcome> {
-        let mut was_rung = self.bell.is_rung.load(Ordering::Acquire);
         loop {
             self.bell.is_rung.store(false, Ordering::Release);
             let in_line = store.writes_waiting();
@@ -89,7 +88,7 @@ impl Running {
             if let Poll::Ready(outcome) = self.operation.as_mut().poll(&mut Context::from_waker(&waker)) {
                 return Some(outcome);
             }
-            if self.is_carried && !was_rung {
+            if self.is_carried {
                 yield_now().await;
             }
             if store.writes_waiting() > in_line {
@@ -98,7 +97,6 @@ impl Running {
             while !self.bell.is_rung.load(Ordering::Acquire) {
                 self.bell.notify.notified().await;
             }
-            was_rung = true;
         }
     }
 }

@@ -31,7 +31,7 @@ summary! {
     steps: "steps",
     /// Groups of writes that were committed.
     commits: "commits",
-    /// Requests that exist at the end.
+    /// Requests that were stored.
     requests: "requests",
     /// Of those, the ones that completed.
     completed: "completed",
@@ -43,10 +43,38 @@ summary! {
     cancelled: "cancelled",
     /// Creates that were refused because their account could not pay.
     creates_refused: "creates refused",
-    /// Batches that exist at the end.
+    /// Batches that were stored.
     batches: "batches",
     /// Batches that were refused because another had taken a request.
     batches_refused: "batches refused",
+    /// Files that were uploaded.
+    files: "files",
+    /// Uploads that a crash or a stop interrupted.
+    uploads_interrupted: "uploads interrupted",
+    /// Uploads that their clients began anew because they took too long.
+    uploads_late: "uploads too late",
+    /// Batches that are of a file.
+    file_batches: "batches of files",
+    /// Of those, the ones that failed for a bad line.
+    file_batches_failed: "batches of bad files",
+    /// Of those, the ones that were cancelled when some of their lines were requests, and some were not.
+    half_filled_cancelled: "batches cancelled half filled",
+    /// Lines that became requests.
+    lines_filled: "lines filled",
+    /// Times a crash or a stop interrupted the filling of an account's batches.
+    fills_interrupted: "fills interrupted",
+    /// Times the filling waited because the account could not pay.
+    fills_unpaid: "fills that waited for credits",
+    /// Files that were deleted while their batch was filled.
+    files_deleted: "files deleted while their batch was filled",
+    /// Requests whose deletion was answered.
+    requests_deleted: "requests deleted",
+    /// Batches whose deletion was answered.
+    batches_deleted: "batches deleted",
+    /// Deletions that nobody was told of and that were done.
+    unheard_deletions_done: "unheard deletions done",
+    /// Deletions that nobody was told of and that were not done.
+    unheard_deletions_undone: "unheard deletions not done",
     /// Attempts at an engine that brought no result.
     attempts_failed: "attempts failed",
     /// Times a replica was paused.

@@ -36,20 +36,45 @@ pub(super) fn create_batch(ids: &[String], batch: Tag) -> String {
     format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, member(batch))
 }
 
+/// A line of a file, with as many blank ones behind it.
+pub(super) fn line(prompt: &str, request: Tag, blanks: usize) -> String {
+    let blanks = "\n".repeat(blanks);
+    format!(
+        r#"{{"custom_id":"{request}","method":"POST","url":"/v1/chat/completions","body":{prompt}}}{blanks}"#
+    ) + "\n"
+}
+
+/// The metadata of a batch.
+pub(super) fn metadata(batch: Tag) -> String {
+    format!(r#"{{"tag":{batch}}}"#)
+}
+
 /// A tag that is told of has its address in what is sent.
 fn member(tag: Tag) -> String {
     webhook(tag).map(|url| format!(r#","webhook":"{url}""#)).unwrap_or_default()
 }
 
 /// Where the end of a request or of a batch is to be told, if it is.
-fn webhook(tag: Tag) -> Option<String> {
+pub(super) fn webhook(tag: Tag) -> Option<String> {
     tag.is_multiple_of(3).then(|| format!("https://h{}.example/{tag}", (tag / 3) % HOSTS))
 }
 
-/// The tag in a record's metadata.
+/// What is told of to this address.
+pub(super) fn tag_of_webhook(url: &str) -> Option<Tag> {
+    url.rsplit_once('/')?.1.parse().ok()
+}
+
+/// The tag in a record's metadata: that of a line is its `custom_id`.
 pub(super) fn tag(metadata: Option<&[u8]>) -> Option<Tag> {
     let text = std::str::from_utf8(metadata?).ok()?;
-    text.strip_prefix(r#"{"tag":"#)?.strip_suffix('}')?.parse().ok()
+    let of_line = || text.strip_prefix(r#"{"custom_id":""#)?.strip_suffix(r#""}"#);
+    text.strip_prefix(r#"{"tag":"#).and_then(|rest| rest.strip_suffix('}')).or_else(of_line)?.parse().ok()
+}
+
+/// The tag in a prompt.
+pub(super) fn tag_of_prompt(prompt: &[u8]) -> Option<Tag> {
+    let text = std::str::from_utf8(prompt).ok()?;
+    text.split_once("\"question ")?.1.split_once('"')?.0.parse().ok()
 }
 
 /// An engine's answer that says `text`.

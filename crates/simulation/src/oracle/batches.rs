@@ -1,14 +1,33 @@
 //! What clients know of a batch.
 
 use overnight_domain::batches::{BatchState, BatchStatus, Counters};
-use overnight_domain::ids::BatchId;
+use overnight_domain::files::BatchInput;
+use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::records::BatchRecord;
-use overnight_domain::requests::RequestStatus;
+use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestStatus};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::broken::{Step, ensure};
-use crate::oracle::Calls;
+use crate::oracle::{Calls, Deletion};
 use crate::tags::Tag;
+
+/// A file as its client knows it.
+#[derive(Debug)]
+pub(crate) struct FileFacts {
+    pub(crate) content: String,
+    /// A line of it makes no request, so none does.
+    pub(crate) is_bad: bool,
+    pub(crate) id: Option<FileId>,
+    pub(crate) is_deleted: bool,
+    /// Its batch was cancelled when some of its lines were requests, and some were not.
+    pub(crate) is_cut: bool,
+}
+
+impl FileFacts {
+    pub(crate) const fn new(content: String, is_bad: bool) -> Self {
+        Self { content, is_bad, id: None, is_deleted: false, is_cut: false }
+    }
+}
 
 /// A batch as its client knows it.
 #[derive(Debug)]
@@ -17,11 +36,15 @@ pub(crate) struct BatchFacts {
     pub(crate) account: AccountKey,
     /// Its requests, in the order sent.
     pub(crate) requests: Vec<Tag>,
+    /// What they are lines of.
+    pub(crate) file: Option<FileFacts>,
     pub(crate) id: Option<BatchId>,
     pub(crate) calls: Calls,
     /// Another batch had taken a request: for ever.
     pub(crate) is_refused: bool,
+    pub(crate) is_cancel_sent: bool,
     pub(crate) is_cancel_acknowledged: bool,
+    pub(crate) deletion: Deletion,
     last: Option<(BatchState, Counters)>,
 }
 
@@ -31,10 +54,13 @@ impl BatchFacts {
             tag,
             account,
             requests,
+            file: None,
             id: None,
             calls: Calls::NONE,
             is_refused: false,
+            is_cancel_sent: false,
             is_cancel_acknowledged: false,
+            deletion: Deletion::None,
             last: None,
         }
     }
@@ -52,12 +78,27 @@ impl BatchFacts {
         Ok(())
     }
 
-    /// The service shows it like this now, and its requests in these states.
-    pub(crate) fn see(&mut self, record: &BatchRecord, statuses: &[RequestStatus]) -> Step {
+    /// Whether it was seen to have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.last.is_some_and(|(state, counters)| stage(&state) == 2 && counters.live() == 0)
+    }
+
+    /// The service shows it like this now, and its requests in these states. What is left of its file is counted with them.
+    pub(crate) fn see(
+        &mut self,
+        record: &BatchRecord,
+        statuses: &[RequestStatus],
+        input: Option<&BatchInput>,
+    ) -> Step {
         let (tag, counters, state) = (self.tag, record.counters, record.state);
         self.name(record.id)?;
+        ensure!(self.deletion != Deletion::Gone, "batch {tag} was deleted, and is shown");
         let mut counted = Counters::default();
         statuses.iter().for_each(|status| *counted.of(*status) += 1);
+        ensure!(input.is_some() == self.file.is_some(), "batch {tag} is of the file {input:?}");
+        if let Some(input) = input {
+            self.see_input(record, input, &mut counted)?;
+        }
         ensure!(counters == counted, "batch {tag} counts {counters:?}, and its requests are {counted:?}");
         ensure!(
             counters.total() == self.requests.len() as i64,
@@ -81,6 +122,31 @@ impl BatchFacts {
             "batch {tag} was cancelled, and is {state:?} with {counters:?}"
         );
         self.last = Some((state, counters));
+        Ok(())
+    }
+
+    /// Lines that are no requests wait as long as the batch is filled. They are given up by a cancel alone: by its client, or where the
+    /// completion window ends first.
+    fn see_input(&mut self, record: &BatchRecord, input: &BatchInput, counted: &mut Counters) -> Step {
+        let (tag, state) = (self.tag, record.state);
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let unfilled = input.lines - input.filled;
+        ensure!(
+            input.lines == self.requests.len() as i64 && (input.fault_count > 0) == file.is_bad,
+            "batch {tag} is of another file: {input:?}"
+        );
+        ensure!(!file.is_bad || state.status() == BatchStatus::Cancelled, "a bad file made {record:?}");
+        let may_be_cancelled = self.is_cancel_sent || file.is_bad;
+        let is_overdue = state.cancelled_at().is_none_or(|at| at >= record.created_at + COMPLETION_WINDOW_MS);
+        ensure!(may_be_cancelled || is_overdue, "nobody cancelled batch {tag}: {record:?}");
+        let is_cancelled = state.status() == BatchStatus::Cancelled;
+        ensure!(
+            input.is_filling == (unfilled > 0 && !is_cancelled),
+            "batch {tag} is {state:?} with {input:?}"
+        );
+        *counted.of(if is_cancelled { RequestStatus::Cancelled } else { RequestStatus::Registered }) +=
+            unfilled;
+        file.is_cut |= is_cancelled && unfilled > 0 && input.filled > 0;
         Ok(())
     }
 }

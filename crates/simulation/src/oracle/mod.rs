@@ -2,6 +2,7 @@
 
 mod batches;
 mod calls;
+mod deletions;
 mod requests;
 
 use std::collections::BTreeMap;
@@ -9,8 +10,9 @@ use std::collections::BTreeMap;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 
-pub(super) use self::batches::BatchFacts;
+pub(super) use self::batches::{BatchFacts, FileFacts};
 pub(super) use self::calls::Calls;
+pub(super) use self::deletions::Deletion;
 pub(super) use self::requests::{Offer, RequestFacts};
 use super::broken::{Broken, Step, ensure};
 use super::summary::Summary;
@@ -41,8 +43,13 @@ impl Oracle {
 
     /// The request with this identifier was sent as `tag`.
     pub(super) fn name(&mut self, id: RequestId, tag: Tag) -> Step {
+        let line_of = self.request(tag)?.line_of;
+        let is_sent = match line_of {
+            Some(batch) => self.batch(batch)?.calls.is_sent(),
+            None => self.request(tag)?.calls.is_sent(),
+        };
+        ensure!(is_sent, "request {tag} is {id} before it was sent");
         let facts = self.request(tag)?;
-        ensure!(facts.calls.is_sent(), "request {tag} is {id} before it was sent");
         ensure!(
             facts.id.is_none_or(|known| known == id),
             "request {tag} is stored twice: {:?} and {id}",
@@ -52,6 +59,13 @@ impl Oracle {
         let before = self.tags.insert(bits(id), tag);
         ensure!(before.is_none_or(|before| before == tag), "{id} is request {tag} and request {before:?}");
         Ok(())
+    }
+
+    /// Whether a request or a batch may have been deleted, by itself or with its batch.
+    pub(super) fn may_be_gone(&self, tag: Tag) -> bool {
+        let of_batch = |batch: Tag| self.batches.get(&batch).is_some_and(|facts| facts.deletion.is_sent());
+        let of_request = |facts: &RequestFacts| facts.deletion.is_sent() || facts.batch.is_some_and(of_batch);
+        self.requests.get(&tag).map_or_else(|| of_batch(tag), of_request)
     }
 
     /// What was sent under this identifier.
@@ -76,6 +90,7 @@ impl Oracle {
                 _ => {}
             }
             summary.requests += u64::from(facts.id.is_some());
+            summary.lines_filled += u64::from(facts.line_of.is_some() && facts.id.is_some());
             match facts.state.map(|state| state.status()) {
                 Some(RequestStatus::Completed) => summary.completed += 1,
                 Some(RequestStatus::Failed) if facts.has_expired => summary.expired += 1,
@@ -84,7 +99,13 @@ impl Oracle {
                 _ => {}
             }
         }
-        summary.batches += self.batches.values().filter(|facts| facts.id.is_some()).count() as u64;
+        let batches = || self.batches.values().filter(|facts| facts.id.is_some());
+        summary.batches += batches().count() as u64;
+        for file in batches().filter_map(|facts| facts.file.as_ref()) {
+            summary.file_batches += 1;
+            summary.file_batches_failed += u64::from(file.is_bad);
+            summary.half_filled_cancelled += u64::from(file.is_cut);
+        }
     }
 }
 

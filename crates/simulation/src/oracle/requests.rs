@@ -9,7 +9,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::broken::{Step, ensure};
 use crate::engines::Nature;
-use crate::oracle::Calls;
+use crate::oracle::{Calls, Deletion};
 use crate::plan::MODELS;
 use crate::tags::Tag;
 use crate::texts;
@@ -45,6 +45,9 @@ pub(crate) struct RequestFacts {
     pub(crate) has_expired: bool,
     /// The batch that took it, as far as is known.
     pub(crate) batch: Option<Tag>,
+    /// The batch of whose file it is a line.
+    pub(crate) line_of: Option<Tag>,
+    pub(crate) deletion: Deletion,
     /// The answers that were handed to the store.
     pub(crate) offers: BTreeMap<String, Offer>,
     /// Times that an engine refused it, answered nonsense, or failed otherwise.
@@ -76,11 +79,18 @@ impl RequestFacts {
             result: None,
             has_expired: false,
             batch: None,
+            line_of: None,
+            deletion: Deletion::None,
             offers: BTreeMap::new(),
             refusals: 0,
             nonsense: 0,
             troubles: 0,
         }
+    }
+
+    /// It is no call of its own, but a line of the file of a batch.
+    pub(crate) const fn set_line_of(&mut self, batch: Tag) {
+        (self.line_of, self.batch, self.is_acknowledged) = (Some(batch), Some(batch), true);
     }
 
     /// Whether it exists and was not seen to have ended.
@@ -92,8 +102,9 @@ impl RequestFacts {
     pub(crate) fn see(&mut self, seen: &RequestSummary) -> Step {
         let tag = self.tag;
         ensure!(self.id == Some(seen.id), "request {tag} is {:?} and was shown as {}", self.id, seen.id);
+        ensure!(self.deletion != Deletion::Gone, "request {tag} was deleted, and is shown");
         ensure!(
-            seen.expires_at == seen.created_at + COMPLETION_WINDOW_MS
+            (self.line_of.is_some() || seen.expires_at == seen.created_at + COMPLETION_WINDOW_MS)
                 && (self.expires_at == 0 || self.expires_at == seen.expires_at),
             "request {tag} has another completion window: {seen:?}"
         );

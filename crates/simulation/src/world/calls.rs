@@ -11,7 +11,7 @@ use super::World;
 use crate::broken::{Broken, Step, ensure};
 use crate::events::{Client, Event};
 use crate::oracle::BatchFacts;
-use crate::outcomes::Outcome;
+use crate::outcomes::{Outcome, UseCase};
 use crate::plan::is_free;
 use crate::tags::Tag;
 use crate::texts;
@@ -43,8 +43,9 @@ impl World<'_> {
                 self.group(batch).await
             }
             Client::CancelGroup(batch) => {
-                let Some(facts) = self.oracle.batches.get(&batch) else { return Ok(()) };
+                let Some(facts) = self.oracle.batches.get_mut(&batch) else { return Ok(()) };
                 let (Some(id), account) = (facts.id, facts.account) else { return Ok(()) };
+                facts.is_cancel_sent = true;
                 let requests = facts.requests.clone();
                 self.cancelling.insert(batch);
                 self.hasten(&requests);
@@ -54,6 +55,10 @@ impl World<'_> {
                 };
                 self.begin(true, Box::pin(operation)).await
             }
+            Client::Upload(batch) => self.upload(batch).await,
+            Client::EndUpload(batch) => self.end_upload(batch).await,
+            Client::DeleteFile(batch) => self.delete_file(batch).await,
+            Client::Delete(tag) => self.delete(tag).await,
             Client::Repeat(tag) if self.oracle.batches.contains_key(&tag) => self.group(tag).await,
             Client::Repeat(tag) if self.oracle.requests.contains_key(&tag) => self.create(tag).await,
             Client::ReuseKey(tag) if self.oracle.batches.contains_key(&tag) => {
@@ -81,17 +86,34 @@ impl World<'_> {
         self.begin(false, Box::pin(operation)).await
     }
 
-    async fn group(&mut self, batch: Tag) -> Step {
+    pub(super) async fn group(&mut self, batch: Tag) -> Step {
         let sent_at = self.summary.commits;
-        let services = self.life()?.services.clone();
-        let (account, body) = self.read_group(batch)?;
+        let Some(make) = self.make_batch(batch, false)? else { return Ok(()) };
         self.oracle.batch(batch)?.calls.send();
-        let operation = async move {
-            let call = Some(call(batch, write_batch));
-            let answer = batches::create(&services, account, body.into(), call).await;
-            Outcome::Grouped { batch, sent_at, answer }
-        };
+        let operation = async move { Outcome::Grouped { batch, sent_at, answer: make.await } };
         self.begin(false, Box::pin(operation)).await
+    }
+
+    /// The call that makes a batch, or another one with its key; `None` where its client cannot send it yet.
+    fn make_batch(&mut self, batch: Tag, is_other: bool) -> Step<Option<UseCase<BatchRecord>>> {
+        if self.oracle.batch(batch)?.file.is_some() {
+            let Some(make) = self.make_of_file(batch, [u8::from(is_other); 32])? else { return Ok(None) };
+            return Ok(Some(Box::pin(async move {
+                Ok(match make.await? {
+                    Answered::New(batch) => Answered::New(batch.record),
+                    Answered::Repeat(body) => Answered::Repeat(body),
+                })
+            })));
+        }
+        let services = self.life()?.services.clone();
+        let (account, mut body) = self.read_group(batch)?;
+        if is_other {
+            body.push(' ');
+        }
+        Ok(Some(Box::pin(async move {
+            let call = Some(call(batch, write_batch));
+            batches::create(&services, account, body.into(), call).await
+        })))
     }
 
     /// Whose a batch is, and what its client sends.
@@ -121,16 +143,12 @@ impl World<'_> {
     }
 
     async fn reuse_key_of_batch(&mut self, batch: Tag) -> Step {
-        let (account, body) = self.read_group(batch)?;
         if self.oracle.batch(batch)?.id.is_none() {
             return Ok(());
         }
-        let (services, body) = (self.life()?.services.clone(), format!("{body} "));
-        let operation = async move {
-            let call = Some(call(batch, write_batch));
-            let answer = batches::create(&services, account, body.into(), call).await;
-            Outcome::KeyReused { tag: batch, is_beside: false, error: answer.err() }
-        };
+        let Some(make) = self.make_batch(batch, true)? else { return Ok(()) };
+        let operation =
+            async move { Outcome::KeyReused { tag: batch, is_beside: false, error: make.await.err() } };
         self.begin(false, Box::pin(operation)).await
     }
 
@@ -190,10 +208,18 @@ impl World<'_> {
         answer: Result<Answered<BatchRecord>, AppError>,
     ) -> Step {
         let facts = self.oracle.batch(batch)?;
+        let mut is_to_fill = false;
         let id = match answer {
             Ok(Answered::New(record)) => {
                 facts.calls.end_new(&mut self.summary)?;
+                is_to_fill = facts.file.is_some();
                 record.id
+            }
+            Err(AppError::InsufficientCredits { .. }) if facts.file.is_some() && facts.id.is_none() => {
+                facts.calls.refuse();
+                self.summary.creates_refused += 1;
+                self.plan_repeat_of_refused(batch);
+                return Ok(());
             }
             Ok(Answered::Repeat(body)) => {
                 facts.calls.end_repeat(sent_at, &mut self.summary)?;
@@ -206,20 +232,25 @@ impl World<'_> {
                     "batch {batch} is stored, and its repeat was refused: {faults:?}"
                 );
                 facts.calls.refuse();
+                let is_file_gone = facts.file.as_ref().is_some_and(|file| file.is_deleted);
                 facts.is_refused = true;
                 let members = facts.requests.clone();
-                let requests = &self.oracle.requests;
-                let mut members = members.iter().filter_map(|request| requests.get(request));
-                ensure!(
-                    members.any(|it| it.batch.is_some_and(|taker| taker != batch)),
-                    "batch {batch} was refused: {faults:?}"
-                );
+                let is_taken = |request: &Tag| {
+                    let facts = self.oracle.requests.get(request);
+                    facts.is_some_and(|it| it.batch.is_some_and(|taker| taker != batch))
+                };
+                let has_reason = members.iter().any(|it| is_taken(it) || self.oracle.may_be_gone(*it));
+                ensure!(is_file_gone || has_reason, "batch {batch} was refused: {faults:?}");
                 self.summary.batches_refused += 1;
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
         facts.name(id)?;
+        if is_to_fill {
+            self.note_of_file(batch);
+        }
+        let facts = self.oracle.batch(batch)?;
         for request in facts.requests.clone() {
             let taken = self.oracle.request(request)?.batch.replace(batch);
             ensure!(taken.is_none_or(|it| it == batch), "request {request} is in two batches");
@@ -241,7 +272,7 @@ impl World<'_> {
 }
 
 /// A call that carries the key of what is called `tag`.
-fn call<T>(tag: Tag, write: fn(&T, &mut Vec<u8>)) -> Repeatable<T> {
+pub(super) fn call<T>(tag: Tag, write: fn(&T, &mut Vec<u8>)) -> Repeatable<T> {
     let mut hash = [0; 32];
     hash[..8].copy_from_slice(&tag.to_be_bytes());
     Repeatable { hash, write }

@@ -35,6 +35,9 @@ impl World<'_> {
             has_large_burst = true;
             self.plan_burst(at, size);
             self.plan_accident(at);
+            if self.chance.strikes(300) {
+                self.plan_files(at);
+            }
             if self.chance.strikes(80) {
                 let point = *self.chance.pick(&[CrashPoint::AfterCommit, CrashPoint::BeforeCommit]);
                 self.timeline.after(at, Event::Crash(Some(point)));
@@ -58,11 +61,13 @@ impl World<'_> {
             } else {
                 *self.chance.pick(&self.accounts)
             };
-            let tag = self.draw_request(account);
+            let model = usize::from(self.chance.strikes(350));
+            let tag = self.draw_request(account, model);
             sent.push((tag, account));
             let delay_ms = self.chance.between(0, if is_large { 2_000 } else { spread_ms });
             self.timeline.after(at + delay_ms, Event::Client(Client::Create(tag)));
             self.plan_repeats(at + delay_ms, tag, 100);
+            self.plan_deletion(at + delay_ms, tag, 40);
             if self.chance.strikes(80) {
                 let delay_ms = delay_ms + self.chance.between(0, 15_000);
                 self.timeline.after(at + delay_ms, Event::Client(Client::Cancel(tag)));
@@ -78,6 +83,7 @@ impl World<'_> {
             let batch = self.oracle.next_tag();
             self.timeline.after(at + delay_ms, Event::Client(Client::Group { batch, account, requests }));
             self.plan_repeats(at + delay_ms, batch, 400);
+            self.plan_deletion(at + delay_ms, batch, 200);
             if is_large || self.chance.strikes(450) {
                 let delay_ms = delay_ms + self.chance.between(1, 12_000);
                 for _ in 0..self.chance.between(1, 2) {
@@ -92,9 +98,8 @@ impl World<'_> {
         }
     }
 
-    fn draw_request(&mut self, account: AccountKey) -> Tag {
+    pub(super) fn draw_request(&mut self, account: AccountKey, model: usize) -> Tag {
         let tag = self.oracle.next_tag();
-        let model = usize::from(self.chance.strikes(350));
         let nature = match self.chance.between(0, 999) {
             0..=9 => Nature::Invalid,
             10..=15 => Nature::Unknown,
@@ -125,7 +130,7 @@ impl World<'_> {
 
     /// Draws when a call that is sent at `at` is repeated: in the same group of writes, before or after its answer, or hours
     /// later; and when its key is used for something else.
-    fn plan_repeats(&mut self, at: i64, tag: Tag, per_thousand: i64) {
+    pub(super) fn plan_repeats(&mut self, at: i64, tag: Tag, per_thousand: i64) {
         while self.chance.strikes(per_thousand) {
             let delay_ms = self.draw_repeat_ms();
             self.timeline.after(at + delay_ms, Event::Client(Client::Repeat(tag)));

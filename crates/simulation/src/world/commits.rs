@@ -47,6 +47,10 @@ impl World<'_> {
             self.conclude(outcome).await?;
         }
         self.look_at_cancels().await?;
+        if self.life.as_ref().is_some_and(|life| !life.filling.is_empty()) {
+            // What a batch is filled with has the deadline of the batch, which may be the next.
+            self.plan_next_expiry().await?;
+        }
         self.plan_commit();
         Ok(())
     }
@@ -86,6 +90,8 @@ impl World<'_> {
             CrashPoint::AfterCommit => &mut self.summary.crashes_after_commit,
         };
         *crashes += 1;
+        self.summary.fills_interrupted += u64::from(!life.filling.is_empty());
+        self.summary.uploads_interrupted += life.uploads.len() as u64;
         life.crash(point).await?;
         self.fall(600);
         Ok(())
@@ -123,6 +129,7 @@ impl World<'_> {
     /// What the process took with it; its engines may answer yet, and somebody may believe to hold its leases.
     fn fall(&mut self, haunting: i64) {
         self.leases.end_all();
+        self.unpaid.clear();
         self.couriers.fall();
         let unheard = self.oracle.lose_calls();
         self.timeline.retain(|event| !event.is_of_process());

@@ -20,6 +20,7 @@ use crate::tags::Tag;
 
 const HEARTBEAT_MS: i64 = 15 * 60_000;
 const BATCH_CANCEL_RESUMER_MS: i64 = 40 * 60_000;
+const FILES_MS: i64 = 10 * 60_000;
 
 impl World<'_> {
     pub(super) async fn conclude(&mut self, outcome: Outcome) -> Step {
@@ -39,9 +40,11 @@ impl World<'_> {
                 self.note_late(&lease, must_be_refused, answer?)
             }
             Outcome::EventsClaimed { due, answer } => self.note_events_claimed(due, answer),
-            Outcome::TryConcluded { must_be_refused, answer } => {
-                self.note_try_concluded(must_be_refused, answer)
+            Outcome::TryConcluded { tag, must_be_refused, answer } => {
+                self.note_try_concluded(tag, must_be_refused, answer)
             }
+            Outcome::Deleted { tag, answer } => self.note_deleted(tag, answer),
+            Outcome::Filled { account, answer } => self.note_filled(account, answer).await,
             Outcome::Done { duty, now, answer } => {
                 answer?;
                 self.note_done(duty, now).await
@@ -50,8 +53,10 @@ impl World<'_> {
     }
 
     fn note_cancelled(&mut self, request: Tag, answer: Result<RequestRecord, AppError>) -> Step {
+        let may_be_gone = self.oracle.may_be_gone(request);
         let facts = self.oracle.request(request)?;
         match answer {
+            Err(AppError::NotFound(_)) if may_be_gone => {}
             Ok(record) => {
                 facts.is_cancel_acknowledged = true;
                 facts.see_record(&record)?;
@@ -77,6 +82,7 @@ impl World<'_> {
                 self.see_batch(batch, &whole.record).await
             }
             Err(AppError::AlreadyEnded { .. }) => self.look_at_batch(batch).await,
+            Err(AppError::NotFound(_)) if self.oracle.may_be_gone(batch) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -169,20 +175,27 @@ impl World<'_> {
     async fn note_done(&mut self, duty: Duty, now: i64) -> Step {
         match duty {
             Duty::Heartbeat => self.plan_duty(duty, HEARTBEAT_MS),
-            Duty::Courier => {}
+            Duty::BatchDeletionResumer => self.plan_duty(duty, BATCH_CANCEL_RESUMER_MS),
+            Duty::Files => self.plan_duty(duty, FILES_MS),
+            Duty::Courier | Duty::Filler => {}
             Duty::BatchCancelResumer => {
                 self.cancelling.clear();
                 self.plan_duty(duty, BATCH_CANCEL_RESUMER_MS);
             }
             Duty::Expirer => {
                 self.check_overdue(now).await?;
-                let next = expiry::next_deadline(self.life()?.store()).await?;
-                let rest_ms = next.map(|deadline| deadline - self.timeline.now());
-                if let Some(rest_ms) = rest_ms {
-                    let late_ms = self.chance.between(0, 1_000);
-                    self.plan_expirer(rest_ms.max(0) + late_ms);
-                }
+                self.plan_next_expiry().await?;
             }
+        }
+        Ok(())
+    }
+
+    /// The expirer's turn comes with the next deadline.
+    pub(super) async fn plan_next_expiry(&mut self) -> Step {
+        let next = expiry::next_deadline(self.life()?.store()).await?;
+        if let Some(deadline) = next {
+            let late_ms = self.chance.between(0, 1_000);
+            self.plan_expirer((deadline - self.timeline.now()).max(0) + late_ms);
         }
         Ok(())
     }

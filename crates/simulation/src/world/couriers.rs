@@ -6,14 +6,16 @@ use std::sync::Arc;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::{Answer, Next, after};
 use overnight_server::app::webhooks;
+use overnight_server::store::StoreError;
 use overnight_server::store::outbox::{self, AttemptResult, Claim, ClaimedEvents, Due, EventState};
-use overnight_server::store::{Store, StoreError};
 
 use super::World;
 use crate::broken::{Step, ensure};
 use crate::chance::Chance;
 use crate::events::{Duty, Event};
 use crate::outcomes::Outcome;
+use crate::tags::Tag;
+use crate::texts;
 
 /// What lies between two tries: short, so that all of them fit into what is left at the end of a run.
 const DELAYS_MS: [i64; 4] = [5_000, 60_000, 300_000, 1_800_000];
@@ -82,8 +84,14 @@ impl World<'_> {
         answer: Result<ClaimedEvents, StoreError>,
     ) -> Step {
         let mut taken = answer?;
-        ensure!(taken.len() == due.len(), "one process alone was refused {} claims", due.len() - taken.len());
         for due in due {
+            // An event is deleted with what it tells of.
+            if !taken.contains_key(&due.seq) {
+                let may_be_gone =
+                    texts::tag_of_webhook(&due.url).is_some_and(|tag| self.oracle.may_be_gone(tag));
+                ensure!(may_be_gone, "one process alone was refused the claim of {due:?}");
+                continue;
+            }
             let payload = webhooks::payload(&due.payload).to_vec();
             let sent = self.couriers.sent.entry(due.seq).or_insert_with(|| (due.id, payload.clone()));
             ensure!(*sent == (due.id, payload), "{} is told otherwise than before", due.id);
@@ -128,26 +136,34 @@ impl World<'_> {
             due_at,
             now,
         };
-        let mut results = vec![(result.clone(), false)];
+        let mut results = vec![(result.clone(), texts::tag_of_webhook(&due.url), false)];
         if !self.couriers.over.is_empty() && self.chance.strikes(100) {
             let (seq, number) = *self.chance.pick(&self.couriers.over);
-            results.push((AttemptResult { seq, number, ..result }, true));
+            results.push((AttemptResult { seq, number, ..result }, None, true));
         }
         self.couriers.under_way.retain(|it| *it != claimed);
         self.couriers.over.push(claimed);
-        for (result, must_be_refused) in results {
+        for (result, tag, must_be_refused) in results {
             let store = self.life()?.store().clone();
-            self.begin(false, Box::pin(conclude(store, result, must_be_refused))).await?;
+            let operation = async move {
+                let answer = outbox::record_attempt_results(&store, Arc::new([result])).await;
+                Outcome::TryConcluded { tag, must_be_refused, answer }
+            };
+            self.begin(false, Box::pin(operation)).await?;
         }
         Ok(())
     }
 
     pub(super) fn note_try_concluded(
         &mut self,
+        tag: Option<Tag>,
         must_be_refused: bool,
         answer: Result<Vec<bool>, StoreError>,
     ) -> Step {
         let counted = answer?;
+        if counted == [false] && tag.is_some_and(|tag| self.oracle.may_be_gone(tag)) {
+            return Ok(());
+        }
         ensure!(counted == [!must_be_refused], "a try that is over {must_be_refused} counted {counted:?}");
         self.summary.fenced_writes += u64::from(must_be_refused);
         Ok(())
@@ -161,11 +177,6 @@ impl World<'_> {
         ensure!(due.is_none(), "an event is due and not told of at the end: {due:?}");
         Ok(())
     }
-}
-
-async fn conclude(store: Store, result: AttemptResult, must_be_refused: bool) -> Outcome {
-    let answer = outbox::record_attempt_results(&store, Arc::new([result])).await;
-    Outcome::TryConcluded { must_be_refused, answer }
 }
 
 /// The first host is well, the second fails now and then, the third always, and the fourth wants no more at times.

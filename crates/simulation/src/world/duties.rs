@@ -34,8 +34,10 @@ impl World<'_> {
 
     pub(super) async fn begin_duty(&mut self, duty: Duty) -> Step {
         let now = self.timeline.now();
-        if duty == Duty::Courier {
-            return self.look_into_outbox(now).await;
+        match duty {
+            Duty::Courier => return self.look_into_outbox(now).await,
+            Duty::Filler => return self.fill().await,
+            _ => {}
         }
         let services = self.life()?.services.clone();
         let operation = async move {
@@ -43,7 +45,9 @@ impl World<'_> {
                 Duty::Heartbeat => workers::heartbeat(&services, now).await,
                 Duty::Expirer => workers::expirer(&services, now).await,
                 Duty::BatchCancelResumer => workers::batch_cancel_resumer(&services, now).await,
-                Duty::Courier => Ok(()),
+                Duty::BatchDeletionResumer => workers::batch_deletion_resumer(&services).await,
+                Duty::Files => workers::files(&services, now).await,
+                Duty::Courier | Duty::Filler => Ok(()),
             };
             Outcome::Done { duty, now, answer }
         };

@@ -6,7 +6,10 @@ mod clients;
 mod commits;
 mod conclusions;
 mod couriers;
+mod deletions;
 mod duties;
+mod files;
+mod filler;
 mod scheduling;
 mod verify;
 mod weather;
@@ -62,6 +65,8 @@ pub(super) struct World<'f> {
     lives: u64,
     /// Batches whose cancel is under way.
     cancelling: BTreeSet<Tag>,
+    /// Accounts whose batches are filled no further for want of credits, as the filler said last.
+    unpaid: BTreeSet<AccountKey>,
     /// Nothing goes wrong any more, and nothing new comes.
     is_draining: bool,
     /// By this time (elapsed) whatever is overdue has expired.
@@ -91,6 +96,7 @@ impl<'f> World<'f> {
             life: None,
             lives: 0,
             cancelling: BTreeSet::new(),
+            unpaid: BTreeSet::new(),
             is_draining: false,
             punctual_from: 0,
             seed,
@@ -168,7 +174,9 @@ impl<'f> World<'f> {
                     | Event::Crash(_)
                     | Event::Stop
                     | Event::Start
-                    | Event::Client(Client::Create(_) | Client::Repeat(_))
+                    | Event::Client(
+                        Client::Create(_) | Client::Repeat(_) | Client::Upload(_) | Client::EndUpload(_)
+                    )
                     | Event::Verify
             )
         });
@@ -202,6 +210,8 @@ impl<'f> World<'f> {
         let live = self.oracle.requests.values().find(|facts| facts.is_live());
         ensure!(live.is_none(), "a request has not ended though every engine is well: {live:?}");
         self.check_rest().await?;
+        self.check_filled().await?;
+        self.check_deleted()?;
         self.check_outbox().await?;
         self.oracle.count(&mut self.summary);
         ensure!(
@@ -225,11 +235,15 @@ impl<'f> World<'f> {
         self.expect_punctuality_after(0);
         self.audit().await?;
         self.verify().await?;
+        self.forget_deletions();
         self.begin_scheduling().await?;
         self.begin_duty(Duty::Heartbeat).await?;
         let late_ms = self.chance.between(0, BATCH_CANCEL_RESUMER_LATE_MS);
         self.plan_duty(Duty::BatchCancelResumer, late_ms);
-        self.plan_duty(Duty::Courier, late_ms);
+        for duty in [Duty::Courier, Duty::BatchDeletionResumer, Duty::Files] {
+            self.plan_duty(duty, late_ms);
+        }
+        self.plan_filler(late_ms);
         self.plan_expirer(0);
         Ok(())
     }

@@ -10,10 +10,11 @@ use overnight_server::store::queue;
 use overnight_server::store::queue::expiry;
 
 use super::World;
-use crate::broken::{Step, ensure};
+use crate::broken::{Broken, Step, ensure};
 use crate::engines::Flight;
 use crate::events::Event;
 use crate::outcomes::Outcome;
+use crate::texts;
 
 /// What happened reaches the scheduler within this, in milliseconds.
 pub(super) const TELL_MS: i64 = 5;
@@ -136,7 +137,10 @@ impl World<'_> {
         };
         ensure!(prompt.is_some(), "the prompt of seq {seq} is gone");
         let Some(prompt) = prompt else { return Ok(()) };
-        let request = self.oracle.tag_of(prompt.id)?;
+        // A line's identifier is told with the records of its batch, which nobody may have read yet.
+        let request = texts::tag_of_prompt(&prompt.body);
+        let request = request.ok_or_else(|| Broken(format!("{} is sent with another body", prompt.id)))?;
+        self.oracle.name(prompt.id, request)?;
         ensure!(
             prompt.body == self.oracle.request(request)?.prompt.as_bytes(),
             "request {request} is sent with another body"

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::BatchRecord;
+use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
+use overnight_server::app::errors::AppError;
 use overnight_server::app::pages::Pages;
-use overnight_server::app::{Services, batches, requests};
+use overnight_server::app::{Services, batches, file_batches, requests};
 use overnight_server::store::operations::audit;
 use overnight_server::store::queue;
 
@@ -44,11 +46,13 @@ impl World<'_> {
                 }
             }
         }
-        for facts in self.oracle.requests.values() {
-            let is_lost = facts.id.is_some() && !shown.contains(&facts.tag);
-            ensure!(!is_lost, "request {} was acknowledged and is gone", facts.tag);
+        let stored = self.oracle.requests.values().filter(|facts| facts.id.is_some());
+        let missing: Vec<Tag> = stored.map(|facts| facts.tag).filter(|tag| !shown.contains(tag)).collect();
+        for request in missing {
+            self.note_missing(request)?;
         }
         self.verify_batches(&services).await?;
+        self.check_charges().await?;
         self.check_punctuality()
     }
 
@@ -64,8 +68,11 @@ impl World<'_> {
                     let members: Step<Vec<Tag>> =
                         batch.requests_ids.iter().map(|id| self.oracle.tag_of(*id)).collect();
                     let (members, facts) = (members?, self.oracle.batch(tag)?);
+                    // Of a file, as many lines as are requests so far: `see_batch` holds their number against what is said of it.
+                    let is_whole = facts.requests == members;
+                    let is_begun = facts.file.is_some() && facts.requests.starts_with(&members);
                     ensure!(
-                        facts.account == account && facts.requests == members,
+                        facts.account == account && (is_whole || is_begun),
                         "batch {tag} holds {members:?}, not {:?}",
                         facts.requests
                     );
@@ -77,35 +84,69 @@ impl World<'_> {
                 }
             }
         }
-        for facts in self.oracle.batches.values() {
-            let is_lost = facts.id.is_some() && !shown.contains(&facts.tag);
-            ensure!(!is_lost, "batch {} was acknowledged and is gone", facts.tag);
-        }
-        Ok(())
+        let stored = self.oracle.batches.values().filter(|facts| facts.id.is_some());
+        let missing: Vec<Tag> = stored.map(|facts| facts.tag).filter(|tag| !shown.contains(tag)).collect();
+        missing.into_iter().try_for_each(|batch| self.note_missing(batch))
     }
 
-    /// Compares a batch that was just read with its requests, read now.
+    /// Compares a batch that was just read with its requests, read now. Those that were deleted are counted as they ended.
     pub(super) async fn see_batch(&mut self, tag: Tag, record: &BatchRecord) -> Step {
-        let account = self.oracle.batch(tag)?.account;
+        let facts = self.oracle.batch(tag)?;
+        let (account, is_of_file, mut unseen) = (facts.account, facts.file.is_some(), facts.requests.clone());
         let services = self.life()?.services.clone();
+        let whole = match batches::get_whole(&services, account, record.id).await {
+            Err(AppError::NotFound(_)) if self.oracle.may_be_gone(tag) => return Ok(()),
+            whole => whole?,
+        };
+        for (id, request) in whole.requests_ids.iter().zip(&unseen) {
+            self.oracle.name(*id, *request)?;
+        }
+        let input = file_batches::get_with_input(&services, account, record.id).await?.input;
+        unseen.truncate(whole.requests_ids.len());
+        ensure!(
+            input.as_ref().is_none_or(|input| input.filled == unseen.len() as i64),
+            "batch {tag} lists {unseen:?} and is {input:?}"
+        );
         let mut pages = batches::list_requests(&services, account, record.id).await?;
         let mut statuses = Vec::new();
+        let mut listed = BTreeSet::new();
         while let Some(page) = pages.next_page().await? {
             for summary in page {
                 statuses.push(summary.state.status());
                 let request = self.oracle.tag_of(summary.id)?;
                 self.oracle.request(request)?.see(&summary)?;
+                ensure!(
+                    !is_of_file || summary.expires_at == record.created_at + COMPLETION_WINDOW_MS,
+                    "line {request} of {record:?} is {summary:?}"
+                );
+                listed.insert(request);
             }
         }
-        self.oracle.batch(tag)?.see(record, &statuses)
+        for request in unseen.into_iter().filter(|request| !listed.contains(request)) {
+            let state = self.oracle.request(request)?.state;
+            let may_be_gone = self.oracle.may_be_gone(request);
+            ensure!(may_be_gone, "request {request} is not listed in its batch");
+            statuses.extend(state.map(|state| state.status()));
+        }
+        self.oracle.batch(tag)?.see(record, &statuses, input.as_ref())
     }
 
     pub(super) async fn look_at_batch(&mut self, tag: Tag) -> Step {
+        if let Some(record) = self.find_batch(tag).await? {
+            self.see_batch(tag, &record).await?;
+        }
+        Ok(())
+    }
+
+    /// A batch as it is shown now; `None` where it was deleted, or is not known by its identifier.
+    async fn find_batch(&mut self, tag: Tag) -> Step<Option<BatchRecord>> {
         let facts = self.oracle.batch(tag)?;
-        let (Some(id), account) = (facts.id, facts.account) else { return Ok(()) };
+        let (Some(id), account) = (facts.id, facts.account) else { return Ok(None) };
         let services = self.life()?.services.clone();
-        let record = batches::get_record(&services, account, id).await?;
-        self.see_batch(tag, &record).await
+        match batches::get_record(&services, account, id).await {
+            Err(AppError::NotFound(_)) if self.oracle.may_be_gone(tag) => Ok(None),
+            record => Ok(Some(record?)),
+        }
     }
 
     /// After a commit: from its mark on, nothing in a batch that is being cancelled runs or settles.
@@ -116,19 +157,21 @@ impl World<'_> {
         Ok(())
     }
 
+    /// Whether it was cancelled, or is gone.
     pub(super) async fn is_marked(&mut self, tag: Tag) -> Step<bool> {
-        let facts = self.oracle.batch(tag)?;
-        let (Some(id), account) = (facts.id, facts.account) else { return Ok(false) };
-        let services = self.life()?.services.clone();
-        let record = batches::get_record(&services, account, id).await?;
-        Ok(record.state.status() == BatchStatus::Cancelled)
+        let record = self.find_batch(tag).await?;
+        let is_gone = record.is_none() && self.oracle.may_be_gone(tag);
+        Ok(is_gone || record.is_some_and(|it| it.state.status() == BatchStatus::Cancelled))
     }
 
-    /// Whether the request has ended, as shown now.
+    /// Whether the request has ended, as shown now; it has where it is gone.
     pub(super) async fn look_at_request(&mut self, account: AccountKey, id: RequestId) -> Step<bool> {
         let services = self.life()?.services.clone();
-        let record = requests::get_record(&services, account, id).await?;
         let tag = self.oracle.tag_of(id)?;
+        let record = match requests::get_record(&services, account, id).await {
+            Err(AppError::NotFound(_)) if self.oracle.may_be_gone(tag) => return Ok(true),
+            record => record?,
+        };
         self.oracle.request(tag)?.see_record(&record)?;
         Ok(record.summary.state.is_terminal())
     }
@@ -141,7 +184,9 @@ impl World<'_> {
             overdue.filter_map(|facts| Some((facts.tag, facts.account, facts.id?))).collect();
         for (tag, account, id) in overdue {
             let has_ended = self.look_at_request(account, id).await?;
-            ensure!(has_ended, "request {tag} is overdue and live after the expirer's turn");
+            // Of a line that was sent and not read yet, the deadline is known only now.
+            let is_overdue = self.oracle.request(tag)?.expires_at <= now;
+            ensure!(has_ended || !is_overdue, "request {tag} is overdue and live after the expirer's turn");
         }
         Ok(())
     }
