@@ -53,6 +53,8 @@ pub struct Completing {
     place: i64,
     /// The bytes of the parts that are still to be read.
     rest: i64,
+    /// Where the same completion was quicker: what became of the upload.
+    before: Option<UploadRecord>,
 }
 
 impl Completing {
@@ -80,24 +82,24 @@ impl Completing {
         }
         let Completion { upload, parts, md5 } = completion;
         let found = find(services, account, upload).await?;
-        match found.record.status {
-            UploadStatus::Pending => {}
-            UploadStatus::Completed if found.digest.as_deref() == Some(&digest) => {
-                let record = with_file(services, account, found).await?;
-                return Ok(BegunCompletion::Done(Answered::New(record)));
+        let bytes = found.record.bytes;
+        let chosen = match found.record.status {
+            UploadStatus::Pending => {
+                choose(&parts, files::list_parts(&services.store, found.seq).await?, bytes)
             }
-            ended => return Err(has_ended(ended)),
+            _ => Ok(VecDeque::new()),
+        };
+        // Parts go when their upload ends: what lacks one may have been completed by the same call in this moment.
+        let found = if chosen.is_err() { find(services, account, upload).await? } else { found };
+        if found.record.status != UploadStatus::Pending {
+            let record = completed_before(services, account, found, &digest).await?;
+            return Ok(BegunCompletion::Done(Answered::New(record)));
         }
-        let parts = choose(&parts, files::list_parts(&services.store, found.seq).await?)?;
-        let (rest, bytes) = (parts.iter().map(|part| part.bytes).sum(), found.record.bytes);
-        if rest != bytes {
-            let message =
-                format!("must name parts of {bytes} bytes, the length of the upload, and not of {rest}");
-            return Err(AppError::invalid("part_ids", codes::OUT_OF_RANGE, &message));
-        }
+        let (parts, rest) = (chosen?, bytes);
         let file = Upload::begin(services, account).await?;
         let (services, md5) = (services.clone(), md5.map(|expected| (expected, Md5::default())));
-        let begun = Self { services, account, found, digest, guard, file, md5, parts, place: 0, rest };
+        let begun =
+            Self { services, account, found, digest, guard, file, md5, parts, place: 0, rest, before: None };
         Ok(BegunCompletion::Begun(Box::new(begun)))
     }
 
@@ -127,10 +129,11 @@ impl Completing {
         }
         // Parts go when their upload ends.
         let found = find(&self.services, self.account, self.found.record.id).await?;
-        Err(match found.record.status {
-            UploadStatus::Pending => given_up(),
-            ended => has_ended(ended),
-        })
+        if found.record.status == UploadStatus::Pending {
+            return Err(given_up());
+        }
+        self.before = Some(completed_before(&self.services, self.account, found, &self.digest).await?);
+        Ok(None)
     }
 
     /// Takes a piece into the file.
@@ -151,7 +154,10 @@ impl Completing {
     ///
     /// As [`Upload::finish`] and [`Completing::begin`]; [`AppError::Invalid`] where the MD5 is another.
     pub async fn finish(self) -> Result<Answered<UploadRecord>, AppError> {
-        let Self { services, account: _, found, digest, guard, mut file, md5, .. } = self;
+        let Self { services, account: _, found, digest, guard, mut file, md5, before, .. } = self;
+        if let Some(record) = before {
+            return Ok(Answered::New(record));
+        }
         if let Some((expected, md5)) = md5
             && <[u8; 16]>::from(md5::Digest::finalize(md5)) != expected
         {
@@ -191,8 +197,8 @@ impl Completion {
     }
 }
 
-/// These parts of those that there are.
-fn choose(ids: &[PartId], found: Vec<FoundPart>) -> Result<VecDeque<FoundPart>, AppError> {
+/// These parts of those that there are, which have so many bytes together.
+fn choose(ids: &[PartId], found: Vec<FoundPart>, bytes: i64) -> Result<VecDeque<FoundPart>, AppError> {
     if ids.is_empty() || ids.len() > PARTS_MAX {
         let message = format!("must name 1 to {PARTS_MAX} parts");
         return Err(AppError::invalid("part_ids", codes::OUT_OF_RANGE, &message));
@@ -204,7 +210,29 @@ fn choose(ids: &[PartId], found: Vec<FoundPart>) -> Result<VecDeque<FoundPart>, 
             AppError::invalid(&param, codes::UNKNOWN_VALUE, "must be a part of this upload, named once")
         })
     };
-    ids.iter().enumerate().map(take).collect()
+    let parts: VecDeque<FoundPart> = ids.iter().enumerate().map(take).collect::<Result<_, AppError>>()?;
+    let named: i64 = parts.iter().map(|part| part.bytes).sum();
+    if named != bytes {
+        let message =
+            format!("must name parts of {bytes} bytes, the length of the upload, and not of {named}");
+        return Err(AppError::invalid("part_ids", codes::OUT_OF_RANGE, &message));
+    }
+    Ok(parts)
+}
+
+/// An upload that has ended, if by the same completion.
+async fn completed_before(
+    services: &Services,
+    account: AccountKey,
+    found: FoundUpload,
+    digest: &[u8; 32],
+) -> Result<UploadRecord, AppError> {
+    match found.record.status {
+        UploadStatus::Completed if found.digest.as_deref() == Some(digest) => {
+            with_file(services, account, found).await
+        }
+        ended => Err(has_ended(ended)),
+    }
 }
 
 /// A completed upload with its file.

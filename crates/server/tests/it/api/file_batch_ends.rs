@@ -49,3 +49,25 @@ async fn a_batch_whose_window_ends_before_it_is_filled_has_expired() {
     assert_eq!(batch(&app, &made).await["status"], "expired");
     app.stop().await;
 }
+
+#[tokio::test]
+async fn what_is_wrong_with_lines_is_stored_until_their_file_and_batch_are_deleted() {
+    let app = TestApp::start().await;
+    let used = async || {
+        let account = app.client().get("/v1/account").await.json();
+        account["quotas"]["stored_bytes"]["used"].as_i64().expect("a number")
+    };
+    let before = used().await;
+    let file = upload(&app, &"a\n".repeat(100)).await;
+    let with_file = used().await;
+    assert!(with_file - before > 100 * 50, "{before} and {with_file}");
+    let failed = create(&app, &file).await;
+    assert_eq!(failed["status"], "failed");
+    assert!(used().await - with_file > 100 * 50);
+    let batch = format!("/v1/batches/{}", failed["id"].as_str().expect("an id"));
+    for path in [format!("/openai/v1/files/{file}"), batch] {
+        assert_eq!(app.client().send("DELETE", &path, "").await.status, 200, "{path}");
+    }
+    assert_eq!(used().await, before);
+    app.stop().await;
+}

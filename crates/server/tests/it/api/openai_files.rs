@@ -322,12 +322,20 @@ async fn an_upload_that_is_no_file_of_batch_lines_is_refused_and_leaves_nothing(
         vec![file(&lines(6)), purpose.clone()],
         vec![file(&long), purpose.clone()],
         vec![file(&endless), purpose.clone()],
+        vec![file(&"a\n".repeat(6)), purpose.clone()],
+        vec![file(&("\n".repeat(6) + &lines(1))), purpose.clone()],
+        vec![part(&format!("name=\"file\"; filename=\"{}\"", "x".repeat(256)), &lines(1)), purpose.clone()],
+        vec![part("name=\"file\"; filename=\"a\tb\"", &lines(1)), purpose.clone()],
         vec![file(&lines(1)), purpose.clone(), part("name=\"expires_after[seconds]\"", "1")],
     ];
     for parts in refused {
         let answered = send_form(app.client(), &parts).await;
         assert!((400..500).contains(&answered.status), "{answered:?}");
     }
+    let endless = part(&format!("name=\"{}\"", "x".repeat(8 << 20)), "");
+    let answered = send_form(app.client(), &[endless, purpose]).await.json();
+    let message = answered["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("a part whose head is longer"), "{answered}");
     let json = app.client().post("/openai/v1/files", &json!({})).await;
     assert_eq!(json.status, 415, "{json:?}");
     assert_eq!(app.client().get("/openai/v1/files").await.json()["data"], json!([]));

@@ -335,7 +335,7 @@ async fn what_is_no_upload_or_part_is_refused_and_leaves_nothing() {
 async fn an_account_has_64_pending_uploads_and_its_parts_count_as_what_it_stores() {
     let app = TestApp::start_with(&[("quotas.stored_bytes", "1 MiB")]).await;
     let first = begin(&app.client(), 640 << 10).await;
-    let part_id = part(&app, &first, &vec![b'\n'; 640 << 10]).await;
+    let part_id = part(&app, &first, &vec![b' '; 640 << 10]).await;
     assert_refused(&send(app.client(), &first, &vec![b'x'; 640 << 10]).await, 429, "quota");
     assert_refused(&complete(&app.client(), &first, &json!({"part_ids": [part_id]})).await, 429, "quota");
     assert_eq!(send(app.stranger(), &first, b"x").await.status, 404);
