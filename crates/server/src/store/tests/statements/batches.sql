@@ -35,7 +35,7 @@ DELETE FROM batch_ends WHERE (batch, ended) IN (
 DELETE FROM events WHERE batch = $1 AND batch IS NOT NULL RETURNING seq;
 
 -- batches::deletion::DELETE_INPUT, both
-DELETE FROM batch_inputs WHERE batch = $1;
+DELETE FROM batch_inputs WHERE batch = $1 RETURNING CAST(coalesce(octet_length(faults), 0) AS BIGINT) AS bytes;
 
 -- batches::deletion::DELETE_MEMBERS, both
 DELETE FROM batch_members WHERE batch = $1;

@@ -16,12 +16,13 @@ INSERT INTO files (id, account, state, created_at, expires_at, bytes, name, line
 INSERT INTO file_pieces (file, place, content) VALUES ($1, $2, $3);
 
 -- files::deletion::DELETE, both
-UPDATE files SET state = 2 /* deleted */ WHERE id = $1 AND account = $2 AND state = 1 /* ready */ RETURNING account, bytes;
+UPDATE files SET state = 2 /* deleted */ WHERE id = $1 AND account = $2 AND state = 1 /* ready */
+        RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes;
 
 -- files::deletion::DELETE_EXPIRED, both
 UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND seq IN (
             SELECT seq FROM files WHERE expires_at <= $1 AND expires_at IS NOT NULL AND state < 2 /* coming, ready */ ORDER BY expires_at LIMIT $2)
-        RETURNING account, bytes;
+        RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes;
 
 -- files::deletion::DELETE_PIECES, both
 DELETE FROM file_pieces WHERE (file, place) IN (
