@@ -14,7 +14,7 @@ const CONNECTIONS: usize = 24;
 
 /// Aggregation periods: requests run as they come, or all of them are there before the first runs.
 const AT_ONCE: &str = "50ms";
-const GATHERED: &str = "4s";
+const GATHERED: &str = "12s";
 
 /// A database that can be failed, engines that all nodes reach, and the settings of a node among them.
 struct World {
