@@ -1,24 +1,21 @@
 //! Chat completions: each is a request of the queue, whose end the call waits for.
 
 use axum::Extension;
-use axum::body::Bytes;
 use axum::extract::State;
 use overnight_domain::ids::CallId;
 use overnight_domain::records::RequestRecord;
-use overnight_wire::openai::chat::{Delivery, to_native, write_chunks, write_completion, write_error};
-use overnight_wire::openai::events::KEEP_ALIVE;
+use overnight_wire::openai::chat::{Delivery, to_native, write_chunks, write_completion};
 
-use super::streams::error_in_stream;
+use super::streams::stream_completion;
 use crate::app::requests;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::creation;
-use crate::http::errors::{Answer, Refusal};
+use crate::http::errors::Answer;
 use crate::http::held_requests::completion_of;
 use crate::http::idempotency::CallName;
 use crate::http::waiting::MayWait;
-use crate::http::waiting_streams::{self, Closing};
 
 /// Create a chat completion.
 pub(super) async fn create(
@@ -33,15 +30,10 @@ pub(super) async fn create(
     let waiting = may_wait.begin()?;
     let created = creation::create(&context.services, caller.0, body, to_native, &name).await?;
     let mut response = if delivery.is_stream {
-        let tell = move |refusal: &Refusal, out: &mut Vec<u8>| {
-            write_error(&error_in_stream(refusal, call), out);
+        let write = move |completion: &[u8], out: &mut Vec<u8>| {
+            write_chunks(completion, delivery.includes_usage, out);
         };
-        let write_end = move |ended: &RequestRecord, out: &mut Vec<u8>| match completion_of(ended) {
-            Ok(completion) => write_chunks(completion, delivery.includes_usage, out),
-            Err(refusal) => tell(&refusal, out),
-        };
-        let closing = Closing { write_end, write_refusal: tell };
-        waiting_streams::answer(waiting, created.id, Bytes::new(), KEEP_ALIVE.as_bytes(), closing)
+        stream_completion(waiting, created.id, call, write)
     } else {
         let ended = waiting.ended(created.id).await?;
         completion_of(&ended.record)?;

@@ -1,10 +1,36 @@
-//! Refusals in streams that have begun.
+//! What streams end with.
 
-use overnight_domain::ids::CallId;
+use axum::body::Bytes;
+use axum::response::Response;
+use overnight_domain::ids::{CallId, RequestId};
+use overnight_domain::records::RequestRecord;
+use overnight_wire::openai::chat::write_error;
 use overnight_wire::openai::errors::ErrorObject;
+use overnight_wire::openai::events::KEEP_ALIVE;
 
 use super::errors::error_object;
 use crate::http::errors::{self, Refusal};
+use crate::http::held_requests::completion_of;
+use crate::http::waiting::Waiting;
+use crate::http::waiting_streams::{self, Closing};
+
+/// A stream of the completion of a request, once it is there, as `write` writes it.
+pub(super) fn stream_completion(
+    waiting: Waiting,
+    id: RequestId,
+    call: CallId,
+    write: impl FnOnce(&[u8], &mut Vec<u8>) + Send + 'static,
+) -> Response {
+    let tell = move |refusal: &Refusal, out: &mut Vec<u8>| {
+        write_error(&error_in_stream(refusal, call), out);
+    };
+    let write_end = move |ended: &RequestRecord, out: &mut Vec<u8>| match completion_of(ended) {
+        Ok(completion) => write(completion, out),
+        Err(refusal) => tell(&refusal, out),
+    };
+    let closing = Closing { write_end, write_refusal: tell };
+    waiting_streams::answer(waiting, id, Bytes::new(), KEEP_ALIVE.as_bytes(), closing)
+}
 
 /// A refusal that comes when the stream has begun: it is an event, and what is a fault of ours is logged.
 pub(super) fn error_in_stream(refusal: &Refusal, call: CallId) -> ErrorObject {
