@@ -1,5 +1,7 @@
 //! Requests that share a prefix run on one engine, however many nodes share the sweep.
 
+use std::collections::HashSet;
+
 use overnight_client::Client;
 use overnight_testkit::engine::{CostModel, SimConfig, SimEngine, Speed};
 use tokio::task::JoinSet;
@@ -7,7 +9,7 @@ use tokio::task::JoinSet;
 use super::{CONNECTIONS, GATHERED, World, driven, wait_until};
 use crate::crashes::wait_for_ends;
 
-const DOCUMENTS: usize = 150;
+const DOCUMENTS: usize = 75;
 const QUESTIONS: usize = 16;
 
 /// Asks questions about documents, the first of each document first: as far apart as they can be.
@@ -31,10 +33,9 @@ async fn ask(clients: &[Client]) {
     }
 }
 
-/// The share of prompt tokens, in percent, that the engines found in their prefix caches when so many nodes drove them.
-async fn hits_with(nodes: usize) -> f64 {
-    let cost =
-        CostModel { kv_cache_tokens: 16_384, prompt_tokens_per_second: 50_000.0, ..CostModel::default() };
+/// On how many engines the questions about a document ran in the mean, when so many nodes drove three engines.
+async fn engines_per_document(nodes: usize) -> f64 {
+    let cost = CostModel { kv_cache_tokens: 16_384, ..CostModel::default() };
     let world = World::new(3, &SimConfig { speed: Speed::Modelled(cost), ..SimConfig::default() });
     let mut services = Vec::new();
     for name in ["a", "b", "c"].into_iter().take(nodes) {
@@ -54,26 +55,26 @@ async fn hits_with(nodes: usize) -> f64 {
         counted += service.figure("overnight_engine_cached_prompt_tokens_total").await;
     }
     let stats = world.engines.iter().filter_map(SimEngine::model_stats);
-    let (hits, all) = stats.fold((0, 0), |(hits, all), stats| {
-        (hits + stats.prefix_cache_hits_total, all + stats.prefix_cache_queries_total)
-    });
+    let hits: u64 = stats.map(|stats| stats.prefix_cache_hits_total).sum();
     assert_eq!(counted, hits as f64, "the services count what the engines say");
-    100.0 * hits as f64 / all as f64
+    let ran: usize = world.engines.iter().map(documents_of).sum();
+    ran as f64 / DOCUMENTS as f64
 }
 
-/// On how many engines a document's questions ran in the mean: the first at each of them finds nothing of its document in the cache.
-fn engines_per_document(hit_percent: f64) -> f64 {
-    (100.0 - hit_percent) / 100.0 * QUESTIONS as f64
+/// How many documents an engine was asked about.
+fn documents_of(engine: &SimEngine) -> usize {
+    let attempts = engine.attempts();
+    attempts.keys().map(|prompt| prompt.split('.').next()).collect::<HashSet<_>>().len()
 }
 
-/// How often a stretch of the order changes hands depends on how fast nodes are: with nothing else at work 1.2 to 1.6 engines answer
-/// the questions about a document, with three busy loops beside 1.3 to 1.7. Without a shared order it is all three.
+/// How often a stretch of the order changes hands depends on how fast nodes are: 1.01 and 1.27 engines answer the questions about a
+/// document with nothing else at work, 1.09 and 1.48 with eight busy loops on two cores. Without a shared order it is all three.
+/// What engines find in their caches is no measure of it: of two questions that come together, neither finds the other's document.
 /// `bench sweep --nodes 3` measures what it costs, where no clock decides.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shared_prefix_stays_on_one_node() {
-    let (one, three) = (hits_with(1).await, hits_with(3).await);
-    eprintln!("prefix hits: {one:.1} % with one node, {three:.1} % with three");
-    let (by_one, by_three) = (engines_per_document(one), engines_per_document(three));
-    assert!(by_one < 1.3, "{by_one:.2} engines a document with one node ({one:.1} % found)");
-    assert!(by_three < 2.0, "{by_three:.2} engines a document with three nodes ({three:.1} % found)");
+    let (one, three) = (engines_per_document(1).await, engines_per_document(3).await);
+    eprintln!("engines a document: {one:.2} with one node, {three:.2} with three");
+    assert!(one < 1.3, "{one:.2} engines a document with one node");
+    assert!(three < 2.0, "{three:.2} engines a document with three nodes");
 }
