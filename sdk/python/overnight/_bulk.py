@@ -1,0 +1,150 @@
+"""Many requests over few connections: bodies go in windows, and what is not answered goes again."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, cast
+
+from overnight import _calls
+from overnight._core import Core, read_lines
+from overnight._reading import parse, read
+from overnight.errors import CutError, OvernightError, QuotaExceededError, UnreadableError, api_error
+from overnight.records import BulkOutcome, CreateRequest, ErrorBody, RequestCreated
+
+LINES_MAX = 1_024
+"""How many bodies go in one call."""
+BYTES_MAX = 1 << 20
+"""How long they are together at most, unless one alone is longer."""
+SEGMENT_LINES = 4_096
+"""How many places share an idempotency key. A call repeats those before its own as blank lines, so they are few."""
+PATIENCE_S = 600.0
+"""How long a bulk create waits while the account uses all that it may and nothing is taken in."""
+
+Body = CreateRequest | Mapping[str, Any] | None
+"""What a bulk create takes: a request, the body of a chat completion, or `None`, which keeps a place free."""
+
+
+async def create_requests(core: Core, key: str, bodies: AsyncIterator[Body]) -> AsyncGenerator[BulkOutcome, None]:
+    """The outcomes in the order of the bodies. At most a window of them is in memory.
+
+    A body has its place, counted from 1, as a part of the key: the same bodies in the same places with the same key are
+    created once in all.
+    """
+    window = _Window()
+    place = 0
+    async for body in bodies:
+        place += 1
+        if body is None:
+            continue
+        line = _calls.to_json(body.to_json() if isinstance(body, CreateRequest) else {"request_body": body})
+        if window.must_go_before(place, len(line)):
+            async with aclosing(_send(core, key, window)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome
+        window.push(place, line)
+    async with aclosing(_send(core, key, window)) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
+
+
+class _Window:
+    """Bodies that are not answered yet, all of one segment."""
+
+    def __init__(self) -> None:
+        self.lines: deque[tuple[int, bytes]] = deque()
+        self._bytes = 0
+
+    def must_go_before(self, place: int, length: int) -> bool:
+        """Whether it has to be sent before a body of `length` bytes at `place` is added."""
+        if not self.lines:
+            return False
+        is_full = len(self.lines) >= LINES_MAX or self._bytes + length > BYTES_MAX
+        return is_full or self.segment != _segment(place)
+
+    def push(self, place: int, line: bytes) -> None:
+        self.lines.append((place, line))
+        self._bytes += len(line)
+
+    def pop(self) -> None:
+        _, line = self.lines.popleft()
+        self._bytes -= len(line)
+
+    @property
+    def segment(self) -> int:
+        return _segment(self.lines[0][0])
+
+    def content(self) -> bytes:
+        """The lines, each at its place in the segment; blank ones stand for what does not go."""
+        parts: list[bytes] = []
+        at = self.segment * SEGMENT_LINES
+        for place, line in self.lines:
+            parts += [b"\n" * (place - at - 1), line, b"\n"]
+            at = place
+        return b"".join(parts)
+
+
+def _segment(place: int) -> int:
+    return (place - 1) // SEGMENT_LINES
+
+
+async def _send(core: Core, key: str, window: _Window) -> AsyncGenerator[BulkOutcome, None]:
+    """Sends the window until all of it is answered."""
+    tries, began_at = 0, time.monotonic()
+    while window.lines:
+        outcomes: list[BulkOutcome] = []
+        error = await _try(core, key, window, outcomes)
+        if outcomes:
+            tries, began_at = 0, time.monotonic()
+        for outcome in outcomes:
+            yield outcome
+        if error is None:
+            continue
+        is_patient = isinstance(error, QuotaExceededError) and time.monotonic() - began_at < PATIENCE_S
+        # Requests end meanwhile, and make room for others.
+        await core.pause(error, min(tries, core.retries - 1) if is_patient else tries)
+        tries += 1
+
+
+async def _try(core: Core, key: str, window: _Window, outcomes: list[BulkOutcome]) -> OvernightError | None:
+    """Sends the window once, takes out what was answered, and returns why the rest was not."""
+    segment = window.segment
+    key = hashlib.sha256(f"{key} {segment}".encode()).hexdigest()
+    try:
+        call = _calls.create_many(window.content(), key)
+        async with core.open(call) as opened, aclosing(read_lines(opened)) as lines:
+            async for line in lines:
+                outcome = _read_outcome(parse(line), segment * SEGMENT_LINES)
+                if not window.lines or outcome.line != window.lines[0][0]:
+                    raise UnreadableError("the answer is to another line")
+                window.pop()
+                outcomes.append(outcome)
+    except OvernightError as error:
+        return error
+    return CutError("the answer ended before its last line") if window.lines else None
+
+
+def _read_outcome(answer: Any, offset: int) -> BulkOutcome:
+    """The outcome of a line. Raises a refusal that may pass."""
+    if not isinstance(answer, dict) or "line" not in answer:
+        raise UnreadableError("the answer to a line has no number")
+    members = cast("dict[str, Any]", answer)
+    place = offset + int(members["line"])
+    if "error" not in members:
+        return BulkOutcome(place, created=read(RequestCreated, members))
+    body = read(ErrorBody, members["error"])
+    error = api_error(_status(body), body)
+    if error.status in (429, 503):
+        raise error
+    return BulkOutcome(place, error=error)
+
+
+def _status(body: ErrorBody) -> int:
+    """The status of the same refusal to a call of its own."""
+    by_type = {"authentication_error": 401, "billing_error": 402, "rate_limit_error": 429}
+    by_code = {"too_large": 413, "unavailable": 503}
+    fallback = 500 if body.type == "server_error" else 422
+    return by_type.get(body.type) or by_code.get(body.code, fallback)

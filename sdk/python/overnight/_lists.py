@@ -1,0 +1,74 @@
+"""Lists that go on where they were cut."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Protocol, TypeVar
+
+from overnight import _calls
+from overnight._core import Core, read_lines
+from overnight._reading import parse, read
+from overnight.errors import InvalidCallError, OvernightError
+from overnight.records import Request
+
+PAGE = 1_000
+"""How many records one call reads. Between two of them nothing is held at the service."""
+
+
+class _Record(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+R = TypeVar("R", bound=_Record)
+
+
+async def pages(core: Core, kind: type[R], path: str, query: dict[str, Any]) -> AsyncGenerator[R, None]:
+    """The records of a list, page by page. A page that is cut is taken up after its last record."""
+    tries, left = 0, query.pop("limit", None)
+    if left is not None and left < 1:
+        raise InvalidCallError("a limit is at least 1")
+    while left is None or left > 0:
+        asked = PAGE if left is None else min(PAGE, left)
+        count = 0
+        call = _calls.get("v1", path, **query, limit=asked)
+        try:
+            async with core.open(call) as opened, aclosing(read_lines(opened)) as lines:
+                async for line in lines:
+                    record = read(kind, parse(line))
+                    query = {**query, "after": record.id}
+                    tries, count = 0, count + 1
+                    yield record
+            if count < asked:
+                return
+        except OvernightError as error:
+            await core.pause(error, tries)
+            tries += 1
+        left = None if left is None else left - count
+
+
+async def lines(core: Core, kind: type[R], call: _calls.Call) -> AsyncGenerator[R, None]:
+    """The records of a list that comes whole or ends in `CutError`."""
+    async with aclosing(core.lines(call)) as texts:
+        async for text in texts:
+            yield read(kind, parse(text))
+
+
+async def follow(core: Core, batch_id: str, after: str | None) -> AsyncGenerator[Request, None]:
+    """The requests of a batch as they end. A connection that breaks is made again, and the list goes on."""
+    tries = 0
+    while True:
+        try:
+            call = _calls.follow(batch_id, after)
+            async with core.open(call) as opened, aclosing(read_lines(opened)) as lines:
+                async for line in lines:
+                    if not line.startswith(b"data: "):
+                        continue
+                    request = read(Request, parse(line.removeprefix(b"data: ")))
+                    after, tries = request.id, 0
+                    yield request
+                return
+        except OvernightError as error:
+            await core.pause(error, tries)
+            tries += 1

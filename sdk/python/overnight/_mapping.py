@@ -1,0 +1,240 @@
+"""Rows in, answers out: every row becomes a request, the requests a batch, and the batch is followed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Generic, TypeVar
+
+from overnight._calls import check_key, new_key
+from overnight._operations import Operations
+from overnight._progress import Progress, Report, reporter
+from overnight._rows import Prompt, ask, count, draw_any
+from overnight._schemas import Form, SchemaModel, form_of
+from overnight.errors import APIError, InvalidCallError, InvalidInputError
+from overnight.records import CreateRequest, Json, Model, Request
+
+T = TypeVar("T")
+
+FAULT_CHARS_MAX = 300
+BATCH_REQUESTS_MAX = 100_000
+"""How many requests a batch has at most."""
+
+
+@dataclass(frozen=True)
+class AnswerError:
+    """Why a row has no answer."""
+
+    code: str
+    """That of the failed request or of its refusal; `cancelled`; or `invalid_answer`: the text has another form."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What became of a row."""
+
+    index: int
+    """The number of the row, from 0."""
+    text: str | None
+    """What the model wrote."""
+    parsed: T | None
+    """The same as a value, where a `schema` was given."""
+    finish_reason: str | None
+    """Why the model stopped: `stop`, `length`, …"""
+    prompt_tokens: int
+    completion_tokens: int
+    cost: Decimal | None
+    """Credits, by the prices at the begin of the map; `None` where the model is free."""
+    error: AnswerError | None
+    """Why there is no answer; `None` where there is one."""
+    request: Request | None
+    """The whole record; `None` where the service refused the row."""
+
+
+@dataclass
+class Job:
+    """A map: what is asked, and how far it is."""
+
+    prompt: Prompt | None
+    model: str | None
+    system: str | None
+    form: Form[Any]
+    key: str
+    """The idempotency key from which those of all calls come."""
+    name: str | None
+    is_ordered: bool
+    report: Report
+    progress: Progress
+    parameters: Json
+    batch_ids: list[str] = field(default_factory=list[str])
+    prices: tuple[Decimal, Decimal] | None = None
+
+
+def job(
+    rows: object,
+    prompt: Prompt | None,
+    model: str | None,
+    system: str | None,
+    schema: type[SchemaModel] | Mapping[str, Any] | None,
+    ordered: bool,
+    key: str | None,
+    name: str | None,
+    progress: bool | Report | None,
+    parameters: Json,
+) -> Job:
+    """A map that has not begun."""
+    form = form_of(schema)
+    if form.schema is not None and "response_format" in parameters:
+        raise InvalidCallError("`schema` and `response_format` say the same: pass one of them")
+    key = check_key(key) if key is not None else new_key()
+    counts = Progress(count(rows))
+    return Job(prompt, model, system, form, key, name, ordered, reporter(progress), counts, parameters)
+
+
+async def answers(
+    operations: Operations, job: Job, rows: Iterable[Any] | AsyncIterable[Any]
+) -> AsyncGenerator[Answer[Any], None]:
+    """The answers, in the order in which they come or in that of the rows."""
+    source = _in_order(_answers(operations, job, rows)) if job.is_ordered else _answers(operations, job, rows)
+    async with aclosing(source):
+        async for answer in source:
+            yield answer
+
+
+async def _answers(
+    operations: Operations, job: Job, rows: Iterable[Any] | AsyncIterable[Any]
+) -> AsyncGenerator[Answer[Any], None]:
+    await _choose_model(operations, job)
+    batches: list[tuple[str, set[str] | None]] = []
+    waiting: list[str] = []
+    outcomes = operations.create_requests(_requests(job, rows), f"{job.key}.map"[-255:])
+    async with aclosing(outcomes):
+        async for outcome in outcomes:
+            job.progress.sent += 1
+            if outcome.created is not None:
+                waiting.append(outcome.created.id)
+            elif outcome.error is not None:
+                yield _count(job, _refused(outcome.line - 1, outcome.error))
+            job.report(job.progress)
+            if len(waiting) == BATCH_REQUESTS_MAX:
+                batches += await _group(operations, job, waiting)
+                waiting = []
+    batches += await _group(operations, job, waiting)
+    for batch_id, ours in batches:
+        results = operations.follow_batch_results(batch_id, None)
+        async with aclosing(results):
+            async for request in results:
+                if ours is None or request.id in ours:
+                    yield _count(job, _answer(job, request))
+
+
+def _count(job: Job, answer: Answer[Any]) -> Answer[Any]:
+    job.progress.answered += 1
+    job.progress.failed += answer.error is not None
+    job.report(job.progress)
+    return answer
+
+
+async def _in_order(source: AsyncGenerator[Answer[Any], None]) -> AsyncGenerator[Answer[Any], None]:
+    """Answers wait for those of the rows before them."""
+    waiting: dict[int, Answer[Any]] = {}
+    index = 0
+    async with aclosing(source):
+        async for answer in source:
+            waiting[answer.index] = answer
+            while index in waiting:
+                yield waiting.pop(index)
+                index += 1
+    # Requests that somebody deleted meanwhile have no answer.
+    for _, answer in sorted(waiting.items()):
+        yield answer
+
+
+async def _choose_model(operations: Operations, job: Job) -> None:
+    """The model of the job, the only one of the service where none is named, with its prices."""
+    models = {model.id: model for model in await operations.list_models()}
+    if job.model is None:
+        if len(models) != 1:
+            raise InvalidCallError(f"name a `model`: {', '.join(models) or 'the service has none'}")
+        (job.model,) = models
+    job.prices = _prices(models.get(job.model))
+
+
+def _prices(model: Model | None) -> tuple[Decimal, Decimal] | None:
+    if model is None or (model.input_price is None and model.output_price is None):
+        return None
+    return Decimal(model.input_price or 0), Decimal(model.output_price or 0)
+
+
+async def _requests(job: Job, rows: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[CreateRequest]:
+    index = 0
+    system: list[Json] = [{"role": "system", "content": job.system}] if job.system is not None else []
+    shared: Json = {"model": job.model, **job.parameters}
+    if job.form.response_format is not None:
+        shared["response_format"] = job.form.response_format
+    async for row in draw_any(rows):
+        messages = system + ask(row, index, job.prompt)
+        yield CreateRequest({**shared, "messages": messages}, metadata={"row": index})
+        index += 1
+
+
+async def _group(operations: Operations, job: Job, ids: list[str]) -> list[tuple[str, set[str] | None]]:
+    """The batches of these requests: a new one, and those of an earlier run with the same key, with which are ours."""
+    batches: list[tuple[str, set[str] | None]] = []
+    metadata = {"batch_name": job.name} if job.name is not None else None
+    while ids:
+        key = hashlib.sha256("\n".join([job.key, *ids]).encode()).hexdigest()
+        try:
+            batches.append(((await operations.create_batch(ids, metadata, None, key)).id, None))
+            ids = []
+        except InvalidInputError as error:
+            grouped = next((detail.id for detail in error.details if detail.code == "in_another_batch"), None)
+            if grouped is None:
+                raise
+            batch_id = (await operations.get_request(grouped)).batch_id
+            ours = set((await operations.get_batch(batch_id or "")).requests_ids).intersection(ids)
+            batches.append((batch_id or "", ours))
+            ids = [identifier for identifier in ids if identifier not in ours]
+    job.batch_ids += [batch_id for batch_id, _ in batches]
+    return batches
+
+
+def _refused(index: int, error: APIError) -> Answer[Any]:
+    return Answer(index, None, None, None, 0, 0, None, AnswerError(error.code, error.message), None)
+
+
+def _answer(job: Job, request: Request) -> Answer[Any]:
+    index = int((request.metadata or {})["row"])
+    text, usage = request.text, request.usage
+    error, parsed = _error(request), None
+    if text is not None and error is None:
+        try:
+            parsed = job.form.parse(text)
+        except ValueError as fault:
+            words = " ".join(str(fault).split())[:FAULT_CHARS_MAX]
+            error = AnswerError("invalid_answer", f"the text ended with {request.finish_reason}: {words}")
+    read, written = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
+    return Answer(index, text, parsed, request.finish_reason, read, written, _cost(job, read, written), error, request)
+
+
+def _cost(job: Job, read: int, written: int) -> Decimal | None:
+    """As the service charges it: rounded up to a billionth of a credit."""
+    if job.prices is None:
+        return None
+    exact = (read * job.prices[0] + written * job.prices[1]) / 1_000_000
+    return exact.quantize(Decimal("1e-9"), rounding="ROUND_CEILING")
+
+
+def _error(request: Request) -> AnswerError | None:
+    if request.failure is not None:
+        return AnswerError(request.failure.code, request.failure.message)
+    if request.status == "completed":
+        return None
+    return AnswerError(request.status, "the request was cancelled")

@@ -1,0 +1,233 @@
+"""The client whose calls are awaited."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import httpx
+
+from overnight import _mapping
+from overnight._bulk import Body
+from overnight._calls import new_key
+from overnight._core import RETRIES_DEFAULT, Core
+from overnight._framing import FrameColumns
+from overnight._operations import Operations
+from overnight._progress import Report
+from overnight._rows import Prompt
+from overnight._schemas import M, SchemaModel
+from overnight._settings import find_target
+from overnight._transport import AsyncTransport
+from overnight.answers import AsyncAnswers
+from overnight.once import AsyncOnce
+from overnight.records import (
+    Account,
+    Batch,
+    BatchCreated,
+    BatchFilter,
+    BatchStatus,
+    BulkOutcome,
+    Model,
+    Request,
+    RequestCreated,
+    RequestFilter,
+    RequestStatus,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+F = TypeVar("F")
+
+
+class AsyncOvernight:
+    """`Overnight` with calls that are awaited and lists that are read with `async for`. Each method takes the
+    arguments, keeps the promises and raises the errors of that of the same name there."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        retries: int = RETRIES_DEFAULT,
+        http_client: httpx.AsyncClient | None = None,
+    ) -> None:
+        target = find_target(base_url, api_key)
+        self.base_url = target.base_url
+        self._operations = Operations(Core(AsyncTransport(target, http_client), retries))
+
+    async def __aenter__(self) -> AsyncOvernight:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._operations.core.transport.close()
+
+    def once(self, key: str) -> AsyncOnce:
+        """Creates with this idempotency key."""
+        return AsyncOnce(self._operations, key)
+
+    async def create_request(
+        self,
+        request_body: Mapping[str, Any],
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        webhook: str | None = None,
+    ) -> RequestCreated:
+        """Asks for a chat completion."""
+        return await self.once(new_key()).create_request(request_body, metadata=metadata, webhook=webhook)
+
+    def create_requests(self, requests: Iterable[Body] | AsyncIterable[Body]) -> AsyncIterator[BulkOutcome]:
+        """Creates many requests."""
+        return self.once(new_key()).create_requests(requests)
+
+    async def get_request(self, request_id: str) -> Request:
+        """The whole request."""
+        return await self._operations.get_request(request_id)
+
+    async def get_request_status(self, request_id: str) -> RequestStatus:
+        """How the request stands."""
+        return await self._operations.get_request_status(request_id)
+
+    async def cancel_request(self, request_id: str) -> Request:
+        """Ends the request without a result."""
+        return await self._operations.cancel_request(request_id)
+
+    async def delete_request(self, request_id: str) -> None:
+        """Deletes a request that has ended."""
+        await self._operations.delete_request(request_id)
+
+    def list_requests(self, **filter: Unpack[RequestFilter]) -> AsyncIterator[RequestStatus]:
+        """How the requests stand."""
+        return self._operations.list_requests(filter)
+
+    def list_full_requests(self, **filter: Unpack[RequestFilter]) -> AsyncIterator[Request]:
+        """The whole requests."""
+        return self._operations.list_full_requests(filter)
+
+    async def create_batch(
+        self,
+        requests_ids: Sequence[str],
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        webhook: str | None = None,
+    ) -> BatchCreated:
+        """Groups requests that are in no batch yet."""
+        return await self.once(new_key()).create_batch(requests_ids, metadata=metadata, webhook=webhook)
+
+    async def get_batch(self, batch_id: str) -> Batch:
+        """The whole batch."""
+        return await self._operations.get_batch(batch_id)
+
+    async def get_batch_status(self, batch_id: str) -> BatchStatus:
+        """How the batch stands."""
+        return await self._operations.get_batch_status(batch_id)
+
+    def get_batch_requests(self, batch_id: str) -> AsyncIterator[RequestStatus]:
+        """How the requests of the batch stand."""
+        return self._operations.get_batch_requests(batch_id)
+
+    def get_batch_results(self, batch_id: str, *, after: str | None = None) -> AsyncIterator[Request]:
+        """The requests of the batch, ended or not; or those that ended after one."""
+        return self._operations.get_batch_results(batch_id, after)
+
+    def follow_batch_results(self, batch_id: str, *, after: str | None = None) -> AsyncIterator[Request]:
+        """The requests of the batch as they end."""
+        return self._operations.follow_batch_results(batch_id, after)
+
+    async def cancel_batch(self, batch_id: str) -> Batch:
+        """Ends the batch and those of its requests that have not ended."""
+        return await self._operations.cancel_batch(batch_id)
+
+    async def delete_batch(self, batch_id: str) -> None:
+        """Deletes a batch that has ended, with its requests."""
+        await self._operations.delete_batch(batch_id)
+
+    def list_batches(self, **filter: Unpack[BatchFilter]) -> AsyncIterator[Batch]:
+        """The batches."""
+        return self._operations.list_batches(filter)
+
+    async def list_models(self) -> list[Model]:
+        """The models that requests may name."""
+        return await self._operations.list_models()
+
+    async def get_account(self) -> Account:
+        """The account of the key."""
+        return await self._operations.get_account()
+
+    @overload
+    def map(
+        self,
+        rows: Iterable[Any] | AsyncIterable[Any],
+        *,
+        prompt: Prompt | None = None,
+        model: str | None = None,
+        system: str | None = None,
+        schema: type[M],
+        ordered: bool = False,
+        key: str | None = None,
+        name: str | None = None,
+        progress: bool | Report | None = None,
+        **parameters: Any,
+    ) -> AsyncAnswers[M]: ...
+
+    @overload
+    def map(
+        self,
+        rows: Iterable[Any] | AsyncIterable[Any],
+        *,
+        prompt: Prompt | None = None,
+        model: str | None = None,
+        system: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        ordered: bool = False,
+        key: str | None = None,
+        name: str | None = None,
+        progress: bool | Report | None = None,
+        **parameters: Any,
+    ) -> AsyncAnswers[Any]: ...
+
+    def map(
+        self,
+        rows: Iterable[Any] | AsyncIterable[Any],
+        *,
+        prompt: Prompt | None = None,
+        model: str | None = None,
+        system: str | None = None,
+        schema: type[SchemaModel] | Mapping[str, Any] | None = None,
+        ordered: bool = False,
+        key: str | None = None,
+        name: str | None = None,
+        progress: bool | Report | None = None,
+        **parameters: Any,
+    ) -> AsyncAnswers[Any]:
+        """Asks a model about every row, which may come asynchronously."""
+        job = _mapping.job(rows, prompt, model, system, schema, ordered, key, name, progress, parameters)
+        return AsyncAnswers(self._operations, job, rows)
+
+    async def map_frame(
+        self,
+        frame: F,
+        *,
+        prompt: Prompt,
+        model: str | None = None,
+        system: str | None = None,
+        schema: type[SchemaModel] | Mapping[str, Any] | None = None,
+        prefix: str = "",
+        key: str | None = None,
+        name: str | None = None,
+        progress: bool | Report | None = None,
+        **parameters: Any,
+    ) -> F:
+        """A DataFrame with the answers as columns."""
+        job = _mapping.job(frame, prompt, model, system, schema, False, key, name, progress, parameters)
+        columns = FrameColumns(frame, job, prefix)
+        async for answer in AsyncAnswers[Any](self._operations, job, frame):
+            columns.fill(answer)
+        return columns.added_to(frame)
