@@ -145,8 +145,8 @@ install_browser_tests() {
     npm ci --prefix "$folder" >&2
 }
 
-# Installs the published clients that the tests call the service with, all at once: Python's beside what cargo builds,
-# Node's beside their tests.
+# Installs the published clients that the tests call the service with, and what the package for Python is tested with,
+# all at once: Python's beside what cargo builds, Node's beside their tests.
 install_clients() {
     local folder=$root/crates/cli/tests/clients set job jobs=()
     for set in newest year-old litellm; do
@@ -155,6 +155,11 @@ install_clients() {
         install_python_clients "$folder/python/requirements-$set.txt" "$CARGO_TARGET_DIR/test-clients/$set" &
         jobs+=($!)
     done
+    if ! cmp -s "$root/sdk/python/tests/requirements.txt" "$CARGO_TARGET_DIR/test-clients/sdk/installed.txt"; then
+        say "Overnight's tests lack the packages of $root/sdk/python/tests/requirements.txt. Installing them in $CARGO_TARGET_DIR/test-clients/sdk now: pip install"
+        install_python_clients "$root/sdk/python/tests/requirements.txt" "$CARGO_TARGET_DIR/test-clients/sdk" &
+        jobs+=($!)
+    fi
     if [ ! "$folder/node/node_modules/.package-lock.json" -nt "$folder/node/package-lock.json" ]; then
         say "Overnight's tests lack the npm packages of $folder/node/package.json. Installing them there now: npm ci"
         # A package that asks for a newer Node.js is tried with the one that is here.
@@ -170,6 +175,8 @@ install_python_clients() {
     rm -rf "$2"
     python3 -m venv "$2" >&2
     "$2/bin/pip" install --quiet --disable-pip-version-check --no-compile --only-binary :all: -r "$1" >&2
+    # pyright's package for Python fetches that for Node.js when it is started first.
+    [ ! -e "$2/bin/pyright" ] || PYRIGHT_PYTHON_CACHE_DIR=$2/pyright "$2/bin/pyright" --version >&2
     cp "$1" "$2/installed.txt"
 }
 

@@ -11,6 +11,7 @@ table; `local` starts a service of one's own; `webhooks` checks and reads what t
 """
 
 from overnight import webhooks
+from overnight._embedding import Embedding
 from overnight._local import LocalService, local
 from overnight._mapping import Answer, AnswerError
 from overnight._programs import LocalError
@@ -91,6 +92,7 @@ __all__ = [
     "CreateRequest",
     "CreditsError",
     "CutError",
+    "Embedding",
     "ErrorBody",
     "ErrorDetail",
     "FailedAttempt",

@@ -103,7 +103,9 @@ async def _send(core: Core, key: str, window: _Window) -> AsyncGenerator[BulkOut
             yield outcome
         if error is None:
             continue
-        is_patient = isinstance(error, QuotaExceededError) and time.monotonic() - began_at < PATIENCE_S
+        is_patient = (
+            core.retries > 0 and isinstance(error, QuotaExceededError) and time.monotonic() - began_at < PATIENCE_S
+        )
         # Requests end meanwhile, and make room for others.
         await core.pause(error, min(tries, core.retries - 1) if is_patient else tries)
         tries += 1

@@ -38,10 +38,10 @@ def follow(batch_id: str, after: str | None) -> Call:
     return Call(call.method, call.path, call.query, {"Accept": "text/event-stream"})
 
 
-def create(kind: str, body: Mapping[str, Any], key: str) -> Call:
-    """A create, which is done once."""
+def create(kind: str, body: Mapping[str, Any], key: str, dialect: str = "") -> Call:
+    """A create, which is done once, below the path of a dialect."""
     headers = {"Content-Type": "application/json", "Idempotency-Key": key}
-    return Call("POST", _path(("v1", kind)), headers=headers, content=to_json(body))
+    return Call("POST", dialect + _path(("v1", kind)), headers=headers, content=to_json(body))
 
 
 def create_many(content: bytes, key: str) -> Call:
@@ -55,9 +55,9 @@ def cancel(kind: str, identifier: str) -> Call:
     return Call("POST", _path(("v1", kind, identifier, "cancel")))
 
 
-def delete(kind: str, identifier: str) -> Call:
+def delete(kind: str, identifier: str, dialect: str = "") -> Call:
     """A repeat of what was done would be told that there is nothing."""
-    return Call("DELETE", _path(("v1", kind, identifier)), is_repeatable=False)
+    return Call("DELETE", dialect + _path(("v1", kind, identifier)), is_repeatable=False)
 
 
 def to_json(value: Mapping[str, Any]) -> bytes:

@@ -23,7 +23,7 @@ class LocalService:
     ) -> None:
         if model is not None and settings is not None:
             raise LocalError("`model` and `settings` say which models there are: pass one of them")
-        self._program = Path(program).absolute() if program is not None else find_program()
+        self.program = Path(program).absolute() if program is not None else find_program()
         self._temporary = tempfile.TemporaryDirectory(prefix="overnight-") if folder is None else None
         self.folder = Path(self._temporary.name if self._temporary else str(folder)).absolute()
         """Where it keeps everything, in `overnight-data`, and its log, `overnight.log`."""
@@ -52,7 +52,7 @@ class LocalService:
         """Starts the service; again at the same address."""
         if self._process is None:
             self._process = Process(
-                self._program, self.folder, [*self._arguments, "--listen", f"127.0.0.1:{self._port}"]
+                self.program, self.folder, [*self._arguments, "--listen", f"127.0.0.1:{self._port}"]
             )
             self._port = int(self.url.rpartition(":")[2])
             atexit.register(self.stop)

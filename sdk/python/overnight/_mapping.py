@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from overnight._calls import check_key, new_key
 from overnight._operations import Operations
+from overnight._ordering import in_order
 from overnight._progress import Progress, Report, reporter
 from overnight._rows import Prompt, ask, count, draw_any
 from overnight._schemas import Form, SchemaModel, form_of
@@ -54,7 +55,7 @@ class Answer(Generic[T]):
     """Credits, by the prices at the begin of the map; `None` where the model is free."""
     error: AnswerError | None
     """Why there is no answer; `None` where there is one."""
-    request: Request | None
+    request: Request | None = field(repr=False)
     """The whole record; `None` where the service refused the row."""
 
 
@@ -102,9 +103,9 @@ async def answers(
     operations: Operations, job: Job, rows: Iterable[Any] | AsyncIterable[Any]
 ) -> AsyncGenerator[Answer[Any], None]:
     """The answers, in the order in which they come or in that of the rows."""
-    source = _in_order(_answers(operations, job, rows)) if job.is_ordered else _answers(operations, job, rows)
-    async with aclosing(source):
-        async for answer in source:
+    source = _answers(operations, job, rows)
+    async with aclosing(in_order(source) if job.is_ordered else source) as found:
+        async for answer in found:
             yield answer
 
 
@@ -140,21 +141,6 @@ def _count(job: Job, answer: Answer[Any]) -> Answer[Any]:
     job.progress.failed += answer.error is not None
     job.report(job.progress)
     return answer
-
-
-async def _in_order(source: AsyncGenerator[Answer[Any], None]) -> AsyncGenerator[Answer[Any], None]:
-    """Answers wait for those of the rows before them."""
-    waiting: dict[int, Answer[Any]] = {}
-    index = 0
-    async with aclosing(source):
-        async for answer in source:
-            waiting[answer.index] = answer
-            while index in waiting:
-                yield waiting.pop(index)
-                index += 1
-    # Requests that somebody deleted meanwhile have no answer.
-    for _, answer in sorted(waiting.items()):
-        yield answer
 
 
 async def _choose_model(operations: Operations, job: Job) -> None:
@@ -213,7 +199,7 @@ def _refused(index: int, error: APIError) -> Answer[Any]:
 def _answer(job: Job, request: Request) -> Answer[Any]:
     index = int((request.metadata or {})["row"])
     text, usage = request.text, request.usage
-    error, parsed = _error(request), None
+    error, parsed = error_of(request), None
     if text is not None and error is None:
         try:
             parsed = job.form.parse(text)
@@ -232,7 +218,8 @@ def _cost(job: Job, read: int, written: int) -> Decimal | None:
     return exact.quantize(Decimal("1e-9"), rounding="ROUND_CEILING")
 
 
-def _error(request: Request) -> AnswerError | None:
+def error_of(request: Request) -> AnswerError | None:
+    """Why a request that has ended has no answer."""
     if request.failure is not None:
         return AnswerError(request.failure.code, request.failure.message)
     if request.status == "completed":

@@ -15,6 +15,10 @@ Prompt = str | Callable[[Any], "str | list[Json]"]
 """A format string with `{column}`, or a function of the row that returns a text or messages."""
 
 
+Text = str | Callable[[Any], str]
+"""A format string with `{column}`, or a function of the row that returns a text."""
+
+
 def library_of(rows: object) -> str | None:
     """`pandas` or `polars`, if `rows` is a frame of it. Neither is imported."""
     library = type(rows).__module__.partition(".")[0]
@@ -54,14 +58,17 @@ def count(rows: object) -> int | None:
 
 def ask(row: Any, index: int, prompt: Prompt | None) -> list[Json]:
     """The messages of a row. Raises `InvalidCallError` where the prompt and the row do not fit."""
-    asked = prompt(row) if callable(prompt) else _fill(row, index, prompt)
+    asked = prompt(row) if callable(prompt) else write(row, index, prompt)
     return [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
 
 
-def _fill(row: Any, index: int, prompt: str | None) -> str:
+def write(row: Any, index: int, prompt: Text | None) -> str:
+    """The text of a row. Raises `InvalidCallError` where the prompt and the row do not fit."""
+    if callable(prompt):
+        return prompt(row)
     if prompt is None:
         if not isinstance(row, str):
-            raise InvalidCallError(f"row {index} is no text: pass a `prompt` that says what to ask about it")
+            raise InvalidCallError(f"row {index} is no text: say what to take of it, with `{{column}}` or a function")
         return row
     try:
         if isinstance(row, str):

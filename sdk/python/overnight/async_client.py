@@ -12,10 +12,11 @@ from overnight import _mapping
 from overnight._bulk import Body
 from overnight._calls import new_key
 from overnight._core import RETRIES_DEFAULT, Core
+from overnight._embedding import Embedding, embedding_job, embeddings
 from overnight._framing import FrameColumns
 from overnight._operations import Operations
 from overnight._progress import Report
-from overnight._rows import Prompt
+from overnight._rows import Prompt, Text
 from overnight._schemas import M, SchemaModel
 from overnight._settings import find_target
 from overnight._transport import AsyncTransport
@@ -231,3 +232,18 @@ class AsyncOvernight:
         async for answer in AsyncAnswers[Any](self._operations, job, frame):
             columns.fill(answer)
         return columns.added_to(frame)
+
+    def embed(
+        self,
+        rows: Iterable[Any] | AsyncIterable[Any],
+        *,
+        model: str,
+        text: Text | None = None,
+        ordered: bool = False,
+        key: str | None = None,
+        progress: bool | Report | None = None,
+        **parameters: Any,
+    ) -> AsyncIterator[Embedding]:
+        """The vector of each row."""
+        job = embedding_job(rows, model, text, ordered, key, progress, parameters)
+        return embeddings(self._operations, job, rows)

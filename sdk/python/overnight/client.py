@@ -12,10 +12,11 @@ from overnight import _mapping
 from overnight._bulk import Body
 from overnight._calls import new_key
 from overnight._core import RETRIES_DEFAULT, Core
+from overnight._embedding import Embedding, embedding_job, embeddings
 from overnight._framing import FrameColumns
 from overnight._operations import Operations
 from overnight._progress import Report
-from overnight._rows import Prompt
+from overnight._rows import Prompt, Text
 from overnight._schemas import M, SchemaModel
 from overnight._settings import find_target
 from overnight._transport import SyncTransport, iterate, run
@@ -262,3 +263,25 @@ class Overnight:
         for answer in Answers[Any](self._operations, job, frame):
             columns.fill(answer)
         return columns.added_to(frame)
+
+    def embed(
+        self,
+        rows: Iterable[Any],
+        *,
+        model: str,
+        text: Text | None = None,
+        ordered: bool = False,
+        key: str | None = None,
+        progress: bool | Report | None = None,
+        **parameters: Any,
+    ) -> Iterator[Embedding]:
+        """The vector of each row, in the order in which they come; with `ordered` in that of the rows.
+
+        `rows` are as in `map`. `text` is a format string with `{column}`, or a function of the row; without it rows are
+        texts. They go as files of up to 32 MiB, 64 texts a request, and are one batch a file. `key` and `progress` are
+        as in `map`; other `parameters` (`dimensions`, …) go into the bodies.
+
+        The model must be served by an engine of embeddings. Raises `InvalidInputError` where the service refuses a
+        text; an embedding that fails has an `error`."""
+        job = embedding_job(rows, model, text, ordered, key, progress, parameters)
+        return iterate(embeddings(self._operations, job, rows))

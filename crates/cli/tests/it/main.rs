@@ -22,6 +22,7 @@ mod models;
 mod moving;
 mod operators;
 mod published;
+mod python;
 mod resuming;
 mod runs;
 mod serving;

@@ -1,0 +1,60 @@
+"""A frame in, a frame out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pandas  # pyright: ignore[reportMissingTypeStubs]
+import polars
+import pytest
+from test_map import QUESTION, SCHEMA, TINY, Verdict
+
+import overnight
+from overnight import Overnight
+
+ADDED = ["answer", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "error"]
+LONGER: dict[str, Any] = {**TINY, "max_tokens": 64}
+
+
+def test_a_frame_of_pandas_keeps_its_index_and_its_columns(client: Overnight) -> None:
+    frame: Any = pandas.DataFrame({"country": ["France", "Japan"], "n": [1, 2]}, index=["x", "y"])
+    found: Any = client.map_frame(frame, prompt=QUESTION, **TINY)
+    assert list(found.columns) == ["country", "n", *ADDED] and list(found.index) == ["x", "y"]
+    assert found.loc["x", "answer"] == "The capital of France is Paris."
+    assert list(found["error"]) == [None, None] and (found["cost"] > 0).all()
+    assert list(frame.columns) == ["country", "n"]
+
+
+def test_a_frame_of_polars_gets_the_members_of_a_schema_as_columns(client: Overnight) -> None:
+    frame = polars.DataFrame({"country": ["France", "Japan"], "answer": ["Paris", "Tokyo"]})
+    with pytest.raises(overnight.InvalidCallError, match="answer already: pass `prefix`"):
+        client.map_frame(frame, prompt=QUESTION, schema=SCHEMA, **TINY)
+    found = client.map_frame(frame, prompt=QUESTION, schema=SCHEMA, prefix="its_", **LONGER)
+    assert found.columns == ["country", "answer", *[f"its_{name}" for name in [*ADDED, "size"]]]
+    assert set(found["its_size"]) <= {"small", "large"}
+
+
+def test_a_row_without_an_answer_has_an_error(client: Overnight) -> None:
+    frame = polars.DataFrame({"text": ["Hello!", "no"]})
+
+    def ask(row: dict[str, str]) -> Any:
+        return [] if row["text"] == "no" else row["text"]
+
+    found = client.map_frame(frame, prompt=ask, schema=Verdict, **LONGER)
+    assert found["error"][1].startswith("invalid_input: ")
+    assert found["answer"][1] is None and found["verdict"][1] is None
+
+
+def test_what_is_no_frame_is_refused(client: Overnight) -> None:
+    with pytest.raises(overnight.InvalidCallError, match="list"):
+        client.map_frame([{"country": "France"}], prompt=QUESTION, **TINY)
+
+
+def test_the_asynchronous_client_answers_frames(service: overnight.LocalService) -> None:
+    async def use() -> list[str]:
+        async with service.async_client() as client:
+            frame = polars.DataFrame({"country": ["France"]})
+            return (await client.map_frame(frame, prompt=QUESTION, **TINY))["answer"].to_list()
+
+    assert asyncio.run(use()) == ["The capital of France is Paris."]
