@@ -59,7 +59,7 @@ pub struct CreateRequest {
     pub metadata: Option<Box<RawValue>>,
     /// The time the request may take.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window_input))]
     pub completion_window: CompletionWindow,
     /// Where to tell of the end of this request: an `https` URL. Absent or null: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct RequestCreated {
     pub id: String,
     /// Always `registered`.
     #[serde(with = "states::request")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::RequestState))]
     pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
@@ -118,7 +118,7 @@ pub struct RequestSummary {
     pub id: String,
     /// Its state.
     #[serde(with = "states::request")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::RequestState))]
     pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
@@ -178,7 +178,7 @@ pub struct FullRequest {
     pub id: String,
     /// Its state.
     #[serde(with = "states::request")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::RequestState))]
     pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
@@ -248,7 +248,7 @@ pub struct FailedAttempt {
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct RequestFilter {
     /// Only requests in this state.
-    #[cfg_attr(feature = "openapi", param(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", param(value_type = Option<super::schemas::RequestState>))]
     pub status: Option<RequestStatus>,
     /// Only requests to this model.
     pub model: Option<String>,
