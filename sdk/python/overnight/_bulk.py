@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
 from overnight import _calls
-from overnight._core import Core, read_lines
+from overnight._core import Core, Tries, read_lines
 from overnight._reading import parse, read
 from overnight.errors import CutError, OvernightError, QuotaExceededError, UnreadableError, api_error
 from overnight.records import BulkOutcome, CreateRequest, ErrorBody, RequestCreated
@@ -93,22 +92,17 @@ def _segment(place: int) -> int:
 
 async def _send(core: Core, key: str, window: _Window) -> AsyncGenerator[BulkOutcome, None]:
     """Sends the window until all of it is answered."""
-    tries, began_at = 0, time.monotonic()
+    tries = Tries(core)
     while window.lines:
         outcomes: list[BulkOutcome] = []
         error = await _try(core, key, window, outcomes)
         if outcomes:
-            tries, began_at = 0, time.monotonic()
+            tries.begin()
         for outcome in outcomes:
             yield outcome
-        if error is None:
-            continue
-        is_patient = (
-            core.retries > 0 and isinstance(error, QuotaExceededError) and time.monotonic() - began_at < PATIENCE_S
-        )
-        # Requests end meanwhile, and make room for others.
-        await core.pause(error, min(tries, core.retries - 1) if is_patient else tries)
-        tries += 1
+        if error is not None:
+            # Requests end meanwhile, and make room for others.
+            await tries.pause(error, PATIENCE_S if isinstance(error, QuotaExceededError) else 0.0)
 
 
 async def _try(core: Core, key: str, window: _Window, outcomes: list[BulkOutcome]) -> OvernightError | None:

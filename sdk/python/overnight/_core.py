@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -22,26 +23,26 @@ RETRIES_DEFAULT = 5
 
 
 class Core:
-    """Calls of one service, each tried `retries` times more."""
+    """Calls of one service, each tried `retries` times more, and as often as it takes for `patience_s`."""
 
-    def __init__(self, transport: Transport, retries: int) -> None:
+    def __init__(self, transport: Transport, retries: int, patience_s: float = 0.0) -> None:
         self.transport = transport
         self.retries = retries
+        self.patience_s = patience_s
 
     async def answer(self, call: Call) -> Any:
         """Makes the call and reads its answer, one JSON value."""
-        tries = 0
+        tries = Tries(self, is_repeatable=call.is_repeatable)
         while True:
             try:
                 async with self.open(call) as opened:
                     return parse(b"".join([chunk async for chunk in opened.chunks()]))
             except OvernightError as error:
-                await self.pause(error, tries, is_repeatable=call.is_repeatable)
-            tries += 1
+                await tries.pause(error)
 
     async def lines(self, call: Call) -> AsyncGenerator[bytes, None]:
         """Makes the call and reads its lines as they come. A list that is cut off ends in `CutError`."""
-        tries, has_begun = 0, False
+        tries, has_begun = Tries(self), False
         while True:
             try:
                 async with self.open(call) as opened, aclosing(read_lines(opened)) as lines:
@@ -52,8 +53,7 @@ class Core:
             except OvernightError as error:
                 if has_begun:
                     raise
-                await self.pause(error, tries)
-            tries += 1
+                await tries.pause(error)
 
     @asynccontextmanager
     async def open(self, call: Call) -> AsyncGenerator[Opened, None]:
@@ -63,12 +63,29 @@ class Core:
                 raise await _refusal(opened)
             yield opened
 
-    async def pause(self, error: OvernightError, tries: int, *, is_repeatable: bool = True) -> None:
+
+class Tries:
+    """The tries of one call, or of one list since its last record."""
+
+    def __init__(self, core: Core, *, is_repeatable: bool = True) -> None:
+        self._core = core
+        self._is_repeatable = is_repeatable
+        self.begin()
+
+    def begin(self) -> None:
+        """Something came: what fails from now on is tried as often as ever."""
+        self._count = 0
+        self._began_at = time.monotonic()
+
+    async def pause(self, error: OvernightError, patience_s: float = 0.0) -> None:
         """Waits before another try after `error`, or raises it where there is none."""
-        pause = pause_after(error, is_repeatable=is_repeatable, tries=tries)
-        if pause is None or tries >= self.retries:
+        pause = pause_after(error, is_repeatable=self._is_repeatable, tries=self._count)
+        waited_s = time.monotonic() - self._began_at
+        is_patient = self._core.retries > 0 and waited_s < max(patience_s, self._core.patience_s)
+        if pause is None or (self._count >= self._core.retries and not is_patient):
             raise error
-        await self.transport.sleep(pause)
+        self._count += 1
+        await self._core.transport.sleep(pause)
 
 
 async def read_lines(opened: Opened) -> AsyncGenerator[bytes, None]:

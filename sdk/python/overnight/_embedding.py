@@ -15,10 +15,10 @@ from typing import Any
 from overnight import _calls
 from overnight._calls import Call, check_key, new_key
 from overnight._lists import follow
-from overnight._mapping import AnswerError, error_of
+from overnight._mapping import PATIENCE_S, AnswerError, error_of
 from overnight._operations import Operations
 from overnight._ordering import in_order
-from overnight._progress import Progress, Report, reporter
+from overnight._progress import Progress, Report, finish, reporter
 from overnight._rows import Text, count, draw_any, write
 from overnight.errors import CutError, InvalidInputError, NotFoundError, TransportError
 from overnight.records import ErrorBody, Json, Request
@@ -75,10 +75,13 @@ async def embeddings(
     operations: Operations, job: EmbeddingJob, rows: Iterable[Any] | AsyncIterable[Any]
 ) -> AsyncGenerator[Embedding, None]:
     """The vectors, in the order in which they come or in that of the rows."""
-    source = _embeddings(operations, job, rows)
-    async with aclosing(in_order(source) if job.is_ordered else source) as found:
-        async for embedding in found:
-            yield embedding
+    source = _embeddings(operations.with_patience(PATIENCE_S), job, rows)
+    try:
+        async with aclosing(in_order(source) if job.is_ordered else source) as found:
+            async for embedding in found:
+                yield embedding
+    finally:
+        finish(job.report)
 
 
 async def _embeddings(

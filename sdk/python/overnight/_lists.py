@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
 from overnight import _calls
-from overnight._core import Core, read_lines
+from overnight._core import Core, Tries, read_lines
 from overnight._reading import parse, read
 from overnight.errors import InvalidCallError, OvernightError
 from overnight.records import Request
@@ -26,7 +26,7 @@ R = TypeVar("R", bound=_Record)
 
 async def pages(core: Core, kind: type[R], path: str, query: dict[str, Any]) -> AsyncGenerator[R, None]:
     """The records of a list, page by page. A page that is cut is taken up after its last record."""
-    tries, left = 0, query.pop("limit", None)
+    tries, left = Tries(core), query.pop("limit", None)
     if left is not None and left < 1:
         raise InvalidCallError("a limit is at least 1")
     while left is None or left > 0:
@@ -38,13 +38,13 @@ async def pages(core: Core, kind: type[R], path: str, query: dict[str, Any]) -> 
                 async for line in lines:
                     record = read(kind, parse(line))
                     query = {**query, "after": record.id}
-                    tries, count = 0, count + 1
+                    tries.begin()
+                    count += 1
                     yield record
             if count < asked:
                 return
         except OvernightError as error:
-            await core.pause(error, tries)
-            tries += 1
+            await tries.pause(error)
         left = None if left is None else left - count
 
 
@@ -57,7 +57,7 @@ async def lines(core: Core, kind: type[R], call: _calls.Call) -> AsyncGenerator[
 
 async def follow(core: Core, batch_id: str, after: str | None) -> AsyncGenerator[Request, None]:
     """The requests of a batch as they end. A connection that breaks is made again, and the list goes on."""
-    tries = 0
+    tries = Tries(core)
     while True:
         try:
             call = _calls.follow(batch_id, after)
@@ -66,9 +66,9 @@ async def follow(core: Core, batch_id: str, after: str | None) -> AsyncGenerator
                     if not line.startswith(b"data: "):
                         continue
                     request = read(Request, parse(line.removeprefix(b"data: ")))
-                    after, tries = request.id, 0
+                    after = request.id
+                    tries.begin()
                     yield request
                 return
         except OvernightError as error:
-            await core.pause(error, tries)
-            tries += 1
+            await tries.pause(error)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from overnight._calls import check_key, new_key
 from overnight._operations import Operations
 from overnight._ordering import in_order
-from overnight._progress import Progress, Report, reporter
+from overnight._progress import Progress, Report, finish, reporter
 from overnight._rows import Prompt, ask, count, draw_any
 from overnight._schemas import Form, SchemaModel, form_of
 from overnight.errors import APIError, InvalidCallError, InvalidInputError
@@ -21,6 +21,8 @@ from overnight.records import CreateRequest, Json, Model, Request
 T = TypeVar("T")
 
 FAULT_CHARS_MAX = 300
+PATIENCE_S = 600.0
+"""How long a map waits for a service that is away, before it raises."""
 BATCH_REQUESTS_MAX = 100_000
 """How many requests a batch has at most."""
 
@@ -104,15 +106,19 @@ async def answers(
 ) -> AsyncGenerator[Answer[Any], None]:
     """The answers, in the order in which they come or in that of the rows."""
     source = _answers(operations, job, rows)
-    async with aclosing(in_order(source) if job.is_ordered else source) as found:
-        async for answer in found:
-            yield answer
+    try:
+        async with aclosing(in_order(source) if job.is_ordered else source) as found:
+            async for answer in found:
+                yield answer
+    finally:
+        finish(job.report)
 
 
 async def _answers(
     operations: Operations, job: Job, rows: Iterable[Any] | AsyncIterable[Any]
 ) -> AsyncGenerator[Answer[Any], None]:
     await _choose_model(operations, job)
+    operations = operations.with_patience(PATIENCE_S)
     batches: list[tuple[str, set[str] | None]] = []
     waiting: list[str] = []
     outcomes = operations.create_requests(_requests(job, rows), f"{job.key}.map"[-255:])

@@ -32,6 +32,10 @@ class Operations:
     def __init__(self, core: Core) -> None:
         self.core = core
 
+    def with_patience(self, seconds: float) -> Operations:
+        """The same, which outlast an absence of the service of so many seconds."""
+        return Operations(Core(self.core.transport, self.core.retries, seconds))
+
     async def create_request(self, request: CreateRequest, key: str) -> RequestCreated:
         call = _calls.create("requests", request.to_json(), key)
         return read(RequestCreated, _only(await self.core.answer(call)))

@@ -64,6 +64,12 @@ def _where_somebody_looks() -> TextIO | None:
     return stderr if stderr is not None and stderr.isatty() else None
 
 
+def finish(report: Report) -> None:
+    """Ends the line, if there is one."""
+    if isinstance(report, _Line):
+        report.end()
+
+
 class _Line:
     """One line that is written over."""
 
@@ -71,13 +77,23 @@ class _Line:
         self._stream = stream
         self._width = 0
         self._shown_at = 0.0
+        self._progress: Progress | None = None
 
     def __call__(self, progress: Progress) -> None:
-        is_over = progress.total is not None and progress.answered >= progress.total
+        self._progress = progress
         now = time.monotonic()
-        if now - self._shown_at < TICK_S and not is_over:
-            return
+        if now - self._shown_at >= TICK_S:
+            self._show(progress)
+            self._shown_at = now
+
+    def end(self) -> None:
+        if self._progress is not None:
+            self._show(self._progress)
+            self._stream.write("\n")
+            self._stream.flush()
+
+    def _show(self, progress: Progress) -> None:
         text = str(progress)
-        self._stream.write("\r" + text.ljust(self._width) + ("\n" if is_over else ""))
+        self._stream.write("\r" + text.ljust(self._width))
         self._stream.flush()
-        self._width, self._shown_at = len(text), now
+        self._width = len(text)

@@ -27,6 +27,8 @@ def library_of(rows: object) -> str | None:
 
 def draw(rows: Iterable[Any]) -> Iterator[Any]:
     """The rows one by one; those of a frame as dicts of their columns."""
+    if isinstance(rows, (str, bytes, Mapping)):
+        raise InvalidCallError("rows are many: put the one row into a list")
     frame = cast("Any", rows)
     match library_of(rows):
         case "pandas":

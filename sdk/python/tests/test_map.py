@@ -179,6 +179,32 @@ def test_the_asynchronous_client_maps_what_comes_asynchronously(service: overnig
     assert asyncio.run(use()) == [0, 1, 2, 3]
 
 
+def test_the_synchronous_client_works_beside_an_event_loop(client: Overnight) -> None:
+    async def use() -> list[str | None]:
+        # As in a notebook, whose cells run in the thread of its loop.
+        return [answer.text for answer in client.map(COUNTRIES, prompt="What is the capital of {}?", **TINY)]
+
+    assert len(asyncio.run(use())) == 4
+
+
+def test_an_asynchronous_map_that_is_cancelled_lets_go(service: overnight.LocalService) -> None:
+    async def use() -> None:
+        async with service.async_client() as client:
+            answers = client.map(["one"], model="waiting")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(anext(answers), 0.5)
+            assert len(answers.batch_ids) == 1
+            await client.cancel_batch(answers.batch_ids[0])
+
+    asyncio.run(use())
+
+
+def test_one_row_is_not_many(client: Overnight) -> None:
+    for rows in ["What is the capital of France?", {"country": "France"}]:
+        with pytest.raises(overnight.InvalidCallError, match="list"):
+            list(client.map(rows, **TINY))
+
+
 def test_progress_is_a_line_that_is_written_over(client: Overnight, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
