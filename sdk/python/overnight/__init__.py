@@ -16,6 +16,7 @@ from overnight._local import LocalService, local
 from overnight._mapping import Answer, AnswerError
 from overnight._programs import LocalError
 from overnight._progress import Progress
+from overnight._version import __version__
 from overnight.answers import Answers, AsyncAnswers
 from overnight.async_client import AsyncOvernight
 from overnight.client import Overnight
@@ -128,6 +129,7 @@ __all__ = [
     "UnreadableError",
     "Usage",
     "WaitingFor",
+    "__version__",
     "local",
     "webhooks",
 ]

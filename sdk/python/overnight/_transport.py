@@ -16,6 +16,7 @@ import httpx
 
 from overnight._calls import Call
 from overnight._settings import Target
+from overnight._version import __version__
 from overnight.errors import CutError, InvalidCallError, TransportError
 
 T = TypeVar("T")
@@ -172,7 +173,7 @@ async def _aclose(generator: AsyncGenerator[Any, None]) -> None:
 
 
 def _request(client: httpx.Client | httpx.AsyncClient, target: Target, call: Call) -> httpx.Request:
-    headers = {"X-API-Key": target.api_key, "User-Agent": "overnight-python", **call.headers}
+    headers = {"X-API-Key": target.api_key, "User-Agent": f"overnight-python/{__version__}", **call.headers}
     try:
         return client.build_request(
             call.method,

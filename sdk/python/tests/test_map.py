@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
+from types import ModuleType
 from typing import Any, Literal
 
 import pytest
@@ -230,3 +231,17 @@ assert answer.text and answer.error is None
 """
     environment = {"OVERNIGHT_URL": service.url, "OVERNIGHT_API_KEY": service.api_key, "PYTHONPATH": ":".join(sys.path)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_a_notebook_shows_progress_where_it_shows_results(
+    client: Overnight, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Shell:
+        kernel = "of a notebook"
+
+    notebook = ModuleType("IPython")
+    monkeypatch.setattr(notebook, "get_ipython", Shell, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    list(client.map((country for country in COUNTRIES), prompt="{}", **TINY))
+    shown = capsys.readouterr()
+    assert shown.out.endswith("\r4 of 4 rows answered\n") and shown.err == ""
