@@ -27,7 +27,7 @@ TEXTS_MAX = 64
 """How many texts one request has."""
 FILE_BYTES_MAX = 32 << 20
 """How long a file is at most, unless one line alone is longer. It is in memory until it is sent."""
-FILE_LINES_MAX = 50_000
+FILE_LINES_MAX = 10_000
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ class LocalService:
         self._arguments = self._choose_settings(model, settings)
         self._port = 0
         self._process: Process | None = None
-        self._clients: list[Overnight | AsyncOvernight] = []
+        self._client: Overnight | None = None
+        self._async_client: AsyncOvernight | None = None
 
     @property
     def url(self) -> str:
@@ -79,34 +80,29 @@ class LocalService:
 
     def __enter__(self) -> Overnight:
         self.start()
-        client = self.client()
-        self._clients.append(client)
-        return client
+        self._client = self.client()
+        return self._client
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for client in self._clients:
-            if isinstance(client, Overnight):
-                client.close()
+        if self._client is not None:
+            self._client.close()
         self._end()
 
     async def __aenter__(self) -> AsyncOvernight:
         await asyncio.to_thread(self.start)
-        client = self.async_client()
-        self._clients.append(client)
-        return client
+        self._async_client = self.async_client()
+        return self._async_client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for client in self._clients:
-            if isinstance(client, AsyncOvernight):
-                await client.close()
+        if self._async_client is not None:
+            await self._async_client.close()
         await asyncio.to_thread(self._end)
 
     def _end(self) -> None:
-        self._clients.clear()
         self.stop()
         if self._temporary is not None:
             self._temporary.cleanup()

@@ -27,6 +27,10 @@ BATCH_REQUESTS_MAX = 100_000
 """How many requests a batch has at most."""
 
 
+_Grouped = tuple[str, set[str] | None]
+"""A batch, and those of its requests that are of the map: all of them for `None`."""
+
+
 @dataclass(frozen=True)
 class AnswerError:
     """Why a row has no answer."""
@@ -119,7 +123,7 @@ async def _answers(
 ) -> AsyncGenerator[Answer[Any], None]:
     await _choose_model(operations, job)
     operations = operations.with_patience(PATIENCE_S)
-    batches: list[tuple[str, set[str] | None]] = []
+    batches: list[_Grouped] = []
     waiting: list[str] = []
     outcomes = operations.create_requests(_requests(job, rows), f"{job.key}.map"[-255:])
     async with aclosing(outcomes):
@@ -132,8 +136,10 @@ async def _answers(
             job.report(job.progress)
             if len(waiting) == BATCH_REQUESTS_MAX:
                 batches += await _group(operations, job, waiting)
+                job.batch_ids = [batch_id for batch_id, _ in batches]
                 waiting = []
     batches += await _group(operations, job, waiting)
+    job.batch_ids = [batch_id for batch_id, _ in batches]
     for batch_id, ours in batches:
         results = operations.follow_batch_results(batch_id, None)
         async with aclosing(results):
@@ -177,9 +183,9 @@ async def _requests(job: Job, rows: Iterable[Any] | AsyncIterable[Any]) -> Async
         index += 1
 
 
-async def _group(operations: Operations, job: Job, ids: list[str]) -> list[tuple[str, set[str] | None]]:
-    """The batches of these requests: a new one, and those of an earlier run with the same key, with which are ours."""
-    batches: list[tuple[str, set[str] | None]] = []
+async def _group(operations: Operations, job: Job, ids: list[str]) -> list[_Grouped]:
+    """The batches of these requests: new ones, and those in which an earlier run with the same key put some."""
+    batches: list[_Grouped] = []
     metadata = {"batch_name": job.name} if job.name is not None else None
     while ids:
         key = hashlib.sha256("\n".join([job.key, *ids]).encode()).hexdigest()
@@ -187,15 +193,31 @@ async def _group(operations: Operations, job: Job, ids: list[str]) -> list[tuple
             batches.append(((await operations.create_batch(ids, metadata, None, key)).id, None))
             ids = []
         except InvalidInputError as error:
-            grouped = next((detail.id for detail in error.details if detail.code == "in_another_batch"), None)
-            if grouped is None:
-                raise
-            batch_id = (await operations.get_request(grouped)).batch_id
-            ours = set((await operations.get_batch(batch_id or "")).requests_ids).intersection(ids)
-            batches.append((batch_id or "", ours))
+            if len(ids) > 1 and _are_too_many(error):
+                middle = len(ids) // 2
+                batches += await _group(operations, job, ids[:middle])
+                ids = ids[middle:]
+                continue
+            batch_id, ours = await _find_batch(operations, error, ids)
+            batches.append((batch_id, ours))
             ids = [identifier for identifier in ids if identifier not in ours]
-    job.batch_ids += [batch_id for batch_id, _ in batches]
     return batches
+
+
+def _are_too_many(error: InvalidInputError) -> bool:
+    """Whether the service groups fewer requests at once."""
+    return any(detail.param == "requests_ids" and detail.code == "out_of_range" for detail in error.details)
+
+
+async def _find_batch(operations: Operations, error: InvalidInputError, ids: list[str]) -> tuple[str, set[str]]:
+    """A batch in which some of these requests are already, and which they are. Raises `error` where that was not why."""
+    for detail in error.details:
+        if detail.code == "in_another_batch" and detail.id is not None:
+            request = await operations.get_request(detail.id)
+            if request.batch_id is not None:
+                batch = await operations.get_batch(request.batch_id)
+                return batch.id, set(batch.requests_ids).intersection(ids)
+    raise error
 
 
 def _refused(index: int, error: APIError) -> Answer[Any]:

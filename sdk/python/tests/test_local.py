@@ -44,6 +44,14 @@ def test_a_map_loses_nothing_when_its_service_is_killed(tmp_path: Path, kill_at:
         assert len(list(client.list_requests())) == ROWS
 
 
+def test_a_map_keeps_to_the_limits_of_its_account_and_of_batches() -> None:
+    limits = "[limits]\nbatch_requests = 10\n[quotas]\nlive_requests = 20\n"
+    with overnight.local(settings=SETTINGS + limits) as client:
+        answers = client.map(range(50), prompt=str, model="overnight-tiny", max_tokens=1)
+        assert sorted(answer.index for answer in answers) == list(range(50))
+        assert len(answers.batch_ids) >= 5
+
+
 def test_a_folder_is_kept_and_goes_on(tmp_path: Path) -> None:
     with overnight.local(tmp_path, settings=SETTINGS) as client:
         waiting = client.create_request({"model": "waiting", "messages": [{"role": "user", "content": "hi"}]})

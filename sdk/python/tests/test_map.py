@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from types import ModuleType
 from typing import Any, Literal
@@ -186,6 +187,16 @@ def test_the_synchronous_client_works_beside_an_event_loop(client: Overnight) ->
         return [answer.text for answer in client.map(COUNTRIES, prompt="What is the capital of {}?", **TINY)]
 
     assert len(asyncio.run(use())) == 4
+
+
+def test_threads_share_a_client(client: Overnight) -> None:
+    def ask(country: str) -> list[str | None]:
+        return [answer.text for answer in client.map([country] * 5, prompt="What is the capital of {}?", **TINY)]
+
+    with ThreadPoolExecutor() as threads:
+        found = list(threads.map(ask, COUNTRIES))
+    assert [len(texts) for texts in found] == [5, 5, 5, 5]
+    assert [len(set(texts)) for texts in found] == [1, 1, 1, 1]
 
 
 def test_an_asynchronous_map_that_is_cancelled_lets_go(service: overnight.LocalService) -> None:
