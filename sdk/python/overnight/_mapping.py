@@ -210,7 +210,7 @@ def _are_too_many(error: InvalidInputError) -> bool:
 
 
 async def _find_batch(operations: Operations, error: InvalidInputError, ids: list[str]) -> tuple[str, set[str]]:
-    """A batch in which some of these requests are already, and which they are. Raises `error` where that was not why."""
+    """A batch in which some of these requests are already, and which. Raises `error` where that was not why."""
     for detail in error.details:
         if detail.code == "in_another_batch" and detail.id is not None:
             request = await operations.get_request(detail.id)
