@@ -15,3 +15,5 @@ class PlatformHook(BuildHookInterface[Any]):
         if platform:
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{platform}"
+            # The command `overnight`, which the other wheel must not hide where it is installed otherwise.
+            build_data["shared_scripts"]["scripts/overnight"] = "overnight"

@@ -38,6 +38,8 @@ fn a_wheel_with_the_programs_passes_the_tests_of_the_python_package() {
             .args(["install", "--quiet", "--no-index", "--no-deps", "--target"])
             .args([&site, &of_platform]),
     );
+    let version = succeed(Command::new(site.join("bin/overnight")).arg("--version").env("PYTHONPATH", &site));
+    assert_eq!(version, succeed(Command::new(env!("CARGO_BIN_EXE_overnight")).arg("--version")));
     succeed(
         tool("pytest")
             .args(["-q", "-p", "no:cacheprovider"])
@@ -66,8 +68,8 @@ fn tool(name: &str) -> Command {
     command
 }
 
-/// Runs it to its end, which must be well, without settings of whoever runs the tests.
-fn succeed(command: &mut Command) {
+/// Runs it to its end, which must be well, without settings of whoever runs the tests; what it says.
+fn succeed(command: &mut Command) -> String {
     let is_ours = |name: &OsString| name.to_string_lossy().starts_with("OVERNIGHT_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
         command.env_remove(name);
@@ -75,6 +77,7 @@ fn succeed(command: &mut Command) {
     let output = command.stdin(Stdio::null()).output();
     let ran = Ran::from(output.unwrap_or_else(|error| panic!("{command:?} does not start: {error}")));
     assert_eq!(ran.code, 0, "{command:?}\n{}\n{}", ran.stdout, ran.stderr);
+    ran.stdout
 }
 
 fn package() -> PathBuf {
