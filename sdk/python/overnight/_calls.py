@@ -35,7 +35,7 @@ def get(*segments: str, **query: object) -> Call:
 def follow(batch_id: str, after: str | None) -> Call:
     """The results of a batch as they come, as events."""
     call = get("v1", "batches", batch_id, "results", follow=True, after=after)
-    return Call(call.method, call.path, call.query, {"Accept": "text/event-stream"})
+    return Call(call.method, call.path, call.query, {"Accept": "text/event-stream", "Accept-Encoding": "identity"})
 
 
 def create(kind: str, body: Mapping[str, Any], key: str, dialect: str = "") -> Call:

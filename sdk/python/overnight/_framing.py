@@ -26,8 +26,8 @@ class FrameColumns:
     def __init__(self, frame: object, job: Job, prefix: str) -> None:
         self._form = job.form
         self._prefix = prefix
-        self._members = [name for name in job.form.names if name not in COLUMNS]
-        names = [prefix + name for name in (*COLUMNS, *self._members)]
+        self._members = {name: prefix + (f"answer_{name}" if name in COLUMNS else name) for name in job.form.names}
+        names = [*(prefix + name for name in COLUMNS), *self._members.values()]
         _rows.check_columns(frame, names)
         self._columns: dict[str, list[Any]] = {name: [None] * (_rows.count(frame) or 0) for name in names}
 
@@ -36,8 +36,8 @@ class FrameColumns:
         for name, get in COLUMNS.items():
             self._columns[self._prefix + name][answer.index] = get(answer)
         if answer.parsed is not None:
-            for name in self._members:
-                self._columns[self._prefix + name][answer.index] = self._form.get(answer.parsed, name)
+            for name, column in self._members.items():
+                self._columns[column][answer.index] = self._form.get(answer.parsed, name)
 
     def added_to(self, frame: F) -> F:
         """The frame with the columns."""

@@ -150,7 +150,8 @@ _BY_STATUS: dict[int, type[APIError]] = {
 
 
 def api_error(status: int, body: ErrorBody, retry_after: float | None = None) -> APIError:
-    """The error of this status and code."""
-    fallback = ServerError if status >= 500 else APIError
-    kind = _BY_CODE.get(body.code) or _BY_STATUS.get(status, fallback)
+    """The error of this status, or of this code where that belongs to it. An unknown code counts as its status."""
+    of_status = _BY_STATUS.get(status, ServerError if status >= 500 else APIError)
+    of_code = _BY_CODE.get(body.code, of_status)
+    kind = of_code if issubclass(of_code, of_status) else of_status
     return kind(status, body, retry_after)

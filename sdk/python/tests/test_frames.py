@@ -35,6 +35,13 @@ def test_a_frame_of_polars_gets_the_members_of_a_schema_as_columns(client: Overn
     assert set(found["its_size"]) <= {"small", "large"}
 
 
+def test_a_member_that_is_called_as_a_column_has_another_name(client: Overnight) -> None:
+    form = {**SCHEMA, "properties": {"answer": {"enum": ["yes", "no"]}}, "required": ["answer"]}
+    frame = polars.DataFrame({"text": ["Hello!"]})
+    found = client.map_frame(frame, prompt="{text}", schema=form, **LONGER)
+    assert found.columns == ["text", *ADDED, "answer_answer"] and found["answer_answer"][0] in ("yes", "no")
+
+
 def test_a_row_without_an_answer_has_an_error(client: Overnight) -> None:
     frame = polars.DataFrame({"text": ["Hello!", "no"]})
 

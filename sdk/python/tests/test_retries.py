@@ -75,6 +75,20 @@ def test_the_service_is_given_the_time_it_asks_for_within_reason() -> None:
     assert pause_after(busy(3600), is_repeatable=True, tries=0) is None
 
 
+def test_an_error_is_read_by_its_status_first(scripted: ScriptedServer) -> None:
+    for status, code, kind in [
+        (409, "already_ended", overnight.AlreadyEndedError),
+        (402, "quota_exceeded", overnight.CreditsError),
+        (404, "of_a_later_release", overnight.NotFoundError),
+        (500, "internal", overnight.ServerError),
+        (418, "teapot", overnight.APIError),
+    ]:
+        scripted.answer(refusal(status, code))
+        with pytest.raises(overnight.APIError) as caught:
+            client_of(scripted).get_account()
+        assert type(caught.value) is kind
+
+
 def test_retry_after_is_read(scripted: ScriptedServer) -> None:
     scripted.answer(refusal(429, "too_many_calls", "Retry-After: 61"))
     with pytest.raises(overnight.RateLimitError) as caught:
