@@ -1,4 +1,7 @@
-"""A service with the model in the box, which all tests share; each test asks for a client of its own."""
+"""A service with the model in the box, which all tests share; each test asks for a client of its own.
+
+What the model says may differ with the load of the machine, so tests look at no more than how its answers begin.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ kind = "openai"
 base_url = "http://127.0.0.1:9/v1"
 models = { "waiting" = "m" }
 """
+ANSWER = "The capital of "
+"""How the model in the box begins its answer to a question for a capital."""
 
 
 @pytest.fixture(scope="session")

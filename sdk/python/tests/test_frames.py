@@ -8,20 +8,20 @@ from typing import Any
 import pandas  # pyright: ignore[reportMissingTypeStubs]
 import polars
 import pytest
-from test_map import QUESTION, SCHEMA, TINY, Verdict
+from conftest import ANSWER
+from test_map import LONGER, QUESTION, SCHEMA, TINY, Verdict
 
 import overnight
 from overnight import Overnight
 
 ADDED = ["answer", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "error"]
-LONGER: dict[str, Any] = {**TINY, "max_tokens": 64}
 
 
 def test_a_frame_of_pandas_keeps_its_index_and_its_columns(client: Overnight) -> None:
     frame: Any = pandas.DataFrame({"country": ["France", "Japan"], "n": [1, 2]}, index=["x", "y"])
     found: Any = client.map_frame(frame, prompt=QUESTION, **TINY)
     assert list(found.columns) == ["country", "n", *ADDED] and list(found.index) == ["x", "y"]
-    assert found.loc["x", "answer"] == "The capital of France is Paris."
+    assert all(answer.startswith(ANSWER) for answer in found["answer"])
     assert list(found["error"]) == [None, None] and (found["cost"] > 0).all()
     assert list(frame.columns) == ["country", "n"]
 
@@ -64,4 +64,4 @@ def test_the_asynchronous_client_answers_frames(service: overnight.LocalService)
             frame = polars.DataFrame({"country": ["France"]})
             return (await client.map_frame(frame, prompt=QUESTION, **TINY))["answer"].to_list()
 
-    assert asyncio.run(use()) == ["The capital of France is Paris."]
+    assert asyncio.run(use())[0].startswith(ANSWER)

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import SETTINGS
+from conftest import ANSWER, SETTINGS
 
 import overnight
 from overnight import Progress
@@ -65,7 +65,7 @@ def test_a_model_of_a_file_is_the_only_one(tmp_path: Path) -> None:
     with overnight.local(model=str(model)) as client:
         assert [model.id for model in client.list_models()] == ["overnight-tiny"]
         (answer,) = client.map(["What is the capital of France?"], max_tokens=16, temperature=0)
-        assert answer.text == "The capital of France is Paris."
+        assert answer.text is not None and answer.text.startswith(ANSWER)
 
 
 def test_a_service_of_ones_own_has_an_asynchronous_client() -> None:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 import pytest
+from conftest import ANSWER
 from pydantic import BaseModel
 
 import overnight
@@ -21,6 +22,8 @@ from overnight import Overnight, Progress
 COUNTRIES = ["France", "Peru", "Japan", "Norway"]
 QUESTION = "What is the capital of {country}?"
 TINY: dict[str, Any] = {"model": "overnight-tiny", "max_tokens": 16, "temperature": 0}
+LONGER: dict[str, Any] = {**TINY, "max_tokens": 256}
+"""For answers of a form, in which the model in the box may write much white space."""
 
 
 class Verdict(BaseModel):
@@ -43,7 +46,7 @@ def test_every_row_has_one_answer(client: Overnight) -> None:
     answers = client.map(rows(), prompt=QUESTION, name="capitals", **TINY)
     found = {answer.index: answer for answer in answers}
     assert sorted(found) == [0, 1, 2, 3]
-    assert found[0].text == "The capital of France is Paris." and found[0].error is None
+    assert found[0].text is not None and found[0].text.startswith(ANSWER) and found[0].error is None
     assert found[0].prompt_tokens > 0 and found[0].request is not None
     cost = found[0].prompt_tokens * Decimal("0.10") + found[0].completion_tokens * Decimal("0.15")
     assert found[0].cost == cost / 1_000_000
@@ -57,11 +60,13 @@ def test_rows_are_texts_dicts_or_anything_that_a_function_asks_about(client: Ove
         return [{"role": "user", "content": f"What is the capital of {COUNTRIES[number]}?"}]
 
     questions = [QUESTION.format(country=country) for country in COUNTRIES]
-    expected = [answer.text for answer in client.map(questions, ordered=True, **TINY)]
-    by_place = client.map(COUNTRIES, prompt="What is the capital of {}?", ordered=True, **TINY)
-    by_function = client.map(range(4), prompt=ask, ordered=True, **TINY)
-    assert expected == [answer.text for answer in by_place] == [answer.text for answer in by_function]
-    assert len(set(expected)) == 4
+    for answers in [
+        client.map(questions, ordered=True, **TINY),
+        client.map(COUNTRIES, prompt="What is the capital of {}?", ordered=True, **TINY),
+        client.map(range(4), prompt=ask, ordered=True, **TINY),
+    ]:
+        asked = [answer.request.request_body["messages"] for answer in answers if answer.request]
+        assert asked == [[{"role": "user", "content": question}] for question in questions]
 
 
 def test_the_system_prompt_comes_first(client: Overnight) -> None:
@@ -74,12 +79,12 @@ def test_the_system_prompt_comes_first(client: Overnight) -> None:
 
 
 def test_answers_have_the_form_of_a_model_class(client: Overnight) -> None:
-    answers = client.map(["Is this good?"] * 3, model="overnight-tiny", schema=Verdict, max_tokens=64)
+    answers = client.map(["Is this good?"] * 3, schema=Verdict, **LONGER)
     assert {answer.parsed.verdict for answer in answers if answer.parsed is not None} <= {"good", "bad"}
 
 
 def test_answers_have_the_form_of_a_json_schema(client: Overnight) -> None:
-    for answer in client.map(["How large?"] * 3, model="overnight-tiny", schema=SCHEMA, max_tokens=64):
+    for answer in client.map(["How large?"] * 3, schema=SCHEMA, **LONGER):
         assert answer.parsed is not None and answer.parsed["size"] in ("small", "large")
 
 
@@ -190,25 +195,27 @@ def test_the_synchronous_client_works_beside_an_event_loop(client: Overnight) ->
 
 
 def test_threads_share_a_client(client: Overnight) -> None:
-    def ask(country: str) -> list[str | None]:
-        return [answer.text for answer in client.map([country] * 5, prompt="What is the capital of {}?", **TINY)]
+    def ask(country: str) -> list[str]:
+        answers = client.map([country] * 5, **TINY)
+        return [answer.request.request_body["messages"][0]["content"] for answer in answers if answer.request]
 
     with ThreadPoolExecutor() as threads:
-        found = list(threads.map(ask, COUNTRIES))
-    assert [len(texts) for texts in found] == [5, 5, 5, 5]
-    assert [len(set(texts)) for texts in found] == [1, 1, 1, 1]
+        assert list(threads.map(ask, COUNTRIES)) == [[country] * 5 for country in COUNTRIES]
 
 
 def test_an_asynchronous_map_that_is_cancelled_lets_go(service: overnight.LocalService) -> None:
     async def use() -> None:
         async with service.async_client() as client:
             answers = client.map(["one"], model="waiting")
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(anext(answers), 0.5)
-            assert len(answers.batch_ids) == 1
+            waiting = asyncio.create_task(answers.__anext__())
+            while not answers.batch_ids:
+                await asyncio.sleep(0.01)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
             await client.cancel_batch(answers.batch_ids[0])
 
-    asyncio.run(use())
+    asyncio.run(asyncio.wait_for(use(), 60))
 
 
 def test_one_row_is_not_many(client: Overnight) -> None:
