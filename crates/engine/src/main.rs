@@ -31,15 +31,7 @@ fn main() -> ExitCode {
     };
     #[cfg(target_os = "linux")]
     ask_for_large_pages();
-    let asked = env::var("RUST_LOG").ok().and_then(|text| {
-        let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
-        directives.collect::<Vec<_>>().join(",").parse().ok()
-    });
-    let filter: Targets = asked.unwrap_or_else(|| {
-        Targets::new().with_default(LevelFilter::INFO).with_target("llama-cpp-2", LevelFilter::WARN)
-    });
-    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
-    log.with_writer(io::stderr).with_ansi(false).finish().with(filter).init();
+    write_log();
     let missing = cpu::missing_features();
     if !missing.is_empty() {
         let remedy = "built with GGML_NATIVE=OFF it runs on every processor with AVX2";
@@ -58,6 +50,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Sends the log to stderr: what `RUST_LOG` asks for, or what is worth a look.
+fn write_log() {
+    let asked = env::var("RUST_LOG").ok().and_then(|text| {
+        let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+        directives.collect::<Vec<_>>().join(",").parse().ok()
+    });
+    let filter: Targets = asked.unwrap_or_else(|| {
+        Targets::new().with_default(LevelFilter::INFO).with_target("llama-cpp-2", LevelFilter::WARN)
+    });
+    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
+    log.with_writer(io::stderr).with_ansi(false).finish().with(filter).init();
 }
 
 /// Starts this program anew in its place with large pages. The C library reads that setting before anything else runs.
