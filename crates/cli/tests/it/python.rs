@@ -22,8 +22,12 @@ fn a_wheel_with_the_programs_passes_the_tests_of_the_python_package() {
         eprintln!("skipped: overnight-engine is not built in {}", programs.display());
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let (wheels, site) = (folder.path().join("wheels"), folder.path().join("site"));
+    // The same folder each time: what Python compiles of it is found again by its path.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    let (wheels, site) = (folder.join("wheels"), folder.join("site"));
     succeed(
         Command::new(package().join("build-wheel"))
             .arg(&wheels)
@@ -44,8 +48,7 @@ fn a_wheel_with_the_programs_passes_the_tests_of_the_python_package() {
         tool("pytest")
             .args(["-q", "-p", "no:cacheprovider"])
             .env("PYTHONPATH", &site)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("TMPDIR", folder.path()),
+            .env("PYTHONPYCACHEPREFIX", environment().with_file_name("pycache")),
     );
 }
 
