@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
@@ -27,7 +26,9 @@ Body = CreateRequest | Mapping[str, Any] | None
 """What a bulk create takes: a request, the body of a chat completion, or `None`, which keeps a place free."""
 
 
-async def create_requests(core: Core, key: str, bodies: AsyncIterator[Body]) -> AsyncGenerator[BulkOutcome, None]:
+async def create_requests(
+    core: Core, key: str, bodies: AsyncIterator[Body] | AsyncIterator[bytes | None]
+) -> AsyncGenerator[BulkOutcome, None]:
     """The outcomes in the order of the bodies. At most a window of them is in memory.
 
     A body has its place, counted from 1, as a part of the key: the same bodies in the same places with the same key are
@@ -39,7 +40,7 @@ async def create_requests(core: Core, key: str, bodies: AsyncIterator[Body]) -> 
         place += 1
         if body is None:
             continue
-        line = _calls.to_json(body.to_json() if isinstance(body, CreateRequest) else {"request_body": body})
+        line = to_line(body)
         if window.must_go_before(place, len(line)):
             async with aclosing(_send(core, key, window)) as outcomes:
                 async for outcome in outcomes:
@@ -48,6 +49,17 @@ async def create_requests(core: Core, key: str, bodies: AsyncIterator[Body]) -> 
     async with aclosing(_send(core, key, window)) as outcomes:
         async for outcome in outcomes:
             yield outcome
+
+
+def to_line(body: CreateRequest | Mapping[str, Any] | bytes) -> bytes:
+    """A body as it is sent. Raises `InvalidCallError` where it is no JSON."""
+    match body:
+        case bytes():
+            return body
+        case CreateRequest():
+            return _calls.to_json(body.to_json())
+        case _:
+            return _calls.to_json({"request_body": body})
 
 
 class _Window:
@@ -108,9 +120,8 @@ async def _send(core: Core, key: str, window: _Window) -> AsyncGenerator[BulkOut
 async def _try(core: Core, key: str, window: _Window, outcomes: list[BulkOutcome]) -> OvernightError | None:
     """Sends the window once, takes out what was answered, and returns why the rest was not."""
     segment = window.segment
-    key = hashlib.sha256(f"{key} {segment}".encode()).hexdigest()
     try:
-        call = _calls.create_many(window.content(), key)
+        call = _calls.create_many(window.content(), _calls.derive_key(key, segment))
         async with core.open(call) as opened, aclosing(read_lines(opened)) as lines:
             async for line in lines:
                 outcome = _read_outcome(parse(line), segment * SEGMENT_LINES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Mapping
@@ -71,6 +72,11 @@ def to_json(value: Mapping[str, Any]) -> bytes:
 def new_key() -> str:
     """An idempotency key that nobody else has."""
     return str(uuid.uuid4())
+
+
+def derive_key(*parts: object) -> str:
+    """The idempotency key of a part of what a key is for. Other parts, or another key, give another one."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
 def check_key(key: str) -> str:

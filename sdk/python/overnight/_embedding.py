@@ -125,7 +125,7 @@ async def _send_file(operations: Operations, job: EmbeddingJob) -> None:
     """Makes a batch of the lines so far."""
     content = b"\n".join(job.lines)
     job.lines, job.bytes = [], 0
-    key = f"{job.key}.{len(job.batch_ids)}"
+    key = _calls.derive_key(job.key, "embed", len(job.batch_ids))
     file = await operations.core.answer(_upload(content, key))
     body = {"input_file_id": file["id"], "endpoint": "/v1/embeddings", "completion_window": "24h"}
     batch: Json = await operations.core.answer(_calls.create("batches", body, key, "/openai"))

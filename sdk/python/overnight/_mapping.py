@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
-from overnight._calls import check_key, new_key
+from overnight._bulk import to_line
+from overnight._calls import check_key, derive_key, new_key
 from overnight._operations import Operations
 from overnight._ordering import in_order
 from overnight._progress import Progress, Report, finish, reporter
 from overnight._rows import Prompt, ask, count, draw_any
 from overnight._schemas import Form, SchemaModel, form_of
-from overnight.errors import APIError, InvalidCallError, InvalidInputError
+from overnight.errors import InvalidCallError, InvalidInputError
 from overnight.records import CreateRequest, Json, Model, Request
 
 T = TypeVar("T")
@@ -36,7 +36,8 @@ class AnswerError:
     """Why a row has no answer."""
 
     code: str
-    """That of the failed request or of its refusal; `cancelled`; or `invalid_answer`: the text has another form."""
+    """That of the failed request or of its refusal; `cancelled`; `invalid_answer`: the text has another form;
+    `invalid_row`: the prompt does not fit the row."""
     message: str
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ class Answer(Generic[T]):
     error: AnswerError | None
     """Why there is no answer; `None` where there is one."""
     request: Request | None = field(repr=False)
-    """The whole record; `None` where the service refused the row."""
+    """The whole record; `None` where there is no request of the row."""
 
 
 @dataclass
@@ -82,6 +83,7 @@ class Job:
     parameters: Json
     batch_ids: list[str] = field(default_factory=list[str])
     prices: tuple[Decimal, Decimal] | None = None
+    invalid: list[Answer[Any]] = field(default_factory=list[Answer[Any]])
 
 
 def job(
@@ -125,19 +127,23 @@ async def _answers(
     operations = operations.with_patience(PATIENCE_S)
     batches: list[_Grouped] = []
     waiting: list[str] = []
-    outcomes = operations.create_requests(_requests(job, rows), f"{job.key}.map"[-255:])
+    outcomes = operations.create_requests(_requests(job, rows), derive_key(job.key, "map"))
     async with aclosing(outcomes):
         async for outcome in outcomes:
             job.progress.sent += 1
             if outcome.created is not None:
                 waiting.append(outcome.created.id)
             elif outcome.error is not None:
-                yield _count(job, _refused(outcome.line - 1, outcome.error))
+                yield _count(job, _without_answer(outcome.line - 1, outcome.error.code, outcome.error.message))
+            for invalid in _take_invalid(job):
+                yield invalid
             job.report(job.progress)
             if len(waiting) == BATCH_REQUESTS_MAX:
                 batches += await _group(operations, job, waiting)
                 job.batch_ids = [batch_id for batch_id, _ in batches]
                 waiting = []
+    for invalid in _take_invalid(job):
+        yield invalid
     batches += await _group(operations, job, waiting)
     job.batch_ids = [batch_id for batch_id, _ in batches]
     for batch_id, ours in batches:
@@ -171,15 +177,30 @@ def _prices(model: Model | None) -> tuple[Decimal, Decimal] | None:
     return Decimal(model.input_price or 0), Decimal(model.output_price or 0)
 
 
-async def _requests(job: Job, rows: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[CreateRequest]:
+def _take_invalid(job: Job) -> list[Answer[Any]]:
+    """The rows drawn since the last call about which nothing can be asked."""
+    invalid, job.invalid = job.invalid, []
+    job.progress.sent += len(invalid)
+    return [_count(job, answer) for answer in invalid]
+
+
+async def _requests(job: Job, rows: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[bytes | None]:
+    """The bodies. Raises `InvalidCallError` for the first row, before anything is sent. Later ones keep their place."""
     index = 0
     system: list[Json] = [{"role": "system", "content": job.system}] if job.system is not None else []
     shared: Json = {"model": job.model, **job.parameters}
     if job.form.response_format is not None:
         shared["response_format"] = job.form.response_format
     async for row in draw_any(rows):
-        messages = system + ask(row, index, job.prompt)
-        yield CreateRequest({**shared, "messages": messages}, metadata={"row": index})
+        try:
+            messages = system + ask(row, index, job.prompt)
+            line = to_line(CreateRequest({**shared, "messages": messages}, metadata={"row": index}))
+        except InvalidCallError as error:
+            if index == 0:
+                raise
+            line = None
+            job.invalid.append(_without_answer(index, "invalid_row", str(error)))
+        yield line
         index += 1
 
 
@@ -188,7 +209,7 @@ async def _group(operations: Operations, job: Job, ids: list[str]) -> list[_Grou
     batches: list[_Grouped] = []
     metadata = {"batch_name": job.name} if job.name is not None else None
     while ids:
-        key = hashlib.sha256("\n".join([job.key, *ids]).encode()).hexdigest()
+        key = derive_key(job.key, *ids)
         try:
             batches.append(((await operations.create_batch(ids, metadata, None, key)).id, None))
             ids = []
@@ -220,8 +241,8 @@ async def _find_batch(operations: Operations, error: InvalidInputError, ids: lis
     raise error
 
 
-def _refused(index: int, error: APIError) -> Answer[Any]:
-    return Answer(index, None, None, None, 0, 0, None, AnswerError(error.code, error.message), None)
+def _without_answer(index: int, code: str, message: str) -> Answer[Any]:
+    return Answer(index, None, None, None, 0, 0, None, AnswerError(code, message), None)
 
 
 def _answer(job: Job, request: Request) -> Answer[Any]:

@@ -40,7 +40,9 @@ class Operations:
         call = _calls.create("requests", request.to_json(), key)
         return read(RequestCreated, _only(await self.core.answer(call)))
 
-    def create_requests(self, bodies: AsyncIterator[Body], key: str) -> AsyncGenerator[BulkOutcome, None]:
+    def create_requests(
+        self, bodies: AsyncIterator[Body] | AsyncIterator[bytes | None], key: str
+    ) -> AsyncGenerator[BulkOutcome, None]:
         return create_requests(self.core, key, bodies)
 
     async def get_request(self, request_id: str) -> Request:

@@ -232,7 +232,8 @@ class Overnight:
         left out where the service has one. `schema`, a `pydantic` model class or a JSON schema, forces the form of the
         answers and gives `Answer.parsed`. Other `parameters` (`max_tokens`, `temperature`, …) go into the bodies.
 
-        A row that is refused or fails has an answer with an `error`; nothing else is raised for it.
+        A row that is refused or fails has an answer with an `error`. Nothing is raised for a row but for the first, if
+        the prompt does not fit it, before anything is sent.
 
         With a `key`, the same call with the same rows goes on where an earlier one was interrupted, within 48 hours:
         requests are not created again, and all answers are yielded. Whoever leaves the loop leaves the requests

@@ -126,6 +126,20 @@ def test_a_prompt_that_does_not_fit_its_row_is_told(client: Overnight) -> None:
         client.map(["a"], schema=SCHEMA, response_format={"type": "json_object"}, **TINY)
 
 
+def test_a_later_row_that_the_prompt_does_not_fit_is_an_answer(client: Overnight) -> None:
+    mixed: list[Any] = [{"country": "France"}, {"town": "Oslo"}, 7, {"country": float("nan")}, {"country": "Peru"}]
+    found = list(client.map(mixed, prompt=QUESTION, ordered=True, **TINY))
+    assert [answer.index for answer in found] == [0, 1, 2, 3, 4]
+    codes = [answer.error and answer.error.code for answer in found]
+    assert codes == [None, "invalid_row", "invalid_row", None, None]
+
+    def ask(row: Any) -> Any:
+        return "Hello!" if row else [{"role": "user", "content": {1, 2}}]
+
+    codes = [answer.error and answer.error.code for answer in client.map([1, 0], prompt=ask, ordered=True, **TINY)]
+    assert codes == [None, "invalid_row"]
+
+
 def test_rows_are_drawn_while_they_are_sent(client: Overnight, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("overnight._bulk.LINES_MAX", 2)
     drawn: list[int] = []
