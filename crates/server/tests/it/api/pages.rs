@@ -31,6 +31,19 @@ async fn the_reference_is_served_as_data_and_as_a_page() {
 }
 
 #[tokio::test]
+async fn the_root_leads_people_to_the_console_and_programs_to_the_api() {
+    for (settings, console) in [(&[][..], Some("/console")), (&[("listen", "0.0.0.0:8080")][..], None)] {
+        let app = TestApp::start_with(settings).await;
+        let browser = app.anonymous().with("accept", "text/html,application/xhtml+xml;q=0.9").get("/").await;
+        assert_eq!((browser.status, browser.header("location")), (303, console.unwrap_or("/docs")));
+        let places = app.anonymous().get("/").await.json();
+        assert_eq!((&places["console"], &places["openapi"]), (&json!(console), &json!("/openapi.json")));
+        app.anonymous().post("/", &json!({})).await.refused(405, "method_not_allowed");
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn every_operation_of_the_reference_is_served() {
     let app = TestApp::start().await;
     let document: serde_json::Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");
