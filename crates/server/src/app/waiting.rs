@@ -16,7 +16,7 @@ use crate::store::requests::{self, models};
 /// [`WaitingReason::until`] gives, and says no more than a client may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitingReason {
-    /// It gathers its siblings.
+    /// It is grouped with similar prompts.
     Gathering {
         /// When it enters the queue, in milliseconds.
         until: i64,
@@ -93,7 +93,7 @@ impl WaitingReason {
 impl fmt::Display for WaitingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Gathering { .. } => f.write_str("gathers its siblings"),
+            Self::Gathering { .. } => f.write_str("is grouped with similar prompts"),
             Self::DiskReserved => f.write_str("waits for space on the disk of the service"),
             Self::NoEngine => f.write_str("waits for an engine: none serves its model"),
             Self::EnginesPaused { .. } => f.write_str("waits for the engines of its model, which are paused"),
@@ -334,7 +334,7 @@ mod tests {
     fn what_is_said_of_it_tells_nothing_of_engines_and_leaves_the_time_to_the_reader() {
         let reason = Some("the engine refused a request (500: secret)".to_owned());
         for (reason, until, text) in [
-            (WaitingReason::Gathering { until: 5 }, Some(5), "gathers its siblings"),
+            (WaitingReason::Gathering { until: 5 }, Some(5), "is grouped with similar prompts"),
             (WaitingReason::DiskReserved, None, "waits for space on the disk of the service"),
             (WaitingReason::NoEngine, None, "waits for an engine: none serves its model"),
             (

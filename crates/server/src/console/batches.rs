@@ -9,7 +9,7 @@ use overnight_domain::requests::COMPLETION_WINDOW_MS;
 
 use super::format::{filters, short};
 use super::layout::pages;
-use super::lists::{ListParams, NextPage};
+use super::lists::{ListParams, NextPage, RowGroup};
 use super::{Layout, Section};
 use crate::app::batches::{BatchCost, BatchRow, FailureGroups};
 use crate::app::requests::RequestRow;
@@ -59,6 +59,10 @@ impl BatchPage {
     /// Its own address.
     fn address(&self) -> String {
         format!("{}/batches/{}", self.layout.home(), self.record.id)
+    }
+
+    fn groups(&self) -> Vec<RowGroup<'_>> {
+        RowGroup::all(&self.rows)
     }
 
     fn counters(&self) -> Counters {

@@ -77,11 +77,11 @@ const fn words(quota: Quota) -> &'static str {
 
 impl CreditsPage<'_> {
     fn peak(&self) -> String {
-        self.layout.money.show(Credits::from_nanos(self.chart.peak))
+        self.layout.money.plain(Credits::from_nanos(self.chart.peak))
     }
 
     fn total(&self) -> String {
-        self.layout.money.show(Credits::from_nanos(self.chart.total))
+        self.layout.money.plain(Credits::from_nanos(self.chart.total))
     }
 
     /// The page with the entries behind the one in this row.

@@ -68,11 +68,11 @@ pub(crate) struct OverviewPage<'a> {
 
 impl OverviewPage<'_> {
     fn spent_peak(&self) -> String {
-        self.layout.money.show(Credits::from_nanos(self.spent.peak))
+        self.layout.money.plain(Credits::from_nanos(self.spent.peak))
     }
 
     fn spent_total(&self) -> String {
-        self.layout.money.show(Credits::from_nanos(self.spent.total))
+        self.layout.money.plain(Credits::from_nanos(self.spent.total))
     }
 
     fn driven(&self) -> usize {

@@ -8,7 +8,7 @@ use overnight_wire::native::warnings::Warning;
 
 use super::format::filters;
 use super::layout::pages;
-use super::lists::{ListParams, NextPage};
+use super::lists::{ListParams, NextPage, RowGroup};
 use super::prompt::{Answer, Prompt};
 use super::{Layout, Section};
 use crate::app::requests::{RequestCharge, RequestRow};
@@ -45,6 +45,16 @@ pub(crate) struct RequestPage {
     pub(crate) deleted_at: Option<i64>,
     pub(crate) may_work: bool,
     pub(crate) url: String,
+}
+
+impl RequestsPage<'_> {
+    /// The rows; where they are those that failed, by their failures.
+    fn groups(&self) -> Vec<RowGroup<'_>> {
+        match RequestStatus::parse(&self.params.status) {
+            Some(RequestStatus::Failed) => RowGroup::by_failure(&self.rows),
+            _ => RowGroup::all(&self.rows),
+        }
+    }
 }
 
 impl RequestPage {

@@ -84,7 +84,7 @@ async function cancel(page, home) {
   await page.getByRole("button", { name: "Send as a batch" }).click();
   await page.waitForURL(/\/batches\/batch_/);
   await page.getByText("Cancel batch", { exact: true }).click();
-  await seen(page.getByText(/Cancel 2 live requests\?/));
+  await seen(page.getByText(/Cancel 2 unfinished requests\?/));
   await page.getByRole("button", { name: "Cancel this batch" }).click();
   await seen(page.getByText("2 cancelled"));
 }

@@ -4,6 +4,7 @@ mod browse;
 mod cancel;
 mod create;
 mod delete;
+mod labels;
 mod list;
 mod wait;
 
@@ -18,6 +19,7 @@ pub(super) use self::create::rate_allows;
 pub(super) use self::create::{Coming, RefusedRequest, Reviewed, review, review_text, take_in};
 pub use self::create::{Reading, create, create_admitted, create_for, look, take_rate};
 pub use self::delete::delete;
+pub use self::labels::Label;
 pub use self::list::{ListQuery, list_records, list_summaries};
 pub use self::wait::{AwaitedEnds, wait};
 use super::Services;

@@ -82,6 +82,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages
         .layer(middleware::from_fn_with_state(Arc::clone(context), live::watch))
+        .layer(middleware::from_fn_with_state(Arc::clone(context), visitors::remember_account))
         .merge(sign_in)
         .route("/assets/{file}", get(replies::asset))
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));

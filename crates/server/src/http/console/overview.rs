@@ -16,7 +16,7 @@ use crate::console::{Chart, EngineRow, OverviewPage, Section};
 const HOURS: u32 = 24;
 
 const QUARTERS: usize = 4 * HOURS as usize;
-const BATCHES: usize = 5;
+const BATCHES: u32 = 5;
 
 /// `GET /console/{account}`.
 pub(super) async fn page(visit: MemberVisit) -> PageResult {
@@ -28,8 +28,7 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
     let standing = overview::get(services, account.key).await?;
     let records = activity::list(services, account.key, HOURS).await?;
     let live = standing.waiting + standing.in_progress;
-    let mut batches = batches::browse(services, account.key, &batches::BrowseQuery::default()).await?.rows;
-    batches.truncate(BATCHES);
+    let batches = batches::newest_unfinished_first(services, account.key, BATCHES).await?;
     let is_new = live == 0 && records.is_empty() && batches.is_empty() && {
         let any = requests::browse(services, account.key, &requests::BrowseQuery::default()).await?;
         any.rows.is_empty()

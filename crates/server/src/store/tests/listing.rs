@@ -33,7 +33,7 @@ impl Fixture {
 
     async fn newest(&self, filter: &ListFilter, before: Option<i64>) -> ListPage<ListedRequest> {
         let scope = ListScope::Account(self.account);
-        requests::list_newest(&self.store, scope, filter, before).await.expect("a page")
+        requests::list_page(&self.store, scope, filter, before).await.expect("a page")
     }
 
     async fn found(&self, text: &str) -> Vec<RequestId> {
@@ -65,7 +65,7 @@ async fn so_many_are_looked_through_for_a_page_and_then_it_says_so(mut fixture: 
     let filter = ListFilter { search: Some(Search::new("needle")), ..ListFilter::default() };
     let (mut before, mut pages) = (None, 0);
     let found = loop {
-        let page = requests::list_newest_of(&fixture.store, scope, &filter, before, 10).await;
+        let page = requests::list_page_of(&fixture.store, scope, &filter, before, 10).await;
         let page = page.expect("a page");
         pages += 1;
         assert_eq!(page.next, None);
@@ -200,7 +200,7 @@ async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     assert_eq!(charge_of(other).await.expect("a read"), None);
     let theirs = ListScope::Account(other);
-    let page = requests::list_newest(&fixture.store, theirs, &ListFilter::default(), None).await;
+    let page = requests::list_page(&fixture.store, theirs, &ListFilter::default(), None).await;
     assert!(page.expect("a page").rows.is_empty());
 }
 
@@ -246,7 +246,7 @@ async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
         (ListScope::Batch(fixture.account, batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
     ] {
         let filter = ListFilter { status, model, search: None };
-        let page = requests::list_newest(&fixture.store, scope, &filter, None).await.expect("a page");
+        let page = requests::list_page(&fixture.store, scope, &filter, None).await.expect("a page");
         let listed: Vec<_> = page.rows.iter().map(|row| row.summary.id).collect();
         assert_eq!(listed, expected, "{filter:?}");
     }
