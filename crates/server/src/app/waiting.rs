@@ -173,6 +173,24 @@ pub(super) async fn in_queue(services: &Services, model: &str) -> Result<Waiting
     }
 }
 
+/// Why no request for the model is sent to an engine, as far as clients may know; `None` where requests merely wait for their turn.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_model(services: &Services, model: &str) -> Result<Option<WaitingReason>, AppError> {
+    Ok(hindrance(services, model).await?.map(WaitingReason::for_clients))
+}
+
+/// How many requests of all accounts wait for the model, for operators.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count_of_model(services: &Services, model: &str) -> Result<i64, AppError> {
+    count(services, model).await
+}
+
 /// Why no request for the model is sent to an engine, for operators; `None` where requests merely wait for their turn.
 async fn hindrance(services: &Services, model: &str) -> Result<Option<WaitingReason>, AppError> {
     if services.store.is_advance_held() {

@@ -13,6 +13,7 @@ use super::lists::{ListParams, NextPage, RowGroup};
 use super::{Layout, Section};
 use crate::app::batches::{BatchCost, BatchRow, FailureGroups};
 use crate::app::requests::RequestRow;
+use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
 /// The batches of an account.
@@ -41,6 +42,8 @@ pub(crate) struct BatchPage {
     pub(crate) completed_at: Option<i64>,
     /// Why it waits, where nothing of it has begun.
     pub(crate) waiting: Option<WaitingReason>,
+    /// What stands still.
+    pub(crate) stalls: Vec<Stall>,
     /// For how long its requests are kept after their end, in milliseconds; `None` for ever.
     pub(crate) retention: Option<i64>,
     pub(crate) may_work: bool,

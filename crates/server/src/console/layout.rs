@@ -19,6 +19,8 @@ pub(crate) enum Section {
     Requests,
     Batches,
     New,
+    Playground,
+    Models,
     Keys,
     Credits,
     Webhooks,
@@ -29,11 +31,13 @@ pub(crate) enum Section {
 
 impl Section {
     /// Those of an account, in the order in which they are shown.
-    const OF_ACCOUNT: [Self; 8] = [
+    const OF_ACCOUNT: [Self; 10] = [
         Self::Overview,
         Self::Requests,
         Self::Batches,
         Self::New,
+        Self::Playground,
+        Self::Models,
         Self::Keys,
         Self::Credits,
         Self::Webhooks,
@@ -46,6 +50,8 @@ impl Section {
             Self::Requests => "Requests",
             Self::Batches => "Batches",
             Self::New => "New",
+            Self::Playground => "Playground",
+            Self::Models => "Models",
             Self::Keys => "API keys",
             Self::Credits => "Credits",
             Self::Webhooks => "Webhooks",
@@ -62,6 +68,8 @@ impl Section {
             Self::Requests => "/requests",
             Self::Batches => "/batches",
             Self::New => "/new",
+            Self::Playground => "/playground",
+            Self::Models => "/models",
             Self::Keys => "/keys",
             Self::Credits => "/credits",
             Self::Webhooks => "/webhooks",
@@ -179,6 +187,8 @@ pub(crate) fn flash(code: &str) -> Option<&'static str> {
         "granted" => "The credits are granted, and stand in the account’s ledger.",
         "user_removed" => "The user is removed and signed out everywhere.",
         "key_revoked" => "The key is revoked. Whoever still uses it is refused within a second.",
+        "request_sent" => "The request is sent. Its answer and what it cost appear here.",
+        "request_sent_again" => "The request is sent again, as this one.",
         "joined" => "You belong to this account from now on.",
         "withdrawn" => "The invitation is withdrawn. Its link no longer works.",
         "member_changed" => "The member has another role, from the next click on.",

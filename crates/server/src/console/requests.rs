@@ -10,8 +10,10 @@ use super::format::filters;
 use super::layout::pages;
 use super::lists::{ListParams, NextPage, RowGroup};
 use super::prompt::{Answer, Prompt};
+use super::timeline::{self, Moment};
 use super::{Layout, Section};
-use crate::app::requests::{RequestCharge, RequestRow};
+use crate::app::requests::{Label, RequestCharge, RequestRow, Trying};
+use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
 /// The requests of an account.
@@ -39,10 +41,15 @@ pub(crate) struct RequestPage {
     pub(crate) charge: RequestCharge,
     /// Why it waits, if it does, and until when that is known.
     pub(crate) waiting: Option<WaitingReason>,
+    /// Where it stands, while it is in progress.
+    pub(crate) trying: Option<Trying>,
+    /// What it stands still for.
+    pub(crate) stall: Option<Stall>,
     /// When it will probably have been completed.
     pub(crate) completed_at: Option<i64>,
     /// When it is deleted, in milliseconds.
     pub(crate) deleted_at: Option<i64>,
+    pub(crate) now: i64,
     pub(crate) may_work: bool,
     pub(crate) url: String,
 }
@@ -60,6 +67,21 @@ impl RequestsPage<'_> {
 impl RequestPage {
     fn status(&self) -> RequestStatus {
         self.record.summary.state.status()
+    }
+
+    /// Its own address.
+    fn address(&self) -> String {
+        format!("{}/requests/{}", self.layout.home(), self.record.summary.id)
+    }
+
+    /// What the client calls it.
+    fn custom_id(&self) -> Option<String> {
+        Label::read(self.record.client.metadata.as_deref()?).custom_id
+    }
+
+    /// What happened to it, and what is to come, in order of time.
+    fn moments(&self) -> Vec<Moment> {
+        timeline::of(self)
     }
 
     /// The metadata, where there is anything in it.

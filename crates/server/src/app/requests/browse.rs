@@ -66,7 +66,7 @@ pub struct RequestRow {
     pub failure: Option<Failure>,
     /// What people know it by.
     pub label: Label,
-    /// In a list of a batch, how many of the batch stand up to it, itself among them: the line of its file. `None` where requests of the
+    /// In a list of a batch, its row there, in order of arrival, counted from 1. `None` where requests of the
     /// batch are deleted.
     pub place: Option<i64>,
 }

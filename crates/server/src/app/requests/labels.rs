@@ -22,7 +22,7 @@ pub struct Label {
 
 impl Label {
     /// Reads metadata as they are stored.
-    pub(super) fn read(metadata: &[u8]) -> Self {
+    pub fn read(metadata: &[u8]) -> Self {
         let mut label = Self::default();
         let members = Json::from_stored(metadata).ok().and_then(Json::members);
         for member in members.into_iter().flatten() {

@@ -27,11 +27,11 @@ impl Money {
         }
     }
 
-    /// An amount to four digits behind the point; where that is not all of it, the exact amount on hover.
+    /// An amount to its first four digits, the cents among them; where that is not all of it, the exact amount on hover.
     pub(crate) fn show(&self, amount: impl Holds<Credits>) -> Amount {
         let exact = amount.held();
         let shown = self.rounded(exact);
-        let exact = self.write(&exact.to_string(), "");
+        let exact = self.write(&exact.to_string());
         Amount { exact: Some(exact).filter(|exact| *exact != shown), shown }
     }
 
@@ -40,27 +40,24 @@ impl Money {
         self.rounded(amount.held())
     }
 
-    /// What is less than a ten-thousandth is not shown as nothing.
     fn rounded(self, amount: Credits) -> String {
-        const STEP: i64 = 100_000;
-        let nanos = amount.nanos();
-        let steps = nanos.unsigned_abs().saturating_add(STEP.unsigned_abs() / 2) / STEP.unsigned_abs();
-        if steps == 0 && nanos != 0 {
-            let least = if nanos < 0 { "-0.0001" } else { "0.0001" };
-            return self.write(least, "<\u{a0}");
-        }
-        let steps = i64::try_from(steps).unwrap_or(i64::MAX / STEP) * nanos.signum();
-        self.write(&Credits::from_nanos(steps.saturating_mul(STEP)).to_string(), "")
+        const CENT: u64 = 10_000_000;
+        let nanos = amount.nanos().unsigned_abs();
+        let digits = nanos.checked_ilog10().map_or(0, |it| it + 1);
+        let step = 10_u64.pow(digits.saturating_sub(4)).min(CENT);
+        let rounded = nanos.saturating_add(step / 2) / step * step;
+        let rounded = i64::try_from(rounded).unwrap_or(i64::MAX);
+        self.write(&Credits::from_nanos(rounded * amount.nanos().signum()).to_string())
     }
 
-    fn write(self, text: &str, before: &str) -> String {
+    fn write(self, text: &str) -> String {
         let (sign, text) = text.strip_prefix('-').map_or(("", text), |digits| ("\u{2212}", digits));
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let whole = count(&whole);
         match self {
-            Self::Sign(currency) => format!("{before}{sign}{currency}\u{a0}{whole}.{part:0<2}"),
-            Self::Credits if part.is_empty() => format!("{before}{sign}{whole}\u{a0}credits"),
-            Self::Credits => format!("{before}{sign}{whole}.{part}\u{a0}credits"),
+            Self::Sign(currency) => format!("{sign}{currency}\u{a0}{whole}.{part:0<2}"),
+            Self::Credits if part.is_empty() => format!("{sign}{whole}\u{a0}credits"),
+            Self::Credits => format!("{sign}{whole}.{part}\u{a0}credits"),
         }
     }
 }
@@ -77,11 +74,11 @@ impl HtmlSafe for Amount {}
 
 impl Display for Amount {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Signs, digits and a unit of ours: nothing but the sign of less is to be escaped.
-        let shown = self.shown.replace('<', "&lt;");
-        match &self.exact {
+        // Signs, digits and a unit of ours: nothing is to be escaped.
+        let Self { shown, exact } = self;
+        match exact {
             Some(exact) => write!(formatter, "<span class=\"exact\" title=\"{exact}\">{shown}</span>"),
-            None => formatter.write_str(&shown),
+            None => formatter.write_str(shown),
         }
     }
 }
@@ -98,18 +95,17 @@ mod tests {
             ("0", "$\u{a0}0.00", None),
             ("418.07", "$\u{a0}418.07", None),
             ("0.0125", "$\u{a0}0.0125", None),
-            ("0.01245", "$\u{a0}0.0125", Some("$\u{a0}0.01245")),
-            ("0.000056", "$\u{a0}0.0001", Some("$\u{a0}0.000056")),
-            ("0.000046", "<\u{a0}$\u{a0}0.0001", Some("$\u{a0}0.000046")),
-            ("-0.000001", "<\u{a0}\u{2212}$\u{a0}0.0001", Some("\u{2212}$\u{a0}0.000001")),
-            ("-1234.5", "\u{2212}$\u{a0}1,234.50", None),
+            ("349.995", "$\u{a0}350.00", Some("$\u{a0}349.995")),
+            ("0.01245678", "$\u{a0}0.01246", Some("$\u{a0}0.01245678")),
+            ("0.000056", "$\u{a0}0.000056", None),
+            ("0.000000001", "$\u{a0}0.000000001", None),
+            ("-1234.5678", "\u{2212}$\u{a0}1,234.57", Some("\u{2212}$\u{a0}1,234.5678")),
         ] {
             let shown = dollars.show(of(amount));
             assert_eq!((&*shown.shown, shown.exact.as_deref()), (expected, exact), "{amount}");
         }
-        let small = dollars.show(of("0.000046")).to_string();
-        let title = "<span class=\"exact\" title=\"$\u{a0}0.000046\">&lt;\u{a0}$\u{a0}0.0001</span>";
-        assert_eq!(small, title);
+        let cut = dollars.show(of("349.995")).to_string();
+        assert_eq!(cut, "<span class=\"exact\" title=\"$\u{a0}349.995\">$\u{a0}350.00</span>");
         assert_eq!(Money::Credits.plain(of("12000")), "12,000\u{a0}credits");
         assert_eq!(Money::Credits.plain(of("0.5")), "0.5\u{a0}credits");
     }

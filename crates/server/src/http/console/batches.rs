@@ -14,6 +14,7 @@ use super::requests::{attach, named, read_query};
 use super::visitors::MemberVisit;
 use crate::app::batches::{self, BrowseQuery};
 use crate::app::errors::AppError;
+use crate::app::stalls::{self, Audience};
 use crate::app::{forecasts, requests, submissions, waiting};
 use crate::config::Millis;
 use crate::console::{BatchPage, BatchesPage, NextPage, Section};
@@ -64,6 +65,11 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         0 => None,
         _ => Some(batches::failure_groups(services, key, id).await?),
     };
+    let audience = if layout.is_operator { Audience::Operators } else { Audience::Members };
+    let stalls = match live {
+        0 => Vec::new(),
+        _ => stalls::of_batch(services, key, id, audience).await?,
+    };
     let waiting = waiting_reason(visit, record.state.status(), &rows).await?;
     let page = BatchPage {
         layout,
@@ -75,6 +81,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
             None
         },
         waiting,
+        stalls,
         record,
         rows,
         failures,
