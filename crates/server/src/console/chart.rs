@@ -43,7 +43,12 @@ pub(crate) struct Chart {
 impl Chart {
     /// The chart of some series of the same length without negative values, which begin at `first_at` and have a value each `step_ms`
     /// milliseconds. `show` writes a value.
-    pub(crate) fn of(series: &[Series<'_>], first_at: i64, step_ms: i64, show: impl Fn(i64) -> String) -> Self {
+    pub(crate) fn of(
+        series: &[Series<'_>],
+        first_at: i64,
+        step_ms: i64,
+        show: impl Fn(i64) -> String,
+    ) -> Self {
         let count = series.first().map_or(0, |it| it.values.len());
         let sum_at = |place: usize| series.iter().fold(0_i64, |sum, it| sum.saturating_add(it.values[place]));
         let sums: Vec<i64> = (0..count).map(sum_at).collect();
@@ -93,7 +98,8 @@ fn path(values: &[i64], floors: &mut [i64], top: i64) -> String {
     let room = SIZE.0 / values.len().max(1) as f64;
     let height = |value: i64| value as f64 / top.max(1) as f64 * SIZE.1;
     let mut path = String::new();
-    for (place, (value, floor)) in values.iter().zip(floors).enumerate().filter(|(_, (value, _))| **value > 0) {
+    for (place, (value, floor)) in values.iter().zip(floors).enumerate().filter(|(_, (value, _))| **value > 0)
+    {
         let (x, width) = ((place as f64 + GAP / 2.0) * room, (1.0 - GAP) * room);
         // What there is of is seen, however little it is.
         let (y, tall) = (SIZE.1 - height(*floor), height(*value).max(1.5));
@@ -152,7 +158,9 @@ mod tests {
 
     #[test]
     fn the_top_of_an_axis_is_round() {
-        for (peak, top) in [(0, 2), (1, 2), (3, 4), (7, 10), (11, 20), (193, 200), (450, 500), (i64::MAX, i64::MAX)] {
+        for (peak, top) in
+            [(0, 2), (1, 2), (3, 4), (7, 10), (11, 20), (193, 200), (450, 500), (i64::MAX, i64::MAX)]
+        {
             assert_eq!(nice(peak), top);
         }
     }

@@ -5,8 +5,8 @@ use overnight_domain::money::Credits;
 
 use super::chart::{Chart, line};
 use super::format::filters;
-use super::models::ModelRow;
 use super::layout::pages;
+use super::models::ModelRow;
 use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;

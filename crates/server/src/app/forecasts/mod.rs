@@ -103,11 +103,7 @@ pub async fn models_of_batch(
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn has_work(
-    services: &Services,
-    account: AccountKey,
-    model: ModelKey,
-) -> Result<bool, AppError> {
+pub async fn has_work(services: &Services, account: AccountKey, model: ModelKey) -> Result<bool, AppError> {
     let queues = recent_queues(services, model).await?;
     Ok(queues.is_some_and(|queues| queues.iter().any(|it| it.account == account)))
 }

@@ -7,8 +7,8 @@ use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
-use super::labels::Label;
 use super::NOUN;
+use super::labels::Label;
 use crate::app::errors::AppError;
 use crate::app::failures::Failure;
 use crate::app::{Services, batches, input};
@@ -150,7 +150,8 @@ async fn places(
     for row in rows {
         place += match is_whole && place > 0 {
             true => 1,
-            false => match requests::count_between(&services.store, account, batch, (behind, row.seq)).await? {
+            false => match requests::count_between(&services.store, account, batch, (behind, row.seq)).await?
+            {
                 Some(count) => count,
                 None => return Ok(Vec::new()),
             },

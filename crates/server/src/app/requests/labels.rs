@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn a_request_is_known_by_its_custom_id_and_the_first_of_its_other_metadata() {
-        let label = Label::read(br#"{"row":7,"custom_id":"item-17","a":{"b":[1]},"c":"\u00e9","d":true,"e":null}"#);
+        let label =
+            Label::read(br#"{"row":7,"custom_id":"item-17","a":{"b":[1]},"c":"\u00e9","d":true,"e":null}"#);
         assert_eq!(label.custom_id.as_deref(), Some("item-17"));
         let pairs: Vec<_> = label.pairs.iter().map(|(key, value)| (&**key, &**value)).collect();
         assert_eq!(pairs, [("row", "7"), ("a", r#"{"b":[1]}"#), ("c", "é"), ("d", "true")]);

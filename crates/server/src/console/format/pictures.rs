@@ -58,11 +58,16 @@ impl Display for Night {
              <title>{told}</title><rect class=\"sky\" width=\"100\" height=\"10\"/>"
         )?;
         let mut start = 0.0_f64;
-        for (class, _, number) in segments.iter().filter(|(class, _, number)| !class.is_empty() && *number > 0) {
+        for (class, _, number) in
+            segments.iter().filter(|(class, _, number)| !class.is_empty() && *number > 0)
+        {
             // What there is of is seen, however little it is.
             let width = (*number as f64 / total * 100.0).max(0.6);
             let from = start.min(100.0 - width);
-            write!(formatter, "<rect class=\"{class}\" x=\"{from:.1}\" width=\"{width:.1}\" height=\"10\"/>")?;
+            write!(
+                formatter,
+                "<rect class=\"{class}\" x=\"{from:.1}\" width=\"{width:.1}\" height=\"10\"/>"
+            )?;
             start += width;
         }
         formatter.write_str("</svg>")
@@ -77,7 +82,9 @@ mod tests {
     fn a_bar_has_a_segment_for_each_outcome_and_says_the_same_in_words() {
         let counters = Counters { registered: 10, in_progress: 10, completed: 40, failed: 30, cancelled: 10 };
         let bar = Night(counters).to_string();
-        assert!(bar.contains("aria-label=\"40 completed, 30 failed, 10 cancelled, 10 in progress, 10 waiting\""));
+        assert!(
+            bar.contains("aria-label=\"40 completed, 30 failed, 10 cancelled, 10 in progress, 10 waiting\"")
+        );
         for segment in [
             "class=\"done\" x=\"0.0\" width=\"40.0\"",
             "class=\"fail\" x=\"40.0\" width=\"30.0\"",
@@ -87,7 +94,9 @@ mod tests {
             assert!(bar.contains(segment), "{bar}");
         }
         let cancelled = Night(Counters { cancelled: 60, ..Counters::default() }).to_string();
-        assert!(cancelled.contains("class=\"drop\" x=\"0.0\" width=\"100.0\"") && !cancelled.contains("done"));
+        assert!(
+            cancelled.contains("class=\"drop\" x=\"0.0\" width=\"100.0\"") && !cancelled.contains("done")
+        );
         let one = Night(Counters { failed: 1, completed: 99_999, ..Counters::default() }).to_string();
         assert!(one.contains("class=\"fail\" x=\"99.4\" width=\"0.6\""), "{one}");
     }

@@ -20,6 +20,9 @@ use crate::config::Millis;
 use crate::console::{BatchPage, BatchesPage, NextPage, Section};
 use crate::http::json_lines::{self, JSON_LINES};
 
+/// How many of its requests the page of a batch shows; the list has all of them.
+const ROWS: usize = 25;
+
 /// `GET /console/{account}/batches`.
 pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
     let (params, before) = read_query::<BatchKind>(query.as_deref());
@@ -55,7 +58,8 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
     let (services, key, id) = (visit.services(), visit.account.key, visit.id::<BatchKind>());
     let record = batches::get_record(services, key, id).await?;
     let browsed = requests::BrowseQuery { batch: Some(id), ..requests::BrowseQuery::default() };
-    let rows = requests::browse(services, key, &browsed).await?.rows;
+    let mut rows = requests::browse(services, key, &browsed).await?.rows;
+    rows.truncate(ROWS);
     let live = record.counters.live();
     let is_live = matches!(record.state.status(), BatchStatus::Registered | BatchStatus::InProgress);
     let mut layout = visit.layout(Section::Batches).await?;

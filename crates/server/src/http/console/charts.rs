@@ -70,7 +70,14 @@ mod tests {
     use super::*;
 
     fn record(quarter: i64, completed: i64, failed: i64) -> ActivityRecord {
-        ActivityRecord { quarter, completed, failed, prompt_tokens: 7, completion_tokens: 3, ..ActivityRecord::default() }
+        ActivityRecord {
+            quarter,
+            completed,
+            failed,
+            prompt_tokens: 7,
+            completion_tokens: 3,
+            ..ActivityRecord::default()
+        }
     }
 
     #[test]

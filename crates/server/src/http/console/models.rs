@@ -83,7 +83,11 @@ fn body_of(form: &Form) -> Result<String, &'static str> {
     Ok(json!({"request_body": body}).to_string())
 }
 
-async fn show(visit: &MemberVisit, form: Option<&Form>, refused: Option<String>) -> Result<axum::response::Response, PageError> {
+async fn show(
+    visit: &MemberVisit,
+    form: Option<&Form>,
+    refused: Option<String>,
+) -> Result<axum::response::Response, PageError> {
     let services = visit.services();
     let mut layout = visit.layout(Section::Playground).await?;
     layout.refused = refused;

@@ -352,7 +352,8 @@ async fn lists_for_people_start_at_their_cursor_too() {
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
     check(&fixture, batches::COUNT_LIVE.sqlite, &[live]).await;
     check(&fixture, batches::LIST_LIVE.sqlite, &[live]).await;
-    let between = "SEARCH request_states USING COVERING INDEX request_states_by_batch (batch=? AND seq>? AND seq<?)";
+    let between =
+        "SEARCH request_states USING COVERING INDEX request_states_by_batch (batch=? AND seq>? AND seq<?)";
     check(&fixture, requests::COUNT_BETWEEN.sqlite, &[between]).await;
     check(&fixture, batches::COST.sqlite, &[by_batch, joined[3]]).await;
 }
