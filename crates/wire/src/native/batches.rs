@@ -169,7 +169,7 @@ pub struct FullBatch {
     #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
     pub webhook: Option<String>,
     /// The metadata it was created with: `{}` where none was sent, null where null was sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
+    #[cfg_attr(feature = "openapi", schema(required = true, schema_with = super::schemas::metadata))]
     pub metadata: Option<Box<RawValue>>,
 }
 

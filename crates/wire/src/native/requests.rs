@@ -59,7 +59,7 @@ pub struct CreateRequest {
     pub metadata: Option<Box<RawValue>>,
     /// The time the request may take.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window_input))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window))]
     pub completion_window: CompletionWindow,
     /// Where to tell of the end of this request: an `https` URL. Absent or null: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,7 +196,7 @@ pub struct FullRequest {
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub batch_id: Option<String>,
     /// The metadata it was created with: `{}` where none was sent, null where null was sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
+    #[cfg_attr(feature = "openapi", schema(required = true, schema_with = super::schemas::metadata))]
     pub metadata: Option<Box<RawValue>>,
     /// What the model was asked, as it was sent.
     #[cfg_attr(feature = "openapi", schema(value_type = super::results::RequestBody))]

@@ -21,6 +21,10 @@ async fn the_reference_is_served_as_data_and_as_a_page() {
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
     assert_eq!(page.header("x-content-type-options"), "nosniff");
+    let found = app.anonymous().get("/docs?q=idempotency+key").await;
+    assert!(found.text().contains("id=\"create_batch\"") && !found.text().contains("id=\"cancel_batch\""));
+    let hostile = app.anonymous().get(&format!("/docs?q=%3Cb%3E{}", "a".repeat(5_000))).await;
+    assert!(hostile.status == 200 && !hostile.text().contains("<b>a") && hostile.text().len() < 10_000);
     let style = app.anonymous().get("/docs/style.css").await;
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     app.stop().await;
