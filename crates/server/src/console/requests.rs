@@ -10,7 +10,7 @@ use super::format::filters;
 use super::layout::pages;
 use super::lists::{ListParams, NextPage, RowGroup};
 use super::prompt::{Answer, Prompt};
-use super::timeline::{self, Moment};
+use super::timeline::{self, Course, Moment};
 use super::{Layout, Section};
 use crate::app::requests::{Label, RequestCharge, RequestRow, Trying};
 use crate::app::stalls::Stall;
@@ -81,7 +81,14 @@ impl RequestPage {
 
     /// What happened to it, and what is to come, in order of time.
     fn moments(&self) -> Vec<Moment> {
-        timeline::of(self)
+        timeline::of(&Course {
+            record: &self.record,
+            waiting: self.waiting.as_ref(),
+            trying: self.trying,
+            completed_at: self.completed_at,
+            deleted_at: self.deleted_at,
+            now: self.now,
+        })
     }
 
     /// The metadata, where there is anything in it.

@@ -1,9 +1,20 @@
 //! What happens to a request, as a list of moments.
 
+use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
-use super::requests::RequestPage;
 use crate::app::requests::Trying;
+use crate::app::waiting::WaitingReason;
+
+/// What is known of a request. Times are in milliseconds.
+pub(super) struct Course<'r> {
+    pub(super) record: &'r RequestRecord,
+    pub(super) waiting: Option<&'r WaitingReason>,
+    pub(super) trying: Option<Trying>,
+    pub(super) completed_at: Option<i64>,
+    pub(super) deleted_at: Option<i64>,
+    pub(super) now: i64,
+}
 
 /// Something that happened, or is to come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +46,8 @@ impl Moment {
 }
 
 /// The moments of a request.
-pub(super) fn of(page: &RequestPage) -> Vec<Moment> {
-    let (record, summary) = (&page.record, &page.record.summary);
+pub(super) fn of(course: &Course<'_>) -> Vec<Moment> {
+    let (record, summary) = (course.record, &course.record.summary);
     let mut moments = vec![Moment::new(summary.created_at, "registered", "Created")];
     let first_sent = summary.state.in_progress_at();
     if let Some(at) = first_sent {
@@ -50,40 +61,42 @@ pub(super) fn of(page: &RequestPage) -> Vec<Moment> {
         moments.push(Moment::new(attempt.at, "failed", title).with(&*attempt.message));
     }
     match summary.state.status() {
-        RequestStatus::Registered | RequestStatus::InProgress => ahead(page, &mut moments),
-        status => moments.push(end(page, status)),
+        RequestStatus::Registered | RequestStatus::InProgress => ahead(course, &mut moments),
+        status => moments.push(end(course, status)),
     }
-    if let Some(at) = page.deleted_at {
+    if let Some(at) = course.deleted_at {
         moments.push(Moment::new(at, "registered", "Deleted").ahead());
     }
     moments
 }
 
 /// What a request waits for, and what comes then.
-fn ahead(page: &RequestPage, moments: &mut Vec<Moment>) {
-    let summary = &page.record.summary;
-    match (&summary.state, &page.waiting, page.trying) {
-        (RequestState::Gathering { ready_at }, ..) if *ready_at > page.now => {
+fn ahead(course: &Course<'_>, moments: &mut Vec<Moment>) {
+    let summary = &course.record.summary;
+    match (&summary.state, course.waiting, course.trying) {
+        (RequestState::Gathering { ready_at }, ..) if *ready_at > course.now => {
             moments.push(Moment::new(*ready_at, "registered", "Grouping similar prompts until").ahead());
         }
         (_, Some(reason), _) => {
-            let waits = Moment::new(reason.until(), "registered", format!("It {reason}"));
-            moments.push(if reason.until().is_some() { waits.ahead() } else { waits });
+            moments.push(match reason.until() {
+                Some(at) => Moment::new(at, "registered", format!("It {reason}, until")).ahead(),
+                None => Moment::new(None, "registered", format!("It {reason}")),
+            });
         }
         (_, None, Some(Trying::Now)) => moments.push(Moment::new(None, "running", "With an engine now")),
-        (_, None, Some(Trying::Again { at })) if at > page.now => {
+        (_, None, Some(Trying::Again { at })) if at > course.now => {
             moments.push(Moment::new(at, "registered", "Next attempt, not before").ahead());
         }
         (_, None, _) => moments.push(Moment::new(None, "registered", "Waits for its turn")),
     }
-    if let Some(at) = page.completed_at {
+    if let Some(at) = course.completed_at {
         moments.push(Moment::new(at, "completed", "Estimated completion").ahead());
     }
     moments.push(Moment::new(summary.expires_at, "registered", "Ends by").ahead());
 }
 
-fn end(page: &RequestPage, status: RequestStatus) -> Moment {
-    let at = page.record.summary.state.ended_at();
+fn end(course: &Course<'_>, status: RequestStatus) -> Moment {
+    let at = course.record.summary.state.ended_at();
     match status {
         RequestStatus::Failed => Moment::new(at, "failed", "Failed"),
         RequestStatus::Cancelled => Moment::new(at, "cancelled", "Cancelled").with("It costs nothing."),
