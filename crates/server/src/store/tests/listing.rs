@@ -242,7 +242,7 @@ async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
         (account, Some(RequestStatus::InProgress), None, vec![ids[2], ids[0]]),
         (account, Some(RequestStatus::Registered), None, vec![other_id]),
         (account, None, Some(model), vec![other_id]),
-        (ListScope::Batch(fixture.account, batch), None, None, vec![ids[2], ids[1]]),
+        (ListScope::Batch(fixture.account, batch), None, None, vec![ids[1], ids[2]]),
         (ListScope::Batch(fixture.account, batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
     ] {
         let filter = ListFilter { status, model, search: None };
@@ -250,6 +250,35 @@ async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
         let listed: Vec<_> = page.rows.iter().map(|row| row.summary.id).collect();
         assert_eq!(listed, expected, "{filter:?}");
     }
+}
+
+on_both!(pages_of_a_batch_run_in_order_of_arrival_and_places_in_it_are_counted);
+async fn pages_of_a_batch_run_in_order_of_arrival_and_places_in_it_are_counted(mut fixture: Fixture) {
+    let ids = fixture.insert_many(2 * PAGE_ROWS).await;
+    let new = grouping::new_batch(&mut fixture, &ids).await;
+    let id = new.id;
+    batches::insert(&fixture.store, new).await.expect("a batch");
+    let account = fixture.account;
+    let (batch, _) = batches::find(&fixture.store, account, id).await.expect("a read").expect("the batch");
+    let (scope, all) = (ListScope::Batch(account, batch), ListFilter::default());
+    let (mut behind, mut rows) = (None, Vec::new());
+    loop {
+        let page = requests::list_page(&fixture.store, scope, &all, behind).await.expect("a page");
+        rows.extend(page.rows);
+        behind = page.next;
+        if behind.is_none() {
+            break;
+        }
+    }
+    assert_eq!(rows.iter().map(|row| row.summary.id).collect::<Vec<_>>(), ids);
+    let count = async |from: i64, to: usize| {
+        requests::count_between(&fixture.store, account, batch, (from, rows[to].seq)).await.expect("a count")
+    };
+    assert_eq!((count(i64::MIN, 0).await, count(i64::MIN, 77).await), (Some(1), Some(78)));
+    assert_eq!(count(rows[10].seq, 77).await, Some(67));
+    requests::cancel(&fixture.store, account, ids[3], START).await.expect("a cancel");
+    requests::delete_ended(&fixture.store, START + 1).await.expect("a deletion");
+    assert_eq!(count(i64::MIN, 77).await, None, "places say nothing where some are gone");
 }
 
 on_both!(batches_are_listed_and_those_that_live_are_counted);
@@ -288,6 +317,9 @@ async fn batches_are_listed_and_those_that_live_are_counted(mut fixture: Fixture
     ] {
         assert_eq!(list(status, text, None).await.0, expected, "{status:?} {text:?}");
     }
+    let unfinished = batches::list_live(&fixture.store, fixture.account, 3).await.expect("a list");
+    let unfinished: Vec<_> = unfinished.iter().map(|row| row.id).collect();
+    assert_eq!(unfinished, newest_first[..3], "what has ended is older");
     let live = batches::count_live(&fixture.store, fixture.account).await.expect("a count");
     assert_eq!(live, PAGE_ROWS as i64 + 1);
     let nothing = batches::ListFilter { search: Some(Search::new("nowhere")), ..Default::default() };
