@@ -31,6 +31,9 @@ impl Display for State {
     }
 }
 
+/// The least width of a segment, of 100.
+const WIDTH_MIN: f64 = 0.6;
+
 /// How a batch stands, as a bar with a segment for each outcome: from night to dawn what completed, then what failed, what was
 /// cancelled and what runs; what waits stays dark.
 #[derive(Debug, Clone, Copy)]
@@ -55,20 +58,24 @@ impl Display for Night {
         write!(
             formatter,
             "<svg class=\"night\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{told}\">\
-             <title>{told}</title><rect class=\"sky\" width=\"100\" height=\"10\"/>"
+             <rect class=\"sky\" width=\"100\" height=\"10\"/>"
         )?;
-        let mut start = 0.0_f64;
-        for (class, _, number) in
-            segments.iter().filter(|(class, _, number)| !class.is_empty() && *number > 0)
-        {
-            // What there is of is seen, however little it is.
-            let width = (*number as f64 / total * 100.0).max(0.6);
-            let from = start.min(100.0 - width);
-            write!(
-                formatter,
-                "<rect class=\"{class}\" x=\"{from:.1}\" width=\"{width:.1}\" height=\"10\"/>"
-            )?;
-            start += width;
+        // What there is of is seen, however little it is.
+        let width = |number: i64| match number {
+            0 => 0.0,
+            some => (some as f64 / total * 100.0).max(WIDTH_MIN),
+        };
+        let whole = segments.iter().map(|(_, _, number)| width(*number)).sum::<f64>().max(100.0);
+        let mut start = 0.0;
+        for (class, _, number) in segments.iter().filter(|(_, _, number)| *number > 0) {
+            let part = width(*number) * 100.0 / whole;
+            if !class.is_empty() {
+                write!(
+                    formatter,
+                    "<rect class=\"{class}\" x=\"{start:.1}\" width=\"{part:.1}\" height=\"10\"/>"
+                )?;
+            }
+            start += part;
         }
         formatter.write_str("</svg>")
     }
@@ -99,5 +106,7 @@ mod tests {
         );
         let one = Night(Counters { failed: 1, completed: 99_999, ..Counters::default() }).to_string();
         assert!(one.contains("class=\"fail\" x=\"99.4\" width=\"0.6\""), "{one}");
+        let first = Night(Counters { completed: 1, in_progress: 99_999, ..Counters::default() }).to_string();
+        assert!(first.contains("class=\"run\" x=\"0.6\" width=\"99.4\""), "{first}");
     }
 }
