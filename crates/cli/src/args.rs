@@ -74,13 +74,13 @@ pub(crate) enum Command {
     Model(model::Command),
     /// Explain why a request waits, and where it stands in the queue, beside a running service or without one.
     Explain(explain::Arguments),
-    /// Recount what must always hold, on the live database.
+    /// Check the integrity of the live database.
     Audit,
     /// Bring the database's schema up to date, without serving.
     Migrate(migrate::Arguments),
     /// Write everything that is kept into a file, beside a running service or without one.
     Export(export::Arguments),
-    /// Fill an empty store from such a file: moving house, between SQLite and PostgreSQL too.
+    /// Migrate: fill an empty store from such a file, between SQLite and PostgreSQL too.
     Import(import::Arguments),
     /// Look for what is wrong with this installation.
     Doctor,

@@ -87,7 +87,7 @@ fn read(line: &[u8]) -> Result<Keys<'_>, String> {
         return Err("is empty".to_owned());
     }
     if line[0] != b'{' {
-        return Err("is no JSON object".to_owned());
+        return Err("is not a JSON object".to_owned());
     }
     parse(line)
 }
@@ -145,7 +145,7 @@ mod tests {
     fn a_line_of_no_shape_says_why() {
         for (line, expected) in [
             ("", "is empty"),
-            ("[]", "is no JSON object"),
+            ("[]", "is not a JSON object"),
             ("{}", "has no `request_body`"),
             (r#"{"model":"m"}"#, "has no `request_body`"),
             (r#"{"request_body":1}"#, "`request_body` that is an object"),

@@ -18,7 +18,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file is as of one moment; a running service goes on, and what it does later is not in it. To move house, stop the
+The file is as of one moment; a running service goes on, and what it does later is not in it. To migrate, stop the
 service first.
 
 The file holds secrets: the signing secrets of webhooks and the secret of the sort keys as they are, the hashes of

@@ -160,7 +160,7 @@ impl Journal {
 
     fn foreign(&self, begun_with: &str) -> CliError {
         let path = self.path.display();
-        CliError::unusable(format!("{path} is of a run with {begun_with}"))
+        CliError::unusable(format!("{path} belongs to a submission to {begun_with}"))
             .with_hint(format!("go on there, or delete {path} to begin anew"))
     }
 

@@ -88,7 +88,7 @@ fn a_journal_in_use_of_another_service_or_damaged_is_refused() {
     let open = |service| Journal::open(&case.path(), service, prompts.lines());
     assert!(open("here").unwrap_err().message().starts_with("another run is using"));
     drop(journal);
-    assert!(open("there").unwrap_err().message().ends_with("is of a run with here"));
+    assert!(open("there").unwrap_err().message().ends_with("belongs to a submission to here"));
     fs::write(case.path(), "{}\n").unwrap();
     assert!(open("here").unwrap_err().message().contains("is damaged"));
 }

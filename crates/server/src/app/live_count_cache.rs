@@ -35,8 +35,8 @@ const ANSWERS_MAX: usize = 4_096;
 pub struct LiveCountCache {
     pub(super) of_accounts: Counted<AccountKey, Standing>,
     pub(super) waiting: Counted<ModelKey, i64>,
-    /// By the row number of a batch.
-    pub(super) costs: Counted<i64, BatchCost>,
+    /// By the row number of a batch, and whether requests of it live.
+    pub(super) costs: Counted<(i64, bool), BatchCost>,
     /// How many requests of a batch expired, by its row number.
     pub(super) expired: Counted<i64, i64>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,

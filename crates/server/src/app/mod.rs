@@ -5,6 +5,7 @@ pub mod activity;
 pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
+pub mod engine_history;
 pub mod engines;
 pub mod errors;
 pub mod explanation;
@@ -35,6 +36,7 @@ mod request_pages;
 pub mod requests;
 pub mod sessions;
 mod signals;
+pub mod stalls;
 pub mod submissions;
 pub mod uploads;
 pub mod users;
@@ -49,6 +51,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use self::api_keys::ApiKeyCache;
+use self::engine_history::EngineHistory;
 use self::errors::AppError;
 use self::fifo_baselines::FifoBaselines;
 pub use self::input::SEARCH_CHARS_MAX;
@@ -104,6 +107,8 @@ pub struct Services {
     pub live_counts: Arc<LiveCountCache>,
     /// Estimates what prefix caches would hold in order of arrival.
     pub fifo_baselines: Arc<FifoBaselines>,
+    /// How fast engines worked lately.
+    pub engine_history: Arc<EngineHistory>,
     /// Wakes the calls that wait for the ends of requests.
     pub awaited_ends: Arc<AwaitedEnds>,
     /// When this process began to serve, in milliseconds.
@@ -145,6 +150,7 @@ impl Services {
                 passwords,
                 live_counts,
                 fifo_baselines,
+                engine_history: Arc::default(),
                 awaited_ends,
                 started_at,
             })

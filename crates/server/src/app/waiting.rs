@@ -16,7 +16,7 @@ use crate::store::requests::{self, models};
 /// [`WaitingReason::until`] gives, and says no more than a client may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitingReason {
-    /// It gathers its siblings.
+    /// It is grouped with similar prompts.
     Gathering {
         /// When it enters the queue, in milliseconds.
         until: i64,
@@ -93,7 +93,7 @@ impl WaitingReason {
 impl fmt::Display for WaitingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Gathering { .. } => f.write_str("gathers its siblings"),
+            Self::Gathering { .. } => f.write_str("is grouped with similar prompts"),
             Self::DiskReserved => f.write_str("waits for space on the disk of the service"),
             Self::NoEngine => f.write_str("waits for an engine: none serves its model"),
             Self::EnginesPaused { .. } => f.write_str("waits for the engines of its model, which are paused"),
@@ -171,6 +171,24 @@ pub(super) async fn in_queue(services: &Services, model: &str) -> Result<Waiting
         Some(reason) => Ok(reason),
         None => Ok(WaitingReason::Queued { ahead: ahead(services, model).await? }),
     }
+}
+
+/// Why no request for the model is sent to an engine, as far as clients may know; `None` where requests merely wait for their turn.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_model(services: &Services, model: &str) -> Result<Option<WaitingReason>, AppError> {
+    Ok(hindrance(services, model).await?.map(WaitingReason::for_clients))
+}
+
+/// How many requests of all accounts wait for the model, for operators.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count_of_model(services: &Services, model: &str) -> Result<i64, AppError> {
+    count(services, model).await
 }
 
 /// Why no request for the model is sent to an engine, for operators; `None` where requests merely wait for their turn.
@@ -334,7 +352,7 @@ mod tests {
     fn what_is_said_of_it_tells_nothing_of_engines_and_leaves_the_time_to_the_reader() {
         let reason = Some("the engine refused a request (500: secret)".to_owned());
         for (reason, until, text) in [
-            (WaitingReason::Gathering { until: 5 }, Some(5), "gathers its siblings"),
+            (WaitingReason::Gathering { until: 5 }, Some(5), "is grouped with similar prompts"),
             (WaitingReason::DiskReserved, None, "waits for space on the disk of the service"),
             (WaitingReason::NoEngine, None, "waits for an engine: none serves its model"),
             (

@@ -9,10 +9,11 @@ use overnight_domain::requests::COMPLETION_WINDOW_MS;
 
 use super::format::{filters, short};
 use super::layout::pages;
-use super::lists::{ListParams, NextPage};
+use super::lists::{ListParams, NextPage, RowGroup};
 use super::{Layout, Section};
 use crate::app::batches::{BatchCost, BatchRow, FailureGroups};
 use crate::app::requests::RequestRow;
+use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
 /// The batches of an account.
@@ -41,6 +42,8 @@ pub(crate) struct BatchPage {
     pub(crate) completed_at: Option<i64>,
     /// Why it waits, where nothing of it has begun.
     pub(crate) waiting: Option<WaitingReason>,
+    /// What stands still.
+    pub(crate) stalls: Vec<Stall>,
     /// For how long its requests are kept after their end, in milliseconds; `None` for ever.
     pub(crate) retention: Option<i64>,
     pub(crate) may_work: bool,
@@ -59,6 +62,10 @@ impl BatchPage {
     /// Its own address.
     fn address(&self) -> String {
         format!("{}/batches/{}", self.layout.home(), self.record.id)
+    }
+
+    fn groups(&self) -> Vec<RowGroup<'_>> {
+        RowGroup::all(&self.rows)
     }
 
     fn counters(&self) -> Counters {

@@ -38,7 +38,7 @@ pub(crate) struct CreditsPage<'a> {
     /// Days that `spend` and `chart` look back.
     pub(crate) days: u32,
     pub(crate) spend: Vec<ModelSpend>,
-    /// Nano-credits a day.
+    /// Spent a day.
     pub(crate) chart: Chart,
     pub(crate) entries: Vec<Entry>,
     /// Of which kind the entries are; `None` for all.
@@ -76,14 +76,6 @@ const fn words(quota: Quota) -> &'static str {
 }
 
 impl CreditsPage<'_> {
-    fn peak(&self) -> String {
-        self.layout.money.show(Credits::from_nanos(self.chart.peak))
-    }
-
-    fn total(&self) -> String {
-        self.layout.money.show(Credits::from_nanos(self.chart.total))
-    }
-
     /// The page with the entries behind the one in this row.
     fn entries_after(&self, seq: &i64) -> String {
         let kind = self.kind.map(|kind| format!("&kind={}", kind.as_str())).unwrap_or_default();

@@ -19,6 +19,8 @@ pub(crate) enum Section {
     Requests,
     Batches,
     New,
+    Playground,
+    Models,
     Keys,
     Credits,
     Webhooks,
@@ -29,11 +31,13 @@ pub(crate) enum Section {
 
 impl Section {
     /// Those of an account, in the order in which they are shown.
-    const OF_ACCOUNT: [Self; 8] = [
+    const OF_ACCOUNT: [Self; 10] = [
         Self::Overview,
         Self::Requests,
         Self::Batches,
         Self::New,
+        Self::Playground,
+        Self::Models,
         Self::Keys,
         Self::Credits,
         Self::Webhooks,
@@ -46,6 +50,8 @@ impl Section {
             Self::Requests => "Requests",
             Self::Batches => "Batches",
             Self::New => "New",
+            Self::Playground => "Playground",
+            Self::Models => "Models",
             Self::Keys => "API keys",
             Self::Credits => "Credits",
             Self::Webhooks => "Webhooks",
@@ -62,6 +68,8 @@ impl Section {
             Self::Requests => "/requests",
             Self::Batches => "/batches",
             Self::New => "/new",
+            Self::Playground => "/playground",
+            Self::Models => "/models",
             Self::Keys => "/keys",
             Self::Credits => "/credits",
             Self::Webhooks => "/webhooks",
@@ -85,10 +93,8 @@ pub(crate) struct Layout {
     pub(crate) base: String,
     pub(crate) assets: Assets,
     pub(crate) section: Section,
-    /// `None` on pages that belong to no account.
+    /// On pages that belong to no account, the one that the visitor came from; `None` where there is none.
     pub(crate) account: Option<AccountBadge>,
-    /// The visitor's accounts by identifier and name, on pages that belong to none of them.
-    pub(crate) accounts: Vec<(String, String)>,
     /// What the visitor is called.
     pub(crate) user: String,
     pub(crate) is_operator: bool,
@@ -112,6 +118,11 @@ impl Layout {
             Some(account) => format!("{}/{}", self.base, account.id),
             None => self.base.clone(),
         }
+    }
+
+    /// The address of the reference of the API.
+    pub(crate) fn docs(&self) -> String {
+        format!("{}/docs", self.base.strip_suffix("/console").unwrap_or_default())
     }
 
     /// Whether the page follows what happens. The answer to a form that was refused has no address to be asked for again.
@@ -157,7 +168,7 @@ pub(crate) fn flash(code: &str) -> Option<&'static str> {
             "You are signed in. Choose an e-mail address and a password to come back without a link."
         }
         "by_link" => {
-            "You are signed in, and every other browser was signed out. A password that you had works no more: choose one."
+            "You are signed in, and every other browser was signed out. Your earlier password no longer works: choose a new one."
         }
         "changed" => "It is changed. Every other browser was signed out if you chose a new password.",
         "request_cancelled" => {
@@ -176,10 +187,12 @@ pub(crate) fn flash(code: &str) -> Option<&'static str> {
         "granted" => "The credits are granted, and stand in the account’s ledger.",
         "user_removed" => "The user is removed and signed out everywhere.",
         "key_revoked" => "The key is revoked. Whoever still uses it is refused within a second.",
+        "request_sent" => "The request is sent. Its answer and what it cost appear here.",
+        "request_sent_again" => "The request is sent again, as this one.",
         "joined" => "You belong to this account from now on.",
-        "withdrawn" => "The invitation is withdrawn: its link works no more.",
+        "withdrawn" => "The invitation is withdrawn. Its link no longer works.",
         "member_changed" => "The member has another role, from the next click on.",
-        "member_dismissed" => "The member is dismissed.",
+        "member_dismissed" => "The member is removed.",
         _ => return None,
     })
 }

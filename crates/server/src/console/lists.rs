@@ -2,6 +2,9 @@
 
 use std::fmt::Display;
 
+use crate::app::failures::Failure;
+use crate::app::requests::RequestRow;
+
 /// The parameters of a list, as they stand in its address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ListParams {
@@ -38,6 +41,34 @@ impl ListParams {
         query.extend_pairs(fields.into_iter().filter(|(_, value)| !value.is_empty()));
         query.append_pair("before", &before.to_string());
         query.finish()
+    }
+}
+
+/// Requests of a list that stand together.
+pub(crate) struct RowGroup<'a> {
+    /// What all of them failed with, where they are grouped by that.
+    pub(super) failure: Option<&'a Failure>,
+    pub(super) rows: Vec<&'a RequestRow>,
+}
+
+impl<'a> RowGroup<'a> {
+    /// All of the rows as they are.
+    pub(super) fn all(rows: &'a [RequestRow]) -> Vec<Self> {
+        vec![Self { failure: None, rows: rows.iter().collect() }]
+    }
+
+    /// Those that failed alike together, the largest group first; those that say nothing of their failure last.
+    pub(super) fn by_failure(rows: &'a [RequestRow]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for row in rows {
+            let failure = row.failure.as_ref();
+            match groups.iter_mut().find(|group| group.failure == failure) {
+                Some(group) => group.rows.push(row),
+                None => groups.push(Self { failure, rows: vec![row] }),
+            }
+        }
+        groups.sort_by_key(|group| (group.failure.is_none(), std::cmp::Reverse(group.rows.len())));
+        groups
     }
 }
 

@@ -4,8 +4,7 @@ use askama::Template;
 
 use super::format::filters;
 use super::layout::pages;
-use super::{EngineRow, Layout, Section};
-use crate::app::Model;
+use super::{EngineRow, Layout, ModelRow, Section};
 use crate::app::accounts::Account;
 use crate::app::sessions::Link;
 use crate::app::users::User;
@@ -13,22 +12,23 @@ use crate::app::users::User;
 /// The whole service.
 #[derive(Template)]
 #[template(path = "console/operator.html")]
-pub(crate) struct OperatorPage<'a> {
+pub(crate) struct OperatorPage {
     pub(crate) layout: Layout,
     pub(crate) accounts: Vec<Account>,
     pub(crate) users: Vec<User>,
     pub(crate) engines: Vec<EngineRow>,
-    pub(crate) models: Vec<&'a Model>,
+    pub(crate) models: Vec<ModelRow>,
+    pub(crate) started_at: i64,
     pub(crate) is_billed: bool,
     /// A link that was made just now, and for whom.
     pub(crate) link: Option<(String, Link)>,
 }
 
-impl OperatorPage<'_> {
+impl OperatorPage {
     /// How a user is called.
     fn name(user: &User) -> &str {
         user.email.as_deref().unwrap_or("no e-mail address")
     }
 }
 
-pages!(OperatorPage<'_>);
+pages!(OperatorPage);

@@ -8,10 +8,12 @@ use overnight_wire::native::warnings::Warning;
 
 use super::format::filters;
 use super::layout::pages;
-use super::lists::{ListParams, NextPage};
+use super::lists::{ListParams, NextPage, RowGroup};
 use super::prompt::{Answer, Prompt};
+use super::timeline::{self, Course, Moment};
 use super::{Layout, Section};
-use crate::app::requests::{RequestCharge, RequestRow};
+use crate::app::requests::{Label, RequestCharge, RequestRow, Trying};
+use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
 /// The requests of an account.
@@ -39,17 +41,54 @@ pub(crate) struct RequestPage {
     pub(crate) charge: RequestCharge,
     /// Why it waits, if it does, and until when that is known.
     pub(crate) waiting: Option<WaitingReason>,
+    /// Where it stands, while it is in progress.
+    pub(crate) trying: Option<Trying>,
+    /// What it stands still for.
+    pub(crate) stall: Option<Stall>,
     /// When it will probably have been completed.
     pub(crate) completed_at: Option<i64>,
     /// When it is deleted, in milliseconds.
     pub(crate) deleted_at: Option<i64>,
+    pub(crate) now: i64,
     pub(crate) may_work: bool,
     pub(crate) url: String,
+}
+
+impl RequestsPage<'_> {
+    /// The rows; where they are those that failed, by their failures.
+    fn groups(&self) -> Vec<RowGroup<'_>> {
+        match RequestStatus::parse(&self.params.status) {
+            Some(RequestStatus::Failed) => RowGroup::by_failure(&self.rows),
+            _ => RowGroup::all(&self.rows),
+        }
+    }
 }
 
 impl RequestPage {
     fn status(&self) -> RequestStatus {
         self.record.summary.state.status()
+    }
+
+    /// Its own address.
+    fn address(&self) -> String {
+        format!("{}/requests/{}", self.layout.home(), self.record.summary.id)
+    }
+
+    /// What the client calls it.
+    fn custom_id(&self) -> Option<String> {
+        Label::read(self.record.client.metadata.as_deref()?).custom_id
+    }
+
+    /// What happened to it, and what is to come, in order of time.
+    fn moments(&self) -> Vec<Moment> {
+        timeline::of(&Course {
+            record: &self.record,
+            waiting: self.waiting.as_ref(),
+            trying: self.trying,
+            completed_at: self.completed_at,
+            deleted_at: self.deleted_at,
+            now: self.now,
+        })
     }
 
     /// The metadata, where there is anything in it.

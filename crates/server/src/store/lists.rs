@@ -1,4 +1,4 @@
-//! Lists for people: the newest first, a few on a page, and no more than so many looked through for one.
+//! Lists for people: the newest first, or in order of arrival, a few on a page, and no more than so many looked through for one.
 //!
 //! A search finds text in metadata. The database looks for it as it may stand in JSON, without reading the JSON; what is asked
 //! of one key is then looked at once more.
@@ -24,7 +24,7 @@ const ASKED_MAX: usize = 20;
 /// A page of a list. Places are row numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListPage<T> {
-    /// The rows, the newest first.
+    /// The rows, in the order of the list.
     pub rows: Vec<T>,
     /// Behind which the next page begins; `None` where there is none, or nobody knows.
     pub next: Option<i64>,
@@ -39,8 +39,29 @@ impl<T> ListPage<T> {
     }
 }
 
+/// In which order a list runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Order {
+    /// The newest first.
+    NewestFirst,
+    /// In order of arrival.
+    OldestFirst,
+}
+
+impl Order {
+    /// The numbers before the first row and behind the last one.
+    const fn ends(self) -> (i64, i64) {
+        match self {
+            Self::NewestFirst => (i64::MAX, i64::MIN),
+            Self::OldestFirst => (i64::MIN, i64::MAX),
+        }
+    }
+}
+
 /// How a list is asked for.
 pub(in crate::store) struct Question<F, S> {
+    /// In which order it runs.
+    pub(in crate::store) order: Order,
     /// The row before the first one of the page.
     pub(in crate::store) before: Option<i64>,
     /// How many rows the page has at most.
@@ -49,7 +70,7 @@ pub(in crate::store) struct Question<F, S> {
     pub(in crate::store) looked_max: u32,
     /// Asks for the last row of so many behind one, in the column `seq`, where there are so many.
     pub(in crate::store) floor: F,
-    /// Asks for so many rows behind one, down to another one. Each has its number in the column `seq` and, where a text is
+    /// Asks for so many rows behind one, up to another one in the order of the list. Each has its number in the column `seq` and, where a text is
     /// searched for, that in `metadata`.
     pub(in crate::store) rows: S,
 }
@@ -65,7 +86,8 @@ pub(in crate::store) async fn page<T>(
     // One more tells whether there is a next page.
     let wanted = rows_max.saturating_add(1);
     let (mut rows, mut last_on_page) = (Vec::new(), None);
-    let mut behind = question.before.unwrap_or(i64::MAX);
+    let (start, end) = question.order.ends();
+    let mut behind = question.before.unwrap_or(start);
     let (mut looked, mut asked) = (0, 0);
     while looked < question.looked_max && asked < ASKED_MAX {
         let at_once = LOOKED_AT_ONCE.min(question.looked_max - looked);
@@ -73,7 +95,7 @@ pub(in crate::store) async fn page<T>(
         let floor: Option<i64> = floor.map(|row| row.get("seq")).transpose()?;
         loop {
             asked += 1;
-            let rows_asked = (question.rows)(behind, floor.unwrap_or(i64::MIN), wanted);
+            let rows_asked = (question.rows)(behind, floor.unwrap_or(end), wanted);
             let found = readers.fetch_all(rows_asked).await?;
             for row in &found {
                 behind = row.get("seq")?;

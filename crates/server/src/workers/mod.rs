@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use crate::app::{Services, api_keys, batches, failures, fifo_baselines};
+use crate::app::{Services, api_keys, batches, engine_history, failures, fifo_baselines};
 use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::files;
@@ -34,6 +34,8 @@ const UPLOADS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 const IDEMPOTENCY_KEYS_KEPT_MS: i64 = 48 * 60 * 60 * 1_000;
 /// Requests that come before a new engine's cache is known have no estimate.
 const CACHE_SIZES_MS: i64 = 2_000;
+/// Its charts have a value a minute.
+const ENGINE_HISTORY_MS: i64 = 60_000;
 
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
@@ -41,7 +43,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 11] = [
+    let recurring: [(&str, i64, Run); 12] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -58,6 +60,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
         ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
+        ("engine_history", ENGINE_HISTORY_MS, |services, _| Box::pin(engine_history::note(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
     ];
     let recurring = recurring

@@ -70,7 +70,7 @@ async fn what_is_wrong_with_lines_is_told_line_by_line() {
         "the line is not valid",
         "request_body.model must be one of",
         "did you mean webhook?",
-        "the line is no JSON object",
+        "the line is not a JSON object",
     ]) {
         assert!(fault.message.contains(part), "{fault:?}");
     }

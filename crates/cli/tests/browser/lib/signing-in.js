@@ -45,7 +45,7 @@ export async function invite(page, account, email, role) {
   await page.getByLabel("E-mail address").fill(email);
   await page.getByRole("combobox", { name: "Role", exact: true }).selectOption(role);
   await page.getByRole("button", { name: "Invite" }).click();
-  const handed = page.getByRole("region", { name: "Hand this link over" }).locator("code");
+  const handed = page.getByRole("region", { name: "Share this link" }).locator("code");
   return (await seen(handed)).innerText();
 }
 

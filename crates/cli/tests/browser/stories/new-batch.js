@@ -45,7 +45,7 @@ async function price(page) {
   await seen(page.getByRole("alert"));
   await seen(page.getByText("2 lines cannot be sent"));
   await page.getByLabel("Lines").fill("");
-  await page.getByLabel("or a file").setInputFiles({ name: "reviews.jsonl", mimeType: "application/x-ndjson", buffer: Buffer.from(LINES.join("\n")) });
+  await page.getByLabel("or a file: choose one, or drop it here").setInputFiles({ name: "reviews.jsonl", mimeType: "application/x-ndjson", buffer: Buffer.from(LINES.join("\n")) });
   await page.getByLabel("Name of the batch").fill("reviews, by hand");
   await page.getByRole("button", { name: "Check and price" }).click();
   await seen(page.getByRole("heading", { name: "3 requests can be sent" }));
@@ -71,7 +71,7 @@ async function find(page, home) {
   await page.getByRole("button", { name: "Find" }).click();
   const link = page.getByRole("table").getByRole("link");
   assert.equal(await link.count(), 1);
-  const id = await link.getAttribute("title");
+  const id = (await link.getAttribute("href")).split("/").at(-1);
   await page.getByLabel("Identifier or metadata").fill(id);
   await page.getByRole("button", { name: "Find" }).click();
   await page.waitForURL(`**/requests/${id}`);
@@ -84,7 +84,7 @@ async function cancel(page, home) {
   await page.getByRole("button", { name: "Send as a batch" }).click();
   await page.waitForURL(/\/batches\/batch_/);
   await page.getByText("Cancel batch", { exact: true }).click();
-  await seen(page.getByText(/Cancel 2 live requests\?/));
+  await seen(page.getByText(/Cancel 2 unfinished requests\?/));
   await page.getByRole("button", { name: "Cancel this batch" }).click();
   await seen(page.getByText("2 cancelled"));
 }

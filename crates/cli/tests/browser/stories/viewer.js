@@ -24,7 +24,7 @@ export default async function play() {
   await absent(viewer.page.getByRole("link", { name: "Operator" }));
 
   const work = { request, batch };
-  for (const path of ["requests", `requests/${request}`, "batches", `batches/${batch}`, "new", "webhooks"]) {
+  for (const path of ["requests", `requests/${request}`, "batches", `batches/${batch}`, "new", "playground", "webhooks"]) {
     await viewer.page.goto(`${world.console}/${account}/${path}`);
     await seen(viewer.page.getByRole("heading", { level: 1 }));
     for (const name of [/cancel/i, /send/i, /^Check/, /secret/i]) await absent(viewer.page.getByRole("button", { name }));
@@ -50,6 +50,8 @@ const forgeries = (account, keys, { request, batch }) => [
   [`/console/${account}/account/invitations`, { email: "mallory@example.com", role: "owner" }],
   [`/console/${account}/credits/top-up`, { amount: "5" }],
   [`/console/${account}/requests/${request}/cancel`, {}],
+  [`/console/${account}/requests/${request}/again`, {}],
+  [`/console/${account}/playground`, { model: "m", prompt: "mine" }],
   [`/console/${account}/batches/${batch}/cancel`, {}],
   [`/console/${account}/batches/${batch}/again`, {}],
   [`/console/${account}/new`, { lines: '{"model": "m", "messages": [{"role": "user", "content": "mine"}]}' }],

@@ -26,6 +26,16 @@ fn many_lines_are_priced_sent_followed_and_cancelled() {
 }
 
 #[test]
+fn one_prompt_is_sent_from_the_playground_and_sent_again() {
+    Stage::set("playground").play();
+}
+
+#[test]
+fn a_chart_tells_its_bars_by_keys_and_by_pointer() {
+    Stage::set("charts").play();
+}
+
+#[test]
 fn a_receiver_is_tested_and_told_again() {
     Stage::set("webhooks").play();
 }

@@ -81,6 +81,30 @@ pub async fn browse(
     })
 }
 
+/// The newest batches of an account, `limit` at most: first those that have not ended.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn newest_unfinished_first(
+    services: &Services,
+    account: AccountKey,
+    limit: u32,
+) -> Result<Vec<BatchRow>, AppError> {
+    let named = |record: BatchRecord| BatchRow { name: name_of(&record), record };
+    let mut rows: Vec<BatchRow> =
+        batches::list_live(&services.store, account, limit).await?.into_iter().map(named).collect();
+    if rows.len() < limit as usize {
+        let newest = browse(services, account, &BrowseQuery::default()).await?.rows;
+        let has_ended = |row: &BatchRow| {
+            matches!(row.record.state.status(), BatchStatus::Completed | BatchStatus::Cancelled)
+        };
+        rows.extend(newest.into_iter().filter(has_ended));
+        rows.truncate(limit as usize);
+    }
+    Ok(rows)
+}
+
 async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<BatchId>, AppError> {
     match seq {
         Some(seq) => Ok(batches::find_id(&services.store, seq).await?),

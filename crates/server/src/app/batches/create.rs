@@ -26,7 +26,7 @@ const TRIES_MAX: usize = 8;
 mod reasons {
     use overnight_domain::faults::codes;
 
-    pub(super) const UNKNOWN: (&str, &str) = (codes::UNKNOWN, "is none of your requests");
+    pub(super) const UNKNOWN: (&str, &str) = (codes::UNKNOWN, "was not found in this account");
     pub(super) const DUPLICATE: (&str, &str) = (codes::DUPLICATE, "stands in the list before");
     pub(super) const IN_ANOTHER_BATCH: (&str, &str) = (codes::IN_ANOTHER_BATCH, "belongs to a batch already");
 }

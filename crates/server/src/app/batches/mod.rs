@@ -17,6 +17,7 @@ use overnight_domain::scheduler::AccountKey;
 
 pub use self::browse::{
     BatchRow, BatchesPage, BrowseQuery, FailureGroup, FailureGroups, browse, count_live, failure_groups,
+    newest_unfinished_first,
 };
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::counted::{CountedBatch, PageEdge, get_counted, page_counted};
@@ -107,10 +108,12 @@ pub async fn list_results(
 ///
 /// [`AppError::NotFound`] where it is none of the account's.
 pub async fn cost_of(services: &Services, account: AccountKey, id: BatchId) -> Result<BatchCost, AppError> {
-    let (batch, _) = find(services, account, id).await?;
+    let (batch, record) = find(services, account, id).await?;
     let store = services.store.clone();
     let count = async move { Ok(batches::cost(&store, account, batch).await?) };
-    services.live_counts.costs.get(batch, &services.clock, Box::pin(count)).await
+    // What was added up while requests of it lived is not what it cost.
+    let key = (batch, record.counters.live() > 0);
+    services.live_counts.costs.get(key, &services.clock, Box::pin(count)).await
 }
 
 /// The name of a batch: `batch_name` of its metadata, where that is a string.

@@ -2,11 +2,12 @@
 
 mod outlook;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::forecast::{AccountQueue, Subject};
-use overnight_domain::ids::RequestId;
+use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
@@ -59,11 +60,7 @@ pub async fn of_batch(
     if batch.counters.live() == 0 || services.store.is_advance_held() {
         return Ok(None);
     }
-    let (batch, _) = super::batches::find(services, account, batch.id).await?;
-    let store = services.store.clone();
-    let sample = async move { Ok(requests::sample_live(&store, account, batch).await?.into()) };
-    let sample = services.live_counts.samples.get_within(WAIT, batch, &services.clock, Box::pin(sample));
-    let Some(sample) = sample.await? else { return Ok(None) };
+    let Some(sample) = sample(services, account, batch.id).await? else { return Ok(None) };
     let mut by_model: BTreeMap<ModelKey, Vec<LiveRequest>> = BTreeMap::new();
     sample.iter().for_each(|it| by_model.entry(it.model).or_default().push(it.clone()));
     let mut last = None;
@@ -73,6 +70,42 @@ pub async fn of_batch(
         last = last.max(Some(at));
     }
     Ok(last)
+}
+
+/// Requests of a batch that have not ended and stand for all of it; `None` where that takes long.
+async fn sample(
+    services: &Services,
+    account: AccountKey,
+    batch: BatchId,
+) -> Result<Option<Arc<[LiveRequest]>>, AppError> {
+    let (batch, _) = super::batches::find(services, account, batch).await?;
+    let store = services.store.clone();
+    let sample = async move { Ok(requests::sample_live(&store, account, batch).await?.into()) };
+    services.live_counts.samples.get_within(WAIT, batch, &services.clock, Box::pin(sample)).await
+}
+
+/// The models of requests of a batch that have not ended, as far as those tell that stand for it.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn models_of_batch(
+    services: &Services,
+    account: AccountKey,
+    batch: BatchId,
+) -> Result<BTreeSet<ModelKey>, AppError> {
+    let sample = sample(services, account, batch).await?;
+    Ok(sample.iter().flat_map(|sample| sample.iter()).map(|it| it.model).collect())
+}
+
+/// Whether requests of the account are in the queue for a model, as far as was counted lately.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn has_work(services: &Services, account: AccountKey, model: ModelKey) -> Result<bool, AppError> {
+    let queues = recent_queues(services, model).await?;
+    Ok(queues.is_some_and(|queues| queues.iter().any(|it| it.account == account)))
 }
 
 /// When all that an account's requests wait for will have been completed, in milliseconds, as that of a request.

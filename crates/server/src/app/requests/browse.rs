@@ -1,4 +1,4 @@
-//! Requests as people look through them: the newest first, page by page.
+//! Requests as people look through them, page by page: those of an account the newest first, those of a batch as they were sent.
 
 use overnight_domain::chat::excerpt;
 use overnight_domain::ids::{BatchId, RequestId};
@@ -8,6 +8,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
 use super::NOUN;
+use super::labels::Label;
 use crate::app::errors::AppError;
 use crate::app::failures::Failure;
 use crate::app::{Services, batches, input};
@@ -37,7 +38,7 @@ pub struct BrowseQuery {
 /// A page of requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestsPage {
-    /// The requests, the newest first: 50 at most.
+    /// The requests, the newest first, or of a batch in order of arrival: 50 at most.
     pub rows: Vec<RequestRow>,
     /// Behind which the next page begins, if there is one.
     pub next: Option<RequestId>,
@@ -63,6 +64,11 @@ pub struct RequestRow {
     pub charge: RequestCharge,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
+    /// What people know it by.
+    pub label: Label,
+    /// In a list of a batch, its row there, in order of arrival, counted from 1. `None` where requests of the
+    /// batch are deleted.
+    pub place: Option<i64>,
 }
 
 /// A page of an account's requests.
@@ -98,9 +104,14 @@ pub async fn browse(
         },
     };
     let filter = ListFilter { status: query.status, model, search };
-    let page = requests::list_newest(store, scope, &filter, before).await?;
+    let page = requests::list_page(store, scope, &filter, before).await?;
+    let places = match scope {
+        ListScope::Account(_) => Vec::new(),
+        ListScope::Batch(_, batch) => places(services, account, batch, &filter, &page.rows).await?,
+    };
+    let places = places.into_iter().map(Some).chain(std::iter::repeat(None));
     Ok(RequestsPage {
-        rows: page.rows.into_iter().map(row).collect(),
+        rows: page.rows.into_iter().zip(places).map(|(listed, place)| row(listed, place)).collect(),
         next: id_of(services, page.next).await?,
         looked_through: id_of(services, page.looked_through).await?,
     })
@@ -126,7 +137,32 @@ async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<RequestId
     }
 }
 
-fn row(listed: ListedRequest) -> RequestRow {
+/// The places of requests in their batch; none where they say nothing any more. Neighbours in a list of all need no count.
+async fn places(
+    services: &Services,
+    account: AccountKey,
+    batch: i64,
+    filter: &ListFilter,
+    rows: &[ListedRequest],
+) -> Result<Vec<i64>, AppError> {
+    let is_whole = *filter == ListFilter::default();
+    let (mut places, mut behind, mut place) = (Vec::with_capacity(rows.len()), i64::MIN, 0);
+    for row in rows {
+        place += match is_whole && place > 0 {
+            true => 1,
+            false => match requests::count_between(&services.store, account, batch, (behind, row.seq)).await?
+            {
+                Some(count) => count,
+                None => return Ok(Vec::new()),
+            },
+        };
+        behind = row.seq;
+        places.push(place);
+    }
+    Ok(places)
+}
+
+fn row(listed: ListedRequest, place: Option<i64>) -> RequestRow {
     let body = listed.body.as_deref().and_then(|body| Json::from_stored(body).ok());
     RequestRow {
         summary: listed.summary,
@@ -136,5 +172,7 @@ fn row(listed: ListedRequest) -> RequestRow {
         body_bytes: listed.body_bytes,
         charge: listed.charge,
         failure: listed.error.as_deref().and_then(Failure::read),
+        label: listed.metadata.as_deref().map(Label::read).unwrap_or_default(),
+        place,
     }
 }

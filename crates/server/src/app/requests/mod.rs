@@ -1,9 +1,11 @@
 //! Requests: created, read, cancelled, listed.
 
+mod again;
 mod browse;
 mod cancel;
 mod create;
 mod delete;
+mod labels;
 mod list;
 mod wait;
 
@@ -12,12 +14,14 @@ use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
 use overnight_domain::scheduler::AccountKey;
 
+pub use self::again::{send_again, send_one};
 pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
 pub(super) use self::create::{Coming, RefusedRequest, Reviewed, review, review_text, take_in};
 pub use self::create::{Reading, create, create_admitted, create_for, look, take_rate};
 pub use self::delete::delete;
+pub use self::labels::Label;
 pub use self::list::{ListQuery, list_records, list_summaries};
 pub use self::wait::{AwaitedEnds, wait};
 use super::Services;
@@ -36,6 +40,32 @@ pub struct Prospect {
     pub waiting: Option<WaitingReason>,
     /// When it will probably have been completed, in milliseconds.
     pub completed_at: Option<i64>,
+}
+
+/// Where a request stands that was sent to an engine and has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trying {
+    /// With an engine, or about to be.
+    Now,
+    /// It waits for its turn again, until then at the least, in milliseconds.
+    Again {
+        /// Not before.
+        at: i64,
+    },
+}
+
+/// Where a request stands; `None` where it has ended, or was never released to the queue.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn trying(
+    services: &Services,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Option<Trying>, AppError> {
+    let live = requests::find_live(&services.store, account, id).await?;
+    Ok(live.map(|live| if live.is_leased { Trying::Now } else { Trying::Again { at: live.retry_at } }))
 }
 
 /// How a request stands, and what is ahead of it.

@@ -17,10 +17,17 @@ pub(in crate::console) fn state(word: impl Display, _: &dyn Values) -> Result<St
     Ok(State(word.to_string()))
 }
 
-/// How far a batch has come.
+/// A status in the word that people read everywhere.
+#[askama::filter_fn]
+pub(in crate::console) fn word(status: impl Display, _: &dyn Values) -> Result<String> {
+    let status = status.to_string();
+    Ok(if status == "registered" { "waiting".to_owned() } else { status })
+}
+
+/// How a batch stands.
 #[askama::filter_fn]
 pub(in crate::console) fn night(counters: &Counters, _: &dyn Values) -> Result<Night> {
-    Ok(Night { done: counters.completed + counters.failed, total: counters.total() })
+    Ok(Night(*counters))
 }
 
 /// A whole number with its thousands apart.

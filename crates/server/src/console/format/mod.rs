@@ -49,6 +49,11 @@ fn count(number: &impl Display) -> String {
     text
 }
 
+/// A whole number with its thousands apart, for where there is no template.
+pub(crate) fn thousands(number: i64) -> String {
+    count(&number)
+}
+
 /// A length of time, in its two largest units.
 fn duration(milliseconds: &i64) -> String {
     let seconds = milliseconds.max(&0) / 1_000;

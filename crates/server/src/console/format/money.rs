@@ -27,15 +27,31 @@ impl Money {
         }
     }
 
-    /// The same, to stand large.
-    pub(crate) fn large(&self, amount: impl Holds<Credits>) -> LargeMoney {
-        LargeMoney(self.show(amount))
+    /// An amount to its first four digits, the cents among them; where that is not all of it, the exact amount on hover.
+    pub(crate) fn show(&self, amount: impl Holds<Credits>) -> Amount {
+        let exact = amount.held();
+        let shown = self.rounded(exact);
+        let exact = self.write(&exact.to_string());
+        Amount { exact: Some(exact).filter(|exact| *exact != shown), shown }
     }
 
-    /// An amount with as many digits as it has, two at the least.
-    pub(crate) fn show(&self, amount: impl Holds<Credits>) -> String {
-        let text = amount.held().to_string();
-        let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |digits| ("\u{2212}", digits));
+    /// The same without the exact amount, for where there is no markup.
+    pub(crate) fn plain(&self, amount: impl Holds<Credits>) -> String {
+        self.rounded(amount.held())
+    }
+
+    fn rounded(self, amount: Credits) -> String {
+        const CENT: u64 = 10_000_000;
+        let nanos = amount.nanos().unsigned_abs();
+        let digits = nanos.checked_ilog10().map_or(0, |it| it + 1);
+        let step = 10_u64.pow(digits.saturating_sub(4)).min(CENT);
+        let rounded = nanos.saturating_add(step / 2) / step * step;
+        let rounded = i64::try_from(rounded).unwrap_or(i64::MAX);
+        self.write(&Credits::from_nanos(rounded * amount.nanos().signum()).to_string())
+    }
+
+    fn write(self, text: &str) -> String {
+        let (sign, text) = text.strip_prefix('-').map_or(("", text), |digits| ("\u{2212}", digits));
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let whole = count(&whole);
         match self {
@@ -46,19 +62,23 @@ impl Money {
     }
 }
 
-/// An amount that stands large: what comes behind its cents is small.
-#[derive(Debug, Clone)]
-pub(crate) struct LargeMoney(String);
+/// An amount as it is shown, with the exact one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Amount {
+    shown: String,
+    /// Where it is not what is shown.
+    exact: Option<String>,
+}
 
-impl HtmlSafe for LargeMoney {}
+impl HtmlSafe for Amount {}
 
-impl Display for LargeMoney {
+impl Display for Amount {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Signs, digits and a unit of ours: nothing to escape.
-        let cents = self.0.find('.').map_or(self.0.len(), |point| (point + 3).min(self.0.len()));
-        match self.0.split_at_checked(cents) {
-            Some((large, small)) if !small.is_empty() => write!(formatter, "{large}<small>{small}</small>"),
-            _ => formatter.write_str(&self.0),
+        // Signs, digits and a unit of ours: nothing is to be escaped.
+        let Self { shown, exact } = self;
+        match exact {
+            Some(exact) => write!(formatter, "<span class=\"exact\" title=\"{exact}\">{shown}</span>"),
+            None => formatter.write_str(shown),
         }
     }
 }
@@ -68,21 +88,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_has_as_many_digits_as_it_has() {
+    fn money_has_four_digits_and_its_exact_amount_beside() {
         let of = |text: &str| text.parse::<Credits>().expect("an amount");
         let dollars = Money::Sign("$");
-        for (amount, expected) in [
-            ("0", "$\u{a0}0.00"),
-            ("418.07", "$\u{a0}418.07"),
-            ("0.000056", "$\u{a0}0.000056"),
-            ("-1234.5", "\u{2212}$\u{a0}1,234.50"),
+        for (amount, expected, exact) in [
+            ("0", "$\u{a0}0.00", None),
+            ("418.07", "$\u{a0}418.07", None),
+            ("0.0125", "$\u{a0}0.0125", None),
+            ("349.995", "$\u{a0}350.00", Some("$\u{a0}349.995")),
+            ("0.01245678", "$\u{a0}0.01246", Some("$\u{a0}0.01245678")),
+            ("0.000056", "$\u{a0}0.000056", None),
+            ("0.000000001", "$\u{a0}0.000000001", None),
+            ("-1234.5678", "\u{2212}$\u{a0}1,234.57", Some("\u{2212}$\u{a0}1,234.5678")),
         ] {
-            assert_eq!(dollars.show(of(amount)), expected);
+            let shown = dollars.show(of(amount));
+            assert_eq!((&*shown.shown, shown.exact.as_deref()), (expected, exact), "{amount}");
         }
-        assert_eq!(dollars.large(of("0.000056")).to_string(), "$\u{a0}0.00<small>0056</small>");
-        assert_eq!(dollars.large(of("12.5")).to_string(), "$\u{a0}12.50");
-        assert_eq!(Money::Credits.large(of("0.5")).to_string(), "0.5\u{a0}credits");
-        assert_eq!(Money::Credits.show(of("12000")), "12,000\u{a0}credits");
-        assert_eq!(Money::Credits.show(of("0.5")), "0.5\u{a0}credits");
+        let cut = dollars.show(of("349.995")).to_string();
+        assert_eq!(cut, "<span class=\"exact\" title=\"$\u{a0}349.995\">$\u{a0}350.00</span>");
+        assert_eq!(Money::Credits.plain(of("12000")), "12,000\u{a0}credits");
+        assert_eq!(Money::Credits.plain(of("0.5")), "0.5\u{a0}credits");
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
+use overnight_domain::batches::Counters;
 
 use super::count;
 
@@ -23,32 +24,89 @@ impl Display for State {
             "pending" => ("running", "pending"),
             "delivered" => ("completed", "delivered"),
             "exhausted" => ("failed", "exhausted"),
-            "registered" => ("registered", "registered"),
+            "registered" => ("registered", "waiting"),
             _ => ("registered", "unknown"),
         };
         write!(formatter, "<span class=\"state {class}\">{word}</span>")
     }
 }
 
-/// How much of a batch was answered or has failed, from night to dawn. What was cancelled stays dark.
+/// The least width of a segment, of 100.
+const WIDTH_MIN: f64 = 0.6;
+
+/// How a batch stands, as a bar with a segment for each outcome: from night to dawn what completed, then what failed, what was
+/// cancelled and what runs; what waits stays dark.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Night {
-    pub(super) done: i64,
-    pub(super) total: i64,
-}
+pub(crate) struct Night(pub(super) Counters);
 
 impl HtmlSafe for Night {}
 
 impl Display for Night {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = self.done as f64 / self.total.max(1) as f64 * 100.0;
+        let Counters { registered, in_progress, completed, failed, cancelled } = self.0;
+        let total = self.0.total().max(1) as f64;
+        let segments = [
+            ("done", "completed", completed),
+            ("fail", "failed", failed),
+            ("drop", "cancelled", cancelled),
+            ("run", "in progress", in_progress),
+            ("", "waiting", registered),
+        ];
+        let told = segments.iter().filter(|(_, _, number)| *number > 0);
+        let told: Vec<String> = told.map(|(_, word, number)| format!("{} {word}", count(number))).collect();
+        let told = if told.is_empty() { "no requests".to_owned() } else { told.join(", ") };
         write!(
             formatter,
-            "<svg class=\"night\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" \
-             aria-label=\"{} of {} done\"><rect class=\"sky\" width=\"100\" height=\"10\"/>\
-             <rect width=\"{share:.1}\" height=\"10\" fill=\"url(#dawn)\"/></svg>",
-            count(&self.done),
-            count(&self.total)
-        )
+            "<svg class=\"night\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{told}\">\
+             <rect class=\"sky\" width=\"100\" height=\"10\"/>"
+        )?;
+        // What there is of is seen, however little it is.
+        let width = |number: i64| match number {
+            0 => 0.0,
+            some => (some as f64 / total * 100.0).max(WIDTH_MIN),
+        };
+        let whole = segments.iter().map(|(_, _, number)| width(*number)).sum::<f64>().max(100.0);
+        let mut start = 0.0;
+        for (class, _, number) in segments.iter().filter(|(_, _, number)| *number > 0) {
+            let part = width(*number) * 100.0 / whole;
+            if !class.is_empty() {
+                write!(
+                    formatter,
+                    "<rect class=\"{class}\" x=\"{start:.1}\" width=\"{part:.1}\" height=\"10\"/>"
+                )?;
+            }
+            start += part;
+        }
+        formatter.write_str("</svg>")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_a_segment_for_each_outcome_and_says_the_same_in_words() {
+        let counters = Counters { registered: 10, in_progress: 10, completed: 40, failed: 30, cancelled: 10 };
+        let bar = Night(counters).to_string();
+        assert!(
+            bar.contains("aria-label=\"40 completed, 30 failed, 10 cancelled, 10 in progress, 10 waiting\"")
+        );
+        for segment in [
+            "class=\"done\" x=\"0.0\" width=\"40.0\"",
+            "class=\"fail\" x=\"40.0\" width=\"30.0\"",
+            "class=\"drop\" x=\"70.0\" width=\"10.0\"",
+            "class=\"run\" x=\"80.0\" width=\"10.0\"",
+        ] {
+            assert!(bar.contains(segment), "{bar}");
+        }
+        let cancelled = Night(Counters { cancelled: 60, ..Counters::default() }).to_string();
+        assert!(
+            cancelled.contains("class=\"drop\" x=\"0.0\" width=\"100.0\"") && !cancelled.contains("done")
+        );
+        let one = Night(Counters { failed: 1, completed: 99_999, ..Counters::default() }).to_string();
+        assert!(one.contains("class=\"fail\" x=\"99.4\" width=\"0.6\""), "{one}");
+        let first = Night(Counters { completed: 1, in_progress: 99_999, ..Counters::default() }).to_string();
+        assert!(first.contains("class=\"run\" x=\"0.6\" width=\"99.4\""), "{first}");
     }
 }

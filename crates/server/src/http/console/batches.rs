@@ -14,10 +14,14 @@ use super::requests::{attach, named, read_query};
 use super::visitors::MemberVisit;
 use crate::app::batches::{self, BrowseQuery};
 use crate::app::errors::AppError;
+use crate::app::stalls::{self, Audience};
 use crate::app::{forecasts, requests, submissions, waiting};
 use crate::config::Millis;
 use crate::console::{BatchPage, BatchesPage, NextPage, Section};
 use crate::http::json_lines::{self, JSON_LINES};
+
+/// How many of its requests the page of a batch shows; the list has all of them.
+const ROWS: usize = 25;
 
 /// `GET /console/{account}/batches`.
 pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
@@ -54,7 +58,8 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
     let (services, key, id) = (visit.services(), visit.account.key, visit.id::<BatchKind>());
     let record = batches::get_record(services, key, id).await?;
     let browsed = requests::BrowseQuery { batch: Some(id), ..requests::BrowseQuery::default() };
-    let rows = requests::browse(services, key, &browsed).await?.rows;
+    let mut rows = requests::browse(services, key, &browsed).await?.rows;
+    rows.truncate(ROWS);
     let live = record.counters.live();
     let is_live = matches!(record.state.status(), BatchStatus::Registered | BatchStatus::InProgress);
     let mut layout = visit.layout(Section::Batches).await?;
@@ -63,6 +68,11 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
     let failures = match record.counters.failed {
         0 => None,
         _ => Some(batches::failure_groups(services, key, id).await?),
+    };
+    let audience = if layout.is_operator { Audience::Operators } else { Audience::Members };
+    let stalls = match live {
+        0 => Vec::new(),
+        _ => stalls::of_batch(services, key, id, audience).await?,
     };
     let waiting = waiting_reason(visit, record.state.status(), &rows).await?;
     let page = BatchPage {
@@ -75,6 +85,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
             None
         },
         waiting,
+        stalls,
         record,
         rows,
         failures,

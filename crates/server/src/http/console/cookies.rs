@@ -1,4 +1,4 @@
-//! The cookies that sign a browser in.
+//! The cookies of a browser: what signs it in, and which account it showed last.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
@@ -24,6 +24,11 @@ impl Cookie {
     /// The cookie by which a browser is known in which somebody signed in by password.
     pub(super) fn mark(origin: &ConsoleOrigin) -> Self {
         Self::named(origin, "browser")
+    }
+
+    /// The cookie of the account whose pages the browser showed last. It says nothing of who may see them.
+    pub(super) fn account(origin: &ConsoleOrigin) -> Self {
+        Self::named(origin, "account")
     }
 
     fn named(origin: &ConsoleOrigin, what: &str) -> Self {

@@ -14,7 +14,7 @@ use crate::app::accounts::{self, SpendRecord};
 use crate::app::payments;
 use crate::app::quotas;
 use crate::config::ProviderConfig;
-use crate::console::{Chart, CreditsPage, ModelSpend, NextPage, Section};
+use crate::console::{Chart, CreditsPage, ModelSpend, Money, NextPage, Section, Series};
 
 /// How far spending is looked back, in days.
 const DAYS: u32 = 30;
@@ -72,7 +72,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let entries = accounts::list_entries(services, account, params.kind, params.before, ENTRIES).await?;
     let orders = payments::list(services, account.id, params.orders_before, ORDERS).await?;
     let spent = accounts::list_spend(services, account, DAYS).await?;
-    let billing = &services.config.billing;
+    let (billing, money) = (&services.config.billing, layout.money);
     let page = CreditsPage {
         layout,
         account,
@@ -81,7 +81,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
         quotas: quotas::list(services, account).await?.map(Into::into),
         may_manage: visit.role.may(Permission::Manage),
         days: DAYS,
-        chart: by_day(&spent, services.clock.now()),
+        chart: by_day(&spent, services.clock.now(), money),
         spend: by_model(spent),
         next_entries: NextPage::of(entries.next, entries.looked_through),
         entries: entries.rows,
@@ -94,7 +94,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     replies::page(&page)
 }
 
-fn by_day(spent: &[SpendRecord], now: i64) -> Chart {
+fn by_day(spent: &[SpendRecord], now: i64, money: Money) -> Chart {
     let first = now.div_euclid(DAY_MS) - i64::from(DAYS) + 1;
     let mut days = vec![0_i64; DAYS as usize];
     for record in spent {
@@ -103,7 +103,8 @@ fn by_day(spent: &[SpendRecord], now: i64) -> Chart {
             *day = day.saturating_add(record.amount.nanos());
         }
     }
-    Chart::of(&days)
+    let series = [Series { class: "done", word: "", values: &days }];
+    Chart::of(&series, first * DAY_MS, DAY_MS, |nanos| money.plain(Credits::from_nanos(nanos)))
 }
 
 /// The dearest first.

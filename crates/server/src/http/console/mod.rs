@@ -5,6 +5,7 @@
 mod accounts;
 mod assets;
 mod batches;
+mod charts;
 mod cookies;
 mod credits;
 mod forms;
@@ -13,6 +14,7 @@ mod invitations;
 mod keys;
 mod live;
 mod members;
+mod models;
 mod new;
 mod oidc;
 mod operator;
@@ -50,6 +52,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/{account}/requests/{request}", get(requests::page))
         .route("/{account}/requests/{request}/record", get(requests::record))
         .route("/{account}/requests/{request}/cancel", post(requests::cancel))
+        .route("/{account}/requests/{request}/again", post(requests::again))
         .route("/{account}/batches", get(batches::list))
         .route("/{account}/batches/{batch}", get(batches::page))
         .route("/{account}/batches/{batch}/results", get(batches::results))
@@ -57,6 +60,8 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/{account}/batches/{batch}/again", post(batches::again))
         .route("/{account}/new", get(new::page).post(new::submit).layer(new::body_limit()))
         .route("/{account}/new/check", post(new::check).layer(new::body_limit()))
+        .route("/{account}/playground", get(models::playground).post(models::send))
+        .route("/{account}/models", get(models::page))
         .route("/{account}/webhooks", get(webhooks::page))
         .route("/{account}/webhooks/rotate", post(webhooks::rotate))
         .route("/{account}/webhooks/test", post(webhooks::test))
@@ -82,6 +87,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages
         .layer(middleware::from_fn_with_state(Arc::clone(context), live::watch))
+        .layer(middleware::from_fn_with_state(Arc::clone(context), visitors::remember_account))
         .merge(sign_in)
         .route("/assets/{file}", get(replies::asset))
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));

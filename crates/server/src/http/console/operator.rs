@@ -50,7 +50,8 @@ impl OperatorVisit {
             accounts: accounts::list(services).await?,
             users: users::list(services).await?,
             engines: overview::engine_rows(services).await?,
-            models: services.models.iter().collect(),
+            models: super::models::model_rows(services).await?,
+            started_at: services.started_at,
             is_billed: services.config.billing.enabled,
             link,
         };

@@ -2,45 +2,48 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::activity::{ActivityRecord, quarter_of};
+use axum::extract::RawQuery;
+use url::form_urlencoded;
 
+use super::charts;
+use super::models::model_rows;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::Services;
 use crate::app::engines::{self, EngineReport};
 use crate::app::errors::AppError;
-use crate::app::{activity, batches, forecasts, overview, requests};
-use crate::console::{Chart, EngineRow, OverviewPage, Section};
+use crate::app::stalls::{self, Audience};
+use crate::app::{activity, batches, forecasts, overview, requests, waiting};
+use crate::console::{EngineRow, OverviewPage, Period, Section};
 
-/// How far the charts look back, in hours.
-const HOURS: u32 = 24;
-
-const QUARTERS: usize = 4 * HOURS as usize;
-const BATCHES: usize = 5;
+const BATCHES: u32 = 5;
 
 /// `GET /console/{account}`.
-pub(super) async fn page(visit: MemberVisit) -> PageResult {
+pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
     let services = visit.services();
     // To the minute: what is shown is not to differ from second to second.
     let (account, now) = (&visit.account, minute(services.clock.now()));
     let mut layout = visit.layout(Section::Overview).await?;
     layout.is_live = true;
     let standing = overview::get(services, account.key).await?;
-    let records = activity::list(services, account.key, HOURS).await?;
+    let period = chosen(query.as_deref());
+    let records = activity::list(services, account.key, period.unwrap_or(Period::Day).hours()).await?;
     let live = standing.waiting + standing.in_progress;
-    let mut batches = batches::browse(services, account.key, &batches::BrowseQuery::default()).await?.rows;
-    batches.truncate(BATCHES);
+    let batches = batches::newest_unfinished_first(services, account.key, BATCHES).await?;
     let is_new = live == 0 && records.is_empty() && batches.is_empty() && {
         let any = requests::browse(services, account.key, &requests::BrowseQuery::default()).await?;
         any.rows.is_empty()
     };
+    let is_operator = layout.is_operator;
+    let audience = if is_operator { Audience::Operators } else { Audience::Members };
     let page = OverviewPage {
         is_billed: services.config.billing.enabled,
         completed_at: forecasts::of_account(services, account.key).await?.map(minute),
-        ended: chart(&records, now, |it| it.completed + it.failed + it.cancelled),
-        tokens: chart(&records, now, |it| it.prompt_tokens.saturating_add(it.completion_tokens)),
-        spent: chart(&records, now, |it| it.amount),
-        engines: engine_rows(services).await?,
+        stalls: stalls::of_account(services, account.key, audience).await?,
+        activity: charts::activity(&records, now, period, layout.money),
+        engines: if is_operator { engine_rows(services).await? } else { Vec::new() },
+        started_at: services.started_at,
+        models: if is_operator { Vec::new() } else { model_rows(services).await? },
         url: services.config.public_address("/v1"),
         model: services.models.iter().next().map_or("", |model| &model.config.name),
         layout,
@@ -53,21 +56,16 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
     replies::page(&page)
 }
 
+/// The period that the address names, if it does.
+fn chosen(query: Option<&str>) -> Option<Period> {
+    let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let (_, hours) = pairs.find(|(name, _)| name == "hours")?;
+    Period::ALL.into_iter().find(|period| hours == period.hours().to_string())
+}
+
 /// The minute that a time lies in, in milliseconds.
 pub(super) const fn minute(time: i64) -> i64 {
     time - time.rem_euclid(60_000)
-}
-
-fn chart(records: &[ActivityRecord], now: i64, value: impl Fn(&ActivityRecord) -> i64) -> Chart {
-    let first = quarter_of(now) - QUARTERS as i64 + 1;
-    let mut values = [0_i64; QUARTERS];
-    for record in records {
-        let place = usize::try_from(record.quarter - first).ok();
-        if let Some(sum) = place.and_then(|place| values.get_mut(place)) {
-            *sum = sum.saturating_add(value(record));
-        }
-    }
-    Chart::of(&values)
 }
 
 /// The engines by name: of processes that share one, what the one says that drives it.
@@ -79,10 +77,19 @@ pub(super) async fn engine_rows(services: &Services) -> Result<Vec<EngineRow>, A
             named.insert(report.engine.name.clone(), report);
         }
     }
-    Ok(named.into_values().map(row).collect())
+    let mut rows = Vec::with_capacity(named.len());
+    for report in named.into_values() {
+        let mut waiting = 0;
+        for model in &report.engine.models {
+            waiting += waiting::count_of_model(services, model).await?;
+        }
+        let history = services.engine_history.of(&report.engine.name);
+        rows.push(row(report, waiting, history));
+    }
+    Ok(rows)
 }
 
-fn row(report: EngineReport) -> EngineRow {
+fn row(report: EngineReport, waiting: i64, history: Vec<i64>) -> EngineRow {
     let EngineReport { node, engine, .. } = report;
     let (paused_until, reason) = match &engine.pause {
         Some(pause) => (pause.until, Some(pause.reason.clone())),
@@ -100,6 +107,8 @@ fn row(report: EngineReport) -> EngineRow {
         process: engine.process,
         models_out: engine.models_out,
         name: engine.name,
+        waiting,
+        history,
         paused_until,
         reason,
     }

@@ -9,11 +9,12 @@ use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
 use url::form_urlencoded;
 
+use super::forms::Form;
 use super::overview::minute;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::requests::{self, BrowseQuery};
-
+use crate::app::stalls::{self, Audience};
 use crate::config::Millis;
 use crate::console::{Answer, ListParams, NextPage, Prompt, RequestPage, RequestsPage, Section};
 use crate::http::answers;
@@ -75,28 +76,53 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
 
 /// `GET /console/{account}/requests/{request}`.
 pub(super) async fn page(visit: MemberVisit) -> PageResult {
+    show(&visit, None).await
+}
+
+async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
     let (services, key) = (visit.services(), visit.account.key);
     let record = requests::get_record(services, key, visit.id::<RequestKind>()).await?;
     let mut layout = visit.layout(Section::Requests).await?;
     layout.is_live = !record.summary.state.is_terminal();
+    layout.refused = refused;
+    let audience = if layout.is_operator { Audience::Operators } else { Audience::Members };
     let prompt = Prompt::read(&record.body);
     let (_, prospect) = requests::get_summary(services, key, record.summary.id).await?;
+    let is_running = record.summary.state.status() == RequestStatus::InProgress;
+    let stall = match record.summary.state.is_terminal() {
+        true => None,
+        false => stalls::of_model(services, &prompt.model, audience).await?,
+    };
     let page = RequestPage {
         layout,
         answer: record.result.as_deref().map(Answer::read),
         charge: requests::charge_of(services, key, record.summary.id).await?,
         waiting: prospect.waiting,
+        trying: if is_running { requests::trying(services, key, record.summary.id).await? } else { None },
+        stall,
         completed_at: prospect.completed_at.map(minute),
         deleted_at: services
             .config
             .retention
             .and_then(|Millis(retention)| record.summary.deleted_at(retention)),
+        now: services.clock.now(),
         prompt,
         record,
         may_work: visit.role.may(Permission::Work),
         url: services.config.public_address("/v1"),
     };
     replies::page(&page)
+}
+
+/// `POST /console/{account}/requests/{request}/again`: the same is asked once more, by a request of its own.
+pub(super) async fn again(visit: MemberVisit, form: Form) -> PageResult {
+    visit.require(Permission::Work)?;
+    let id = visit.id::<RequestKind>();
+    let key = form.key(&format!("requests/{id}/again"));
+    match requests::send_again(visit.services(), visit.account.key, id, key).await {
+        Ok(made) => replies::see_other(&visit.at(&format!("requests/{made}?flash=request_sent_again"))),
+        Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
+    }
 }
 
 /// `GET /console/{account}/requests/{request}/record`: the whole record, as the API has it.

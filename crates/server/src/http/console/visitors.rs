@@ -1,8 +1,10 @@
 //! Who asks: somebody who is signed in, and as what in which account.
 
-use axum::extract::{FromRequestParts, OriginalUri, RawPathParams};
-use axum::http::header;
+use axum::extract::{FromRequestParts, OriginalUri, RawPathParams, Request, State};
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use overnight_domain::ids::{AccountId, Id, Kind};
 use overnight_domain::roles::{Permission, Role};
 use url::form_urlencoded;
@@ -41,6 +43,8 @@ pub(super) struct Visit {
     flash: Option<String>,
     /// What the forms of the page are named by.
     token: String,
+    /// The account whose pages the browser showed last.
+    last_account: Option<AccountId>,
 }
 
 /// A member of the account in the path. To others there is no such account.
@@ -93,7 +97,8 @@ impl FromRequestParts<Shared> for Visit {
             Some(Look(token)) => token.clone(),
             None => forms::token(&context.services.ids.random()),
         };
-        Ok(Self { context, origin, visitor, flash, token })
+        let last_account = Cookie::account(&origin).read(&parts.headers).and_then(AccountId::parse);
+        Ok(Self { context, origin, visitor, flash, token, last_account })
     }
 }
 
@@ -118,11 +123,31 @@ impl Visit {
         &self.context.services
     }
 
-    /// The layout of a page that belongs to no account.
+    /// The layout of a page that belongs to no account: it keeps the places of the account that the visitor came from.
     pub(super) async fn layout(&self, section: Section) -> Result<Layout, AppError> {
-        let accounts = members::accounts_of(self.services(), &self.visitor.user).await?;
-        let accounts = accounts.into_iter().map(|(account, _)| (account.id.to_string(), account.name));
-        Ok(Layout { accounts: accounts.collect(), ..self.bare_layout(section) })
+        let (services, user) = (self.services(), &self.visitor.user);
+        let mut accounts = members::accounts_of(services, user).await?;
+        let last = match self.last_account {
+            Some(id) => match members::account_of(services, user, id).await {
+                Ok(found) => Some(found),
+                Err(AppError::NotFound(_)) => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        match last.or_else(|| (!accounts.is_empty()).then(|| accounts.swap_remove(0))) {
+            Some((account, role)) => self.layout_of(section, &account, role).await,
+            None => Ok(self.bare_layout(section)),
+        }
+    }
+
+    /// The layout of a page with the places of an account.
+    async fn layout_of(&self, section: Section, account: &Account, role: Role) -> Result<Layout, AppError> {
+        let mut layout = self.bare_layout(section);
+        layout.live_batches = batches::count_live(self.services(), account.key).await?;
+        let (id, name) = (account.id.to_string(), account.name.clone());
+        layout.account = Some(crate::console::AccountBadge { id, name, role });
+        Ok(layout)
     }
 
     fn bare_layout(&self, section: Section) -> Layout {
@@ -132,7 +157,6 @@ impl Visit {
             assets: assets::NAMES.clone(),
             section,
             account: None,
-            accounts: Vec::new(),
             user: user.email.clone().unwrap_or_else(|| "operator".to_owned()),
             is_operator: user.is_operator,
             live_batches: 0,
@@ -167,13 +191,26 @@ impl MemberVisit {
 
     /// The layout of a page of this account.
     pub(super) async fn layout(&self, section: Section) -> Result<Layout, AppError> {
-        let mut layout = self.visit.bare_layout(section);
-        layout.live_batches = batches::count_live(self.services(), self.account.key).await?;
-        layout.account = Some(crate::console::AccountBadge {
-            id: self.account.id.to_string(),
-            name: self.account.name.clone(),
-            role: self.role,
-        });
-        Ok(layout)
+        self.visit.layout_of(section, &self.account, self.role).await
     }
+}
+
+/// Has the browser keep which account it showed last.
+pub(super) async fn remember_account(
+    State(context): State<Shared>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let id = request.uri().path().split('/').nth(1).and_then(AccountId::parse);
+    let (Some(id), Ok(origin)) = (id, context.services.config.console_origin()) else {
+        return next.run(request).await;
+    };
+    let cookie = Cookie::account(&origin);
+    let is_known = cookie.read(request.headers()).and_then(AccountId::parse) == Some(id);
+    let mut response = next.run(request).await;
+    let kept = cookie.set(&id.to_string()).filter(|_| response.status() == StatusCode::OK && !is_known);
+    if let Some(kept) = kept {
+        response.headers_mut().append(header::SET_COOKIE, kept);
+    }
+    response
 }

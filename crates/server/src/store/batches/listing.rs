@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::batches::reads::read;
 use crate::store::database::statements;
-use crate::store::lists::{self, ListPage, PAGE_ROWS, Question, Search};
+use crate::store::lists::{self, ListPage, Order, PAGE_ROWS, Question, Search};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.
@@ -50,6 +50,10 @@ statements! {
     };
     /// The last row that is looked at for a page.
     FLOOR = "SELECT seq FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    /// The newest that have not ended.
+    LIST_LIVE = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL ORDER BY seq DESC LIMIT ?";
     FIND_ID = "SELECT id FROM batches WHERE seq = ?";
     COUNT_LIVE = "SELECT count(*) AS count FROM (SELECT 1 FROM batches
         WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ?) v";
@@ -93,6 +97,7 @@ pub(in crate::store) async fn list_newest_of(
 ) -> Result<ListPage<BatchRecord>, StoreError> {
     let (first, last) = codes(filter.status);
     let question = Question {
+        order: Order::NewestFirst,
         before,
         rows_max: PAGE_ROWS,
         looked_max,
@@ -109,6 +114,20 @@ pub(in crate::store) async fn list_newest_of(
 pub async fn find_id(store: &Store, seq: i64) -> Result<Option<BatchId>, StoreError> {
     let row = store.readers().fetch_optional(FIND_ID.bind(seq)).await?;
     row.map(|row| row.get("id")).transpose()
+}
+
+/// The newest batches of an account that have not ended, `limit` at most.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list_live(
+    store: &Store,
+    account: AccountKey,
+    limit: u32,
+) -> Result<Vec<BatchRecord>, StoreError> {
+    let rows = store.readers().fetch_all(LIST_LIVE.bind(account).bind(limit)).await?;
+    rows.iter().map(read).collect()
 }
 
 /// How many batches of an account have neither completed nor been cancelled; more than a hundred count as a hundred.

@@ -24,7 +24,9 @@ pub use self::inputs::{
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
 pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, insert_once, resolve};
-pub use self::listing::{BatchCost, ListFilter, cost, count_failed_with, count_live, find_id, list_newest};
+pub use self::listing::{
+    BatchCost, ListFilter, cost, count_failed_with, count_live, find_id, list_live, list_newest,
+};
 #[cfg(test)]
-pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, list_newest_of};
+pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, LIST_LIVE, list_newest_of};
 pub use self::reads::{BatchPage, find, list_members, page};

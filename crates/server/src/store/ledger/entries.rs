@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, QueuePartition};
 
 use crate::store::database::{Row, Statement, Tx, Value, statements};
-use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
 /// The code of a kind; the literal numbers also stand in the audit.
@@ -177,6 +177,7 @@ pub(in crate::store) fn question(
 ) -> Question<impl Fn(i64, u32) -> Statement, impl Fn(i64, i64, usize) -> Statement> {
     let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
     Question {
+        order: Order::NewestFirst,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

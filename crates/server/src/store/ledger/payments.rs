@@ -7,7 +7,7 @@ use overnight_domain::scheduler::AccountKey;
 use crate::store::database::{Row, Tx, statements};
 use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::ledger::entries::{self, NewEntry, Posting};
-use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
 /// An order of credits. Times are in milliseconds.
@@ -97,6 +97,7 @@ pub async fn list(
     limit: u32,
 ) -> Result<ListPage<Payment>, StoreError> {
     let question = Question {
+        order: Order::NewestFirst,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

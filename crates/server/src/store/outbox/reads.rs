@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::store::database::{Row, Statement, statements};
 use crate::store::effects::low_half;
 use crate::store::event_states::{EventState, kind_of};
-use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
 /// An event and how far it has come. Times are in milliseconds.
@@ -144,6 +144,7 @@ pub(in crate::store) fn question(
     let EventFilter { account, state, before, limit } = filter;
     let (first, last) = state.map_or((i64::MIN, i64::MAX), |state| (state.code(), state.code()));
     Question {
+        order: Order::NewestFirst,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

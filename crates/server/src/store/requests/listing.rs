@@ -7,7 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Row, Sql, statements};
-use crate::store::lists::{self, LOOKED_MAX, ListPage, PAGE_ROWS, Question, Search};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, PAGE_ROWS, Question, Search};
 use crate::store::{Store, StoreError, row};
 
 /// Which requests a list is of.
@@ -26,6 +26,14 @@ impl ListScope {
             Self::Account(account) | Self::Batch(account, _) => account,
         }
     }
+
+    /// A batch is read as it was sent; of an account, the newest are looked for.
+    const fn order(self) -> Order {
+        match self {
+            Self::Account(_) => Order::NewestFirst,
+            Self::Batch(..) => Order::OldestFirst,
+        }
+    }
 }
 
 /// Which requests are listed.
@@ -42,6 +50,8 @@ pub struct ListFilter {
 /// A request in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRequest {
+    /// Its row number.
+    pub seq: i64,
     /// What the status record says.
     pub summary: RequestSummary,
     /// The batch it belongs to, if any.
@@ -56,6 +66,8 @@ pub struct ListedRequest {
     pub charge: RequestCharge,
     /// The result of a failed one, unless that is longer than 16 KiB.
     pub error: Option<Vec<u8>>,
+    /// Its metadata, if it has any.
+    pub metadata: Option<Vec<u8>>,
 }
 
 /// What a request used and cost.
@@ -90,29 +102,32 @@ statements! {
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
         ORDER BY seq DESC LIMIT ?",
     };
-    /// The same of a batch.
+    /// The same of a batch, in order of arrival: the row behind which to go on, and the last row to look at.
     LIST_OF_BATCH = {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ?",
+        ORDER BY seq LIMIT ?",
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT ?",
+        ORDER BY seq LIMIT ?",
     };
     /// The last row that is looked at for a page.
     FLOOR_OF_ACCOUNT = "SELECT seq FROM request_states WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
-    FLOOR_OF_BATCH = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq < ?
-        ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    FLOOR_OF_BATCH = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq > ?
+        ORDER BY seq LIMIT 1 OFFSET ?";
+    /// How many requests of a batch stand from behind one row up to another one, and how many of the batch are deleted.
+    COUNT_BETWEEN = "SELECT deleted, (SELECT count(*) FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ?) AS count
+        FROM batches WHERE seq = ?";
     FIND_CHARGE = "SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = ? AND account = ?";
     FIND_ID = "SELECT id FROM requests WHERE seq = ?";
     LIST_ERRORS = "SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
@@ -128,18 +143,19 @@ pub(in crate::store) const fn list_of(scope: ListScope) -> (&'static Sql, &'stat
     }
 }
 
-/// A page of requests behind the one in row `before`, the newest first; 20,000 are looked through at most.
-pub async fn list_newest(
+/// A page of requests behind the one in row `before`: of an account the newest first, of a batch in order of arrival. 20,000 are looked
+/// through at most.
+pub async fn list_page(
     store: &Store,
     scope: ListScope,
     filter: &ListFilter,
     before: Option<i64>,
 ) -> Result<ListPage<ListedRequest>, StoreError> {
-    list_newest_of(store, scope, filter, before, LOOKED_MAX).await
+    list_page_of(store, scope, filter, before, LOOKED_MAX).await
 }
 
 /// The same with so many looked through at most.
-pub(in crate::store) async fn list_newest_of(
+pub(in crate::store) async fn list_page_of(
     store: &Store,
     scope: ListScope,
     filter: &ListFilter,
@@ -151,6 +167,7 @@ pub(in crate::store) async fn list_newest_of(
     let (first, last) = row::codes(filter.status);
     let model = filter.model.map(|model| model.0);
     let question = Question {
+        order: scope.order(),
         before,
         rows_max: PAGE_ROWS,
         looked_max,
@@ -166,6 +183,7 @@ pub(in crate::store) async fn list_newest_of(
 
 fn read(row: &Row) -> Result<ListedRequest, StoreError> {
     Ok(ListedRequest {
+        seq: row.get("seq")?,
         summary: row::request_summary(row)?,
         batch_id: row.get("batch_id")?,
         model: row.get("model_name")?,
@@ -173,6 +191,7 @@ fn read(row: &Row) -> Result<ListedRequest, StoreError> {
         body_bytes: row.get("body_bytes")?,
         charge: read_charge(row)?,
         error: row.get("error")?,
+        metadata: row.get("metadata")?,
     })
 }
 
@@ -192,6 +211,25 @@ pub async fn find_charge(
 ) -> Result<Option<RequestCharge>, StoreError> {
     let query = FIND_CHARGE.bind(id).bind(account);
     store.readers().fetch_optional(query).await?.as_ref().map(read_charge).transpose()
+}
+
+/// How many requests of the batch in row `batch` stand from behind the row `behind` up to the row `last`; `None` where requests of it
+/// are deleted, so that places say nothing any more. Reads as many.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count_between(
+    store: &Store,
+    account: AccountKey,
+    batch: i64,
+    (behind, last): (i64, i64),
+) -> Result<Option<i64>, StoreError> {
+    let query = COUNT_BETWEEN.bind(batch).bind(behind).bind(last).bind(batch);
+    let row = store.long_readers(account).fetch_one(query).await?;
+    let deleted: i64 = row.get("deleted")?;
+    let count = row.get("count")?;
+    Ok((deleted == 0).then_some(count))
 }
 
 /// The identifier of the request in row `seq`.

@@ -15,9 +15,10 @@ pub use self::deletion::{DeletionOutcome, delete_request};
 pub(in crate::store) use self::deletion::{Ended, delete, delete_events, note_last};
 pub use self::insert::{insert, insert_once, stored_bytes};
 #[cfg(test)]
-pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};
+pub(super) use self::listing::{COUNT_BETWEEN, FIND_CHARGE, LIST_ERRORS, list_of, list_page_of};
 pub use self::listing::{
-    ListFilter, ListScope, ListedRequest, RequestCharge, find_charge, find_id, list_errors, list_newest,
+    ListFilter, ListScope, ListedRequest, RequestCharge, count_between, find_charge, find_id, list_errors,
+    list_page,
 };
 pub use self::live::{LiveRequest, find_live, list_live, sample_live};
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};

@@ -33,7 +33,7 @@ impl Fixture {
 
     async fn newest(&self, filter: &ListFilter, before: Option<i64>) -> ListPage<ListedRequest> {
         let scope = ListScope::Account(self.account);
-        requests::list_newest(&self.store, scope, filter, before).await.expect("a page")
+        requests::list_page(&self.store, scope, filter, before).await.expect("a page")
     }
 
     async fn found(&self, text: &str) -> Vec<RequestId> {
@@ -65,7 +65,7 @@ async fn so_many_are_looked_through_for_a_page_and_then_it_says_so(mut fixture: 
     let filter = ListFilter { search: Some(Search::new("needle")), ..ListFilter::default() };
     let (mut before, mut pages) = (None, 0);
     let found = loop {
-        let page = requests::list_newest_of(&fixture.store, scope, &filter, before, 10).await;
+        let page = requests::list_page_of(&fixture.store, scope, &filter, before, 10).await;
         let page = page.expect("a page");
         pages += 1;
         assert_eq!(page.next, None);
@@ -200,7 +200,7 @@ async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     assert_eq!(charge_of(other).await.expect("a read"), None);
     let theirs = ListScope::Account(other);
-    let page = requests::list_newest(&fixture.store, theirs, &ListFilter::default(), None).await;
+    let page = requests::list_page(&fixture.store, theirs, &ListFilter::default(), None).await;
     assert!(page.expect("a page").rows.is_empty());
 }
 
@@ -242,14 +242,43 @@ async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
         (account, Some(RequestStatus::InProgress), None, vec![ids[2], ids[0]]),
         (account, Some(RequestStatus::Registered), None, vec![other_id]),
         (account, None, Some(model), vec![other_id]),
-        (ListScope::Batch(fixture.account, batch), None, None, vec![ids[2], ids[1]]),
+        (ListScope::Batch(fixture.account, batch), None, None, vec![ids[1], ids[2]]),
         (ListScope::Batch(fixture.account, batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
     ] {
         let filter = ListFilter { status, model, search: None };
-        let page = requests::list_newest(&fixture.store, scope, &filter, None).await.expect("a page");
+        let page = requests::list_page(&fixture.store, scope, &filter, None).await.expect("a page");
         let listed: Vec<_> = page.rows.iter().map(|row| row.summary.id).collect();
         assert_eq!(listed, expected, "{filter:?}");
     }
+}
+
+on_both!(pages_of_a_batch_run_in_order_of_arrival_and_places_in_it_are_counted);
+async fn pages_of_a_batch_run_in_order_of_arrival_and_places_in_it_are_counted(mut fixture: Fixture) {
+    let ids = fixture.insert_many(2 * PAGE_ROWS).await;
+    let new = grouping::new_batch(&mut fixture, &ids).await;
+    let id = new.id;
+    batches::insert(&fixture.store, new).await.expect("a batch");
+    let account = fixture.account;
+    let (batch, _) = batches::find(&fixture.store, account, id).await.expect("a read").expect("the batch");
+    let (scope, all) = (ListScope::Batch(account, batch), ListFilter::default());
+    let (mut behind, mut rows) = (None, Vec::new());
+    loop {
+        let page = requests::list_page(&fixture.store, scope, &all, behind).await.expect("a page");
+        rows.extend(page.rows);
+        behind = page.next;
+        if behind.is_none() {
+            break;
+        }
+    }
+    assert_eq!(rows.iter().map(|row| row.summary.id).collect::<Vec<_>>(), ids);
+    let count = async |from: i64, to: usize| {
+        requests::count_between(&fixture.store, account, batch, (from, rows[to].seq)).await.expect("a count")
+    };
+    assert_eq!((count(i64::MIN, 0).await, count(i64::MIN, 77).await), (Some(1), Some(78)));
+    assert_eq!(count(rows[10].seq, 77).await, Some(67));
+    requests::cancel(&fixture.store, account, ids[3], START).await.expect("a cancel");
+    requests::delete_ended(&fixture.store, START + 1).await.expect("a deletion");
+    assert_eq!(count(i64::MIN, 77).await, None, "places say nothing where some are gone");
 }
 
 on_both!(batches_are_listed_and_those_that_live_are_counted);
@@ -288,6 +317,9 @@ async fn batches_are_listed_and_those_that_live_are_counted(mut fixture: Fixture
     ] {
         assert_eq!(list(status, text, None).await.0, expected, "{status:?} {text:?}");
     }
+    let unfinished = batches::list_live(&fixture.store, fixture.account, 3).await.expect("a list");
+    let unfinished: Vec<_> = unfinished.iter().map(|row| row.id).collect();
+    assert_eq!(unfinished, newest_first[..3], "what has ended is older");
     let live = batches::count_live(&fixture.store, fixture.account).await.expect("a count");
     assert_eq!(live, PAGE_ROWS as i64 + 1);
     let nothing = batches::ListFilter { search: Some(Search::new("nowhere")), ..Default::default() };

@@ -116,9 +116,11 @@ fn lists_for_people() -> Vec<Statement> {
         bound(&batches::LIST, &[1, 9, 0, 0, 3]),
         batches::FLOOR.bind(1i64).bind(9i64).bind(1_999i64),
         batches::COUNT_LIVE.bind(1i64).bind(100i64),
+        batches::LIST_LIVE.bind(1i64).bind(5i64),
         batches::COST.bind(1i64),
         requests::FIND_CHARGE.bind([0; 16]).bind(1i64),
         requests::LIST_ERRORS.bind(1i64).bind(9i64),
+        requests::COUNT_BETWEEN.bind(1i64).bind(1i64).bind(9i64).bind(1i64),
         entries::LIST.bind(1i64).bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
         outbox::OF_ACCOUNT.bind(1i64).bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
         outbox::OF_ALL.bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
@@ -333,9 +335,10 @@ async fn lists_for_people_start_at_their_cursor_too() {
         (ListScope::Account(fixture.account), "request_states_by_account (account=?"),
         (ListScope::Batch(AccountKey(1), 1), "request_states_by_batch (batch=?"),
     ] {
+        let behind = if matches!(scope, ListScope::Account(_)) { "seq<?" } else { "seq>?" };
         let first = format!("SEARCH rs USING INDEX {index} AND seq>? AND seq<?)");
         check(&fixture, requests::list_of(scope).0.sqlite, &[&[first.as_str()], &joined[..]].concat()).await;
-        let floor = format!("SEARCH request_states USING COVERING INDEX {index} AND seq<?)");
+        let floor = format!("SEARCH request_states USING COVERING INDEX {index} AND {behind})");
         check(&fixture, requests::list_of(scope).1.sqlite, &[&floor]).await;
     }
     let by_batch = "SEARCH rs USING INDEX request_states_by_batch (batch=?)";
@@ -348,6 +351,10 @@ async fn lists_for_people_start_at_their_cursor_too() {
     check(&fixture, batches::FLOOR.sqlite, &[floor]).await;
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
     check(&fixture, batches::COUNT_LIVE.sqlite, &[live]).await;
+    check(&fixture, batches::LIST_LIVE.sqlite, &[live]).await;
+    let between =
+        "SEARCH request_states USING COVERING INDEX request_states_by_batch (batch=? AND seq>? AND seq<?)";
+    check(&fixture, requests::COUNT_BETWEEN.sqlite, &[between]).await;
     check(&fixture, batches::COST.sqlite, &[by_batch, joined[3]]).await;
 }
 

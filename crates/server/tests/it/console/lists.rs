@@ -31,6 +31,6 @@ async fn the_ledger_goes_on_behind_its_first_page_and_ends_with_its_last_entry()
     }
     assert_eq!((pages, seen), (3, (0..60).rev().collect()));
     let none = browser.get(&format!("{first}?kind=dispute")).await;
-    assert!(none.text().contains("No entry is like that."), "{}", none.text());
+    assert!(none.text().contains("No matching entries."), "{}", none.text());
     app.stop().await;
 }

@@ -13,6 +13,7 @@ mod roles;
 mod searches;
 mod sign_in;
 mod uploads;
+mod work;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::{self, Account};

@@ -23,6 +23,53 @@
     }
   };
 
+  // A chart tells the bar under the pointer, and the one that the arrow keys choose.
+  const tell = (chart, place) => {
+    const told = chart.dataset.told.split("|");
+    const at = Math.max(0, Math.min(told.length - 1, place));
+    const begin = new Date(Number(chart.dataset.from) + at * Number(chart.dataset.step));
+    const isDay = Number(chart.dataset.step) >= 864e5;
+    const form = isDay ? forms.day : { day: "numeric", month: "short", ...forms.minute };
+    const when = new Intl.DateTimeFormat("en-GB", form).format(begin).replace(",", "");
+    const line = chart.closest(".plot").parentElement.querySelector(".told");
+    line.dataset.all ??= line.textContent;
+    line.textContent = `${when}: ${told[at] || "nothing"}`;
+    let mark = chart.querySelector(".mark");
+    if (!mark) {
+      mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      mark.setAttribute("class", "mark");
+      mark.setAttribute("height", 150);
+      chart.append(mark);
+    }
+    mark.setAttribute("x", at * 720 / told.length);
+    mark.setAttribute("width", 720 / told.length);
+    chart.dataset.place = at;
+  };
+  const untell = (chart) => {
+    chart.querySelector(".mark")?.remove();
+    const line = chart.closest(".plot").parentElement.querySelector(".told");
+    if (line.dataset.all) line.textContent = line.dataset.all;
+  };
+  let pointed = null;
+  addEventListener("pointermove", (event) => {
+    const chart = event.target.closest?.("svg[data-told]") ?? null;
+    if (pointed && pointed !== chart) untell(pointed);
+    pointed = chart;
+    if (!chart) return;
+    const box = chart.getBoundingClientRect();
+    tell(chart, Math.floor((event.clientX - box.left) / box.width * chart.dataset.told.split("|").length));
+  });
+  addEventListener("keydown", (event) => {
+    const chart = event.target.closest?.("svg[data-told]");
+    const last = chart && chart.dataset.told.split("|").length - 1;
+    const place = Number(chart?.dataset.place ?? last);
+    const next = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: last }[event.key];
+    if (!chart || next === undefined) return;
+    event.preventDefault();
+    tell(chart, next);
+  });
+  addEventListener("focusout", (event) => { if (event.target.matches?.("svg[data-told]")) untell(event.target); });
+
   const showCopiers = (root) => {
     for (const button of root.querySelectorAll("button[data-copy]")) {
       button.hidden = !navigator.clipboard;
@@ -62,8 +109,11 @@
   // the file stays chosen.
   const showForm = (form) => {
     const file = form.querySelector("input[type=file]");
-    form.ondragover = (event) => event.preventDefault();
+    const zone = form.querySelector(".zone");
+    form.ondragover = (event) => { event.preventDefault(); zone.classList.add("over"); };
+    form.ondragleave = () => zone.classList.remove("over");
     form.ondrop = (event) => {
+      zone.classList.remove("over");
       if (!event.dataTransfer.files.length) return;
       event.preventDefault();
       file.files = event.dataTransfer.files;

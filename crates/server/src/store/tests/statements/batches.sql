@@ -241,6 +241,11 @@ SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
               AND (position($13 IN metadata) > 0 OR position($14 IN metadata) > 0 OR position($15 IN metadata) > 0)))
         ORDER BY seq DESC LIMIT $16;
 
+-- batches::listing::LIST_LIVE, both
+SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = $1 AND completed_at IS NULL AND cancelled_at IS NULL ORDER BY seq DESC LIMIT $2;
+
 -- batches::reads::FIND, both
 SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata

@@ -64,6 +64,10 @@ INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
 INSERT INTO last_deleted (table_name, seq) VALUES ($1, $2)
             ON CONFLICT (table_name) DO UPDATE SET seq = greatest(last_deleted.seq, excluded.seq);
 
+-- requests::listing::COUNT_BETWEEN, both
+SELECT deleted, (SELECT count(*) FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3) AS count
+        FROM batches WHERE seq = $4;
+
 -- requests::listing::FIND_CHARGE, both
 SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = $1 AND account = $2;
 
@@ -74,8 +78,8 @@ SELECT id FROM requests WHERE seq = $1;
 SELECT seq FROM request_states WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
 
 -- requests::listing::FLOOR_OF_BATCH, both
-SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq < $2
-        ORDER BY seq DESC LIMIT 1 OFFSET $3;
+SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq > $2
+        ORDER BY seq LIMIT 1 OFFSET $3;
 
 -- requests::listing::LIST_ERRORS, both
 SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
@@ -106,21 +110,21 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ?;
+        ORDER BY seq LIMIT ?;
 
 -- requests::listing::LIST_OF_BATCH, PostgreSQL
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
             OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
               AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT $18;
+        ORDER BY seq LIMIT $18;
 
 -- requests::live::FIND_LIVE, both
 SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at

@@ -1,0 +1,94 @@
+//! Work that nothing is done for: what an account's requests wait for that does not come by itself.
+
+use overnight_domain::ids::BatchId;
+use overnight_domain::scheduler::AccountKey;
+
+use super::engines::{self, Why};
+use super::errors::AppError;
+use super::waiting::{self, WaitingReason};
+use super::{Services, forecasts};
+
+/// Whom a stall is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Members of an account: neither names of engines nor their words.
+    Members,
+    /// Operators.
+    Operators,
+}
+
+/// A model whose requests are sent to no engine, because something is wrong or lacking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stall {
+    /// Its name.
+    pub model: String,
+    /// What is wrong.
+    pub reason: WaitingReason,
+    /// The engines that are paused, each with the reason, for operators.
+    pub engines: Vec<(String, String)>,
+}
+
+/// The models of which requests of the account wait and are sent nowhere.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_account(
+    services: &Services,
+    account: AccountKey,
+    audience: Audience,
+) -> Result<Vec<Stall>, AppError> {
+    let mut stalls = Vec::new();
+    for model in services.models.iter() {
+        if let Some(stall) = of_model(services, &model.config.name, audience).await?
+            && forecasts::has_work(services, account, model.key).await?
+        {
+            stalls.push(stall);
+        }
+    }
+    Ok(stalls)
+}
+
+/// The same of a batch that has not ended.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn of_batch(
+    services: &Services,
+    account: AccountKey,
+    batch: BatchId,
+    audience: Audience,
+) -> Result<Vec<Stall>, AppError> {
+    let mut stalls = Vec::new();
+    for model in forecasts::models_of_batch(services, account, batch).await? {
+        let Some(model) = services.models.get(model) else { continue };
+        stalls.extend(of_model(services, &model.config.name, audience).await?);
+    }
+    Ok(stalls)
+}
+
+/// The same of one model, whether or not anything waits for it.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_model(
+    services: &Services,
+    model: &str,
+    audience: Audience,
+) -> Result<Option<Stall>, AppError> {
+    let Some(reason) = waiting::of_model(services, model).await?.filter(WaitingReason::is_fault) else {
+        return Ok(None);
+    };
+    let mut engines = Vec::new();
+    if audience == Audience::Operators {
+        for report in engines::recent(services).await?.iter().filter(|it| it.engine.serves(model)) {
+            if let Some(Why::Paused(words)) = report.engine.out_for(model).map(|out| out.why) {
+                engines.push((report.engine.name.clone(), words.to_owned()));
+            }
+        }
+        engines.dedup();
+    }
+    Ok(Some(Stall { model: model.to_owned(), reason, engines }))
+}
