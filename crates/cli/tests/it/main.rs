@@ -26,5 +26,6 @@ mod resuming;
 mod runs;
 mod serving;
 mod support;
+mod tables;
 mod users;
 mod webhooks;

@@ -113,6 +113,17 @@ impl<W: Write + Send> Join<W> {
         Ok(())
     }
 
+    /// Passes on what was pushed; rows of Parquet wait for others.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::Csv(out) | Out::JsonLines(out) => out.flush(),
+            Out::Copied(_) | Out::Parquet(_) => Ok(()),
+        }
+    }
+
     /// Ends the table, and gives back what it was written into.
     ///
     /// # Errors
