@@ -104,7 +104,7 @@ async fn send_sample(
     let (prompt, completion) = (sum(|used| used.prompt_tokens), sum(|used| used.completion_tokens));
     let cost: Credits = sample.iter().map(|used| used.cost).sum();
     let projected = |sum: u64| u128::from(sum) * rest as u128 / u128::from(count);
-    let estimate = cost.share(i64::try_from(rest).unwrap_or(i64::MAX), i64::try_from(count).unwrap_or(1));
+    let estimate = scaled(cost, rest, sample.len());
     let message = format!(
         "a sample of {count} cost {cost} credits; as it did, the {rest} others read {} tokens, write {} and cost {estimate} credits",
         projected(prompt),
@@ -120,6 +120,12 @@ async fn send_sample(
             Ok(())
         }
     }
+}
+
+/// What `rest` lines cost where `count` cost so much, rounded up.
+fn scaled(cost: Credits, rest: usize, count: usize) -> Credits {
+    let nanos = (i128::from(cost.nanos()) * rest as i128 + count as i128 - 1) / count as i128;
+    Credits::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
 /// What the sample used, and how many lines were not sent.
@@ -148,4 +154,18 @@ async fn read_sample(
         }
     }
     Ok((sample, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_costs_as_the_sample_did() {
+        let credits = |text: &str| text.parse::<Credits>().unwrap();
+        assert_eq!(scaled(credits("0.3"), 997, 3), credits("99.7"));
+        assert_eq!(scaled(credits("0.3"), 0, 3), Credits::ZERO);
+        assert_eq!(scaled(credits("0.000000001"), 1, 3), credits("0.000000001"));
+        assert_eq!(scaled(Credits::ZERO, 10, 3), Credits::ZERO);
+    }
 }

@@ -30,7 +30,8 @@ fn a_table_is_answered_row_by_row_and_keeps_its_columns_in_every_format() {
     }
     let out: Vec<Value> = lines(&world.read("out.jsonl"));
     for (number, (row, answer)) in out.iter().zip(contents()).enumerate() {
-        assert_eq!((&row["id"], &row["answer"]), (&json!((number + 1).to_string()), &json!(answer)));
+        assert_eq!(row["id"], json!((number + 1).to_string()));
+        assert!(row["answer"].as_str().is_some_and(|text| text.starts_with(&answer)), "{row}");
         assert_eq!((&row["finish_reason"], &row["error"]), (&json!("stop"), &Value::Null));
         assert!(row["prompt_tokens"].as_u64().is_some_and(|count| count > 0), "{row}");
     }
@@ -72,7 +73,8 @@ fn rows_of_json_lines_are_rows_and_stay_as_they_are() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let text = world.read("out.jsonl");
     assert!(text.starts_with("{\"a\": 1.00, \"list\": [\"x\", \"y\"],\"answer\":"), "{text}");
-    assert_eq!(lines(&text)[0]["answer"], echo_of("x y!"));
+    let answer = lines(&text)[0]["answer"].clone();
+    assert!(answer.as_str().is_some_and(|answer| answer.starts_with(&echo_of("x y!"))), "{answer}");
 }
 
 #[test]
@@ -137,7 +139,8 @@ fn what_is_piped_in_is_answered_to_a_pipe() {
     let ran = piped(&[&words[..], &["--output-format", "csv"]].concat(), "id,body\n1,x\n2,y\n");
     assert_eq!(ran.code, 0, "{ran:?}");
     let out = rows(&ran.stdout);
-    assert_eq!((out.len(), out[1][2], out[2][2]), (3, &*echo_of("x"), &*echo_of("y")));
+    assert_eq!(out.len(), 3);
+    assert!(out[1][2].starts_with(&echo_of("x")) && out[2][2].starts_with(&echo_of("y")), "{out:?}");
     let ran = piped(&["run", "-", "-o", "-"], &chats(3));
     assert_eq!((ran.code, lines(&ran.stdout).len()), (0, 3), "{ran:?}");
     // The same is known again.

@@ -39,7 +39,9 @@ fn a_table_of_several_batches_that_is_killed_goes_on_and_asks_nothing_twice() {
     assert!(ran.stderr.contains("450 of 450 completed"), "{ran:?}");
     let out = lines(&world.read("out.jsonl"));
     assert!(
-        out.iter().enumerate().all(|(number, row)| row["n"] == *format!("{number}") && row["error"].is_null())
+        out.iter()
+            .enumerate()
+            .all(|(number, row)| row["n"] == *format!("{number}") && row["error"].is_null())
     );
     let other = run(
         &world,
@@ -55,11 +57,23 @@ fn a_table_of_several_batches_that_is_killed_goes_on_and_asks_nothing_twice() {
 #[test]
 fn rows_without_an_answer_are_asked_again_and_no_others() {
     let world = World::new();
-    world.write("t.csv", "n\n1\n[[sim:status=400 x1]]\n3\n");
-    let words =
-        ["run", "t.csv", "--prompt", "{{ n }}", "--model", "m", "--batch-lines", "2", "-o", "out.csv"];
+    world.write("t.csv", "n\n1\n[[sim:status=400 x1]] two\n3\n");
+    let words = [
+        "run",
+        "t.csv",
+        "--prompt",
+        "{{ n }}",
+        "--model",
+        "m",
+        "--body",
+        "{\"max_tokens\": 4}",
+        "--batch-lines",
+        "2",
+        "-o",
+        "out.csv",
+    ];
     let ran = run(&world, &words);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.code, 1, "{ran:?} {:?} {}", world.engine.attempts(), world.read("out.csv"));
     assert!(world.read("out.csv").contains(",engine_rejected: "), "{}", world.read("out.csv"));
     let ran = run(&world, &words);
     assert_eq!(ran.code, 0, "{ran:?}");
