@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::rows::Row;
+use crate::row::Row;
 
 /// How many columns a table may have.
 const COLUMNS_MAX: usize = 10_000;

@@ -9,7 +9,7 @@ use serde::Deserializer as _;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde_json::Value;
 
-use crate::rows::{ROW_BYTES_MAX, Row, RowFault};
+use crate::row::{ROW_BYTES_MAX, Row, RowFault};
 use crate::streams::read_line;
 
 /// Reads rows.

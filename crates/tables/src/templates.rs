@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value as JinjaValue};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, escape_formatter};
 use thiserror::Error;
 
-use crate::rows::Row;
+use crate::row::Row;
 
 const NAME: &str = "template";
 

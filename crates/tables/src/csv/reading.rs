@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use crate::rows::ROW_BYTES_MAX;
+use crate::row::ROW_BYTES_MAX;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 

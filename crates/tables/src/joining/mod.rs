@@ -11,7 +11,8 @@ use crate::csv::write_record;
 use crate::json_lines::write_with;
 use crate::kinds::{Format, Kind};
 use crate::parquet::GroupedWriter;
-use crate::rows::{RowFault, Rows};
+use crate::row::RowFault;
+use crate::rows::Rows;
 use crate::shared::SharedFile;
 use crate::streams::Compressor;
 

@@ -10,7 +10,7 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use super::fields::{nanoseconds, value_of};
 use super::{guarded, io_error};
 use crate::cells::Columns;
-use crate::rows::{Row, RowFault};
+use crate::row::{Row, RowFault};
 use crate::shared::SharedFile;
 
 /// Reads rows.
