@@ -149,7 +149,7 @@ install_browser_tests() {
 # Node's beside their tests.
 install_clients() {
     local folder=$root/crates/cli/tests/clients set job jobs=()
-    for set in newest year-old litellm; do
+    for set in newest year-old litellm generators; do
         cmp -s "$folder/python/requirements-$set.txt" "$CARGO_TARGET_DIR/test-clients/$set/installed.txt" && continue
         say "Overnight's tests lack the packages of $folder/python/requirements-$set.txt. Installing them in $CARGO_TARGET_DIR/test-clients/$set now: pip install"
         install_python_clients "$folder/python/requirements-$set.txt" "$CARGO_TARGET_DIR/test-clients/$set" &

@@ -31,6 +31,37 @@ fn main() -> ExitCode {
     };
     #[cfg(target_os = "linux")]
     ask_for_large_pages();
+    write_log();
+    let outcome = check_processor()
+        .and_then(|()| arguments.map_or_else(|version| tell_version(&version.to_string()), run));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tracing::error!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says what keeps this program from computing on this machine's processor.
+fn check_processor() -> Outcome {
+    let missing = cpu::missing_features();
+    if !missing.is_empty() {
+        let remedy = "built with GGML_NATIVE=OFF it runs on every processor with AVX2";
+        let lacks = missing.join(", ");
+        return Err(
+            format!("this processor lacks {lacks}, which this program was built for; {remedy}").into()
+        );
+    }
+    if cfg!(feature = "cpu-variants") && !Devices::find().has_processor() {
+        let fault = "no libggml-cpu-*.so for this processor is beside this program: copy them there";
+        return Err(fault.into());
+    }
+    Ok(())
+}
+
+/// Sends the log to stderr: what `RUST_LOG` asks for, or what is worth a look.
+fn write_log() {
     let asked = env::var("RUST_LOG").ok().and_then(|text| {
         let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
         directives.collect::<Vec<_>>().join(",").parse().ok()
@@ -40,24 +71,6 @@ fn main() -> ExitCode {
     });
     let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
     log.with_writer(io::stderr).with_ansi(false).finish().with(filter).init();
-    let missing = cpu::missing_features();
-    if !missing.is_empty() {
-        let remedy = "built with GGML_NATIVE=OFF it runs on every processor with AVX2";
-        let lacks = missing.join(", ");
-        tracing::error!("this processor lacks {lacks}, which this program was built for; {remedy}");
-        return ExitCode::FAILURE;
-    }
-    if cfg!(feature = "cpu-variants") && !Devices::find().has_processor() {
-        tracing::error!("no libggml-cpu-*.so for this processor is beside this program: copy them there");
-        return ExitCode::FAILURE;
-    }
-    match arguments.map_or_else(|version| tell_version(&version.to_string()), run) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            tracing::error!("{failure}");
-            ExitCode::FAILURE
-        }
-    }
 }
 
 /// Starts this program anew in its place with large pages. The C library reads that setting before anything else runs.

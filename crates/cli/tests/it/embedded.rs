@@ -3,7 +3,34 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::support::{Ran, lines, program};
+
+/// The answers to the samples without chance. At every token the one that is chosen is more than twice as likely as the next.
+const ANSWERS: [&str; 21] = [
+    "The capital of France is Paris.",
+    "It is dark at night because our side of the Earth is turned away from the Sun.",
+    "It opens at 8.",
+    "It is closed on Monday.",
+    "The shop is in Berlin.",
+    "It opens at 8.",
+    "It is closed on Sunday.",
+    "The shop is in Paris.",
+    "positive",
+    "negative",
+    "positive",
+    "negative",
+    "billing",
+    "bug",
+    "delivery",
+    "Anna went to Lima on Friday and got a plum at the bakery.",
+    r#"{"name": "Tom", "city": "Ottawa", "day": "Tuesday"}"#,
+    "7 + 3 = 10.",
+    "3, 4, 5, 6, 7, 8, 9, 10.",
+    "You are welcome. Good night!",
+    "It uses hours in which the machines would be idle, and requests with the same beginning share their work.",
+];
 
 #[test]
 fn the_examples_are_answered_by_the_model_in_the_box() {
@@ -20,9 +47,10 @@ fn the_examples_are_answered_by_the_model_in_the_box() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let results = lines(&fs::read_to_string(folder.path().join("results.jsonl")).unwrap());
     assert_eq!(results.len(), fs::read_to_string(examples).unwrap().lines().count());
-    for result in results {
-        assert!(result.to_string().contains("\"chat.completion\""), "{result}");
-    }
+    let answer = |result: &Value| result["result_body"]["choices"][0]["message"]["content"].clone();
+    assert!(results.iter().all(|result| answer(result).is_string()), "{results:?}");
+    let without_chance = results.iter().filter(|result| result["request_body"]["temperature"] == 0);
+    assert_eq!(without_chance.map(answer).collect::<Vec<_>>(), ANSWERS);
 }
 
 #[test]

@@ -74,6 +74,31 @@ scripts! {
     curl_is_served: Shell("curl/batches.sh");
 }
 
+/// What is made of the service's own reference.
+mod of_the_reference {
+    use super::*;
+
+    #[test]
+    fn the_samples_do_what_they_say() {
+        play(&Python("python/samples.py", "newest"), &Database::Sqlite);
+    }
+
+    #[test]
+    fn openapi_python_client_makes_a_client() {
+        play(&Python("python/generated.py", "generators"), &Database::Sqlite);
+    }
+
+    #[test]
+    fn openapi_typescript_makes_a_client() {
+        play(&Node("node/generated/run.js", "openapi-typescript"), &Database::Sqlite);
+    }
+
+    #[test]
+    fn hey_api_makes_a_client() {
+        play(&Node("node/generated/run.js", "@hey-api/openapi-ts"), &Database::Sqlite);
+    }
+}
+
 impl Script {
     fn command(&self) -> Command {
         let of = |program: &Path, script: &str| {

@@ -69,6 +69,9 @@ fn a_submission_that_was_killed_goes_on_too() {
 #[test]
 fn a_line_that_changed_while_others_were_in_doubt_is_sent_as_another_one() {
     let world = World::new();
+    // Half of the lines are taken at once, the others in ten seconds: it is killed before it has sent them all.
+    let settings = world.read("overnight.toml") + "[quotas]\nrequests_per_second = 20\n";
+    world.write("overnight.toml", &settings);
     let _serving = world.serve();
     world.write("prompts.jsonl", &chats(400));
     let mut running = world.start("submit prompts.jsonl");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::{self, Fuse};
 use futures_util::{Stream, StreamExt};
-use overnight_wire::native::bulk::BulkLine;
+use overnight_wire::native::bulk::{BulkLine, LineCreated, LineRefused};
 use overnight_wire::native::errors::ErrorBody;
 use overnight_wire::native::requests::RequestCreated;
 use reqwest::Url;
@@ -158,8 +158,8 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
     /// Reads the answer to the first body that has none.
     fn take(&mut self, line: &[u8]) -> Result<BulkOutcome, Error> {
         let (line, created) = match serde_json::from_slice(line).map_err(Error::Unreadable)? {
-            BulkLine::Created { line, request } => (line, Ok(request)),
-            BulkLine::Refused { line, error } => (line, Err(refused(error))),
+            BulkLine::Created(LineCreated { line, request }) => (line, Ok(request)),
+            BulkLine::Refused(LineRefused { line, error }) => (line, Err(refused(error))),
         };
         if let Err(error @ Error::Api { status: 429 | 503, .. }) = created {
             return Err(error);

@@ -1,23 +1,21 @@
 //! How a refusal looks on the wire. Handlers return a [`Refusal`]; `calls.rs` writes its envelope, because only there
 //! the call has a name. What went wrong on our side is logged there too, once.
 
+mod codes;
+
 use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use overnight_domain::ids::{CallId, RequestId};
 use overnight_wire::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use overnight_wire::native::results::FailureBody;
 
+pub(super) use self::codes::CODES;
+use self::codes::ErrorCode;
 use crate::app::errors::{AppError, InputFault, InvalidInput};
-
-const INVALID_REQUEST: &str = "invalid_request_error";
-const AUTHENTICATION: &str = "authentication_error";
-const BILLING: &str = "billing_error";
-const RATE_LIMIT: &str = "rate_limit_error";
-const SERVER: &str = "server_error";
 
 /// Nobody waits for longer than this before a call is repeated.
 const RETRY_AFTER_MAX_MS: i64 = 60_000;
@@ -85,55 +83,32 @@ impl Refusal {
         }
     }
 
-    /// The status, the code and the type.
-    fn kind(&self) -> (StatusCode, &'static str, &'static str) {
+    fn code(&self) -> &'static ErrorCode {
         match self {
-            Self::App(AppError::InvalidApiKey) => {
-                (StatusCode::UNAUTHORIZED, "invalid_api_key", AUTHENTICATION)
-            }
-            Self::NoMetricsToken => (StatusCode::UNAUTHORIZED, "invalid_token", AUTHENTICATION),
-            Self::App(AppError::PaymentsNotActivated) => {
-                (StatusCode::PAYMENT_REQUIRED, "payments_not_activated", BILLING)
-            }
-            Self::App(AppError::InsufficientCredits { .. }) => {
-                (StatusCode::PAYMENT_REQUIRED, "insufficient_credits", BILLING)
-            }
-            Self::App(AppError::QuotaExceeded(_)) => {
-                (StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", RATE_LIMIT)
-            }
-            Self::NoSuchPath | Self::App(AppError::NotFound(_)) => {
-                (StatusCode::NOT_FOUND, "not_found", INVALID_REQUEST)
-            }
-            Self::App(AppError::Invalid(_)) => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "invalid_input", INVALID_REQUEST)
-            }
-            Self::App(AppError::IdempotencyKeyReused) => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", INVALID_REQUEST)
-            }
-            Self::App(AppError::AlreadyEnded { .. }) => {
-                (StatusCode::CONFLICT, "already_ended", INVALID_REQUEST)
-            }
-            Self::App(AppError::NotEnded(_)) => (StatusCode::CONFLICT, "not_ended", INVALID_REQUEST),
-            Self::App(AppError::Payment(_)) => (StatusCode::BAD_GATEWAY, "payment_failed", BILLING),
-            Self::App(AppError::Notice(_)) => (StatusCode::BAD_REQUEST, "invalid_notice", INVALID_REQUEST),
-            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER)
-            }
-            Self::TooManyCalls => (StatusCode::TOO_MANY_REQUESTS, "too_many_calls", RATE_LIMIT),
-            Self::TooManyWrongKeys(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many_wrong_keys", RATE_LIMIT),
-            Self::App(AppError::Internal(_)) | Self::Panicked => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "internal", SERVER)
-            }
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", INVALID_REQUEST),
-            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large", INVALID_REQUEST),
-            Self::UnsupportedMediaType(_) => {
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", INVALID_REQUEST)
-            }
-            Self::TimedOut => (StatusCode::REQUEST_TIMEOUT, "request_timeout", INVALID_REQUEST),
-            Self::TooManyWaiting => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiting_calls", RATE_LIMIT),
-            Self::StillWaiting { .. } => (StatusCode::SERVICE_UNAVAILABLE, "still_waiting", SERVER),
-            Self::RequestFailed(failure) => kind_of_failure(failure),
-            Self::RequestCancelled(_) => (StatusCode::CONFLICT, "cancelled", INVALID_REQUEST),
+            Self::App(AppError::InvalidApiKey) => &codes::INVALID_API_KEY,
+            Self::NoMetricsToken => &codes::INVALID_TOKEN,
+            Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
+            Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
+            Self::App(AppError::QuotaExceeded(_)) => &codes::QUOTA_EXCEEDED,
+            Self::NoSuchPath | Self::App(AppError::NotFound(_)) => &codes::NOT_FOUND,
+            Self::App(AppError::Invalid(_)) => &codes::INVALID_INPUT,
+            Self::App(AppError::IdempotencyKeyReused) => &codes::IDEMPOTENCY_KEY_REUSED,
+            Self::App(AppError::AlreadyEnded { .. }) => &codes::ALREADY_ENDED,
+            Self::App(AppError::NotEnded(_)) => &codes::NOT_ENDED,
+            Self::App(AppError::Payment(_)) => &codes::PAYMENT_FAILED,
+            Self::App(AppError::Notice(_)) => &codes::INVALID_NOTICE,
+            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => &codes::UNAVAILABLE,
+            Self::TooManyCalls => &codes::TOO_MANY_CALLS,
+            Self::TooManyWrongKeys(_) => &codes::TOO_MANY_WRONG_KEYS,
+            Self::App(AppError::Internal(_)) | Self::Panicked => &codes::INTERNAL,
+            Self::MethodNotAllowed => &codes::METHOD_NOT_ALLOWED,
+            Self::TooLarge(_) => &codes::TOO_LARGE,
+            Self::UnsupportedMediaType(_) => &codes::UNSUPPORTED_MEDIA_TYPE,
+            Self::TimedOut => &codes::REQUEST_TIMEOUT,
+            Self::TooManyWaiting => &codes::TOO_MANY_WAITING_CALLS,
+            Self::StillWaiting { .. } => &codes::STILL_WAITING,
+            Self::RequestFailed(failure) => code_of_failure(failure),
+            Self::RequestCancelled(_) => &codes::CANCELLED,
         }
     }
 
@@ -206,15 +181,15 @@ impl Refusal {
 
     /// What the one shape of every refusal of this call says.
     pub(super) fn body(&self, call: CallId) -> ErrorBody {
-        let (_, code, kind) = self.kind();
+        let code = self.code();
         let none = InvalidInput::default();
         let invalid = if let Self::App(AppError::Invalid(invalid)) = self { invalid } else { &none };
         let details: Vec<ErrorDetail> = invalid.details.iter().map(detail).collect();
         let failed_param = if let Self::RequestFailed(failure) = self { failure.param.clone() } else { None };
         ErrorBody {
             message: self.message(),
-            kind: kind.to_owned(),
-            code: code.to_owned(),
+            kind: code.kind.to_owned(),
+            code: code.code.to_owned(),
             param: details.first().and_then(|detail| detail.param.clone()).or(failed_param),
             details,
             details_total: invalid.total.map(|total| total as u64),
@@ -224,12 +199,12 @@ impl Refusal {
 }
 
 /// How the failure of a request is told: by whose fault it is.
-fn kind_of_failure(failure: &FailureBody) -> (StatusCode, &'static str, &'static str) {
+fn code_of_failure(failure: &FailureBody) -> &'static ErrorCode {
     match failure.code.as_str() {
-        "engine_rejected" => (StatusCode::BAD_REQUEST, "engine_rejected", INVALID_REQUEST),
-        "expired" => (StatusCode::GATEWAY_TIMEOUT, "expired", SERVER),
-        "engine_unavailable" => (StatusCode::SERVICE_UNAVAILABLE, "engine_unavailable", SERVER),
-        _ => (StatusCode::BAD_GATEWAY, "engine_invalid_response", SERVER),
+        "engine_rejected" => &codes::ENGINE_REJECTED,
+        "expired" => &codes::EXPIRED,
+        "engine_unavailable" => &codes::ENGINE_UNAVAILABLE,
+        _ => &codes::ENGINE_INVALID_RESPONSE,
     }
 }
 
@@ -251,7 +226,7 @@ impl IntoResponse for Refusal {
     /// The status alone; the refusal travels along until [`write`] gives it its envelope.
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
-        *response.status_mut() = self.kind().0;
+        *response.status_mut() = self.code().status;
         response.extensions_mut().insert(Arc::new(self));
         response
     }

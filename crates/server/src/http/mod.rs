@@ -3,6 +3,7 @@
 //! `router.rs` lists every route. Each dialect has its handlers in a folder, the native one in `native/`; so has the console. Every call passes `calls.rs`, which
 //! names it, lets it in, and gives every refusal its one shape.
 
+mod accept;
 mod activity;
 mod addresses;
 mod answers;
@@ -35,6 +36,7 @@ mod payments;
 mod percent;
 mod permits;
 mod queries;
+mod root;
 mod router;
 mod sending;
 mod serve;

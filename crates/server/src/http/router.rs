@@ -7,7 +7,9 @@ use axum::{Router, middleware};
 
 use super::context::{Context, Shared, Timeouts};
 use super::dialects::Dialect;
-use super::{anthropic, calls, console, docs, exxa, health, metrics, native, openai, openapi, payments};
+use super::{
+    anthropic, calls, console, docs, exxa, health, metrics, native, openai, openapi, payments, root,
+};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
@@ -44,6 +46,7 @@ fn open_routes(services: &Services) -> Router<Shared> {
         ProviderConfig::Stripe(_) => router.route(payments::STRIPE_PATH, post(payments::hear)),
     };
     router
+        .route("/", get(root::get))
         .route("/openapi.json", get(openapi::get))
         .route("/docs", get(docs::page))
         .route("/docs/style.css", get(docs::style))

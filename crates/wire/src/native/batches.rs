@@ -71,7 +71,7 @@ pub struct BatchCreated {
     pub id: String,
     /// Always `registered`; a batch of requests that have started or ended shows its true state at the next read.
     #[serde(with = "states::batch")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::BatchState))]
     pub status: BatchStatus,
     /// How its requests stand.
     pub requests_counts: RequestsCounts,
@@ -96,7 +96,7 @@ pub struct BatchSummary {
     pub id: String,
     /// Its state.
     #[serde(with = "states::batch")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::BatchState))]
     pub status: BatchStatus,
     /// How its requests stand.
     pub requests_counts: RequestsCounts,
@@ -141,7 +141,7 @@ pub struct FullBatch {
     pub id: String,
     /// Its state.
     #[serde(with = "states::batch")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::BatchState))]
     pub status: BatchStatus,
     /// How its requests stand.
     pub requests_counts: RequestsCounts,
@@ -169,7 +169,7 @@ pub struct FullBatch {
     #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
     pub webhook: Option<String>,
     /// The metadata it was created with: `{}` where none was sent, null where null was sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
+    #[cfg_attr(feature = "openapi", schema(required = true, schema_with = super::schemas::metadata))]
     pub metadata: Option<Box<RawValue>>,
 }
 
@@ -178,7 +178,7 @@ pub struct FullBatch {
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct BatchFilter {
     /// Only batches in this state.
-    #[cfg_attr(feature = "openapi", param(schema_with = super::schemas::batch_state))]
+    #[cfg_attr(feature = "openapi", param(value_type = Option<super::schemas::BatchState>))]
     pub status: Option<BatchStatus>,
     /// Only batches created after this time, in Unix seconds.
     pub created_after: Option<i64>,

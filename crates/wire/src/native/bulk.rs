@@ -10,6 +10,16 @@ use crate::json::{push, push_integer, push_key};
 /// What became of one line: the request, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum BulkLine {
+    /// The line made a request.
+    Created(LineCreated),
+    /// The line made none.
+    Refused(LineRefused),
+}
+
+/// A line of a bulk create that made a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "line": 3,
     "id": "req_01jz8m3v6qf8jbk2w5n7y9t0xd",
@@ -17,22 +27,32 @@ use crate::json::{push, push_integer, push_key};
     "created_at": 1751500000,
     "expires_at": 1751586400
 })))]
-pub enum BulkLine {
-    /// The line made a request.
-    Created {
-        /// The number of the line, from 1. Blank lines count and are not answered.
-        line: u64,
-        /// The request.
-        #[serde(flatten)]
-        request: RequestCreated,
-    },
-    /// The line made none.
-    Refused {
-        /// The number of the line, from 1.
-        line: u64,
-        /// Why.
-        error: ErrorBody,
-    },
+pub struct LineCreated {
+    /// The number of the line, from 1. Blank lines count and are not answered.
+    pub line: u64,
+    /// The request.
+    #[serde(flatten)]
+    pub request: RequestCreated,
+}
+
+/// A line of a bulk create that made no request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "line": 4,
+    "error": {
+        "message": "messages must have at least 1 element",
+        "type": "invalid_request_error",
+        "code": "invalid_input",
+        "param": "request_body.messages",
+        "details": [{"param": "request_body.messages", "message": "messages must have at least 1 element", "code": "invalid_value"}],
+        "request_id": "call_01jz8m5t1wf3p9z7c2k8e6r4jb"
+    }
+})))]
+pub struct LineRefused {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// Why.
+    pub error: ErrorBody,
 }
 
 /// Appends the line of a request that was created, with its line break.

@@ -114,6 +114,7 @@ pub struct ChatCompletion {
     /// The engine's identifier of the completion.
     pub id: String,
     /// Always `chat.completion`.
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::chat_completion_object))]
     pub object: String,
     /// When it was written, in Unix seconds.
     pub created: i64,

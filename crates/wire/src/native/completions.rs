@@ -38,6 +38,7 @@ pub struct TextCompletion {
     /// The engine's identifier of the completion.
     pub id: String,
     /// Always `text_completion`.
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::text_completion_object))]
     pub object: String,
     /// When it was written, in Unix seconds.
     pub created: i64,

@@ -31,6 +31,7 @@ pub struct EmbeddingRequest {
 })))]
 pub struct EmbeddingList {
     /// Always `list`.
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::list_object))]
     pub object: String,
     /// One vector for each input.
     pub data: Vec<Embedding>,

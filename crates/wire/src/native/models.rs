@@ -19,6 +19,7 @@ pub struct Model {
     /// The name to put into `request_body.model`.
     pub id: String,
     /// Always `model`.
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::model_object))]
     pub object: String,
     /// When the service began to offer it, in Unix seconds.
     pub created: i64,
@@ -48,6 +49,7 @@ impl Model {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelList {
     /// Always `list`.
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::list_object))]
     pub object: String,
     /// The models.
     pub data: Vec<Model>,

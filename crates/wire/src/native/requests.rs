@@ -95,7 +95,7 @@ pub struct RequestCreated {
     pub id: String,
     /// Always `registered`.
     #[serde(with = "states::request")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::RequestState))]
     pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
@@ -118,7 +118,7 @@ pub struct RequestSummary {
     pub id: String,
     /// Its state.
     #[serde(with = "states::request")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::RequestState))]
     pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
@@ -178,7 +178,7 @@ pub struct FullRequest {
     pub id: String,
     /// Its state.
     #[serde(with = "states::request")]
-    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::schemas::RequestState))]
     pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
@@ -196,7 +196,7 @@ pub struct FullRequest {
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub batch_id: Option<String>,
     /// The metadata it was created with: `{}` where none was sent, null where null was sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
+    #[cfg_attr(feature = "openapi", schema(required = true, schema_with = super::schemas::metadata))]
     pub metadata: Option<Box<RawValue>>,
     /// What the model was asked, as it was sent.
     #[cfg_attr(feature = "openapi", schema(value_type = super::results::RequestBody))]
@@ -248,7 +248,7 @@ pub struct FailedAttempt {
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct RequestFilter {
     /// Only requests in this state.
-    #[cfg_attr(feature = "openapi", param(schema_with = super::schemas::request_state))]
+    #[cfg_attr(feature = "openapi", param(value_type = Option<super::schemas::RequestState>))]
     pub status: Option<RequestStatus>,
     /// Only requests to this model.
     pub model: Option<String>,

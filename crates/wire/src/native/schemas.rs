@@ -3,23 +3,39 @@
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::webhooks::EventKind;
-use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, SchemaType, Type};
-use utoipa::openapi::{Object, Schema};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, SchemaType, Type,
+};
+use utoipa::openapi::{Object, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-pub(super) fn request_state() -> Object {
-    names(
+/// Schemas that several shapes refer to by name, so that generated clients have one type for them. No name is that of a shape and its
+/// field, as generators name what has no name of its own.
+macro_rules! named {
+    ($($name:ident: $schema:expr;)+) => {$(
+        pub(super) struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                Schema::from($schema).into()
+            }
+        }
+
+        impl ToSchema for $name {}
+    )+};
+}
+
+named! {
+    RequestState: names(
         RequestStatus::ALL.map(RequestStatus::as_str),
         "`registered`: waiting for its turn. `in progress`: given to an engine. `completed`: ended with a result. \
          `failed`: ended with an error. `cancelled`: ended by the client. The last three never change again.",
-    )
-}
-
-pub(super) fn batch_state() -> Object {
-    names(
+    );
+    BatchState: names(
         BatchStatus::ALL.map(BatchStatus::as_str),
         "`registered`: none of its requests has started. `in progress`: some have started or ended. `completed`: all \
          have ended. `cancelled`: ended by the client. The last two never change again.",
-    )
+    );
 }
 
 pub(super) fn event_kind() -> Object {
@@ -34,10 +50,10 @@ pub(super) fn role() -> Object {
 }
 
 pub(super) fn completion_window() -> Object {
-    let mut schema =
-        names(["24h"], "The time the request may take, from the answer to Create Request on. There is one.");
-    schema.default = Some("24h".into());
-    schema
+    names(
+        ["24h"],
+        "The time the request may take, from the answer to Create Request on. There is one, which an absent one stands for.",
+    )
 }
 
 fn names<const N: usize>(names: [&'static str; N], description: &str) -> Object {
@@ -49,16 +65,44 @@ fn names<const N: usize>(names: [&'static str; N], description: &str) -> Object 
 }
 
 pub(super) fn metadata_input() -> Object {
+    object_or_null("Anything you want to read back: a JSON object of at most 16 KiB, or null. Absent: `{}`.")
+}
+
+pub(super) fn metadata() -> Object {
+    object_or_null("The metadata it was created with: `{}` where none was sent, null where null was sent.")
+}
+
+/// Generators take an object that does not say so for one without members.
+fn object_or_null(description: &str) -> Object {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Object, Type::Null]))
-        .description(Some("Anything you want to read back: a JSON object of at most 16 KiB, or null."))
-        .default(Some(serde_json::json!({})))
+        .additional_properties(Some(AdditionalProperties::FreeForm(true)))
+        .description(Some(description))
         .build()
+}
+
+/// What `object` says of a shape, by which results are told apart.
+macro_rules! objects {
+    ($($name:ident: $object:literal;)+) => {$(
+        pub(super) fn $name() -> Object {
+            names([$object], concat!("Always `", $object, "`."))
+        }
+    )+};
+}
+
+objects! {
+    chat_completion_object: "chat.completion";
+    text_completion_object: "text_completion";
+    list_object: "list";
+    model_object: "model";
 }
 
 pub(super) fn content() -> Schema {
     let text = ObjectBuilder::new().schema_type(Type::String);
-    let parts = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Object));
+    let part = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .additional_properties(Some(AdditionalProperties::FreeForm(true)));
+    let parts = ArrayBuilder::new().items(part);
     let nothing = ObjectBuilder::new().schema_type(Type::Null);
     AnyOfBuilder::new()
         .item(text)

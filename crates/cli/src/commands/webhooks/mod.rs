@@ -6,12 +6,13 @@ mod secrets;
 
 use clap::{Args, Subcommand};
 use overnight_domain::ids::{AccountId, EventId};
-use overnight_server::app::{Services, accounts, webhooks};
+use overnight_server::app::{Services, accounts, api_keys, webhooks};
 use overnight_server::config::Millis;
 use serde_json::json;
 
 use super::accounts::parse_id;
 use super::operator;
+use crate::connection::find_key;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
@@ -32,10 +33,10 @@ pub(crate) enum Command {
     Test(Test),
 }
 
-/// Whose; where there is one account, that one's.
+/// Whose; without it, the account for which requests are sent.
 #[derive(Debug, Args)]
 pub(crate) struct Of {
-    /// The account, acct_… [default: the only one there is].
+    /// The account, acct_… [default: the only one there is, else that of the key which requests are sent with].
     #[arg(long, value_parser = parse_id)]
     account: Option<AccountId>,
 }
@@ -88,17 +89,22 @@ pub(crate) struct Limit {
 }
 
 impl Of {
-    async fn account(&self, services: &Services) -> Result<AccountId, CliError> {
+    async fn account(&self, services: &Services, globals: &Globals) -> Result<AccountId, CliError> {
         if let Some(account) = self.account {
             return Ok(account);
         }
-        match accounts::list(services).await?.as_slice() {
-            [only] => Ok(only.id),
-            all => {
-                Err(CliError::unusable(format!("there are {} accounts: say which with --account", all.len()))
-                    .with_hint("`overnight account list` shows them"))
-            }
+        let all = accounts::list(services).await?;
+        if let [only] = all.as_slice() {
+            return Ok(only.id);
         }
+        let own = match find_key(globals) {
+            Ok(key) => api_keys::find_account(services, &key).await?,
+            Err(_) => None,
+        };
+        own.ok_or_else(|| {
+            CliError::unusable(format!("there are {} accounts: say which with --account", all.len()))
+                .with_hint("`overnight account list` shows them")
+        })
     }
 }
 
@@ -119,11 +125,11 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
     let services = operator::open(globals).await?;
     match command {
         Command::Secret(of) => {
-            let account = of.account(&services).await?;
+            let account = of.account(&services, globals).await?;
             secrets::print(&webhooks::secrets(&services, account).await?, output)?;
         }
         Command::Rotate(Rotate { of, overlap }) => {
-            let account = of.account(&services).await?;
+            let account = of.account(&services, globals).await?;
             secrets::print(&webhooks::rotate(&services, account, overlap, None).await?, output)?;
         }
         Command::Events(arguments) => events::run(&arguments, &services, output).await?,
@@ -133,7 +139,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             output.either(&record, || format!("{} is due", record.id))?;
         }
         Command::Test(Test { of, url }) => {
-            let account = of.account(&services).await?;
+            let account = of.account(&services, globals).await?;
             let record = events::Record::from(webhooks::send_test(&services, account, &url, None).await?);
             output.either(&record, || format!("{} is due", record.id))?;
         }

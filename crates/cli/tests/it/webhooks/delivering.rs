@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{QUICK, Stage, json_of, told, verified};
-use crate::support::{pause, wait_until};
+use crate::support::{Ran, pause, wait_until};
 
 #[test]
 fn every_end_is_told_once_signed_and_without_a_word_of_what_was_said() {
@@ -227,7 +227,10 @@ fn operators_are_told_what_fails_without_asking_account_by_account() {
     assert_eq!(deliveries[0]["url"], stage.receiver.url("/status/410"));
     assert_eq!(deliveries[0]["subject"], events[0]["subject"]);
     assert_eq!(stage.world.json("webhook events --state pending"), Value::Array(Vec::new()));
-    let whose = stage.world.run("webhook secret");
+    let own = stage.world.run("webhook secret").stdout;
+    assert!(own.starts_with("whsec_"), "{own}");
+    let whose = stage.world.command("webhook secret").env("OVERNIGHT_API_KEY", "on_live_unknown").output();
+    let whose = Ran::from(whose.unwrap());
     assert!(whose.code == 2 && whose.stderr.contains("there are 2 accounts"), "{whose:?}");
     let unknown = stage.world.run("webhook deliveries --event evt_01jz8m4c2he7vsn9q3r5x1b8kb");
     assert!(unknown.code == 3 && unknown.stderr.contains("no such event"), "{unknown:?}");

@@ -86,6 +86,19 @@ pub async fn look_up(services: &Services, key: UnreadKey) -> Result<Opened, AppE
     }
 }
 
+/// The account of a key that works, whether or not it can pay; `None` for any other key.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn find_account(services: &Services, key: &str) -> Result<Option<AccountId>, AppError> {
+    let Some(sha256) = format::hash(key.as_bytes()) else { return Ok(None) };
+    let now = services.clock.now();
+    let holder = api_keys::find_holder(&services.store, &sha256).await?;
+    let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
+    Ok(holder.map(|holder| holder.account_id))
+}
+
 /// Makes a key for an account, which works in every process once this returns; for ever, or for `expires_in_ms`.
 ///
 /// # Errors

@@ -5,7 +5,10 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::html::{Paragraphs, Prose, Text};
+use super::samples::samples;
 use super::schemas::{example, kind, members, row, text};
+use super::search::Search;
+use crate::http::errors::CODES;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
@@ -19,8 +22,17 @@ struct Operation<'a> {
     value: &'a Value,
 }
 
-/// Writes the page of an OpenAPI document.
-pub(super) fn write(document: &Value) -> String {
+impl Operation<'_> {
+    /// Whether a search finds it. Its answers do not count: most are those of every operation.
+    fn is_found(&self, search: &Search) -> bool {
+        let [id, summary, description] =
+            ["operationId", "summary", "description"].map(|key| text(self.value, key));
+        search.finds(&[self.path, id, summary, description, &self.value["parameters"].to_string()])
+    }
+}
+
+/// Writes the page of an OpenAPI document: all of it, or what a search finds.
+pub(super) fn write(document: &Value, search: &Search) -> String {
     let info = &document["info"];
     let operations = operations(document);
     let mut out = String::from(
@@ -32,23 +44,48 @@ pub(super) fn write(document: &Value) -> String {
         out,
         "<title>{title} API</title><link rel=\"stylesheet\" href=\"/docs/style.css\"></head><body>"
     );
-    contents(document, &operations, &mut out);
-    let _ = write!(
-        out,
-        "<main><h1>{title} API <small>{}</small></h1>{}",
-        Text(text(info, "version")),
-        Paragraphs(text(info, "description"))
-    );
-    keys(document, &mut out);
+    contents(document, &operations, search, &mut out);
+    let _ = write!(out, "<main><h1>{title} API <small>{}</small></h1>", Text(text(info, "version")));
+    if search.is_for_all() {
+        let _ = write!(out, "{}", Paragraphs(text(info, "description")));
+        keys(document, &mut out);
+    } else {
+        let _ = write!(
+            out,
+            "<p>What has <b>{}</b> in it. <a href=\"/docs\">Show everything</a></p>",
+            Text(search.words())
+        );
+    }
+    let before = out.len();
     for tag in document["tags"].as_array().into_iter().flatten() {
         let name = text(tag, "name");
-        let _ = write!(out, "<h2>{}</h2>{}", Text(name), Paragraphs(text(tag, "description")));
-        for operation in operations.iter().filter(|operation| operation.value["tags"][0] == name) {
-            section(operation, &mut out);
+        let of_tag = operations.iter().filter(|operation| operation.value["tags"][0] == name);
+        let mut found = of_tag.filter(|it| it.is_found(search)).peekable();
+        if found.peek().is_some() {
+            let _ = write!(out, "<h2>{}</h2>{}", Text(name), Paragraphs(text(tag, "description")));
         }
+        found.for_each(|operation| section(document, operation, &mut out));
     }
-    out.push_str("<h2>Shapes</h2>");
-    for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
+    errors(search, &mut out);
+    shapes(document, search, &mut out);
+    if out.len() == before {
+        out.push_str("<p>Nothing has all of these words.</p>");
+    }
+    out.push_str("</main></body></html>");
+    if search.is_for_all() {
+        return out;
+    }
+    // What it refers to may be on the whole page alone.
+    out.replace("href=\"#", "href=\"/docs#")
+}
+
+fn shapes(document: &Value, search: &Search, out: &mut String) {
+    let shapes = document["components"]["schemas"].as_object().into_iter().flatten();
+    let mut found = shapes.filter(|(name, schema)| search.finds(&[name, &schema.to_string()])).peekable();
+    if found.peek().is_some() {
+        out.push_str("<h2>Shapes</h2>");
+    }
+    for (name, schema) in found {
         let _ = write!(
             out,
             "<section id=\"schema-{0}\"><h3>{0}</h3>{1}",
@@ -58,12 +95,33 @@ pub(super) fn write(document: &Value) -> String {
         if schema["properties"].is_null() {
             let _ = write!(out, "<p>{}</p>", kind(schema));
         }
-        members(schema, &mut out);
-        example(schema, &mut out);
+        members(schema, out);
+        example(schema, out);
         out.push_str("</section>");
     }
-    out.push_str("</main></body></html>");
-    out
+}
+
+/// The refusals by their codes.
+fn errors(search: &Search, out: &mut String) {
+    let mut found = CODES.iter().filter(|it| search.finds(&[it.code, it.kind, it.meaning])).peekable();
+    if found.peek().is_none() {
+        return;
+    }
+    out.push_str(
+        "<h2 id=\"errors\">Errors</h2><p>A program tells refusals by <code>code</code>. More may be added.</p>\
+         <table><thead><tr><th>Status<th>Code<th>What it means</thead><tbody>",
+    );
+    for it in found {
+        let _ = write!(
+            out,
+            "<tr><td><code>{}</code><td><code>{}</code> <small>{}</small><td>{}</tr>",
+            it.status.as_str(),
+            Text(it.code),
+            Text(it.kind),
+            Prose(it.meaning)
+        );
+    }
+    out.push_str("</tbody></table>");
 }
 
 fn operations(document: &Value) -> Vec<Operation<'_>> {
@@ -79,8 +137,15 @@ fn operations(document: &Value) -> Vec<Operation<'_>> {
     operations
 }
 
-fn contents(document: &Value, operations: &[Operation<'_>], out: &mut String) {
-    out.push_str("<nav><strong>Overnight</strong><a href=\"/openapi.json\">openapi.json</a>");
+fn contents(document: &Value, operations: &[Operation<'_>], search: &Search, out: &mut String) {
+    let _ = write!(
+        out,
+        "<nav><strong>Overnight</strong><form action=\"/docs\"><input type=\"search\" name=\"q\" aria-label=\"Search\" \
+         placeholder=\"Search\" maxlength=\"{}\" value=\"{}\"></form><a href=\"/openapi.json\">openapi.json</a>\
+         <a href=\"/docs#errors\">Errors by code</a>",
+        Search::MAX,
+        Text(search.words())
+    );
     for tag in document["tags"].as_array().into_iter().flatten() {
         let name = text(tag, "name");
         let _ = write!(out, "<b>{}</b>", Text(name));
@@ -104,7 +169,7 @@ fn keys(document: &Value, out: &mut String) {
     out.push_str("</ul>");
 }
 
-fn section(Operation { method, path, value }: &Operation<'_>, out: &mut String) {
+fn section(document: &Value, Operation { method, path, value }: &Operation<'_>, out: &mut String) {
     let _ = write!(
         out,
         "<section id=\"{}\"><h3>{}</h3><p class=\"call\"><b class=\"{method}\">{}</b> <code>{}</code></p>{}",
@@ -114,6 +179,9 @@ fn section(Operation { method, path, value }: &Operation<'_>, out: &mut String) 
         Text(path),
         Paragraphs(text(value, "description"))
     );
+    if path.starts_with('/') {
+        samples(document, method, path, value, out);
+    }
     parameters(value, out);
     if let Some(content) = value["requestBody"]["content"].as_object() {
         out.push_str("<h4>Body</h4>");

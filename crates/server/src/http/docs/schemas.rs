@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::html::{Prose, Text};
 
-const REFERENCE: &str = "#/components/schemas/";
+/// What the name of a shape stands behind where it is referred to.
+pub(super) const REFERENCE: &str = "#/components/schemas/";
 
 /// A text of the document, or nothing.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {

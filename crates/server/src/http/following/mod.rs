@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
 use overnight_domain::ids::BatchId;
@@ -18,7 +18,6 @@ use overnight_wire::native::requests::write_full;
 use tracing::{Instrument, Span};
 
 use self::followers::Follower;
-use super::answers;
 use super::context::Shared;
 use super::counters;
 use super::errors::{Answer, Refusal};
@@ -26,6 +25,7 @@ use super::feeds::{Format, write_event};
 use super::json_lines::{self, JSON_LINES};
 use super::queries::ResultsQuery;
 use super::shares::CallPermit;
+use super::{accept, answers};
 use crate::app::ReadsFor;
 use crate::app::batches::{AfterEnd, EndedPages, Ends};
 use crate::app::errors::AppError;
@@ -65,21 +65,12 @@ impl Wanted {
         if !follow && after.is_none() {
             return None;
         }
-        let format = if takes_events(headers) { Format::Events } else { Format::Lines };
+        let format = if accept::names(headers, "text/event-stream") { Format::Events } else { Format::Lines };
         let last = headers.get(LAST_EVENT_ID).filter(|id| format == Format::Events && !id.is_empty());
         let last = last.map(|id| ("Last-Event-ID", String::from_utf8_lossy(id.as_bytes()).into_owned()));
         let after = last.or(after.map(|id| ("after", id))).map(|(param, id)| AfterEnd { param, id });
         Some(Self { follow, after, format })
     }
-}
-
-/// Whether `Accept` names the type of server-sent events.
-fn takes_events(headers: &HeaderMap) -> bool {
-    let listed = headers.get_all(header::ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
-    let types = listed.flat_map(|accept| accept.split(','));
-    types
-        .filter_map(|accepted| accepted.split(';').next())
-        .any(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
 /// The ends of a batch, as far as they are wanted.

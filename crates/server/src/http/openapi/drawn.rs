@@ -1,11 +1,13 @@
 //! The reference as the handlers and the shapes tell it, held against the one that is committed.
 
+mod links;
 mod webhooks;
 
 use std::path::Path;
 use std::{env, fs};
 
 use overnight_wire::native::errors::ErrorEnvelope;
+use serde_json::Value;
 use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
@@ -36,6 +38,7 @@ use crate::http::native;
         (name = "Account", description = "Whose key it is, and what credits are left."),
         (name = "Webhooks", description = "What the service tells of by itself."),
     ),
+    servers((url = "/", description = "The service that this document was read from.")),
     components(schemas(ErrorEnvelope)),
     modifiers(&Keys, &Webhooks),
 )]
@@ -60,7 +63,10 @@ impl Modify for Keys {
 
 fn document() -> Document {
     let base = OpenApiRouter::with_openapi(Base::openapi());
-    native::described().into_iter().fold(base, |whole, (_, _, route)| whole.merge(route)).into_openapi()
+    let routes = native::described().into_iter();
+    let mut document = routes.fold(base, |whole, (_, _, route)| whole.merge(route)).into_openapi();
+    links::add(&mut document);
+    document
 }
 
 #[test]
@@ -73,7 +79,7 @@ fn the_committed_reference_is_what_the_handlers_say() {
         return;
     }
     // Compared as values: a build with the engine keeps the members of an example in another order.
-    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     let is_current = value(OPENAPI_JSON) == value(&drawn);
     assert!(
         is_current,
@@ -99,10 +105,45 @@ fn the_version_is_that_of_the_release() {
 
 #[test]
 fn every_shape_that_is_referred_to_is_there() {
-    let document: serde_json::Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");
+    let document: Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");
     let schemas = &document["components"]["schemas"];
     for name in OPENAPI_JSON.split("#/components/schemas/").skip(1).filter_map(|rest| rest.split('"').next())
     {
         assert!(schemas.get(name).is_some(), "{name}");
+    }
+}
+
+/// Generators name a schema without a name of its own after the shape and the field.
+#[test]
+fn no_shape_is_named_as_a_field_of_another() {
+    let document: Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");
+    let schemas = document["components"]["schemas"].as_object().expect("schemas");
+    for (shape, schema) in schemas {
+        for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+            let words = field.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+            let generated = shape.clone() + &words.collect::<String>();
+            let is_named = property["enum"].is_null() && property["properties"].is_null();
+            assert!(is_named || !schemas.contains_key(&generated), "{generated}");
+        }
+    }
+}
+
+#[test]
+fn what_a_creation_leads_to_is_there() {
+    let operations: Vec<String> = Vec::from_iter(
+        OPENAPI_JSON
+            .split("\"operationId\": \"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next().map(str::to_owned)),
+    );
+    let document: Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");
+    for path in ["/v1/requests", "/v1/batches"] {
+        let links = document["paths"][path]["post"]["responses"]["201"]["links"].as_object().expect("links");
+        for link in links.values() {
+            let operation = link["operationId"].as_str().expect("an operation").to_owned();
+            let count = operations.iter().filter(|it| **it == operation).count();
+            assert_eq!(count, 2, "{operation}: once where it is, once in the link");
+        }
+        assert_eq!(links.len(), 4);
     }
 }

@@ -21,9 +21,26 @@ async fn the_reference_is_served_as_data_and_as_a_page() {
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
     assert_eq!(page.header("x-content-type-options"), "nosniff");
+    let found = app.anonymous().get("/docs?q=idempotency+key").await;
+    assert!(found.text().contains("id=\"create_batch\"") && !found.text().contains("id=\"cancel_batch\""));
+    let hostile = app.anonymous().get(&format!("/docs?q=%3Cb%3E{}", "a".repeat(5_000))).await;
+    assert!(hostile.status == 200 && !hostile.text().contains("<b>a") && hostile.text().len() < 10_000);
     let style = app.anonymous().get("/docs/style.css").await;
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     app.stop().await;
+}
+
+#[tokio::test]
+async fn the_root_leads_people_to_the_console_and_programs_to_the_api() {
+    for (settings, console) in [(&[][..], Some("/console")), (&[("listen", "0.0.0.0:8080")][..], None)] {
+        let app = TestApp::start_with(settings).await;
+        let browser = app.anonymous().with("accept", "text/html,application/xhtml+xml;q=0.9").get("/").await;
+        assert_eq!((browser.status, browser.header("location")), (303, console.unwrap_or("/docs")));
+        let places = app.anonymous().get("/").await.json();
+        assert_eq!((&places["console"], &places["openapi"]), (&json!(console), &json!("/openapi.json")));
+        app.anonymous().post("/", &json!({})).await.refused(405, "method_not_allowed");
+        app.stop().await;
+    }
 }
 
 #[tokio::test]

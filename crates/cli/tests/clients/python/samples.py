@@ -1,0 +1,109 @@
+"""The samples of the reference's page, each in a shell, in Python and in JavaScript: they do what they say."""
+
+import html.parser
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+
+from support import KEY, MODEL, STEP_S, URL, WAITING_MODEL, same
+
+SAMPLE_MODEL = "llama-3.1-8b-instruct"
+ID = re.compile(r"(?:req|batch)_[0-9a-hjkmnp-tv-z]{26}")
+RUNNERS = {
+    "curl": ["bash", "-euo", "pipefail", "-c"],
+    "Python": [sys.executable, "-c"],
+    "JavaScript": ["node", "--input-type=module", "-e"],
+}
+
+
+class Samples(html.parser.HTMLParser):
+    """What stands folded in each section of the page, by its operation and language."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = {}
+        self.operation = self.language = self.inside = None
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "section":
+            self.operation = dict(attributes)["id"]
+        elif tag == "details":
+            self.language = ""
+        self.inside = tag
+
+    def handle_endtag(self, tag):
+        self.inside = None
+        if tag == "details":
+            self.language = None
+
+    def handle_data(self, text):
+        if self.language is None:
+            return
+        if self.inside == "summary":
+            self.language = text
+        elif self.inside == "code":
+            key = (self.operation, self.language)
+            self.found[key] = self.found.get(key, "") + text
+
+
+samples = Samples()
+with urllib.request.urlopen(f"{URL}/docs") as page:
+    samples.feed(page.read().decode())
+
+
+class Caller:
+    def __init__(self, language):
+        self.language = language
+        self.environment = os.environ | {"URL": URL, "KEY": KEY}
+        self.called = set()
+
+    def call(self, operation, model=MODEL, requests=()):
+        """What a sample prints, with its identifiers in place of those that exist nowhere."""
+        self.called.add(operation)
+        code = samples.found[operation, self.language].replace(SAMPLE_MODEL, model)
+        for sample, request in zip(ID.findall(code), requests):
+            code = code.replace(sample, request)
+        ran = subprocess.run([*RUNNERS[self.language], code], env=self.environment, capture_output=True, text=True)
+        same((ran.returncode, ran.stderr), (0, ""))
+        assert "invalid_request_error" not in ran.stdout, ran.stdout
+        return ran.stdout
+
+    def created(self, operation, **changes):
+        return ID.search(self.call(operation, **changes)).group()
+
+    def use(self, request, batch=""):
+        self.environment |= {"REQUEST_ID": request, "BATCH_ID": batch}
+
+
+def play(language):
+    caller = Caller(language)
+    requests = [caller.created("create_request") for _ in range(2)]
+    caller.use(requests[0])
+    assert requests[0] in caller.call("get_request_status")
+    assert requests[0] in caller.call("list_requests")
+    batch = caller.created("create_batch", requests=requests)
+    caller.use(requests[0], batch)
+    while "completed" not in re.sub(r"[\"']?completed[\"']?:", "", caller.call("get_batch_status")):
+        time.sleep(STEP_S)
+    assert "capital of France" in caller.call("get_request")
+    for operation in ["get_batch", "get_batch_requests", "get_batch_results"]:
+        assert requests[1] in caller.call(operation), operation
+    assert batch in caller.call("list_batches")
+    assert requests[0] in caller.call("delete_request")
+    assert batch in caller.call("delete_batch")
+
+    waiting = [caller.created("create_request", model=WAITING_MODEL) for _ in range(2)]
+    caller.use(waiting[0], caller.created("create_batch", requests=waiting))
+    assert "cancelled" in caller.call("cancel_request")
+    assert "cancelled" in caller.call("cancel_batch")
+    assert MODEL in caller.call("list_models")
+    caller.call("get_account")
+    same(caller.called, {operation for operation, of in samples.found if of == language})
+    print("ok", language)
+
+
+for language in RUNNERS:
+    play(language)
