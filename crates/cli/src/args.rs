@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Work {
     #[command(flatten)]
-    Command(Command),
+    Command(Box<Command>),
     /// Guard the command of an engine; for the service, which starts it.
     #[command(hide = true)]
     EngineGuard(engine_guard::Arguments),

@@ -10,9 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::errors::CliError;
 use crate::journal::Journal;
-
-/// The most requests of one batch, where the service takes as many.
-const BATCH_REQUESTS_MAX: usize = 100_000;
+use crate::prompts::PART_LINES;
 
 /// What a batch is made with beside its requests.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +27,7 @@ pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wante
     for batch in journal.batches() {
         extend(&mut grouped, &client.get_batch(batch).await?.requests_ids);
     }
-    let mut requests_max = BATCH_REQUESTS_MAX;
+    let mut requests_max = PART_LINES;
     loop {
         let ungrouped = journal.asked().iter().flatten().filter(|id| !grouped.contains(*id));
         let ids: Vec<RequestId> = ungrouped.take(requests_max).copied().collect();

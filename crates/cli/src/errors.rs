@@ -73,6 +73,16 @@ impl CliError {
         Self::unusable(format!("{}: {error}", path.display()))
     }
 
+    /// What is piped in cannot be read.
+    pub(crate) fn stdin(error: &io::Error) -> Self {
+        Self::unusable(format!("standard input: {error}"))
+    }
+
+    /// It would cost more than it may.
+    pub(crate) fn too_costly(message: impl Display) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
     /// What was asked for cannot be written to standard output. Nobody is there to be told when its reader has left.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {

@@ -21,9 +21,13 @@ mod posting;
 mod progress;
 mod prompts;
 mod quoting;
+mod sampling;
+mod schema;
 mod sending;
 mod serve_file;
 mod subjects;
+mod tabling;
+mod target;
 mod times;
 mod umask;
 mod waiting;
@@ -47,7 +51,7 @@ const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 fn main() -> ExitCode {
     let Cli { globals, work } = Cli::parse();
     let command = match work {
-        Work::Command(command) => command,
+        Work::Command(command) => *command,
         Work::EngineGuard(arguments) => return engine_guard::run(&arguments),
     };
     if command.opens_data_folder() {

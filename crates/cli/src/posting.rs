@@ -22,19 +22,21 @@ const KEY_REUSED: &str = "idempotency_key_reused";
 /// How many refused lines are told of.
 const REFUSALS_SHOWN: usize = 20;
 
-/// What is sent, and to whom.
+/// A part that is sent, and to whom.
 pub(crate) struct Sending<'a> {
     pub(crate) client: &'a Client,
     pub(crate) prompts: &'a Prompts,
     pub(crate) journal: &'a mut Journal,
     pub(crate) output: &'a Output,
     pub(crate) interrupt: &'a Interrupt,
+    /// The lines of all parts.
+    pub(crate) total: usize,
 }
 
 /// A line that the service would not take.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// The line, counted from 0.
+    /// The line, counted from 0 in all that is sent.
     pub(crate) index: usize,
     /// The HTTP status of the answer.
     pub(crate) status: u16,
@@ -42,21 +44,24 @@ pub(crate) struct Refusal {
     pub(crate) error: Box<ErrorBody>,
 }
 
-/// Sends every line that the journal has no request for, and writes down each one accepted. A line that the service
-/// refuses does not stop the others.
+/// Sends these lines, counted from 0 in the part, that the journal has no request for, and writes down each one accepted. A line that
+/// the service refuses does not stop the others.
 ///
 /// # Errors
 /// What keeps any line from being sent. What was accepted by then is written down.
-pub(crate) async fn post_missing(sending: &mut Sending<'_>) -> Result<Vec<Refusal>, CliError> {
-    let missing = sending.journal.missing();
+pub(crate) async fn post_missing(
+    sending: &mut Sending<'_>,
+    missing: &[usize],
+) -> Result<Vec<Refusal>, CliError> {
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    let mut refusals = post(sending, &missing).await?;
+    let mut refusals = post(sending, missing).await?;
     sending.journal.record_sent()?;
     // Lines that were sent by an attempt that broke off, and changed since. Of what went with that key nothing is in doubt now.
-    let changed: Vec<_> =
-        refusals.extract_if(.., |refusal| refusal.error.code == KEY_REUSED).map(|it| it.index).collect();
+    let first = sending.prompts.first();
+    let changed = refusals.extract_if(.., |refusal| refusal.error.code == KEY_REUSED);
+    let changed: Vec<_> = changed.map(|refusal| refusal.index - first).collect();
     if !changed.is_empty() {
         refusals.extend(post(sending, &changed).await?);
         sending.journal.record_sent()?;
@@ -67,11 +72,11 @@ pub(crate) async fn post_missing(sending: &mut Sending<'_>) -> Result<Vec<Refusa
 
 /// Sends these lines, each under its number in the file, with the key of the journal.
 async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>, CliError> {
-    let Sending { client, prompts, journal, output, interrupt } = sending;
+    let Sending { client, prompts, journal, output, interrupt, total: all } = sending;
     let total = prompts.lines().len();
-    let mut done = total - lines.len();
-    let mut progress = Progress::begin(output, "sending", total as u64, done as u64);
-    let mut reader = prompts.reader()?;
+    let mut done = prompts.first() + total - lines.len();
+    let mut progress = Progress::begin(output, "sending", *all as u64, done as u64);
+    let mut reader = prompts.reader();
     let (must_stop, unread) = (Cell::new(false), RefCell::new(None));
     let mut left = lines.iter().peekable();
     let bodies = (0..total).map_while(|index| {
@@ -95,8 +100,8 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
                     asked.push(Asked { index, id, created_at });
                 }
                 Ok((index, Err(ClientError::Api { status: status @ (413 | 422), error, .. }))) => {
-                    tell_of_refusal(&progress, refusals.len(), index, &error);
-                    refusals.push(Refusal { index, status, error });
+                    tell_of_refusal(&progress, refusals.len(), &prompts.name_of(index), &error);
+                    refusals.push(Refusal { index: prompts.first() + index, status, error });
                 }
                 // What is under way is still waited for, so that little is left in doubt.
                 Ok((_, Err(error))) | Err(error) => {
@@ -112,12 +117,12 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
     unread.take().or(failure).map_or(Ok(refusals), Err)
 }
 
-fn tell_of_refusal(progress: &Progress, told: usize, index: usize, error: &ErrorBody) {
+fn tell_of_refusal(progress: &Progress, told: usize, name: &str, error: &ErrorBody) {
     if error.code == KEY_REUSED {
         return;
     }
     if told < REFUSALS_SHOWN {
-        progress.note(&format!("line {} was refused: {}", index + 1, error.message));
+        progress.note(&format!("{name} was refused: {}", error.message));
     } else if told == REFUSALS_SHOWN {
         progress.note("more lines were refused");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use overnight_client::{Client, Model};
+use overnight_client::{Account, Client, Model};
 use overnight_domain::bodies::{Sizing, refused_fields};
 use overnight_domain::chat::ChatBody;
 use overnight_domain::json::minimize;
@@ -56,32 +56,66 @@ pub(crate) fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) ->
     serializer.collect_str(credits)
 }
 
-/// Prices these lines, counted from 0, at what the service asks now.
+/// Prices lines at what the service asks now.
+pub(crate) struct Quoting {
+    account: Account,
+    offers: BTreeMap<String, Offer>,
+    limits: Limits,
+    refused: Vec<Doubt>,
+}
+
+impl Quoting {
+    /// Begins with no lines.
+    ///
+    /// # Errors
+    /// A service that does not say its prices.
+    pub(crate) async fn begin(client: &Client) -> Result<Self, CliError> {
+        let account = client.get_account().await?;
+        let mut offers = BTreeMap::new();
+        for model in client.list_models().await? {
+            offers.insert(model.id.clone(), Offer::new(model)?);
+        }
+        Ok(Self { account, offers, limits: most_generous(), refused: Vec::new() })
+    }
+
+    /// Adds these lines of a part, counted from 0.
+    ///
+    /// # Errors
+    /// A file that cannot be read again.
+    pub(crate) fn add(&mut self, prompts: &Prompts, lines: &[usize]) -> Result<(), CliError> {
+        let mut reader = prompts.reader();
+        for &index in lines {
+            if let Err(message) = add(&reader.create_body(index)?, &self.limits, &mut self.offers) {
+                self.refused.push(Doubt { line: prompts.first() + index + 1, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// What they come to.
+    ///
+    /// # Errors
+    /// A service that tells amounts that are none.
+    pub(crate) fn end(self) -> Result<Quote, CliError> {
+        let Self { account, offers, refused, .. } = self;
+        let wanted = || offers.values().filter(|offer| offer.quote.requests > 0);
+        let is_priced = wanted().any(|offer| offer.pricing.is_some());
+        let models: Vec<ModelQuote> = wanted().map(|offer| offer.quote.clone()).collect();
+        let cost: Credits = models.iter().map(|quote| quote.cost).sum();
+        let has = amount(&account.available)?;
+        let suffices = !is_priced || cost <= has;
+        let requests = models.iter().map(|quote| quote.requests).sum();
+        Ok(Quote { requests, models, cost, available: account.available, suffices, refused })
+    }
+}
+
+/// What a model asks now, if it has prices.
 ///
 /// # Errors
-/// A file that cannot be read again, or a service that does not say its prices.
-pub(crate) async fn quote(client: &Client, prompts: &Prompts, lines: &[usize]) -> Result<Quote, CliError> {
-    let account = client.get_account().await?;
-    let mut offers = BTreeMap::new();
-    for model in client.list_models().await? {
-        offers.insert(model.id.clone(), Offer::new(model)?);
-    }
-    let limits = most_generous();
-    let mut refused = Vec::new();
-    let mut reader = prompts.reader()?;
-    for &index in lines {
-        if let Err(message) = add(&reader.create_body(index)?, &limits, &mut offers) {
-            refused.push(Doubt { line: index + 1, message });
-        }
-    }
-    let wanted = || offers.values().filter(|offer| offer.quote.requests > 0);
-    let is_priced = wanted().any(|offer| offer.pricing.is_some());
-    let models: Vec<ModelQuote> = wanted().map(|offer| offer.quote.clone()).collect();
-    let cost: Credits = models.iter().map(|quote| quote.cost).sum();
-    let has = amount(&account.available)?;
-    let suffices = !is_priced || cost <= has;
-    let requests = models.iter().map(|quote| quote.requests).sum();
-    Ok(Quote { requests, models, cost, available: account.available, suffices, refused })
+/// A service that tells amounts that are none.
+pub(crate) fn pricing_of(model: &Model) -> Result<Option<Pricing>, CliError> {
+    let price = |price: &Option<String>| price.as_deref().map(amount).transpose();
+    Ok(Pricing::of(price(&model.input_price)?, price(&model.output_price)?))
 }
 
 fn amount(text: &str) -> Result<Credits, CliError> {
@@ -114,8 +148,7 @@ fn add(body: &[u8], limits: &Limits, offers: &mut BTreeMap<String, Offer>) -> Re
 
 impl Offer {
     fn new(model: Model) -> Result<Self, CliError> {
-        let price = |price: &Option<String>| price.as_deref().map(amount).transpose();
-        let pricing = Pricing::of(price(&model.input_price)?, price(&model.output_price)?);
+        let pricing = pricing_of(&model)?;
         let quote = ModelQuote { model: model.id.clone(), ..ModelQuote::default() };
         Ok(Self { model, pricing, quote })
     }

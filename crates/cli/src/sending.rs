@@ -1,44 +1,115 @@
-//! A file of prompts on its way into the service: what has no answer yet is sent, and all of it is grouped. Stopped anywhere, the
-//! same command goes on.
+//! What is asked on its way into the service, part after part: what has no answer yet is sent, and all of it is grouped. Stopped
+//! anywhere, the same command goes on.
+
+use overnight_client::Client;
 
 use crate::batches::{self, Wanted};
 use crate::errors::CliError;
+use crate::interrupt::Interrupt;
+use crate::journal::{Journal, Journals};
+use crate::output::Output;
 use crate::posting::{Refusal, Sending, post_missing};
+use crate::prompts::{Input, Prompts};
 
-impl Sending<'_> {
-    /// Sends every line that has no request yet, and puts what was accepted into batches.
+/// Lines that are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// All of them.
+    All,
+    /// So many, spread over all.
+    Sample(usize),
+}
+
+impl Chosen {
+    /// Whether a line, counted from 0, is one of them; `total` are there.
+    pub(crate) const fn has(self, index: usize, total: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Sample(count) if count >= total => true,
+            Self::Sample(count) => {
+                let number = (index * count).div_ceil(total);
+                number < count && number * total / count == index
+            }
+        }
+    }
+
+    /// The lines of a part, counted from 0 in it, that are to be sent and have no request yet.
+    pub(crate) fn missing(self, prompts: &Prompts, journal: &Journal, total: usize) -> Vec<usize> {
+        let mut missing = journal.missing();
+        missing.retain(|index| self.has(prompts.first() + index, total));
+        missing
+    }
+}
+
+/// Everything that is sent, and to whom.
+pub(crate) struct Submission<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) input: &'a Input,
+    pub(crate) journals: &'a mut Journals,
+    pub(crate) output: &'a Output,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) wanted: &'a Wanted,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    /// Lines that have a request.
+    pub(crate) accepted: usize,
+    /// Lines that the service did not take.
+    pub(crate) refusals: Vec<Refusal>,
+    /// The batches that all requests are in.
+    pub(crate) batches: Vec<String>,
+}
+
+impl Submission<'_> {
+    /// Sends every chosen line that has no request yet, and puts what was accepted into batches.
     ///
     /// # Errors
     /// What kept lines from being sent, or the user: with how to go on.
-    pub(crate) async fn send(&mut self, wanted: &Wanted) -> Result<Vec<Refusal>, CliError> {
-        let outcome = self.try_send(wanted).await;
+    pub(crate) async fn send(&mut self, chosen: Chosen) -> Result<Sent, CliError> {
+        let outcome = self.try_send(chosen).await;
         outcome.map_err(|error| error.with_hint(how_to_go_on()))
     }
 
-    async fn try_send(&mut self, wanted: &Wanted) -> Result<Vec<Refusal>, CliError> {
-        let total = self.prompts.lines().len();
-        if self.journal.is_resumed() {
-            let accepted = self.accepted();
-            self.output.note(&format!("going on: {accepted} of {total} lines were sent before"));
-            if accepted < total && self.journal.is_key_forgotten() {
-                self.output.note("that was more than 48 hours ago: the last lines of then may be sent twice");
+    async fn try_send(&mut self, chosen: Chosen) -> Result<Sent, CliError> {
+        let Self { client, input, output, interrupt, .. } = *self;
+        let (total, mut sent) = (input.lines(), Sent::default());
+        let mut parts = input.read()?;
+        while let Some(prompts) = parts.next()? {
+            let mut journal = self.journals.of(&prompts)?;
+            let missing = chosen.missing(&prompts, &journal, total);
+            let is_last = prompts.first() + prompts.lines().len() == total;
+            if journal.is_resumed() && chosen == Chosen::All && (is_last || !missing.is_empty()) {
+                tell_of_resuming(output, &journal, sent.accepted, total, !missing.is_empty());
             }
+            let journal = &mut *journal;
+            let mut sending = Sending { client, prompts: &prompts, journal, output, interrupt, total };
+            let refusals = post_missing(&mut sending, &missing).await?;
+            sent.refusals.extend(refusals);
+            sent.accepted += accepted(sending.journal);
+            if interrupt.is_raised() {
+                let message = format!("stopped: {} of {total} lines are sent", sent.accepted);
+                return Err(CliError::interrupted(message));
+            }
+            batches::group(client, sending.journal, self.wanted).await?;
+            sent.batches.extend_from_slice(sending.journal.batches());
         }
-        let refusals = post_missing(self).await?;
-        if self.interrupt.is_raised() {
-            return Err(CliError::interrupted(format!(
-                "stopped: {} of {total} lines are sent",
-                self.accepted()
-            )));
-        }
-        batches::group(self.client, self.journal, wanted).await?;
-        Ok(refusals)
+        Ok(sent)
     }
+}
 
-    /// How many lines have a request.
-    pub(crate) fn accepted(&self) -> usize {
-        self.journal.asked().iter().flatten().count()
+fn tell_of_resuming(output: &Output, journal: &Journal, before: usize, total: usize, is_missing: bool) {
+    let accepted = before + accepted(journal);
+    output.note(&format!("going on: {accepted} of {total} lines were sent before"));
+    if is_missing && journal.is_key_forgotten() {
+        output.note("that was more than 48 hours ago: the last lines of then may be sent twice");
     }
+}
+
+/// How many lines have a request.
+fn accepted(journal: &Journal) -> usize {
+    journal.asked().iter().flatten().count()
 }
 
 /// That the same command goes on, and what that command is.
@@ -62,6 +133,18 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_has_as_many_lines_as_it_should_spread_over_all() {
+        for (count, total) in [(1, 1), (1, 10), (3, 10), (20, 1_000_003), (7, 7), (9, 7)] {
+            let chosen: Vec<usize> =
+                (0..total).filter(|index| Chosen::Sample(count).has(*index, total)).collect();
+            assert_eq!(chosen.len(), count.min(total), "{count} of {total}");
+            assert_eq!(chosen[0], 0);
+            let gaps = chosen.windows(2).map(|pair| pair[1] - pair[0]);
+            assert!(gaps.into_iter().all(|gap| gap.abs_diff(total / count.min(total)) <= 1), "{chosen:?}");
+        }
+    }
 
     #[test]
     fn a_word_is_quoted_where_a_shell_would_take_it_apart() {

@@ -1,7 +1,10 @@
 //! What a run has asked so far, one JSON line for each step, written through to the disk before the run goes on: so the
 //! same command, however it was stopped, asks for what is missing and for nothing twice.
 //!
-//! A line of the prompts is known again by its number and its SHA-256.
+//! A line of the prompts is known again by its number and its SHA-256. A long file has a journal for each of its parts; that of the first
+//! is the one that is locked, and those of the others are nothing without it.
+
+mod parts;
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,8 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
 use crate::files::sync_folder_of;
-use crate::prompts::Line;
+use crate::prompts::{Line, PART_LINES};
 use crate::times;
+
+pub(crate) use parts::Journals;
 
 const VERSION: u32 = 2;
 
@@ -31,6 +36,9 @@ enum Entry {
         /// Names the run in its idempotency keys.
         run: String,
         at: i64,
+        /// How many lines a part of the file has.
+        #[serde(default = "part_lines_unless_said")]
+        part_lines: usize,
     },
     Asked {
         line: usize,
@@ -48,6 +56,21 @@ enum Entry {
     Grouped {
         batch: String,
     },
+}
+
+const fn part_lines_unless_said() -> usize {
+    PART_LINES
+}
+
+/// What a journal is of, beside the lines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Of<'a> {
+    /// The service that is asked.
+    pub(crate) service: &'a str,
+    /// How many lines a part of the file has.
+    pub(crate) part_lines: usize,
+    /// What the run of this part is called, where it is not the first part.
+    pub(crate) run: Option<&'a str>,
 }
 
 /// The journal of one run, locked while it is open.
@@ -77,11 +100,11 @@ pub(crate) struct Asked {
 }
 
 impl Journal {
-    /// Opens the journal of a run of `lines` against `service`, or begins it.
+    /// Opens the journal of a run of `lines`, or begins it: also where it was of a part of another run.
     ///
     /// # Errors
-    /// A journal that is in use, belongs to another service, or is damaged.
-    pub(crate) fn open(path: &Path, service: &str, lines: &[Line]) -> Result<Self, CliError> {
+    /// A journal that is in use, belongs to another service or to other parts, or is damaged.
+    pub(crate) fn open(path: &Path, of: Of<'_>, lines: &[Line]) -> Result<Self, CliError> {
         let failed = |error| CliError::file(path, &error);
         let mut file =
             File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
@@ -94,7 +117,10 @@ impl Journal {
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if of.run.is_some_and(|run| !is_of_run(&text, run)) {
+            whole = 0;
+        }
         let mut journal = Self {
             file,
             path: path.to_owned(),
@@ -105,20 +131,21 @@ impl Journal {
             in_doubt_since: None,
             is_resumed: whole > 0,
         };
-        journal.replay(&text[..whole], service, lines)?;
+        journal.replay(&text[..whole], of, lines)?;
         // A step that a crash cut short did not happen.
         journal.file.set_len(whole as u64).map_err(failed)?;
         journal.file.seek(SeekFrom::End(0)).map_err(failed)?;
         if !journal.is_resumed {
-            let (at, run) = (times::now() / 1_000, hex(&Ids::from_system().random()));
+            let run = of.run.map_or_else(|| hex(&Ids::from_system().random()), str::to_owned);
             journal.run.clone_from(&run);
-            journal.append(&[Entry::Begun { version: VERSION, service: service.to_owned(), run, at }])?;
+            let (at, service, part_lines) = (times::now() / 1_000, of.service.to_owned(), of.part_lines);
+            journal.append(&[Entry::Begun { version: VERSION, service, run, at, part_lines }])?;
             sync_folder_of(path).map_err(failed)?;
         }
         Ok(journal)
     }
 
-    fn replay(&mut self, text: &str, service: &str, lines: &[Line]) -> Result<(), CliError> {
+    fn replay(&mut self, text: &str, of: Of<'_>, lines: &[Line]) -> Result<(), CliError> {
         let path = self.path.clone();
         let damaged = || {
             CliError::unusable(format!("{} is damaged or of another version", path.display()))
@@ -127,9 +154,12 @@ impl Journal {
         for (number, line) in text.lines().enumerate() {
             let entry: Entry = serde_json::from_str(line).map_err(|_| damaged())?;
             match entry {
-                Entry::Begun { version: VERSION, service: begun_with, run, at } if number == 0 => {
-                    if begun_with != service {
-                        return Err(self.foreign(&begun_with));
+                Entry::Begun { version: VERSION, service, run, at, part_lines } if number == 0 => {
+                    if service != of.service {
+                        return Err(self.foreign(&service));
+                    }
+                    if part_lines != of.part_lines {
+                        return Err(self.parted(part_lines));
                     }
                     (self.run, self.in_doubt_since) = (run, Some(at));
                 }
@@ -162,6 +192,17 @@ impl Journal {
         let path = self.path.display();
         CliError::unusable(format!("{path} belongs to a submission to {begun_with}"))
             .with_hint(format!("go on there, or delete {path} to begin anew"))
+    }
+
+    fn parted(&self, part_lines: usize) -> CliError {
+        let path = self.path.display();
+        CliError::unusable(format!("{path} is of a run with --batch-lines {part_lines}"))
+            .with_hint(format!("go on with that, or delete {path} to begin anew"))
+    }
+
+    /// What the run is called.
+    pub(crate) fn run(&self) -> &str {
+        &self.run
     }
 
     /// Whether there was a journal already.
@@ -251,6 +292,12 @@ impl Journal {
         let written = written.and_then(|()| self.file.write_all(&text)).and_then(|()| self.file.sync_data());
         written.map_err(|error| CliError::file(&self.path, &error))
     }
+}
+
+/// Whether a journal begins with the name of this run.
+fn is_of_run(text: &str, run: &str) -> bool {
+    let first = text.lines().next().and_then(|line| serde_json::from_str(line).ok());
+    matches!(first, Some(Entry::Begun { run: found, .. }) if found == run)
 }
 
 fn hex(bytes: &[u8; 32]) -> String {

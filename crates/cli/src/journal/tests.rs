@@ -1,10 +1,12 @@
 use std::fs;
 
 use super::*;
-use crate::prompts::Prompts;
+use crate::prompts::{Input, Prompts, Source};
 
 const FIRST: &str = "req_01jz8m3v6qf8jbk2w5n7y9t0xd";
 const SECOND: &str = "req_01jz8m3v6rf1t8c0a4m2d6h3pz";
+
+const HERE: Of<'_> = Of { service: "here", part_lines: PART_LINES, run: None };
 
 struct Case {
     folder: tempfile::TempDir,
@@ -23,8 +25,9 @@ impl Case {
         let file = self.folder.path().join("prompts.jsonl");
         let lines = models.iter().map(|model| format!("{{\"model\":\"{model}\",\"messages\":[]}}\n"));
         fs::write(&file, lines.collect::<String>()).unwrap();
-        let prompts = Prompts::scan(&file, None)?;
-        Ok((Journal::open(&self.path(), "here", prompts.lines())?, prompts))
+        let input = Input::check(Source::open(&file, None, self.folder.path())?, None, None, PART_LINES)?;
+        let prompts = input.read()?.next()?.unwrap();
+        Ok((Journal::open(&self.path(), HERE, prompts.lines())?, prompts))
     }
 }
 
@@ -85,7 +88,7 @@ fn a_line_that_failed_is_asked_again() {
 fn a_journal_in_use_of_another_service_or_damaged_is_refused() {
     let case = Case::new();
     let (journal, prompts) = case.open(&["a"]).unwrap();
-    let open = |service| Journal::open(&case.path(), service, prompts.lines());
+    let open = |service| Journal::open(&case.path(), Of { service, ..HERE }, prompts.lines());
     assert!(open("here").unwrap_err().message().starts_with("another run is using"));
     drop(journal);
     assert!(open("there").unwrap_err().message().ends_with("belongs to a submission to here"));
@@ -112,4 +115,19 @@ fn the_key_stays_until_every_line_that_was_sent_has_its_answer() {
     assert!(journal.key() == next && !journal.is_key_forgotten());
     let other = Case::new();
     assert_ne!(other.open(&["a", "b"]).unwrap().0.key(), key);
+}
+
+#[test]
+fn a_journal_of_other_parts_is_refused_and_one_of_another_run_begins_anew() {
+    let case = Case::new();
+    let (mut journal, prompts) = case.open(&["a"]).unwrap();
+    journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
+    let run = journal.run().to_owned();
+    drop(journal);
+    let open = |of| Journal::open(&case.path(), of, prompts.lines());
+    let error = open(Of { part_lines: 7, ..HERE }).unwrap_err();
+    assert!(error.message().ends_with("is of a run with --batch-lines 100000"), "{}", error.message());
+    assert_eq!(is_asked(&open(Of { run: Some(&run), ..HERE }).unwrap()), [true]);
+    let other = open(Of { run: Some("another-1"), ..HERE }).unwrap();
+    assert_eq!((is_asked(&other), other.run(), other.is_resumed()), (vec![false], "another-1", false));
 }

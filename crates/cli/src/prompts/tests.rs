@@ -1,6 +1,8 @@
 use std::fs;
+use std::path::Path;
 
 use super::*;
+use crate::errors::CliError;
 
 const CHAT: &str = r#"{"model":"m","messages":[]}"#;
 
@@ -8,7 +10,15 @@ fn scan(text: &str) -> Result<Prompts, CliError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prompts.jsonl");
     fs::write(&path, text).unwrap();
-    Prompts::scan(&path, None)
+    first_part(&input(&path, None)?)
+}
+
+fn input(path: &Path, model: Option<String>) -> Result<Input, CliError> {
+    Input::check(Source::open(path, None, path.parent().unwrap())?, None, model, PART_LINES)
+}
+
+fn first_part(input: &Input) -> Result<Prompts, CliError> {
+    Ok(input.read()?.next()?.unwrap())
 }
 
 #[test]
@@ -37,15 +47,17 @@ fn lines_are_read_again_in_any_order_and_a_changed_file_is_noticed() {
     let line = |model| format!("{{\"model\":\"{model}\",\"messages\":[]}}");
     let lines: Vec<String> = (0..9).map(line).collect();
     fs::write(&path, lines.join("\n")).unwrap();
-    let prompts = Prompts::scan(&path, None).unwrap();
-    let mut reader = prompts.reader().unwrap();
+    let input = input(&path, None).unwrap();
+    let prompts = first_part(&input).unwrap();
+    let mut reader = prompts.reader();
     for index in [0, 1, 5, 8, 2, 2] {
         let body = String::from_utf8(reader.create_body(index).unwrap()).unwrap();
         assert_eq!(body, format!("{{\"request_body\":{}}}", lines[index]));
     }
     fs::write(&path, "other").unwrap();
-    let error = prompts.reader().unwrap().create_body(3).unwrap_err();
-    assert!(error.message().ends_with("was changed while it was read"));
+    for error in [prompts.reader().create_body(3).unwrap_err(), first_part(&input).unwrap_err()] {
+        assert!(error.message().ends_with("was changed while it was read"));
+    }
 }
 
 #[test]
@@ -58,8 +70,8 @@ fn another_model_is_asked_and_makes_another_line() {
         r#"{"custom_id":"a","body":{"model":"m","messages":[]}}"#,
     ];
     fs::write(&path, lines.join("\n")).unwrap();
-    let prompts = Prompts::scan(&path, Some("o/r:Q8_0".to_owned())).unwrap();
-    let mut reader = prompts.reader().unwrap();
+    let prompts = first_part(&input(&path, Some("o/r:Q8_0".to_owned())).unwrap()).unwrap();
+    let mut reader = prompts.reader();
     let bodies = [0, 1, 2].map(|index| String::from_utf8(reader.create_body(index).unwrap()).unwrap());
     assert_eq!(
         bodies,
@@ -69,6 +81,6 @@ fn another_model_is_asked_and_makes_another_line() {
             r#"{"request_body":{"model":"o/r:Q8_0","messages":[]},"metadata":{"custom_id":"a"}}"#,
         ]
     );
-    let own = Prompts::scan(&path, None).unwrap();
+    let own = first_part(&input(&path, None).unwrap()).unwrap();
     assert!(own.lines().iter().zip(prompts.lines()).all(|(own, other)| own.sha256 != other.sha256));
 }

@@ -27,5 +27,6 @@ mod resuming;
 mod runs;
 mod serving;
 mod support;
+mod tables;
 mod users;
 mod webhooks;

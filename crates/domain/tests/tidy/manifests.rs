@@ -7,17 +7,18 @@ const FOR_TESTS: &str = "testkit";
 const OWN_PREFIX: &str = "overnight-";
 
 /// Each crate, and the crates of this repository that it may depend on.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("hub", &[]),
+    ("tables", &[]),
     ("server", &["domain", "hub", "wire"]),
     ("client", &["wire"]),
     ("engine", &[]),
     ("testkit", &[]),
     ("simulation", &["domain", "server"]),
     ("bench", &["domain", "server", "testkit"]),
-    ("cli", &["client", "domain", "hub", "server", "wire"]),
+    ("cli", &["client", "domain", "hub", "server", "tables", "wire"]),
 ];
 
 /// The crates that everything rests on, and all that they may take from elsewhere.

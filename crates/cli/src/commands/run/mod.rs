@@ -5,7 +5,7 @@ mod collecting;
 mod host;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use overnight_client::Client;
@@ -13,22 +13,25 @@ use overnight_hub::HubName;
 use overnight_server::app::Services;
 use overnight_server::config::Config;
 use overnight_server::store::prepare_folder;
+use overnight_tables::{Column, Format, Kind};
 use serde_json::json;
 
-use self::collecting::{Counts, collect};
+use self::collecting::{Collecting, Counts};
 use self::host::{Host, hindrances};
 use crate::batches::Wanted;
 use crate::commands::model;
 use crate::errors::{CliError, Exit};
-use crate::files::{beside, folder_of};
+use crate::files::beside;
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
-use crate::journal::Journal;
+use crate::journal::Journals;
 use crate::output::Output;
-use crate::posting::Sending;
-use crate::prompts::Prompts;
-use crate::sending::how_to_go_on;
+use crate::prompts::{Asking, Input, Source, TableArguments};
+use crate::sampling::{CostArguments, check_cost};
+use crate::sending::{Chosen, Submission, how_to_go_on};
 use crate::serve_file::url_of_running;
+use crate::tabling;
+use crate::target::Target;
 use crate::times;
 use crate::waiting::{self, Waited};
 
@@ -41,16 +44,25 @@ to ask for everything anew.
 Where `overnight serve` is running over the same data folder, it does the work; otherwise this command is the service,
 and logs to run.log in the data folder.")]
 pub(crate) struct Arguments {
-    /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body.
+    /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body. Or a table, with --prompt.
+    /// `-` is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to write the answers, once there are all of them.
+    /// Where to write the answers, once there are all of them; `-` is standard output.
     #[arg(long, short, value_name = "RESULTS")]
     output: PathBuf,
+    /// What to write: csv, jsonl or parquet, .gz or .zst behind it where it is to be compressed [default: by the name of RESULTS,
+    /// else jsonl].
+    #[arg(long, value_name = "FORMAT")]
+    output_format: Option<Kind>,
     /// Ask this model, whatever model the lines name: one of the settings, or hf:OWNER/REPO[:FILE or quantisation] of the Hugging
     /// Face Hub, which is downloaded and runs on this machine.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    #[command(flatten)]
+    tables: TableArguments,
+    #[command(flatten)]
+    costs: CostArguments,
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
@@ -58,8 +70,16 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let hub_model =
         arguments.model.as_deref().filter(|model| HubName::is_meant(model)).map(model::parse).transpose()?;
     let model = arguments.model.as_deref().map(model::name_of).transpose()?;
-    let prompts = Prompts::scan(&arguments.file, model.clone())?;
-    check_output(&arguments)?;
+    let target = Target::of(Some(&arguments.output), arguments.output_format)?;
+    if target.path().is_none() && output.is_json {
+        return Err(CliError::unusable("--json is for standard output, and so is `-o -`"));
+    }
+    let asking = Asking::of(&arguments.tables, model.as_deref())?;
+    target.check(&arguments.file)?;
+    let source = Source::open(&arguments.file, arguments.tables.input_format, target.folder())?;
+    let state = target.path().map_or_else(|| source.state(".run"), |path| beside(path, ".run"));
+    let input = Input::check(source, asking, model.clone(), arguments.tables.batch_lines)?;
+    let columns = columns_of(&input, &target, &arguments.tables.prefix)?;
     prepare_folder(&config.data_dir)?;
     if let Some(name) = &hub_model {
         let is_served = config.models.iter().any(|known| known.name == name.model_name());
@@ -68,15 +88,16 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             model::fetch(name, output).await?;
         }
     }
-    let mut journal = Journal::open(&beside(&arguments.output, ".run"), &name_of(&config)?, prompts.lines())?;
+    let mut journals = Journals::open(&state, &name_of(&config)?, &input)?;
     let interrupt = Interrupt::listen()?;
     let begun_at = times::now();
     let host = Host::find_or_start(config).await?;
     let services = host.services(globals).await;
-    let job = Job { prompts: &prompts, target: &arguments.output, output, interrupt: &interrupt, services };
+    let (costs, interrupt) = (&arguments.costs, &interrupt);
+    let job = Job { input: &input, target: &target, columns, costs, output, interrupt, services };
     let outcome = match host.client() {
         Ok(client) => tokio::select! {
-            outcome = job.carry_out(&client, model.as_deref(), &mut journal) => outcome,
+            outcome = job.carry_out(&client, model.as_deref(), &mut journals) => outcome,
             trouble = host.trouble(model.as_deref()) => Err(trouble),
         },
         Err(error) => Err(error),
@@ -84,14 +105,29 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     drop(job);
     host.shutdown().await;
     let counts = outcome?;
-    report(&counts, &arguments.output, times::now() - begun_at, output)?;
+    report(&counts, &target, times::now() - begun_at, output)?;
     Ok(if counts.completed == counts.lines { Exit::Done } else { Exit::Failed })
+}
+
+/// The columns of answers, where a table is written.
+fn columns_of(input: &Input, target: &Target, prefix: &str) -> Result<Option<Vec<Column>>, CliError> {
+    let schema = input.asking().and_then(Asking::schema);
+    match input.table() {
+        Some((_, _, own)) => tabling::columns(prefix, schema, false, |name| own.has(name)).map(Some),
+        None if target.kind.format != Format::JsonLines => {
+            tabling::columns(prefix, None, true, |_| false).map(Some)
+        }
+        None => Ok(None),
+    }
 }
 
 /// What is to be done, whoever serves.
 struct Job<'a> {
-    prompts: &'a Prompts,
-    target: &'a Path,
+    input: &'a Input,
+    target: &'a Target,
+    /// Those of answers, where a table is written.
+    columns: Option<Vec<Column>>,
+    costs: &'a CostArguments,
     output: &'a Output,
     interrupt: &'a Interrupt,
     /// By which the user is told why nothing moves.
@@ -103,22 +139,25 @@ impl Job<'_> {
         &self,
         client: &Client,
         model: Option<&str>,
-        journal: &mut Journal,
+        journals: &mut Journals,
     ) -> Result<Counts, CliError> {
         if let Some(model) = model {
             check_model(client, model).await?;
         }
-        let name = self.prompts.path().file_name().map(|name| name.to_string_lossy().into_owned());
-        let (prompts, output, interrupt) = (self.prompts, self.output, self.interrupt);
-        let mut sending = Sending { client, prompts, journal, output, interrupt };
-        let refusals = sending.send(&Wanted { name, webhook: None }).await?;
+        let wanted = Wanted { name: self.input.source().batch_name(), webhook: None };
+        let (input, output, interrupt) = (self.input, self.output, self.interrupt);
+        let mut submission = Submission { client, input, journals, output, interrupt, wanted: &wanted };
+        check_cost(&mut submission, self.costs).await?;
+        let sent = submission.send(Chosen::All).await?;
         let reasons = async || hindrances(self.services.as_ref()).await;
-        let waited = waiting::for_batches(client, journal.batches(), output, interrupt, reasons).await;
+        let waited = waiting::for_batches(client, &sent.batches, output, interrupt, reasons).await;
         if let Waited::Stopped = waited.map_err(|error| error.with_hint(how_to_go_on()))? {
             return Err(CliError::interrupted("stopped: every line is sent, and not every answer is there")
                 .with_hint(how_to_go_on()));
         }
-        let counts = collect(client, prompts, journal, &refusals, self.target, output).await;
+        let collecting =
+            Collecting { client, input, target: self.target, columns: self.columns.as_deref(), output };
+        let counts = collecting.collect(journals, &sent.refusals).await;
         counts.map_err(|error| error.with_hint(how_to_go_on()))
     }
 }
@@ -135,21 +174,6 @@ async fn check_model(client: &Client, model: &str) -> Result<(), CliError> {
         .with_hint("stop it, or add a [[models]] section with this name and an engine to its settings"))
 }
 
-/// Refuses an output that cannot be written, before anything is asked.
-fn check_output(arguments: &Arguments) -> Result<(), CliError> {
-    let target = &arguments.output;
-    let folder = folder_of(target);
-    if !folder.is_dir() {
-        return Err(CliError::unusable(format!("{} is no folder to write results into", folder.display())));
-    }
-    let is_same = fs::canonicalize(target)
-        .is_ok_and(|target| fs::canonicalize(&arguments.file).is_ok_and(|file| file == target));
-    if target.is_dir() || is_same {
-        return Err(CliError::unusable(format!("{} cannot be the file of results", target.display())));
-    }
-    Ok(())
-}
-
 /// What tells this data folder from others.
 fn name_of(config: &Config) -> Result<String, CliError> {
     let path =
@@ -157,10 +181,10 @@ fn name_of(config: &Config) -> Result<String, CliError> {
     Ok(path.display().to_string())
 }
 
-fn report(counts: &Counts, target: &Path, elapsed_ms: i64, output: &Output) -> Result<(), CliError> {
+fn report(counts: &Counts, target: &Target, elapsed_ms: i64, output: &Output) -> Result<(), CliError> {
     if output.is_json {
         return output.object(&json!({
-            "output": target.display().to_string(),
+            "output": target.name(),
             "lines": counts.lines,
             "completed": counts.completed,
             "failed": counts.failed,
@@ -178,7 +202,7 @@ fn report(counts: &Counts, target: &Path, elapsed_ms: i64, output: &Output) -> R
         counts.lines,
         others.collect::<String>(),
         times::duration(elapsed_ms),
-        target.display()
+        target.name()
     ));
     if counts.completed < counts.lines {
         output.note("their lines say why; the same command asks for them again");

@@ -3,10 +3,13 @@
 use overnight_client::Client;
 
 use crate::errors::{CliError, Exit};
+use crate::journal::Journals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::prompts::Prompts;
-use crate::quoting::{Quote, quote};
+use crate::prompts::Input;
+use crate::quoting::Quote;
+use crate::sampling::quote;
+use crate::sending::Chosen;
 
 const COLUMNS: Columns =
     &[("REQUESTS", 8), ("INPUT TOKENS", 12), ("OUTPUT TOKENS", 13), ("CREDITS", 14), ("MODEL", 0)];
@@ -14,18 +17,18 @@ const COLUMNS: Columns =
 /// How many lines are told of that would be refused.
 const REFUSED_SHOWN: usize = 20;
 
-/// Prices these lines of the file: those that were not sent before.
+/// Prices the lines that were not sent before.
 pub(super) async fn run(
     client: &Client,
-    prompts: &Prompts,
-    lines: &[usize],
+    input: &Input,
+    journals: Option<&mut Journals>,
     output: &Output,
 ) -> Result<Exit, CliError> {
-    let sent = prompts.lines().len() - lines.len();
-    if sent > 0 {
-        output.note(&format!("{sent} lines were sent before, and are not counted"));
+    let quote = quote(client, input, journals, Chosen::All).await?;
+    let unpriced = input.lines() as u64 - quote.requests - quote.refused.len() as u64;
+    if unpriced > 0 {
+        output.note(&format!("{unpriced} lines were sent before, and are not counted"));
     }
-    let quote = quote(client, prompts, lines).await?;
     if output.is_json {
         output.object(&quote)?;
     } else {

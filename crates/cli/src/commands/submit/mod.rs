@@ -17,18 +17,21 @@ use super::watch::{exit_of, stopped};
 use crate::batches::{Wanted, check_webhook};
 use crate::connection::{connect, find_url};
 use crate::errors::{CliError, Exit};
-use crate::files::beside;
+use crate::files::folder_of;
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
-use crate::journal::Journal;
+use crate::journal::Journals;
 use crate::output::Output;
-use crate::posting::{Refusal, Sending};
-use crate::prompts::Prompts;
+use crate::posting::Refusal;
+use crate::prompts::{Asking, Input, Source, TableArguments};
+use crate::sampling::{CostArguments, check_cost};
+use crate::sending::{Chosen, Sent, Submission};
 use crate::waiting::{self, Waited};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body.
+    /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body. Or a table, with --prompt.
+    /// `-` is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Ask this model, whatever model the lines name.
@@ -44,32 +47,44 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wait: bool,
     /// Send nothing: say what the file would cost at most, and whether the credits suffice.
-    #[arg(long, conflicts_with_all = ["wait", "batch_name", "webhook"])]
+    #[arg(long, conflicts_with_all = ["wait", "batch_name", "webhook", "sample", "max_cost"])]
     dry_run: bool,
+    #[command(flatten)]
+    tables: TableArguments,
+    #[command(flatten)]
+    costs: CostArguments,
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let prompts =
-        Prompts::scan(&arguments.file, arguments.model.as_deref().map(model::name_of).transpose()?)?;
-    let client = connect(globals)?;
-    let state = beside(&arguments.file, ".submit");
+    let model = arguments.model.as_deref().map(model::name_of).transpose()?;
+    let asking = Asking::of(&arguments.tables, model.as_deref())?;
+    let source = Source::open(&arguments.file, arguments.tables.input_format, folder_of(&arguments.file))?;
+    let state = source.state(".submit");
+    let input = Input::check(source, asking, model, arguments.tables.batch_lines)?;
+    let (client, service) = (connect(globals)?, find_url(globals)?);
     if arguments.dry_run {
-        let missing = match state.exists() {
-            true => Journal::open(&state, &find_url(globals)?, prompts.lines())?.missing(),
-            false => (0..prompts.lines().len()).collect(),
+        let mut journals = match state.exists() {
+            true => Some(Journals::open(&state, &service, &input)?),
+            false => None,
         };
-        return dry_run::run(&client, &prompts, &missing, output).await;
+        return dry_run::run(&client, &input, journals.as_mut(), output).await;
     }
-    let mut journal = Journal::open(&state, &find_url(globals)?, prompts.lines())?;
+    let mut journals = Journals::open(&state, &service, &input)?;
     let interrupt = Interrupt::listen()?;
     let wanted = Wanted { name: arguments.batch_name, webhook: arguments.webhook };
     check_webhook(&client, &wanted).await?;
-    let mut sending =
-        Sending { client: &client, prompts: &prompts, journal: &mut journal, output, interrupt: &interrupt };
-    let refusals = sending.send(&wanted).await?;
-    output.note(&format!("{} of {} lines are accepted", sending.accepted(), prompts.lines().len()));
-    let ids = journal.batches().to_vec();
-    journal.remove()?;
+    let mut submission = Submission {
+        client: &client,
+        input: &input,
+        journals: &mut journals,
+        output,
+        interrupt: &interrupt,
+        wanted: &wanted,
+    };
+    check_cost(&mut submission, &arguments.costs).await?;
+    let Sent { accepted, refusals, batches: ids } = submission.send(Chosen::All).await?;
+    output.note(&format!("{accepted} of {} lines are accepted", input.lines()));
+    journals.remove(input.parts())?;
     let mut batches = Vec::with_capacity(ids.len());
     if arguments.wait {
         match waiting::for_batches(&client, &ids, output, &interrupt, waiting::no_reasons).await? {

@@ -1,19 +1,24 @@
 //! `overnight results`: what was asked and what was answered, one line for each request.
 
-use std::io::{self, BufWriter, Write};
+mod writing;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use overnight_client::{Client, Following, RawLines};
 use overnight_domain::ids::RequestId;
+use overnight_tables::{Format, Kind};
 use serde::Deserialize;
 
+use self::writing::Writer;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
-use crate::files::AtomicFile;
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::schema::AnswerSchema;
 use crate::subjects::Subject;
+use crate::tabling::{self, Tabling};
+use crate::target::Target;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -23,6 +28,13 @@ pub(crate) struct Arguments {
     /// The file to write, once all of it has arrived [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// What to write: full records as jsonl, or a table of answers as csv or parquet; .gz or .zst behind jsonl and csv compresses
+    /// it [default: by the name of FILE, else jsonl].
+    #[arg(long, value_name = "FORMAT")]
+    output_format: Option<Kind>,
+    /// Give each property of this JSON Schema, which answers were asked to follow, a column of the table.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
     /// Of a batch, writes each record as its request ends, until the batch has ended.
     #[arg(long, short)]
     follow: bool,
@@ -51,59 +63,60 @@ struct State<'a> {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let target = Target::of(arguments.output.as_deref(), arguments.output_format)?;
+    let is_table = target.kind.format != Format::JsonLines;
+    if is_table && output.is_json {
+        return Err(CliError::unusable(format!(
+            "--json writes an array of records, and not {}",
+            target.kind
+        )));
+    }
+    let schema = arguments.schema.as_deref().map(AnswerSchema::read).transpose()?;
+    if schema.is_some() && !is_table {
+        return Err(CliError::unusable(
+            "--schema is for tables: name a file .csv or .parquet, or --output-format",
+        ));
+    }
     let client = connect(globals)?;
-    let counts = match &arguments.output {
-        Some(path) => {
-            let failed = |error| CliError::file(path, &error);
-            let mut file = AtomicFile::create(path).map_err(failed)?;
-            let counts = copy(&client, &arguments, output.is_json, &mut file, &failed).await?;
-            file.commit().map_err(failed)?;
-            counts
-        }
-        None => {
-            let mut out = BufWriter::new(io::stdout());
-            let failed = |error| CliError::stdout(&error);
-            let counts = copy(&client, &arguments, output.is_json, &mut out, &failed).await?;
-            out.flush().map_err(failed)?;
-            counts
-        }
+    let tabling = match is_table {
+        true => Some(Tabling::new(&client, schema.as_ref(), true).await?),
+        false => None,
     };
+    let mut records = Records::open(&client, &arguments).await?;
+    let mut writer = match tabling {
+        Some(tabling) => {
+            let columns = tabling::columns("", schema.as_ref(), true, |_| false)?;
+            Writer::table(&target, columns, tabling)?
+        }
+        None => Writer::lines(&target, output.is_json)?,
+    };
+    let mut counts = Counts::default();
+    while let Some(record) = records.next().await? {
+        writer.put(&record)?;
+        if arguments.follow {
+            // It is read as it comes.
+            writer.flush()?;
+        }
+        counts.see(&record)?;
+    }
+    writer.commit()?;
     if counts.live > 0 {
         output.note(&format!("{} of {} have not ended yet and have no result", counts.live, counts.lines));
     }
     Ok(if counts.unanswered > 0 { Exit::Failed } else { Exit::Done })
 }
 
-/// Writes the records: as lines, or as an array.
-async fn copy(
-    client: &Client,
-    arguments: &Arguments,
-    as_array: bool,
-    out: &mut impl Write,
-    failed: &impl Fn(io::Error) -> CliError,
-) -> Result<Counts, CliError> {
-    let (first, between, last) = if as_array { ("[\n", ",\n", "\n]\n") } else { ("", "\n", "\n") };
-    let mut counts = Counts::default();
-    let mut records = Records::open(client, arguments).await?;
-    while let Some(record) = records.next().await? {
-        let before = if counts.lines == 0 { first } else { between };
-        out.write_all(before.as_bytes()).and_then(|()| out.write_all(&record)).map_err(failed)?;
-        if arguments.follow {
-            // It is read as it comes.
-            out.flush().map_err(failed)?;
-        }
-        counts.lines += 1;
-        let State { status } = serde_json::from_slice(&record).map_err(|error| unreadable(&error))?;
+impl Counts {
+    fn see(&mut self, record: &[u8]) -> Result<(), CliError> {
+        self.lines += 1;
+        let State { status } = serde_json::from_slice(record).map_err(|error| unreadable(&error))?;
         match status.as_ref() {
             "completed" => {}
-            "failed" | "cancelled" => counts.unanswered += 1,
-            _ => counts.live += 1,
+            "failed" | "cancelled" => self.unanswered += 1,
+            _ => self.live += 1,
         }
+        Ok(())
     }
-    if counts.lines > 0 {
-        out.write_all(last.as_bytes()).map_err(failed)?;
-    }
-    Ok(counts)
 }
 
 fn unreadable(error: &serde_json::Error) -> CliError {

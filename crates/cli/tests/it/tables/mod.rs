@@ -1,0 +1,26 @@
+//! Tables in, tables out: a template over each row, and the answers behind the columns.
+
+mod costs;
+mod formats;
+mod resuming;
+mod schema;
+
+use std::process::Command;
+
+use crate::support::{Ran, World};
+
+/// Words of a command line of which some hold spaces.
+pub(super) fn command(world: &World, words: &[&str]) -> Command {
+    let mut command = world.command("");
+    command.args(words);
+    command
+}
+
+pub(super) fn run(world: &World, words: &[&str]) -> Ran {
+    command(world, words).output().unwrap().into()
+}
+
+/// The rows of a CSV without quotes, split at commas.
+pub(super) fn rows(text: &str) -> Vec<Vec<&str>> {
+    text.lines().map(|line| line.split(',').collect()).collect()
+}

@@ -1,0 +1,141 @@
+//! Rows written again with cells of one's own behind theirs, in any format.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::cells::{Column, Columns, text_of};
+use crate::csv::write_record;
+use crate::json_lines::write_with;
+use crate::kinds::{Format, Kind};
+use crate::parquet::GroupedWriter;
+use crate::row::RowFault;
+use crate::rows::Rows;
+use crate::shared::SharedFile;
+use crate::streams::Compressor;
+
+/// Why a row is not written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// What is written cannot be.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The row that the cells go with cannot be read (again).
+    #[error("a table that was whole before {0}")]
+    Row(#[from] RowFault),
+    /// There is no row that the cells go with.
+    #[error("a table has fewer rows than before")]
+    Missing,
+}
+
+/// A table that is written: each of its rows is one of `source`, if there is one, with cells behind its own.
+pub struct Join<W: Write + Send> {
+    rows: Option<Rows>,
+    /// Of the source.
+    columns: Columns,
+    added: Vec<Column>,
+    out: Out<W>,
+}
+
+enum Out<W: Write + Send> {
+    Csv(Compressor<W>),
+    JsonLines(Compressor<W>),
+    /// Columns come as they are stored: rows are not read.
+    Copied(GroupedWriter<W>),
+    Parquet(GroupedWriter<W>),
+}
+
+impl<W: Write + Send> Join<W> {
+    /// Begins a table in `out`. Of the source `columns` were seen before; `added` have names of their own.
+    ///
+    /// # Errors
+    /// A source that cannot be read, or what cannot be written.
+    pub fn begin(
+        out: W,
+        kind: Kind,
+        source: Option<(&SharedFile, Kind, &Columns)>,
+        added: Vec<Column>,
+    ) -> Result<Self, WriteError> {
+        let columns = source.map_or_else(Columns::default, |(_, _, columns)| columns.clone());
+        let is_copied = kind.format == Format::Parquet
+            && source.is_some_and(|(_, source, _)| source.format == Format::Parquet);
+        let rows = match source {
+            Some((file, kind, _)) if !is_copied => Some(Rows::open(file, kind)?),
+            _ => None,
+        };
+        let all = || columns.list().iter().chain(&added);
+        let out = match kind.format {
+            Format::Csv => {
+                let mut out = Compressor::new(out, kind.compression)?;
+                write_record(&mut out, all().map(|column| &*column.name))?;
+                Out::Csv(out)
+            }
+            Format::JsonLines => Out::JsonLines(Compressor::new(out, kind.compression)?),
+            Format::Parquet if is_copied => {
+                Out::Copied(GroupedWriter::new(out, source.map(|(file, _, _)| file), added.clone())?)
+            }
+            Format::Parquet => Out::Parquet(GroupedWriter::new(out, None, all().cloned().collect())?),
+        };
+        Ok(Self { rows, columns, added, out })
+    }
+
+    /// Writes the next row of the source with these cells, in the order of the columns that were added.
+    ///
+    /// # Errors
+    /// No next row, or one that cannot be read, or what cannot be written.
+    pub fn push(&mut self, own: Vec<Value>) -> Result<(), WriteError> {
+        let row = match &mut self.rows {
+            Some(rows) => Some(rows.next().ok_or(WriteError::Missing)??),
+            None => None,
+        };
+        let (cells, text) = row.map_or((Vec::new(), None), |row| (row.cells, row.text));
+        match &mut self.out {
+            Out::Copied(out) => out.push(own)?,
+            Out::Parquet(out) => {
+                let mut all = self.columns.arrange(cells);
+                all.extend(own);
+                out.push(all)?;
+            }
+            Out::Csv(out) => {
+                let all = self.columns.arrange(cells).into_iter().chain(own);
+                let texts: Vec<String> = all.map(|cell| text_of(&cell)).collect();
+                write_record(out, texts.iter().map(String::as_str))?;
+            }
+            Out::JsonLines(out) => {
+                let own = self.added.iter().map(|column| Arc::clone(&column.name)).zip(own);
+                match text {
+                    Some(text) => write_with(out, &text, own)?,
+                    None => write_with(out, b"{}", cells.into_iter().chain(own))?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what was pushed; rows of Parquet wait for others.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::Csv(out) | Out::JsonLines(out) => out.flush(),
+            Out::Copied(_) | Out::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Ends the table, and gives back what it was written into.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn finish(self) -> Result<W, WriteError> {
+        Ok(match self.out {
+            Out::Csv(out) | Out::JsonLines(out) => out.finish()?,
+            Out::Copied(out) | Out::Parquet(out) => out.finish()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

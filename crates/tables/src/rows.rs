@@ -1,0 +1,150 @@
+//! The rows of a table, one after the other, whatever it is written in.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::cells::Columns;
+use crate::csv::{CsvReader, Fault};
+use crate::json_lines::JsonRows;
+use crate::kinds::{Format, Kind};
+use crate::parquet::ParquetRows;
+use crate::row::{Row, RowFault};
+use crate::shared::SharedFile;
+use crate::streams::reader;
+
+/// Reads rows, from the first.
+pub struct Rows(Source);
+
+enum Source {
+    Csv {
+        reader: CsvReader,
+        names: Vec<Arc<str>>,
+        fields: Vec<String>,
+    },
+    JsonLines(JsonRows),
+    Parquet(ParquetRows),
+    /// A fault ended it.
+    Over,
+}
+
+impl Rows {
+    /// Begins to read the rows of a file.
+    ///
+    /// # Errors
+    /// A file that is not what `kind` says, or whose names of columns cannot be used.
+    pub fn open(file: &SharedFile, kind: Kind) -> Result<Self, RowFault> {
+        let text = || reader(file.cursor(), kind.compression).map_err(RowFault::Unreadable);
+        Ok(Self(match kind.format {
+            Format::Csv => {
+                let mut reader = CsvReader::new(text()?);
+                let mut fields = Vec::new();
+                let line = reader.read(&mut fields)?.unwrap_or(1);
+                let names: Vec<Arc<str>> = fields.iter().map(|name| Arc::from(name.as_str())).collect();
+                Columns::named(names.iter().cloned()).map_err(|words| {
+                    RowFault::Broken(line, format!("has the names of columns, and {words}"))
+                })?;
+                Source::Csv { reader, names, fields }
+            }
+            Format::JsonLines => Source::JsonLines(JsonRows::new(text()?)),
+            Format::Parquet => Source::Parquet(ParquetRows::open(file)?),
+        }))
+    }
+
+    /// The names of the columns, where the file says them before its rows.
+    #[must_use]
+    pub fn names(&self) -> Option<&[Arc<str>]> {
+        match &self.0 {
+            Source::Csv { names, .. } => Some(names),
+            Source::Parquet(rows) => Some(rows.names()),
+            Source::JsonLines(_) | Source::Over => None,
+        }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row, RowFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match &mut self.0 {
+            Source::Csv { reader, names, fields } => next_of_csv(reader, names, fields).transpose(),
+            Source::JsonLines(rows) => rows.next(),
+            Source::Parquet(rows) => rows.next(),
+            Source::Over => None,
+        };
+        if matches!(next, Some(Err(RowFault::Unreadable(_) | RowFault::Broken(..)))) {
+            self.0 = Source::Over;
+        }
+        next
+    }
+}
+
+fn next_of_csv(
+    reader: &mut CsvReader,
+    names: &[Arc<str>],
+    fields: &mut Vec<String>,
+) -> Result<Option<Row>, RowFault> {
+    let Some(line) = reader.read(fields)? else { return Ok(None) };
+    if fields.len() != names.len() {
+        let words = format!("has {} fields, and the table {} columns", fields.len(), names.len());
+        return Err(RowFault::Bad(line, words));
+    }
+    let cells = names.iter().cloned().zip(fields.drain(..).map(Value::String)).collect();
+    Ok(Some(Row { line, cells, text: None }))
+}
+
+impl From<Fault> for RowFault {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Io(error) => Self::Unreadable(error),
+            Fault::Broken(line, words) => Self::Broken(line, words),
+            Fault::Bad(line, words) => Self::Bad(line, words),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn open(text: &str, kind: &str) -> Result<Rows, RowFault> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        Rows::open(&SharedFile::new(file).unwrap(), kind.parse().unwrap())
+    }
+
+    #[test]
+    fn rows_of_csv_have_the_names_of_the_first_line() {
+        let mut rows = open("id,text\n1,\"a\nb\"\n2,c\n", "csv").unwrap();
+        assert_eq!(rows.names().unwrap().len(), 2);
+        let first = rows.next().unwrap().unwrap();
+        assert_eq!((first.line, &*first.cells[1].0, &first.cells[1].1), (2, "text", &Value::from("a\nb")));
+        assert_eq!(rows.next().unwrap().unwrap().line, 4);
+        assert!(rows.next().is_none());
+    }
+
+    #[test]
+    fn a_row_of_another_length_is_told_and_the_next_one_is_read() {
+        let mut rows = open("a,b\n1\n2,3\n", "csv").unwrap();
+        let told = rows.next().unwrap().unwrap_err().to_string();
+        assert_eq!(told, "line 2 has 1 fields, and the table 2 columns");
+        assert!(rows.next().unwrap().is_ok());
+    }
+
+    #[test]
+    fn a_quote_that_does_not_close_ends_the_table() {
+        let mut rows = open("a\n\"1\n2\n", "csv").unwrap();
+        assert_eq!(rows.next().unwrap().unwrap_err().to_string(), "line 2 opens a quote that does not close");
+        assert!(rows.next().is_none());
+    }
+
+    #[test]
+    fn two_columns_of_one_name_and_what_is_no_parquet_are_refused() {
+        let told = open("a,a\n1,2\n", "csv").err().unwrap().to_string();
+        assert_eq!(told, "line 1 has the names of columns, and two columns are called \"a\"");
+        assert!(open("a,b\n", "parquet").is_err());
+        assert!(open("a,b\n", "csv.gz").is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! Templates that are rendered over rows.
+
+use std::collections::BTreeSet;
+
+use minijinja::value::{Serde, Value as JinjaValue};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, escape_formatter};
+use thiserror::Error;
+
+use crate::row::Row;
+
+const NAME: &str = "template";
+
+/// By which a template reaches the whole row: `{{ row["First name"] }}`.
+const WHOLE_ROW: &str = "row";
+
+/// Why there is no template, in words.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct TemplateError(String);
+
+/// A template of the syntax of Jinja. A column is a variable, by its name; `row` is all of them. What is empty (null) is rendered as
+/// nothing, and what no column is called is an error.
+#[derive(Debug)]
+pub struct Template {
+    environment: Environment<'static>,
+    wanted: BTreeSet<String>,
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// Where its syntax is wrong.
+    pub fn new(source: String) -> Result<Self, TemplateError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_formatter(|out, state, value| match value.is_none() {
+            true => Ok(()),
+            false => escape_formatter(out, state, value),
+        });
+        environment.add_template_owned(NAME, source).map_err(|error| TemplateError(words(&error)))?;
+        let template = environment.get_template(NAME).map_err(|error| TemplateError(words(&error)))?;
+        let known: BTreeSet<&str> = environment.globals().map(|(name, _)| name).collect();
+        let wanted = template.undeclared_variables(false).into_iter();
+        let wanted = wanted.filter(|name| name != WHOLE_ROW && !known.contains(name.as_str())).collect();
+        Ok(Self { environment, wanted })
+    }
+
+    /// The variables that it names, without `row`.
+    #[must_use]
+    pub const fn wanted(&self) -> &BTreeSet<String> {
+        &self.wanted
+    }
+
+    /// Renders it over a row.
+    ///
+    /// # Errors
+    /// What it asks of the row that is not there, in words that go on behind "line 7".
+    pub fn render(&self, row: &Row) -> Result<String, String> {
+        let cells = || row.cells.iter().map(|(name, value)| (&**name, JinjaValue::from(Serde(value))));
+        let whole = JinjaValue::from_pairs(cells());
+        // A column that is called `row` is meant by that name.
+        let context = JinjaValue::from_pairs(std::iter::once((WHOLE_ROW, whole)).chain(cells()));
+        let rendered = self.environment.get_template(NAME).and_then(|template| template.render(context));
+        rendered.map_err(|error| self.explain(row, &error))
+    }
+
+    fn explain(&self, row: &Row, error: &Error) -> String {
+        let has = |name: &str| row.cells.iter().any(|(known, _)| &**known == name);
+        let missing: Vec<&str> = self.wanted.iter().map(String::as_str).filter(|name| !has(name)).collect();
+        if error.kind() == ErrorKind::UndefinedError && !missing.is_empty() {
+            return format!("has no {}, which the template names", missing.join(" and no "));
+        }
+        format!("does not go with the template: {}", words(error))
+    }
+}
+
+/// What is wrong, and in which line of the template.
+fn words(error: &Error) -> String {
+    let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    error.line().map_or_else(|| what.clone(), |line| format!("{what} (line {line} of the template)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn row(cells: &Value) -> Row {
+        let cells = cells.as_object().unwrap().iter();
+        let cells = cells.map(|(name, value)| (name.as_str().into(), value.clone())).collect();
+        Row { line: 1, cells, text: None }
+    }
+
+    #[test]
+    fn columns_are_variables_and_the_row_has_all_of_them() {
+        let cells = json!({"a": "<x>\n", "n": 7, "no": null, "First name": "Ada", "list": ["y", 1.5]});
+        for (source, expected) in [
+            ("{{a}}{{ n }}|{{ no }}|", "<x>\n7||"),
+            ("{{ row['First name'] }} {{ list | join('+') }}", "Ada y+1.5"),
+            ("{% if b is defined %}{{ b }}{% else %}none{% endif %}", "none"),
+            ("{{ a | trim | upper }}!\n", "<X>!"),
+        ] {
+            assert_eq!(
+                Template::new(source.to_owned()).unwrap().render(&row(&cells)).as_deref(),
+                Ok(expected)
+            );
+        }
+    }
+
+    #[test]
+    fn a_column_called_row_is_meant_by_its_name() {
+        let template = Template::new("{{ row }}".to_owned()).unwrap();
+        assert_eq!(template.render(&row(&json!({"row": 3}))).as_deref(), Ok("3"));
+    }
+
+    #[test]
+    fn what_no_column_is_called_is_an_error_that_names_it() {
+        let template = Template::new("{{ a }}{{ subject }}".to_owned()).unwrap();
+        assert_eq!(template.wanted().iter().collect::<Vec<_>>(), ["a", "subject"]);
+        let told = template.render(&row(&json!({"a": 1}))).unwrap_err();
+        assert_eq!(told, "has no subject, which the template names");
+        let told =
+            Template::new("{{ row.b }}".to_owned()).unwrap().render(&row(&json!({"a": 1}))).unwrap_err();
+        assert!(told.starts_with("does not go with the template: "), "{told}");
+        assert!(Template::new("a\n{{ b".to_owned()).unwrap_err().to_string().contains("line 2"));
+    }
+
+    #[test]
+    fn what_jinja_itself_knows_is_no_column() {
+        let template = Template::new("{% for i in range(2) %}{{ i }}{% endfor %}".to_owned()).unwrap();
+        assert!(template.wanted().is_empty(), "{:?}", template.wanted());
+    }
+}
