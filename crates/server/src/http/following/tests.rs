@@ -1,5 +1,6 @@
 //! Many who follow one batch, without sockets.
 
+use axum::http::header;
 use futures_util::future::join_all;
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
