@@ -80,7 +80,7 @@ mod of_the_reference {
 
     #[test]
     fn the_samples_do_what_they_say() {
-        play(&Python("python/samples.py", "newest"), &Database::Sqlite);
+        play(&Python("python/samples.py", "generators"), &Database::Sqlite);
     }
 
     #[test]

@@ -277,7 +277,7 @@ async fn pages_of_a_batch_run_in_order_of_arrival_and_places_in_it_are_counted(m
     assert_eq!((count(i64::MIN, 0).await, count(i64::MIN, 77).await), (Some(1), Some(78)));
     assert_eq!(count(rows[10].seq, 77).await, Some(67));
     requests::cancel(&fixture.store, account, ids[3], START).await.expect("a cancel");
-    requests::delete_ended(&fixture.store, START + 1).await.expect("a deletion");
+    requests::delete_request(&fixture.store, account, ids[3]).await.expect("a deletion");
     assert_eq!(count(i64::MIN, 77).await, None, "places say nothing where some are gone");
 }
 
