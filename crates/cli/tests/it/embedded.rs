@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Ran, lines, program};
 
-/// The answers to the samples without chance. At every token the one that is chosen is more than twice as likely as the next.
+/// The answers to the samples without chance. At every token the one that is chosen is at least 1.7 times as likely as the next.
 const ANSWERS: [&str; 21] = [
     "The capital of France is Paris.",
     "It is dark at night because our side of the Earth is turned away from the Sun.",

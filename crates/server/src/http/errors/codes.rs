@@ -74,7 +74,7 @@ codes! {
     INTERNAL: INTERNAL_SERVER_ERROR "internal" SERVER
         "A fault of the service. It is in its log, under the `request_id`.";
     ENGINE_INVALID_RESPONSE: BAD_GATEWAY "engine_invalid_response" SERVER
-        "The engine's answer was none, five times. The code of a failed request, too.";
+        "The engine's answer could not be used. The code of a failed request, too.";
     PAYMENT_FAILED: BAD_GATEWAY "payment_failed" BILLING
         "The payment provider did not do what it was asked for.";
     UNAVAILABLE: SERVICE_UNAVAILABLE "unavailable" SERVER
@@ -83,7 +83,7 @@ codes! {
         "The request was accepted and runs on, but this call can wait for it no longer. Read it later, or repeat the call with its \
          `Idempotency-Key`.";
     ENGINE_UNAVAILABLE: SERVICE_UNAVAILABLE "engine_unavailable" SERVER
-        "The engine failed in five attempts. The code of a failed request, too.";
+        "The engine failed in every attempt: five, or two that timed out. The code of a failed request, too.";
     EXPIRED: GATEWAY_TIMEOUT "expired" SERVER
         "The request was not answered within its completion window. The code of a failed request, too.";
 }

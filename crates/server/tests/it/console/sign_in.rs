@@ -216,7 +216,7 @@ async fn a_link_replaces_a_password_that_was_forgotten() {
     assert_eq!(try_password(&mut thief, "a@example.com", PASSWORD).await.status, 303);
     let unused = link(&app, &user).await;
     let told = Browser::new(&app).get(&unused).await;
-    assert!(told.text().contains("Your password stops working, and every other browser"), "{}", told.text());
+    assert!(told.text().contains("Once you sign in with it, your password stops working"), "{}", told.text());
     assert!(thief.is_signed_in().await, "a look ends nothing");
     let mut browser = Browser::new(&app);
     assert_eq!(browser.post(&unused, &[]).await.header("location"), "/console/you?flash=by_link");
