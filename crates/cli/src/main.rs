@@ -9,6 +9,7 @@ mod commands;
 mod connection;
 mod dispatch;
 mod errors;
+mod examples;
 mod files;
 mod globals;
 mod interrupt;
@@ -25,6 +26,7 @@ mod sampling;
 mod schema;
 mod sending;
 mod serve_file;
+mod served_models;
 mod subjects;
 mod tabling;
 mod target;
@@ -34,8 +36,6 @@ mod waiting;
 
 use std::process::ExitCode;
 use std::time::Duration;
-
-use clap::Parser;
 
 use crate::args::{Cli, Work};
 use crate::commands::engine_guard;
@@ -49,7 +49,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let Cli { globals, work } = Cli::parse();
+    let Cli { globals, work } = args::read();
     let command = match work {
         Work::Command(command) => *command,
         Work::EngineGuard(arguments) => return engine_guard::run(&arguments),

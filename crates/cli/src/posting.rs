@@ -112,7 +112,11 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
         }
         done += asked.len();
         journal.record_asked(prompts.lines(), &asked)?;
-        progress.set((done + refusals.len()) as u64, "");
+        let refused = match refusals.len() {
+            0 => String::new(),
+            count => format!("{count} refused"),
+        };
+        progress.set((done + refusals.len()) as u64, &refused);
     }
     unread.take().or(failure).map_or(Ok(refusals), Err)
 }
