@@ -106,7 +106,7 @@ has_fonts() {
 }
 
 # Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; a
-# browser, with what drives it; Python for scripts/disturb; and published clients.
+# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; and published clients.
 install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
@@ -118,13 +118,14 @@ install_test_needs() {
     command -v python3 >/dev/null || missing+=(python3)
     python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     command -v curl >/dev/null || missing+=(curl)
+    command -v promtool >/dev/null || missing+=(prometheus)
     [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
     install_browser_tests
     install_clients
 }
 
 install_test_packages() {
-    local settings=/etc/postgresql-common/createcluster.d missing=("$@")
+    local settings=/etc/postgresql-common/createcluster.d missing=("$@") service
     announce_packages "tests lack" "${missing[@]}"
     # Debian would make a cluster for the system and start it, now and at every boot.
     $as_root mkdir -p "$settings"
@@ -133,8 +134,10 @@ install_test_packages() {
         trap '$as_root rm -f "$settings/overnight.conf"' EXIT
         install_packages "${missing[@]}"
     )
-    # Debian starts a pooler for the system, with nothing behind it.
-    case "${missing[*]}" in *pgbouncer*) $as_root service pgbouncer stop >/dev/null 2>&1 || true ;; esac
+    # Debian starts these for the system: a pooler with nothing behind it, and a Prometheus.
+    for service in pgbouncer prometheus; do
+        case "${missing[*]}" in *"$service"*) $as_root service "$service" stop >/dev/null 2>&1 || true ;; esac
+    done
 }
 
 # Installs the two npm packages of the console's tests, as the lock file has them.

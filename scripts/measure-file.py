@@ -65,7 +65,7 @@ class Service:
         connection = http.client.HTTPConnection(self.address, timeout=60)
         connection.request("GET", "/metrics")
         metrics = connection.getresponse().read().decode().splitlines()
-        names = ("overnight_requests_waiting{", "overnight_requests_completed_total")
+        names = ("overnight_requests_waiting{", "overnight_requests_ended_total{outcome=\"completed\"}")
         return sum(float(line.split()[-1]) for line in metrics if line.startswith(names))
 
     def upload(self, path):

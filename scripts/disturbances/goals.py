@@ -67,7 +67,7 @@ def judge_end(verdict, service, accounts, patience):
             verdict.judge(ended["failed"] == ended["cancelled"] == 0, "every request of the honest account completes", found)
         judge_charges(verdict, service, name, account, ended["completed"])
         completed += ended["completed"]
-    counted = service.metric("overnight_requests_completed_total")
+    counted = service.metric("overnight_requests_ended_total", 'outcome="completed"')
     verdict.judge(counted == completed, "each completed request completes once", f"{counted:.0f} completions of {completed} requests")
     pauses, panics = service.said("engine replica paused"), service.said("panicked")
     verdict.judge(not pauses, "no engine replica is paused at any time", f"{len(pauses)} pauses in the log")

@@ -101,10 +101,11 @@ class Service:
             raise SystemExit(f"The sign-in by a link was answered with {status}.")
         return Client.with_session(self.port, address, cookie_in(answer))
 
-    def metric(self, name):
-        """The sum of a metric over its labels."""
+    def metric(self, name, label=""):
+        """The sum of a metric over its series with this label, or over all."""
         text = open_url(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10).read().decode()
-        return sum(float(value) for value in re.findall(rf"^{name}(?:\{{.*\}})? (\S+)$", text, re.MULTILINE))
+        series = re.findall(rf"^{name}(\{{.*\}})? (\S+)$", text, re.MULTILINE)
+        return sum(float(value) for labels, value in series if label in labels)
 
     def said(self, *words):
         """The lines of the log that contain one of the words."""

@@ -13,7 +13,7 @@ use super::{Options, clock};
 
 pub(super) const IN_FLIGHT: usize = 256;
 const POLL_MS: u64 = 25;
-pub(super) const COMPLETED: &str = "overnight_requests_completed_total";
+pub(super) const COMPLETED: &str = "overnight_requests_ended_total{outcome=\"completed\"}";
 
 /// A stall of the service for so long fails the benchmark.
 const STALL_MAX: Duration = Duration::from_secs(60);

@@ -15,6 +15,7 @@ pub mod service;
 mod spelling;
 pub mod store;
 mod tasks;
+mod telemetry;
 mod transport;
 mod turns;
 pub mod webhooks;

@@ -24,9 +24,9 @@ use crate::scheduler::{Replicas, Shell};
 use crate::store::nodes;
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
-use crate::tasks;
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers::{self, deliverer::Deliverer};
+use crate::{tasks, telemetry};
 
 /// The longest wait for the store to release this node's leases at shutdown.
 const RELEASE_TIMEOUT_MS: i64 = 5_000;
@@ -90,7 +90,7 @@ impl Service {
 
     async fn start_all(mut config: Config) -> Result<Self, ServiceError> {
         // The scheduler may settle before the first route is there.
-        http::install_metrics();
+        telemetry::install();
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;

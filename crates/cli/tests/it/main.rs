@@ -19,6 +19,7 @@ mod explanations;
 mod file_modes;
 mod lines;
 mod listen;
+mod metrics;
 mod models;
 mod moving;
 mod operators;

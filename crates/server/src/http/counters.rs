@@ -1,6 +1,6 @@
-//! What is counted where connections, calls and responses meet their limits; `metrics.rs` shows it.
+//! What is counted where connections, calls and responses meet their limits; `telemetry` describes it.
 
-use metrics::{counter, describe_counter, describe_gauge, gauge};
+use metrics::{counter, gauge};
 
 const CROWDED: &str = "overnight_http_connections_crowded_total";
 const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
@@ -15,30 +15,6 @@ const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
 pub(super) const RESPONSES: &str = "overnight_http_response_buffer_bytes";
 /// The gauge of memory of bodies of requests.
 pub(super) const REQUESTS: &str = "overnight_http_request_buffer_bytes";
-
-/// Says what each figure counts.
-pub(super) fn describe() {
-    describe_counter!(CROWDED, "Connections over a limit, of the process or of an address.");
-    describe_counter!(
-        IDLE_CLOSED,
-        "Connections without a call that were closed: idle, or displaced by another."
-    );
-    describe_counter!(CUT, "Connections with calls without an API key that made room for another.");
-    describe_counter!(STALLED, "Responses of which the client took nothing for too long, by what was cut.");
-    describe_counter!(
-        CALLS_REFUSED,
-        "Calls refused by the share of an account or address: of calls, of waiting calls, of followers, of bulk creates or of memory."
-    );
-    describe_gauge!(FOLLOWERS, "Calls that follow the results of a batch.");
-    describe_counter!(
-        FOLLOWED_PAGES,
-        "Pages read for those who follow, by reader: `shared` for all followers of a batch, `own` for one that was behind."
-    );
-    describe_counter!(WRONG_KEYS, "Calls refused because their network brought too many wrong API keys.");
-    describe_gauge!(WAITING, "Calls that wait for the ends of their requests.");
-    describe_gauge!(RESPONSES, "Bytes that responses hold of the memory for them.");
-    describe_gauge!(REQUESTS, "Bytes that bodies of requests hold of the memory for them.");
-}
 
 /// Counts a connection over the limit.
 pub(super) fn count_crowded(limit: &'static str) {

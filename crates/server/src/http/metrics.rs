@@ -1,22 +1,20 @@
-//! Figures for Prometheus. They name no account.
+//! What Prometheus reads, and how calls are measured.
 
 use std::collections::BTreeMap;
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
-use metrics::{
-    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics::{Counter, Histogram, counter, gauge, histogram};
 
+use super::answers;
 use super::context::Shared;
 use super::errors::{Answer, Refusal};
 use super::extract::bearer;
-use super::{answers, counters};
 use crate::app::Services;
+use crate::telemetry;
 
 const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";
@@ -24,62 +22,6 @@ const CONNECTIONS: &str = "overnight_http_connections";
 const WRITES_WAITING: &str = "overnight_store_writes_waiting";
 const DISK_FREE: &str = "overnight_disk_free_bytes";
 const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
-const QUOTAS: &str = "overnight_quota_exceeded_total";
-const REPLAYS: &str = "overnight_idempotent_replays_total";
-const DELETED: &str = "overnight_requests_deleted_total";
-
-const RUN_LENGTH: &str = "overnight_run_length_requests";
-const DEADLINE_SLACK: &str = "overnight_deadline_slack_seconds";
-
-const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
-
-/// Up to the longest run that there is.
-const RUN_BUCKETS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
-
-static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
-
-/// The process's one recorder; installed by the first who asks.
-fn recorder() -> &'static PrometheusHandle {
-    RECORDER.get_or_init(|| {
-        let builder = PrometheusBuilder::new();
-        let recorder = builder
-            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &BUCKETS)
-            .and_then(|builder| {
-                builder.set_buckets_for_metric(Matcher::Full(RUN_LENGTH.to_owned()), &RUN_BUCKETS)
-            })
-            .unwrap_or_else(|_| PrometheusBuilder::new())
-            .build_recorder();
-        let handle = recorder.handle();
-        // Where a host program has a recorder of its own, the figures go there, and ours shows none.
-        let _ = metrics::set_global_recorder(recorder);
-        describe_counter!(CALLS, "Calls answered, by route, method and status.");
-        describe_histogram!(DURATION, "Seconds from a call's head to the head of its answer.");
-        describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
-        counters::describe();
-        describe_counter!(
-            REPLAYS,
-            "Calls that an idempotency key made repeats: answered as the first, and not done again."
-        );
-        describe_counter!(QUOTAS, "Requests and batches refused by a quota, by its name.");
-        describe_counter!(DELETED, "Requests deleted because their retention was over.");
-        describe_histogram!(RUN_LENGTH, "Requests leased together for an engine replica, by engine.");
-        describe_gauge!(DEADLINE_SLACK, "Seconds to the earliest deadline of requests that have not ended.");
-        describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
-        describe_gauge!(DISK_FREE, "Bytes free on the disk of the database, with its free pages.");
-        describe_gauge!(DISK_RESERVE, "Bytes of that disk that creates leave free.");
-        handle
-    })
-}
-
-/// From here on what is measured is kept. A program calls it before anything is counted: what comes earlier is lost.
-pub fn install() {
-    recorder();
-}
-
-/// Folds what was measured; to be called now and then, whether anyone reads the figures or not.
-pub(super) fn tidy_up() {
-    recorder().run_upkeep();
-}
 
 /// `GET /metrics`, with their token as `Authorization: Bearer` where the settings name one.
 pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> Answer {
@@ -87,7 +29,7 @@ pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> An
         return Err(Refusal::NoMetricsToken);
     }
     measure(&context.services).await;
-    let text = recorder().render();
+    let text = telemetry::render();
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from(text)))
 }

@@ -47,7 +47,6 @@ mod waiting_streams;
 mod wrong_keys;
 
 pub use self::context::Timeouts;
-pub use self::metrics::install as install_metrics;
 pub use self::openapi::OPENAPI_JSON;
 pub use self::router::router;
 pub use self::serve::{Listeners, serve, serve_with};

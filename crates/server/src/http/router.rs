@@ -13,6 +13,7 @@ use super::{
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
+use crate::telemetry;
 
 /// Makes the routes of a dialect.
 type Routes = fn() -> Router<Shared>;
@@ -77,7 +78,7 @@ pub(super) fn assemble_metrics(context: Shared) -> Router {
 }
 
 fn finish(router: Router<Shared>, context: Shared) -> Router {
-    metrics::install();
+    telemetry::install();
     router
         .fallback(calls::no_such_path)
         .method_not_allowed_fallback(calls::method_not_allowed)

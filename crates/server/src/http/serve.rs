@@ -16,6 +16,7 @@ use super::context::{Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
 use super::{metrics, router};
 use crate::app::{ClientNetwork, Services};
+use crate::telemetry;
 
 /// After a failed accept (too many open files) this long passes before the next.
 const ACCEPT_PAUSE_MS: i64 = 100;
@@ -104,7 +105,7 @@ async fn keep_up(context: Shared) {
     let clock = &context.services.clock;
     loop {
         clock.sleep_until(clock.now() + UPKEEP_MS).await;
-        metrics::tidy_up();
+        telemetry::tidy_up();
     }
 }
 

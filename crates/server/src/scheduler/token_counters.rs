@@ -9,6 +9,7 @@ use super::fifo_savings::FifoSavings;
 use super::token_rates::{self, TokenRates};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
+use crate::telemetry;
 
 /// The counters of one engine, found once.
 pub(super) struct TokenCounters {
@@ -27,6 +28,7 @@ struct Counted {
 
 impl TokenCounters {
     pub(super) fn new(engine: &str) -> Self {
+        telemetry::begin_engine(engine);
         let name = || engine.to_owned();
         Self {
             prompt: counter!("overnight_engine_prompt_tokens_total", "engine" => name()),

@@ -13,7 +13,7 @@ const POLL_MS: u64 = 20;
 /// A stall of the service for so long fails the benchmark.
 const STALL_MAX: Duration = Duration::from_secs(120);
 const DRIVEN: &str = "overnight_engine_driven";
-const COMPLETED: &str = "overnight_requests_completed_total";
+const COMPLETED: &str = "overnight_requests_ended_total{outcome=\"completed\"}";
 const ATTEMPTS_FAILED: &str = "overnight_attempts_failed_total";
 
 /// A node, and a connection that asks it for its figures.

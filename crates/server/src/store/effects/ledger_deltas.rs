@@ -43,6 +43,7 @@ pub(in crate::store) struct LedgerDeltas {
     spent: BTreeMap<spend::Key, Spent>,
     ended: BTreeMap<activity::Key, Ended>,
     shortfall: i64,
+    accepted: u64,
     is_locked: bool,
 }
 
@@ -58,6 +59,7 @@ impl AcceptedPrice {
 impl LedgerDeltas {
     /// An accepted request holds so much, and so many bytes are stored of it.
     pub(in crate::store) fn accept(&mut self, account: i64, hold: i64, bytes: i64) {
+        self.accepted += 1;
         self.add_delta(account, Totals { balance: 0, held: hold, live_requests: 1, stored_bytes: bytes });
     }
 
@@ -135,8 +137,14 @@ impl LedgerDeltas {
         Ok(())
     }
 
-    /// Counts what was charged, once that is durable.
+    /// Counts what was accepted, what ended and what was charged, once that is durable.
     pub(in crate::store) fn count(&self) {
+        metrics::counter!("overnight_requests_accepted_total").increment(self.accepted);
+        for (outcome, count) in self.ended.values().flat_map(Ended::outcomes).filter(|(_, count)| *count > 0)
+        {
+            metrics::counter!("overnight_requests_ended_total", "outcome" => outcome)
+                .increment(count.unsigned_abs());
+        }
         let count = |name: &'static str, nanos: i64| {
             if nanos > 0 {
                 metrics::counter!(name).increment(nanos.unsigned_abs());

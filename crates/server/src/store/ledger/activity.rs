@@ -49,6 +49,11 @@ impl Ended {
         Self { failed, cancelled, ..Self::default() }
     }
 
+    /// How many requests ended, by outcome.
+    pub(in crate::store) const fn outcomes(&self) -> [(&'static str, i64); 3] {
+        [("completed", self.completed), ("failed", self.failed), ("cancelled", self.cancelled)]
+    }
+
     pub(in crate::store) const fn add(&mut self, other: &Self) {
         self.completed += other.completed;
         self.failed += other.failed;

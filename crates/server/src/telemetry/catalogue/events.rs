@@ -1,0 +1,52 @@
+//! Of money and of webhooks.
+
+use metrics::Unit;
+
+use super::MetricKind::{Counter, Gauge};
+use super::{Labels, Metric, metric};
+
+pub(super) const METRICS: &[Metric] = &[
+    metric(
+        "overnight_charged_nanocredits_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Billionths of a credit charged for completions.",
+    ),
+    metric(
+        "overnight_shortfall_nanocredits_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Billionths of a credit that completions cost beyond their holds, and that nobody pays.",
+    ),
+    metric(
+        "overnight_payment_notices_total",
+        Counter,
+        Unit::Count,
+        Labels::Known("outcome", &["posted", "posted_before", "doubtful", "nothing", "refused"]),
+        "Events of the payment provider, by what became of them.",
+    ),
+    metric(
+        "overnight_webhook_tries_total",
+        Counter,
+        Unit::Count,
+        Labels::Known("outcome", &["delivered", "failed", "exhausted"]),
+        "Tries to deliver an event, by outcome; `exhausted` is the last try of an event that is given up.",
+    ),
+    metric("overnight_webhooks_in_flight", Gauge, Unit::Count, Labels::None, "Tries under way."),
+    metric(
+        "overnight_webhook_oldest_due_seconds",
+        Gauge,
+        Unit::Seconds,
+        Labels::None,
+        "Seconds for which the oldest event that is due has waited.",
+    ),
+    metric(
+        "overnight_lost_claims_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Outcomes of tries that count for nothing: other nodes had taken this one for dead.",
+    ),
+];

@@ -1,0 +1,70 @@
+//! Every metric, as `docs/metrics.md` lists them.
+
+mod engines;
+mod events;
+mod http;
+mod requests;
+mod storage;
+
+use metrics::Unit;
+
+/// A metric.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Metric {
+    pub(super) name: &'static str,
+    pub(super) kind: MetricKind,
+    pub(super) unit: Unit,
+    /// What it says, in a sentence.
+    pub(super) help: &'static str,
+    pub(super) labels: Labels,
+}
+
+/// How it moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MetricKind {
+    /// Up, from zero at the start of the process.
+    Counter,
+    /// Up and down.
+    Gauge,
+    /// Values by size.
+    Histogram,
+}
+
+/// What tells its series apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// It has one series.
+    None,
+    /// One label, with all of its values.
+    Known(&'static str, &'static [&'static str]),
+    /// The label `engine`, and one with all of its values.
+    OfEngine(&'static str, &'static [&'static str]),
+    /// Labels whose values come from settings or calls.
+    Of(&'static [&'static str]),
+}
+
+/// The histogram of the lengths of runs.
+pub(super) const RUN_LENGTH: &str = "overnight_run_length_requests";
+
+/// The histogram of the times that engines need to start.
+pub(super) const ENGINE_START: &str = "overnight_engine_start_seconds";
+
+const ENGINE: Labels = Labels::Of(&["engine"]);
+const MODEL: Labels = Labels::Of(&["model"]);
+
+const fn metric(
+    name: &'static str,
+    kind: MetricKind,
+    unit: Unit,
+    labels: Labels,
+    help: &'static str,
+) -> Metric {
+    Metric { name, kind, unit, help, labels }
+}
+
+/// All of them, by what they are about.
+pub(super) fn all() -> impl Iterator<Item = &'static Metric> {
+    [requests::METRICS, engines::METRICS, events::METRICS, http::METRICS, storage::METRICS]
+        .into_iter()
+        .flatten()
+}

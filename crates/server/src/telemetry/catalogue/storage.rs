@@ -1,0 +1,65 @@
+//! Of the database and its disk.
+
+use metrics::Unit;
+
+use super::MetricKind::{Counter, Gauge};
+use super::{Labels, Metric, metric};
+
+pub(super) const METRICS: &[Metric] = &[
+    metric(
+        "overnight_store_commits_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Transactions committed by the writer; each is one group of writes.",
+    ),
+    metric(
+        "overnight_store_writes_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Writes in these transactions.",
+    ),
+    metric(
+        "overnight_store_writes_waiting",
+        Gauge,
+        Unit::Count,
+        Labels::None,
+        "Writes that wait for their group.",
+    ),
+    metric(
+        "overnight_store_retries_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Groups of writes done again after a fault of the database that passes.",
+    ),
+    metric(
+        "overnight_store_unanswered_commits_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Commits that the database did not answer: whether they were done was found out afterwards.",
+    ),
+    metric(
+        "overnight_fenced_writes_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Results of attempts that count for nothing: the lease had passed to another attempt.",
+    ),
+    metric(
+        "overnight_disk_free_bytes",
+        Gauge,
+        Unit::Bytes,
+        Labels::None,
+        "Bytes free on the disk of the database, with its free pages.",
+    ),
+    metric(
+        "overnight_disk_reserve_bytes",
+        Gauge,
+        Unit::Bytes,
+        Labels::None,
+        "Bytes of that disk that creates leave free.",
+    ),
+];
