@@ -30,12 +30,20 @@ pub enum Next {
 /// for no more. `delays_ms` are what lies between one failed try and the next; behind the last one it is given up.
 /// `chance` is any number: a tenth more or less of the delay hangs on it, so that what failed together is not tried again
 /// together.
-pub fn after(delays_ms: &[i64], failures: usize, answer: Answer, chance: u64) -> Next {
+///
+/// `asked_ms` is how long the receiver asked to be left alone. A 429 or 503 is obeyed, up to the delay behind the next try, which
+/// the schedule would come to anyway; what is asked beyond the last delay is not.
+pub fn after(delays_ms: &[i64], failures: usize, answer: Answer, asked_ms: Option<i64>, chance: u64) -> Next {
     match (answer, delays_ms.get(failures)) {
         (Answer::Status(200..=299), _) => Next::Delivered,
         (Answer::Status(410), _) | (_, None) => Next::Exhausted,
         (_, Some(delay_ms)) => {
-            Next::Retry { after_ms: delay_ms - delay_ms / 10 + jitter(delay_ms / 5, chance) }
+            let after_ms = delay_ms - delay_ms / 10 + jitter(delay_ms / 5, chance);
+            let asked_ms = asked_ms.filter(|_| matches!(answer, Answer::Status(429 | 503))).unwrap_or(0);
+            let most_ms = *delays_ms.get(failures + 1).unwrap_or(delay_ms);
+            // Not before, so the tenth is on top.
+            let obeyed_ms = asked_ms.min(most_ms);
+            Next::Retry { after_ms: after_ms.max(obeyed_ms + jitter(obeyed_ms / 10, chance)) }
         }
     }
 }
@@ -55,9 +63,9 @@ mod tests {
     fn a_success_ends_it_and_gone_gives_it_up() {
         for failures in 0..20 {
             for status in [200, 204, 299] {
-                assert_eq!(after(&DELAYS_MS, failures, Answer::Status(status), 7), Next::Delivered);
+                assert_eq!(after(&DELAYS_MS, failures, Answer::Status(status), None, 7), Next::Delivered);
             }
-            assert_eq!(after(&DELAYS_MS, failures, Answer::Status(410), 7), Next::Exhausted);
+            assert_eq!(after(&DELAYS_MS, failures, Answer::Status(410), None, 7), Next::Exhausted);
         }
     }
 
@@ -69,7 +77,7 @@ mod tests {
                 let answer = [Answer::None, Answer::Status(500), Answer::Status(302), Answer::Status(404)]
                     [(chance % 4) as usize];
                 let chance = chance.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let Next::Retry { after_ms } = after(&DELAYS_MS, failures, answer, chance) else {
+                let Next::Retry { after_ms } = after(&DELAYS_MS, failures, answer, None, chance) else {
                     panic!("it was not tried again after {failures} failures");
                 };
                 (least, most) = (least.min(after_ms), most.max(after_ms));
@@ -78,9 +86,40 @@ mod tests {
             assert!(least >= low && most <= high, "{failures}: {least} to {most}");
             assert!(least < low + near && most > high - near, "{failures}: {least} to {most}");
         }
-        assert_eq!(after(&DELAYS_MS, DELAYS_MS.len(), Answer::None, 0), Next::Exhausted);
-        assert_eq!(after(&DELAYS_MS, usize::MAX, Answer::Status(500), 0), Next::Exhausted);
-        assert_eq!(after(&[], 0, Answer::None, 7), Next::Exhausted);
-        assert_eq!(after(&[0], 0, Answer::None, 7), Next::Retry { after_ms: 0 });
+        assert_eq!(after(&DELAYS_MS, DELAYS_MS.len(), Answer::None, None, 0), Next::Exhausted);
+        assert_eq!(after(&DELAYS_MS, usize::MAX, Answer::Status(500), None, 0), Next::Exhausted);
+        assert_eq!(after(&[], 0, Answer::None, None, 7), Next::Exhausted);
+        assert_eq!(after(&[0], 0, Answer::None, None, 7), Next::Retry { after_ms: 0 });
+    }
+
+    #[test]
+    fn a_receiver_that_is_overloaded_is_left_alone_as_long_as_it_asks_up_to_the_next_step() {
+        let wait = |failures, status, asked_ms, chance| match after(
+            &DELAYS_MS,
+            failures,
+            Answer::Status(status),
+            Some(asked_ms),
+            chance,
+        ) {
+            Next::Retry { after_ms } => after_ms,
+            other => panic!("{other:?}"),
+        };
+        for chance in [0, 3, u64::MAX / 7, u64::MAX] {
+            for status in [429, 503] {
+                assert!((30_000..=33_000).contains(&wait(0, status, 30_000, chance)));
+                assert!((60_000..=66_000).contains(&wait(0, status, 3_600_000, chance)), "the next step");
+                assert!(
+                    (4_500..=5_500).contains(&wait(0, status, 1_000, chance)),
+                    "no sooner than it is due"
+                );
+                assert!((50_400_000..=55_440_000).contains(&wait(2, status, i64::MAX, chance)), "the last");
+            }
+            assert!(
+                (4_500..=5_500).contains(&wait(0, 500, 30_000, chance)),
+                "another failure asks for nothing"
+            );
+        }
+        assert_eq!(after(&DELAYS_MS, 3, Answer::Status(429), Some(1_000), 0), Next::Exhausted);
+        assert_eq!(after(&DELAYS_MS, 0, Answer::Status(410), Some(1_000), 0), Next::Exhausted);
     }
 }

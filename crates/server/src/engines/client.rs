@@ -23,11 +23,11 @@ use super::embedded::{Embedded, EmbeddedState};
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::served::ServedEndpoints;
 use super::target::Target;
-use super::{load, refusal, retry_after};
+use super::{load, refusal};
 use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig};
 use crate::tasks;
-use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
+use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole, retry_after};
 
 /// The longest list of models taken in, in bytes.
 const MODELS_BYTES_MAX: usize = 4 << 20;

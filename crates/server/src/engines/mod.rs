@@ -13,7 +13,6 @@ mod models;
 mod probes;
 mod processes;
 mod refusal;
-mod retry_after;
 mod served;
 mod target;
 

@@ -1,6 +1,7 @@
 //! Calls to others: HTTP/1.1 over pooled connections, plain or under TLS; redirects and proxies are unknown to it.
 
 mod answer;
+pub(crate) mod retry_after;
 mod words;
 
 use std::error::Error;

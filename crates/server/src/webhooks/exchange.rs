@@ -4,9 +4,9 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, pin_mut};
 use http_body_util::Full;
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::Builder;
+use hyper::{HeaderMap, Request};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -22,6 +22,7 @@ const BODY_BYTES_MAX: usize = 64 << 10;
 /// An answer whose head has come. Dropped, the connection is closed.
 pub(super) struct Answered {
     pub(super) status: u16,
+    pub(super) headers: HeaderMap,
     body: Incoming,
     connection: BoxFuture<'static, ()>,
 }
@@ -48,7 +49,8 @@ pub(super) async fn ask(
     let (mut sender, connection) = opened.map_err(broken)?;
     let mut connection = connection.map(drop).fuse().boxed();
     let answer = beside(&mut connection, sender.send_request(request)).await.map_err(broken)?;
-    Ok(Answered { status: answer.status().as_u16(), body: answer.into_body(), connection })
+    let (head, body) = answer.into_parts();
+    Ok(Answered { status: head.status.as_u16(), headers: head.headers, body, connection })
 }
 
 /// Does what is waited for, and meanwhile what the connection needs, which may end before.

@@ -19,7 +19,7 @@ use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use super::tls::Tls;
 use crate::clock::SharedClock;
-use crate::transport::AGENT;
+use crate::transport::{AGENT, retry_after};
 
 /// What is sent.
 #[derive(Clone)]
@@ -43,6 +43,8 @@ pub struct Message {
 pub struct Tried {
     /// The status that came, if one did: as soon as it is there it counts, whatever becomes of the rest.
     pub answer: Answer,
+    /// How long the answer asks to be left alone (`Retry-After`), in milliseconds.
+    pub retry_after_ms: Option<i64>,
     /// Why none came.
     pub failure: Option<Failure>,
     /// How long it took, in milliseconds; not negative.
@@ -78,19 +80,21 @@ impl Sender {
             head = self.call(message) => head,
             () = &mut too_late => Err(Failure::TimedOut),
         };
-        let (answer, failure) = match head {
-            Err(failure) => (Answer::None, Some(failure)),
+        let (answer, retry_after_ms, failure) = match head {
+            Err(failure) => (Answer::None, None, Some(failure)),
             Ok(answered) => {
                 let status = answered.status;
+                let retry_after_ms = retry_after::read(&answered.headers, self.clock.now());
                 tokio::select! {
                     biased;
                     () = answered.drain() => {}
                     () = &mut too_late => {}
                 }
-                (Answer::Status(status), None)
+                (Answer::Status(status), retry_after_ms, None)
             }
         };
-        Tried { answer, failure, duration_ms: self.clock.now().saturating_sub(started_at).max(0) }
+        let duration_ms = self.clock.now().saturating_sub(started_at).max(0);
+        Tried { answer, retry_after_ms, failure, duration_ms }
     }
 
     /// The answer, as soon as its head is there.

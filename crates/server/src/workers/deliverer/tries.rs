@@ -9,7 +9,7 @@ use overnight_domain::webhooks::{Answer, Next, after};
 use super::permits::Permit;
 use crate::app::Services;
 use crate::store::outbox::{AttemptResult, Claimed, Due, EventState};
-use crate::webhooks::{Hold, Message, Sender};
+use crate::webhooks::{Hold, Message, Sender, Tried};
 
 /// A claimed event.
 pub(super) struct Try {
@@ -37,7 +37,7 @@ impl Try {
         }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
-        let (state, due_at) = match judge(&delays_ms, claimed, tried.answer, chance(&services)) {
+        let (state, due_at) = match judge(&delays_ms, claimed, &tried, chance(&services)) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
@@ -61,11 +61,12 @@ impl Try {
 }
 
 /// What becomes of a claimed event whose try was answered so.
-fn judge(schedule_ms: &[i64], claimed: Claimed, answer: Answer, chance: u64) -> Next {
+fn judge(schedule_ms: &[i64], claimed: Claimed, tried: &Tried, chance: u64) -> Next {
     // Between so many tries lies one delay fewer.
     let retries = claimed.tries_max.map_or(usize::MAX, |tries| tries.saturating_sub(1) as usize);
     let delays_ms = &schedule_ms[..schedule_ms.len().min(retries)];
-    after(delays_ms, usize::try_from(claimed.failures).unwrap_or(0), answer, chance)
+    let failures = usize::try_from(claimed.failures).unwrap_or(0);
+    after(delays_ms, failures, tried.answer, tried.retry_after_ms, chance)
 }
 
 fn chance(services: &Services) -> u64 {
@@ -80,8 +81,10 @@ mod tests {
 
     #[test]
     fn an_event_is_given_up_after_as_many_failed_tries_as_it_may_have() {
-        let judge =
-            |failures, tries_max, answer| judge(&[10, 20], Claimed { failures, tries_max }, answer, 0);
+        let judge = |failures, tries_max, answer| {
+            let tried = Tried { answer, retry_after_ms: None, failure: None, duration_ms: 0 };
+            judge(&[10, 20], Claimed { failures, tries_max }, &tried, 0)
+        };
         for (failures, tries_max) in
             [(0, Some(1)), (0, Some(0)), (1, Some(1)), (1, Some(2)), (2, Some(9)), (2, None)]
         {

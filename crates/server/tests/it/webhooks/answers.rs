@@ -30,6 +30,21 @@ async fn a_status_counts_as_it_is() {
 }
 
 #[tokio::test]
+async fn how_long_a_receiver_asks_to_be_left_alone_is_read() {
+    for (header, expected) in [
+        ("retry-after: 30", Some(30_000)),
+        ("retry-after: Fri, 31 Dec 9999 23:59:59 GMT", Some(86_400_000)),
+        ("retry-after: soon", None),
+        ("x: y", None),
+    ] {
+        let answer = format!("HTTP/1.1 429 Slowly\r\n{header}\r\ncontent-length: 0\r\n\r\n");
+        let receiver = Receiver::start("127.0.0.2:0", answer.into_bytes(), Then::Hold).await;
+        let tried = send(&sender(&insecure(), Names::none()), &receiver.url("/")).await;
+        assert_eq!((tried.answer, tried.retry_after_ms), (Answer::Status(429), expected), "{header}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_said_before_an_answer_is_none() {
     let early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
     check(format!("{early}HTTP/1.1 204 No Content\r\n\r\n"), Then::Hold, Ok(204)).await;

@@ -5,11 +5,11 @@ use std::time::UNIX_EPOCH;
 use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
 
-/// No engine is waited for longer than this, whatever it asks: the completion window.
+/// Nobody is waited for longer than this, whatever they ask: the completion window.
 const WAIT_MS_MAX: i64 = 24 * 60 * 60 * 1000;
 
-/// How long the engine asks to be left alone, in milliseconds from `now`.
-pub(super) fn read(headers: &HeaderMap, now: i64) -> Option<i64> {
+/// How long the other side asks to be left alone, in milliseconds from `now`: 0 to a day.
+pub(crate) fn read(headers: &HeaderMap, now: i64) -> Option<i64> {
     parse(headers.get(RETRY_AFTER)?.to_str().ok()?.trim(), now)
 }
 
