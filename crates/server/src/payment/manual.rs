@@ -4,7 +4,8 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 
 use super::{
-    Checkout, Notice, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable, Receipt,
+    Checkout, Notice, NoticeReference, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable,
+    Receipt, Told,
 };
 
 /// The provider of those who have none.
@@ -23,8 +24,12 @@ impl PaymentProvider for Manual {
         future::ready(Err(PaymentError::NotTaken)).boxed()
     }
 
-    fn read_notice(&self, _: Option<&[u8]>, _: &[u8], _: i64) -> Result<Notice, NoticeRefused> {
+    fn read_notice(&self, _: Option<&[u8]>, _: &[u8], _: i64) -> Result<Told, NoticeRefused> {
         Err(NoticeRefused::NotTaken)
+    }
+
+    fn fetch_notice<'a>(&'a self, _: &'a NoticeReference) -> BoxFuture<'a, Result<Notice, PaymentError>> {
+        future::ready(Err(PaymentError::NotTaken)).boxed()
     }
 
     fn find_receipt<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {

@@ -17,7 +17,7 @@ use crate::clock::SharedClock;
 use crate::config::{BillingConfig, ProviderConfig};
 
 pub use errors::{NoticeRefused, PaymentError, PaymentUnusable};
-pub use notices::{Notice, Receipt};
+pub use notices::{Notice, NoticeReference, Receipt, Told};
 
 use manual::Manual;
 use stripe::Stripe;
@@ -45,7 +45,16 @@ pub trait PaymentProvider: Send + Sync {
     ///
     /// # Errors
     /// Why it is not believed or not understood.
-    fn read_notice(&self, signature: Option<&[u8]>, body: &[u8], now: i64) -> Result<Notice, NoticeRefused>;
+    fn read_notice(&self, signature: Option<&[u8]>, body: &[u8], now: i64) -> Result<Told, NoticeRefused>;
+
+    /// Fetches what a notice only refers to.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn fetch_notice<'a>(
+        &'a self,
+        reference: &'a NoticeReference,
+    ) -> BoxFuture<'a, Result<Notice, PaymentError>>;
 
     /// What the provider's payment `reference` paid; `None` where it paid none of our orders, or not yet.
     ///

@@ -2,6 +2,24 @@
 
 use overnight_domain::ids::PaymentId;
 
+/// What a provider sent, once it is believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// The whole of it.
+    Notice(Notice),
+    /// That something happened, and to what: what that is now is to be fetched.
+    Reference(NoticeReference),
+}
+
+/// What happened, without what it happened to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoticeReference {
+    /// The provider's word for what happened.
+    pub kind: String,
+    /// The provider's name of what it happened to.
+    pub id: String,
+}
+
 /// Something that happened to a payment. The same is told more than once, and not always in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {

@@ -17,6 +17,27 @@ pub(super) fn body(id: &str, kind: &str, object: &Value) -> Vec<u8> {
     indented.unwrap_or_default()
 }
 
+/// The thin form of an event: it names what it is about. <https://docs.stripe.com/event-destinations>
+///
+/// # Panics
+/// It is none of [`body`].
+pub fn thin(body: &[u8]) -> Vec<u8> {
+    let event: Value = serde_json::from_slice(body).expect("an event of this module");
+    let object = &event["data"]["object"];
+    let kind = object["object"].as_str().unwrap_or_default();
+    let folder = match kind {
+        "checkout.session" => "checkout/sessions".to_owned(),
+        kind => format!("{kind}s"),
+    };
+    let id = object["id"].as_str().unwrap_or_default();
+    let thin = json!({
+        "id": event["id"], "object": "v2.core.event", "type": format!("v1.{}", event["type"].as_str().unwrap_or_default()),
+        "created": "2026-09-21T14:13:20.000Z", "context": null, "livemode": false, "reason": null,
+        "related_object": {"id": id, "type": kind, "url": format!("/v1/{folder}/{id}")},
+    });
+    serde_json::to_vec(&thin).unwrap_or_default()
+}
+
 pub(super) fn refund(id: &str, intent: &str, amount: i64, currency: &str) -> Value {
     json!({
         "id": id, "object": "refund", "amount": amount, "balance_transaction": "txn_1", "charge": charge(intent),

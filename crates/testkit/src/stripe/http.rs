@@ -21,6 +21,8 @@ pub(super) fn router(state: Arc<State>) -> Router {
     Router::new()
         .route("/v1/checkout/sessions", sessions)
         .route("/v1/checkout/sessions/{session}", get(retrieve))
+        .route("/v1/refunds/{refund}", get(retrieve_refund))
+        .route("/v1/disputes/{dispute}", get(retrieve_dispute))
         .fallback(|| async {
             respond(error(404, "invalid_request_error", None, "Unrecognized request URL."))
         })
@@ -89,18 +91,34 @@ async fn list(Shared(state): Shared<Arc<State>>, headers: HeaderMap, RawQuery(qu
     respond((StatusCode::OK, list))
 }
 
-async fn retrieve(
+async fn retrieve(Shared(state): Shared<Arc<State>>, headers: HeaderMap, Path(id): Path<String>) -> Response {
+    show(&state, &headers, "checkout.session", &id)
+}
+
+async fn retrieve_refund(
     Shared(state): Shared<Arc<State>>,
     headers: HeaderMap,
-    Path(session): Path<String>,
+    Path(id): Path<String>,
 ) -> Response {
-    if let Err(refused) = check_caller(&state, &headers) {
+    show(&state, &headers, "refund", &id)
+}
+
+async fn retrieve_dispute(
+    Shared(state): Shared<Arc<State>>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Response {
+    show(&state, &headers, "dispute", &id)
+}
+
+fn show(state: &State, headers: &HeaderMap, kind: &str, id: &str) -> Response {
+    if let Err(refused) = check_caller(state, headers) {
         return respond(refused);
     }
-    match state.records().sessions.get(&session) {
+    match state.records().object(kind, id) {
         Some(found) => respond((StatusCode::OK, found.clone())),
         None => {
-            let message = format!("No such checkout.session: {session}");
+            let message = format!("No such {kind}: {id}");
             respond(error(404, "invalid_request_error", Some("resource_missing"), &message))
         }
     }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+pub use self::events::thin;
 use self::records::Records;
 pub use self::signing::sign;
 

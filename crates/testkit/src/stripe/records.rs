@@ -73,6 +73,15 @@ impl Records {
         session
     }
 
+    /// What has this name among the objects of this kind.
+    pub(super) fn object(&self, kind: &str, id: &str) -> Option<&Value> {
+        match kind {
+            "refund" => self.refunds.get(id),
+            "dispute" => self.disputes.get(id),
+            _ => self.sessions.get(id),
+        }
+    }
+
     /// The sessions that made a payment; `None` where there is no such payment.
     pub(super) fn sessions_of(&self, intent: &str) -> Option<Vec<&Value>> {
         self.intents.get(intent)?;

@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::payment::{Notice, NoticeRefused, Receipt};
+use crate::payment::{Notice, NoticeReference, NoticeRefused, Receipt, Told};
 use crate::store::ledger::payments::{self, Payment};
 use crate::store::ledger::{self, NewEntry, Posting};
 
@@ -46,7 +46,10 @@ pub fn unsigned() -> AppError {
 /// [`AppError::Notice`] where it is not believed; [`AppError::Unavailable`] or another where it is to be told again.
 pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<Heard, AppError> {
     let notice = services.payments.read_notice(Some(signature), body, services.clock.now());
-    let notice = notice.inspect_err(note_disbelief)?;
+    let notice = match notice.inspect_err(note_disbelief)? {
+        Told::Notice(notice) => notice,
+        Told::Reference(reference) => fetch(services, &reference).await?,
+    };
     let heard = match &notice {
         Notice::Nothing => Heard::Nothing,
         Notice::Paid(receipt) => post_payment(services, receipt).await?,
@@ -61,6 +64,17 @@ pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<
     };
     note(&notice, heard);
     Ok(heard)
+}
+
+/// What a notice only referred to. Where that is not known, the provider tells of it again.
+async fn fetch(services: &Services, reference: &NoticeReference) -> Result<Notice, AppError> {
+    let NoticeReference { kind, id } = reference;
+    let fetched = services.payments.fetch_notice(reference).await;
+    let fetched = fetched.inspect_err(|error| {
+        tracing::warn!(%error, kind, id, "what a payment notice refers to was not fetched");
+        count("refused");
+    });
+    Ok(fetched?)
 }
 
 /// Asks the provider whether an order was paid, and posts it if so: for where it could not tell.
@@ -135,7 +149,7 @@ const fn heard(posting: Posting, why_refused: &'static str) -> Heard {
 }
 
 fn note_disbelief(refused: &NoticeRefused) {
-    tracing::warn!(%refused, "payment notice refused: not authentic");
+    tracing::warn!(%refused, "payment notice refused");
     count("refused");
 }
 

@@ -1,4 +1,4 @@
-//! The client of Stripe's API: three calls, each within a time and a size.
+//! The client of Stripe's API: four calls, each within a time and a size.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -6,13 +6,14 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT
 use hyper::{Method, Request, Uri, http};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use super::refusal;
 use super::sessions::{PAYMENT_KEY, Session};
+use super::{events, refusal};
 use crate::clock::SharedClock;
-use crate::payment::{Checkout, Order, PaymentError, PaymentUnusable, Receipt};
+use crate::payment::{Checkout, Notice, NoticeReference, Order, PaymentError, PaymentUnusable, Receipt};
 use crate::secrets::Secret;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_whole};
 
@@ -30,6 +31,8 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// Stripe's address, the key to it, and the connections.
 pub(super) struct Client {
+    /// The address of the first version of its API.
+    root: String,
     sessions: Uri,
     key: Secret,
     authorization: HeaderValue,
@@ -45,7 +48,8 @@ struct Sessions {
 impl Client {
     /// A client of what stands under the base URL.
     pub(super) fn new(base_url: &Url, key: Secret, clock: &SharedClock) -> Result<Self, PaymentUnusable> {
-        let sessions = format!("{}/v1/checkout/sessions", base_url.as_str().trim_end_matches('/'));
+        let root = format!("{}/v1", base_url.as_str().trim_end_matches('/'));
+        let sessions = format!("{root}/checkout/sessions");
         let address = |error: http::Error| PaymentUnusable::Address(error.to_string());
         let transport = match base_url.scheme() {
             "https" => Transport::secure(clock.clone(), CONNECT_TIMEOUT_MS)
@@ -53,6 +57,7 @@ impl Client {
             _ => Transport::plain(clock.clone(), CONNECT_TIMEOUT_MS),
         };
         Ok(Self {
+            root,
             sessions: Uri::try_from(sessions).map_err(|error| address(error.into()))?,
             authorization: key.bearer().map_err(|error| address(error.into()))?,
             key,
@@ -92,12 +97,23 @@ impl Client {
         &self,
         session: &str,
     ) -> Result<Option<Receipt>, PaymentError> {
-        let is_name = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let uri = Uri::try_from(format!("{}/{session}", self.sessions)).ok().filter(|_| is_name);
-        let uri =
-            uri.ok_or_else(|| PaymentError::NotUnderstood("a session's name that is none".to_owned()))?;
-        let request = self.request(Method::GET, uri).body(Full::new(Bytes::new()));
-        receipt_of(Some(self.call(request).await?))
+        receipt_of(Some(self.fetch("checkout/sessions", session).await?))
+    }
+
+    /// What a thin event is about, as it is now.
+    pub(super) async fn fetch_notice(&self, reference: &NoticeReference) -> Result<Notice, PaymentError> {
+        let NoticeReference { kind, id } = reference;
+        let Some(path) = events::path_of(kind) else { return Ok(Notice::Nothing) };
+        let object: Box<RawValue> = self.fetch(path, id).await?;
+        events::read_fetched(kind, &object).map_err(PaymentError::NotUnderstood)
+    }
+
+    /// The object of this name.
+    async fn fetch<T: DeserializeOwned>(&self, path: &str, name: &str) -> Result<T, PaymentError> {
+        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let uri = Uri::try_from(format!("{}/{path}/{name}", self.root)).ok().filter(|_| is_name);
+        let uri = uri.ok_or_else(|| PaymentError::NotUnderstood("a name that is none".to_owned()))?;
+        self.call(self.request(Method::GET, uri).body(Full::new(Bytes::new()))).await
     }
 
     fn request(&self, method: Method, uri: Uri) -> http::request::Builder {

@@ -1,19 +1,34 @@
-//! What Stripe tells: events, of which four kinds concern us. They come in the version of the webhook endpoint, not in
-//! ours, so little is asked of their shape. <https://docs.stripe.com/api/events/types>
+//! What Stripe tells: events, of which four kinds concern us. Snapshot events hold what they are about, in the version of the
+//! webhook endpoint, not in ours, so little is asked of its shape. <https://docs.stripe.com/api/events/types> Thin events only
+//! name it. <https://docs.stripe.com/event-destinations>
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::sessions::{Expandable, Session, checked_amount, checked_id};
-use crate::payment::Notice;
+use crate::payment::{Notice, NoticeReference, Told};
 use crate::transport::printable;
+
+/// The objects that are events.
+const SNAPSHOT: &str = "event";
+const THIN: &str = "v2.core.event";
+
+/// What begins the type of a thin event about a resource of the first version of Stripe's API.
+const FIRST_VERSION: &str = "v1.";
 
 #[derive(Deserialize)]
 struct Event<'a> {
+    object: Option<String>,
     #[serde(rename = "type")]
     kind: String,
     #[serde(borrow)]
     data: Option<Data<'a>>,
+    related_object: Option<RelatedObject>,
+}
+
+#[derive(Deserialize)]
+struct RelatedObject {
+    id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -32,24 +47,76 @@ struct Reversal {
     status: Option<String>,
 }
 
-/// Reads an event whose signature was verified; otherwise what is wrong with it.
-pub(super) fn read(body: &[u8]) -> Result<Notice, String> {
-    let event: Event<'_> = serde_json::from_slice(body).map_err(|error| printable(&error.to_string()))?;
-    let object = event.data.and_then(|data| data.object);
-    match event.kind.as_str() {
-        "checkout.session.completed" => completed(read_object(object)?),
-        "checkout.session.async_payment_succeeded" => paid(read_object(object)?),
-        "refund.created" | "refund.updated" | "refund.failed" | "charge.refund.updated" => {
-            refund(read_object(object)?)
+/// What an event concerns us by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Concern {
+    Completed,
+    PaidLate,
+    Refund,
+    Dispute(Funds),
+}
+
+impl Concern {
+    /// That of a type of events.
+    fn of(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "checkout.session.completed" => Self::Completed,
+            "checkout.session.async_payment_succeeded" => Self::PaidLate,
+            "refund.created" | "refund.updated" | "refund.failed" | "charge.refund.updated" => Self::Refund,
+            "charge.dispute.funds_withdrawn" => Self::Dispute(Funds::Withdrawn),
+            "charge.dispute.funds_reinstated" => Self::Dispute(Funds::Reinstated),
+            _ => return None,
+        })
+    }
+
+    /// Reads what the event is about.
+    fn read(self, object: &RawValue) -> Result<Notice, String> {
+        match self {
+            Self::Completed => completed(read_object(object)?),
+            Self::PaidLate => paid(read_object(object)?),
+            Self::Refund => refund(read_object(object)?),
+            Self::Dispute(funds) => dispute(read_object(object)?, funds),
         }
-        "charge.dispute.funds_withdrawn" => dispute(read_object(object)?, Funds::Withdrawn),
-        "charge.dispute.funds_reinstated" => dispute(read_object(object)?, Funds::Reinstated),
-        _ => Ok(Notice::Nothing),
     }
 }
 
-fn read_object<T: DeserializeOwned>(object: Option<&RawValue>) -> Result<T, String> {
-    let object = object.ok_or("the event has no `data.object`")?;
+/// Reads an event whose signature was verified; otherwise what is wrong with it.
+pub(super) fn read(body: &[u8]) -> Result<Told, String> {
+    let event: Event<'_> = serde_json::from_slice(body).map_err(|error| printable(&error.to_string()))?;
+    match event.object.as_deref() {
+        Some(THIN) => read_thin(event),
+        Some(SNAPSHOT) | None => {
+            let Some(concern) = Concern::of(&event.kind) else { return Ok(Told::Notice(Notice::Nothing)) };
+            let object = event.data.and_then(|data| data.object).ok_or("the event has no `data.object`")?;
+            concern.read(object).map(Told::Notice)
+        }
+        Some(other) => Err(printable(&format!("an `object` that is no event: {other}"))),
+    }
+}
+
+fn read_thin(event: Event<'_>) -> Result<Told, String> {
+    let kind = event.kind.strip_prefix(FIRST_VERSION).filter(|kind| Concern::of(kind).is_some());
+    let Some(kind) = kind else { return Ok(Told::Notice(Notice::Nothing)) };
+    let id = event.related_object.and_then(|related| related.id);
+    let id = checked_id(id.ok_or("the event has no `related_object.id`")?)?;
+    Ok(Told::Reference(NoticeReference { kind: kind.to_owned(), id }))
+}
+
+/// Under which path of Stripe's API there is what a thin event of this kind is about.
+pub(super) fn path_of(kind: &str) -> Option<&'static str> {
+    Some(match Concern::of(kind)? {
+        Concern::Completed | Concern::PaidLate => "checkout/sessions",
+        Concern::Refund => "refunds",
+        Concern::Dispute(_) => "disputes",
+    })
+}
+
+/// Reads what was fetched for a thin event of this kind.
+pub(super) fn read_fetched(kind: &str, object: &RawValue) -> Result<Notice, String> {
+    Concern::of(kind).map_or(Ok(Notice::Nothing), |concern| concern.read(object))
+}
+
+fn read_object<T: DeserializeOwned>(object: &RawValue) -> Result<T, String> {
     serde_json::from_str(object.get()).map_err(|error| printable(&error.to_string()))
 }
 

@@ -13,7 +13,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::{
-    Checkout, Notice, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable, Receipt,
+    Checkout, Notice, NoticeReference, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable,
+    Receipt, Told,
 };
 use crate::clock::SharedClock;
 use crate::config::StripeConfig;
@@ -77,9 +78,16 @@ impl PaymentProvider for Stripe {
         async move { self.client()?.open_checkout(order).await }.boxed()
     }
 
-    fn read_notice(&self, signature: Option<&[u8]>, body: &[u8], now: i64) -> Result<Notice, NoticeRefused> {
+    fn read_notice(&self, signature: Option<&[u8]>, body: &[u8], now: i64) -> Result<Told, NoticeRefused> {
         signature::verify(signature, body, self.signing_secret()?, now)?;
         events::read(body).map_err(NoticeRefused::Malformed)
+    }
+
+    fn fetch_notice<'a>(
+        &'a self,
+        reference: &'a NoticeReference,
+    ) -> BoxFuture<'a, Result<Notice, PaymentError>> {
+        async move { self.client()?.fetch_notice(reference).await }.boxed()
     }
 
     fn find_receipt<'a>(

@@ -1,7 +1,7 @@
 //! Reading what Stripe tells of a payment, from the page to the dispute.
 
-use overnight_server::payment::{Notice, NoticeRefused, PaymentProvider, Receipt};
-use overnight_testkit::stripe::{Happening, sign};
+use overnight_server::payment::{Notice, NoticeRefused, PaymentError, PaymentProvider, Receipt, Told};
+use overnight_testkit::stripe::{Happening, sign, thin};
 
 use super::{SIGNING_SECRET, order, start};
 
@@ -11,9 +11,26 @@ const SECOND: i64 = 1_790_000_000;
 fn read(provider: &dyn PaymentProvider, happening: &Happening) -> Vec<Notice> {
     let read_one = |body: &Vec<u8>| {
         let signature = sign(body, SIGNING_SECRET, SECOND);
-        provider.read_notice(Some(signature.as_bytes()), body, SECOND * 1_000).unwrap()
+        match provider.read_notice(Some(signature.as_bytes()), body, SECOND * 1_000).unwrap() {
+            Told::Notice(notice) => notice,
+            Told::Reference(reference) => panic!("a snapshot event has what it is about: {reference:?}"),
+        }
     };
     happening.events.iter().map(read_one).collect()
+}
+
+/// The same of the thin form of the events.
+async fn read_thin(provider: &dyn PaymentProvider, happening: &Happening) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for body in happening.events.iter().map(|event| thin(event)) {
+        let signature = sign(&body, SIGNING_SECRET, SECOND);
+        let told = provider.read_notice(Some(signature.as_bytes()), &body, SECOND * 1_000).unwrap();
+        notices.push(match told {
+            Told::Notice(notice) => notice,
+            Told::Reference(reference) => provider.fetch_notice(&reference).await.unwrap(),
+        });
+    }
+    notices
 }
 
 #[tokio::test]
@@ -53,6 +70,45 @@ async fn a_payment_is_told_from_the_page_to_the_dispute() {
     };
     assert_eq!(read(&*provider, &disputed), [Notice::Nothing, dispute(true)]);
     assert_eq!(read(&*provider, &stripe.win_dispute(&disputed.id)), [Notice::Nothing, dispute(false)]);
+}
+
+#[tokio::test]
+async fn thin_events_tell_the_same() {
+    let (stripe, provider) = start().await;
+    let checkout = provider.open_checkout(&order(1)).await.unwrap();
+    let paid = stripe.pay(&checkout.session);
+    assert_eq!(read_thin(&*provider, &paid).await, read(&*provider, &paid));
+    for happening in [stripe.refund(&paid.id, 400), stripe.dispute(&paid.id, 1_000)] {
+        assert_eq!(read_thin(&*provider, &happening).await, read(&*provider, &happening));
+    }
+    // What is fetched is as it is now, whichever event tells of it first.
+    let refunded = stripe.refund(&paid.id, 100);
+    let failed = stripe.fail_refund(&refunded.id);
+    let now = read(&*provider, &failed).remove(0);
+    assert_eq!(read_thin(&*provider, &refunded).await, [now, Notice::Nothing]);
+}
+
+#[tokio::test]
+async fn a_thin_event_that_is_not_understood_is_refused_and_one_of_what_is_not_there_is_not_lost() {
+    let (_stripe, provider) = start().await;
+    let read = |event: serde_json::Value| {
+        let body = event.to_string().into_bytes();
+        let signature = sign(&body, SIGNING_SECRET, SECOND);
+        provider.read_notice(Some(signature.as_bytes()), &body, SECOND * 1_000)
+    };
+    let kind = "v1.checkout.session.completed";
+    let event = |object: &str, kind: &str| serde_json::json!({"object": object, "type": kind, "related_object": {"id": "cs_test_9"}});
+    let nameless = serde_json::json!({"object": "v2.core.event", "type": kind});
+    for event in [nameless, event("v9.event", kind)] {
+        assert!(matches!(read(event.clone()), Err(NoticeRefused::Malformed(_))), "{event}");
+    }
+    for other in ["v1.customer.created", "v2.core.account.updated"] {
+        assert_eq!(read(event("v2.core.event", other)), Ok(Told::Notice(Notice::Nothing)));
+    }
+    let Ok(Told::Reference(reference)) = read(event("v2.core.event", kind)) else {
+        panic!("it names a session")
+    };
+    assert!(matches!(provider.fetch_notice(&reference).await, Err(PaymentError::Refused { .. })));
 }
 
 #[tokio::test]

@@ -33,7 +33,10 @@ fn read_event(kind: &str, object: &Value) -> Result<Notice, String> {
         "data": {"object": object}, "livemode": false, "pending_webhooks": 1,
         "request": {"id": null, "idempotency_key": null}, "type": kind,
     });
-    read(event.to_string().as_bytes())
+    match read(event.to_string().as_bytes())? {
+        Told::Notice(notice) => Ok(notice),
+        Told::Reference(reference) => panic!("{reference:?}"),
+    }
 }
 
 fn receipt() -> Notice {
@@ -132,8 +135,31 @@ fn events_of_other_kinds_are_nothing_whatever_they_hold() {
     {
         assert_eq!(read_event(kind, &json!({"id": 1})), Ok(Notice::Nothing), "{kind}");
     }
-    let thin = br#"{"id":"evt_1","object":"v2.core.event","type":"v1.refund.created","related_object":{}}"#;
-    assert_eq!(read(thin), Ok(Notice::Nothing));
+    let thin = br#"{"id":"evt_1","object":"v2.core.event","type":"v1.charge.refunded","related_object":{}}"#;
+    assert_eq!(read(thin), Ok(Told::Notice(Notice::Nothing)));
+}
+
+#[test]
+fn a_thin_event_says_what_to_fetch() {
+    let event = |related: &str| {
+        let event = format!(
+            r#"{{"id":"evt_1","object":"v2.core.event","type":"v1.refund.created","related_object":{related}}}"#
+        );
+        read(event.as_bytes())
+    };
+    let expected = NoticeReference { kind: "refund.created".to_owned(), id: "re_1".to_owned() };
+    assert_eq!(event(r#"{"id":"re_1","type":"refund"}"#), Ok(Told::Reference(expected)));
+    for related in ["null", r#"{"id":""}"#, r#"{"id":"re 1"}"#, "{}"] {
+        assert!(event(related).is_err(), "{related}");
+    }
+    for (kind, path) in [
+        (COMPLETED, Some("checkout/sessions")),
+        ("refund.updated", Some("refunds")),
+        ("charge.dispute.funds_withdrawn", Some("disputes")),
+        ("charge.refunded", None),
+    ] {
+        assert_eq!(path_of(kind), path);
+    }
 }
 
 #[test]
