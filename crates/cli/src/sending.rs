@@ -7,8 +7,9 @@ use crate::batches::{self, Wanted};
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
 use crate::journal::{Journal, Journals};
+use crate::kept::{Keeping, Kept};
 use crate::output::Output;
-use crate::posting::{Refusal, Sending, post_missing};
+use crate::posting::{Refusal, Sending, post_missing, unkept};
 use crate::prompts::{Input, Prompts};
 
 /// Lines that are sent.
@@ -52,12 +53,12 @@ pub(crate) struct Submission<'a> {
 }
 
 /// What became of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sent {
     /// Lines that have a request.
     pub(crate) accepted: usize,
-    /// Lines that the service did not take.
-    pub(crate) refusals: Vec<Refusal>,
+    /// Lines that the service did not take, part after part.
+    pub(crate) refusals: Kept<Refusal>,
     /// The batches that all requests are in.
     pub(crate) batches: Vec<String>,
 }
@@ -74,28 +75,31 @@ impl Submission<'_> {
 
     async fn try_send(&mut self, chosen: Chosen) -> Result<Sent, CliError> {
         let Self { client, input, output, interrupt, .. } = *self;
-        let (total, mut sent) = (input.lines(), Sent::default());
+        let (total, mut all_accepted, mut all_batches) = (input.lines(), 0, Vec::new());
+        let mut refusals = Keeping::new(input.source().folder());
         let mut parts = input.read()?;
         while let Some(prompts) = parts.next()? {
             let mut journal = self.journals.of(&prompts)?;
             let missing = chosen.missing(&prompts, &journal, total);
             let is_last = prompts.first() + prompts.lines().len() == total;
             if journal.is_resumed() && chosen == Chosen::All && (is_last || !missing.is_empty()) {
-                tell_of_resuming(output, &journal, sent.accepted, total, !missing.is_empty());
+                tell_of_resuming(output, &journal, all_accepted, total, !missing.is_empty());
             }
             let journal = &mut *journal;
-            let mut sending = Sending { client, prompts: &prompts, journal, output, interrupt, total };
-            let refusals = post_missing(&mut sending, &missing).await?;
-            sent.refusals.extend(refusals);
-            sent.accepted += accepted(sending.journal);
+            let refusals = &mut refusals;
+            let mut sending =
+                Sending { client, prompts: &prompts, journal, output, interrupt, total, refusals };
+            post_missing(&mut sending, &missing).await?;
+            all_accepted += accepted(sending.journal);
             if interrupt.is_raised() {
-                let message = format!("stopped: {} of {total} lines are sent", sent.accepted);
+                let message = format!("stopped: {all_accepted} of {total} lines are sent");
                 return Err(CliError::interrupted(message));
             }
             batches::group(client, sending.journal, self.wanted).await?;
-            sent.batches.extend_from_slice(sending.journal.batches());
+            all_batches.extend_from_slice(sending.journal.batches());
         }
-        Ok(sent)
+        let refusals = refusals.end().map_err(|error| unkept(&error))?;
+        Ok(Sent { accepted: all_accepted, refusals, batches: all_batches })
     }
 }
 
