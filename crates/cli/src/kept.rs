@@ -34,11 +34,6 @@ impl<T: Serialize> Keeping<T> {
         Self { folder: folder.to_owned(), out: None, count: 0, of: PhantomData }
     }
 
-    /// How many there are.
-    pub(crate) const fn len(&self) -> usize {
-        self.count
-    }
-
     /// Adds one.
     pub(crate) fn push(&mut self, item: &T) -> io::Result<()> {
         let out = match &mut self.out {
