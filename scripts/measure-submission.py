@@ -32,7 +32,7 @@ aggregation_period = "200ms"
 disk_reserve = "1 GiB"
 [quotas]
 live_requests = 100000000
-stored_bytes = "1 TiB"
+stored_bytes = "1024 GiB"
 [[models]]
 name = "sim-model"
 [[engines]]
@@ -75,17 +75,29 @@ def check_table(path, rows):
     assert first == rows, f"{first} of {rows} rows were written"
 
 
+def peak_of(process):
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM")), 0)
+
+
 class Measured:
     """A command run to its end: what it printed, its peak of memory, and how long it took."""
 
     def __init__(self, words, folder):
         begun = time.monotonic()
-        process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE)
-        self.said = process.stdout.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
+        self.mebibytes, ended = 0, 0
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen(words, cwd=folder, stdout=out)
+            while not ended:
+                # The system's own figure at its end counts this process too, of which it is a fork.
+                self.mebibytes = max(self.mebibytes, peak_of(process))
+                time.sleep(0.02)
+                ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+            out.seek(0)
+            self.said = out.read().decode()
         assert status == 0, f"{words[1]} ended with {os.waitstatus_to_exitcode(status)}"
         self.seconds = time.monotonic() - begun
-        self.mebibytes = usage.ru_maxrss >> 10
         self.cpu = usage.ru_utime + usage.ru_stime
 
     def tell(self, name, rows):
@@ -98,12 +110,6 @@ def start_engine(program):
     beside = program.with_name("overnight-bench")
     engine = subprocess.Popen([str(beside), "bench-peer", json.dumps({"kind": "engine"})], stdout=subprocess.PIPE)
     return engine, json.loads(engine.stdout.readline())["listening"]
-
-
-def peak_of(process):
-    status = pathlib.Path(f"/proc/{process.pid}/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM")), 0)
 
 
 def trial(program, folder, rows):
