@@ -98,7 +98,7 @@ impl Schema {
             Slot::Bytes(&self.version.to_le_bytes()),
             Slot::Bytes(&[HEADER_IS_SCHEMA]),
             Slot::Pointer,
-        ]);
+        ])?;
         new.point(0, message.at)?;
         let pointer = |is_there| if is_there { Slot::Pointer } else { Slot::Absent };
         let schema = new.table(&[
@@ -106,7 +106,7 @@ impl Schema {
             Slot::Pointer,
             pointer(self.metadata.is_some()),
             pointer(self.features.is_some()),
-        ]);
+        ])?;
         new.point(message.member(places::MESSAGE_HEADER)?, schema.at)?;
         let vector = new.vector(self.fields.len() + added.len())?;
         new.point(schema.member(places::SCHEMA_FIELDS)?, vector)?;
@@ -185,12 +185,12 @@ impl Builder {
     }
 
     /// Builds a table behind the list of its members. Each member has four bytes, which aligns all that are used here.
-    fn table(&mut self, slots: &[Slot<'_>]) -> Built {
+    fn table(&mut self, slots: &[Slot<'_>]) -> Option<Built> {
         self.align();
         let members = self.0.len();
         let length = 4 + 2 * slots.len();
         let at = (members + length).next_multiple_of(ALIGNMENT);
-        let mut table = Vec::from(((at - members) as i32).to_le_bytes());
+        let mut table = Vec::from(i32::try_from(at - members).ok()?.to_le_bytes());
         let mut list = Vec::new();
         let mut built = Built { at, members: Vec::with_capacity(slots.len()) };
         for slot in slots {
@@ -200,16 +200,16 @@ impl Builder {
                 Slot::Pointer => (table.len(), &[0; 4]),
             };
             built.members.push((by > 0).then_some(at + by));
-            list.extend((by as u16).to_le_bytes());
+            list.extend(u16::try_from(by).ok()?.to_le_bytes());
             table.extend_from_slice(bytes);
             table.resize(table.len().next_multiple_of(4), 0);
         }
-        self.0.extend((length as u16).to_le_bytes());
-        self.0.extend((table.len() as u16).to_le_bytes());
+        self.0.extend(u16::try_from(length).ok()?.to_le_bytes());
+        self.0.extend(u16::try_from(table.len()).ok()?.to_le_bytes());
         self.0.extend(list);
         self.align();
         self.0.extend(table);
-        built
+        Some(built)
     }
 
     /// Builds a vector of so many pointers, which point at nothing yet.
@@ -253,11 +253,11 @@ impl Builder {
             Slot::Pointer,
             Slot::Absent,
             Slot::Pointer,
-        ]);
+        ])?;
         debug_assert!(field.member(places::FIELD_NULLABLE) < field.member(places::FIELD_TYPE_TYPE));
         let name = self.string(&column.name)?;
         self.point(field.member(places::FIELD_NAME)?, name)?;
-        let of = self.table(&members).at;
+        let of = self.table(&members)?.at;
         self.point(field.member(places::FIELD_TYPE)?, of)?;
         let children = self.vector(0)?;
         self.point(field.member(places::FIELD_CHILDREN)?, children)?;
