@@ -3,12 +3,13 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, bench, cancel, engine_guard, explain, export, import, list, listen, migrate, model,
-    results, run, serve, status, submit, users, watch, webhooks,
+    accounts, api_keys, bench, cancel, completion, engine_guard, explain, export, import, list, listen, man,
+    migrate, model, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
-const AFTER_HELP: &str = "\
+/// What the help ends with.
+pub(crate) const AFTER_HELP: &str = "\
 Exit codes:
   0    done
   1    carried out, and something in the outcome is not well: a request that failed or was refused, a breach, a check,
@@ -19,8 +20,11 @@ Exit codes:
   130  stopped by Ctrl-C or SIGTERM (serve and listen: 0)";
 
 /// Asynchronous batch inference: send chat completions now, read the answers within 24 hours.
+///
+/// One program is the service, its client and its operator's tools. `serve` starts the service; `run` answers a file of prompts
+/// with no service running; `submit`, `watch` and `results` are clients of one that runs.
 #[derive(Debug, Parser)]
-#[command(name = "overnight", version, about, after_help = AFTER_HELP, disable_help_subcommand = true)]
+#[command(name = "overnight", version, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -57,38 +61,56 @@ pub(crate) enum Command {
     List(list::Arguments),
     /// Receive webhooks on this machine, check their signatures and print them.
     Listen(listen::Arguments),
-    /// Make and see accounts, beside a running service or without one.
+    /// Manage accounts and their credits.
+    ///
+    /// With or without a running service.
     #[command(subcommand)]
     Account(accounts::Command),
-    /// Make, see and revoke API keys, beside a running service or without one.
+    /// Manage API keys.
+    ///
+    /// With or without a running service.
     #[command(subcommand)]
     Key(api_keys::Command),
-    /// Make, see and remove those who sign in to the console, beside a running service or without one.
+    /// Manage the users of the console.
+    ///
+    /// With or without a running service.
     #[command(subcommand)]
     User(users::Command),
-    /// See and rotate the secrets of webhooks, and what was delivered, beside a running service or without one.
+    /// Manage webhook secrets, events and deliveries.
+    ///
+    /// With or without a running service.
     #[command(subcommand)]
     Webhook(webhooks::Command),
-    /// Download models of the Hugging Face Hub, and see and remove those that are here.
+    /// Manage the models of the Hugging Face Hub on this machine.
     #[command(subcommand)]
     Model(model::Command),
-    /// Explain why a request waits, and where it stands in the queue, beside a running service or without one.
+    /// Explain why a request waits, and where it stands in the queue.
+    ///
+    /// With or without a running service.
     Explain(explain::Arguments),
     /// Check the integrity of the live database.
     Audit,
-    /// Bring the database's schema up to date, without serving.
+    /// Migrate the database schema, without serving.
     Migrate(migrate::Arguments),
-    /// Write everything that is kept into a file, beside a running service or without one.
+    /// Write everything that is stored into a file.
+    ///
+    /// With or without a running service.
     Export(export::Arguments),
-    /// Migrate: fill an empty store from such a file, between SQLite and PostgreSQL too.
+    /// Fill an empty store from such a file, between SQLite and PostgreSQL too.
     Import(import::Arguments),
-    /// Look for what is wrong with this installation.
+    /// Check this installation, and suggest corrections.
     Doctor,
-    /// Measure the service on this machine, beside references in the same run: starts the program overnight-bench.
+    /// Measure the service on this machine.
+    ///
+    /// Starts the program overnight-bench, which measures references in the same run.
     #[command(disable_help_flag = true)]
     Bench(bench::Arguments),
     /// Print the OpenAPI document of the HTTP API.
     Openapi,
+    /// Print a completion script for a shell.
+    Completion(completion::Arguments),
+    /// Print the manual page, or write those of all commands.
+    Man(man::Arguments),
 }
 
 impl Command {
@@ -116,7 +138,9 @@ impl Command {
             | Self::Listen(_)
             | Self::Model(_)
             | Self::Bench(_)
-            | Self::Openapi => false,
+            | Self::Openapi
+            | Self::Completion(_)
+            | Self::Man(_) => false,
         }
     }
 }

@@ -5,10 +5,12 @@
 
 mod args;
 mod batches;
+mod command_line;
 mod commands;
 mod connection;
 mod dispatch;
 mod errors;
+mod examples;
 mod files;
 mod globals;
 mod interrupt;
@@ -26,6 +28,7 @@ mod sampling;
 mod schema;
 mod sending;
 mod serve_file;
+mod served_models;
 mod spool;
 mod subjects;
 mod tabling;
@@ -36,8 +39,6 @@ mod waiting;
 
 use std::process::ExitCode;
 use std::time::Duration;
-
-use clap::Parser;
 
 use crate::args::{Cli, Work};
 use crate::commands::engine_guard;
@@ -51,7 +52,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let Cli { globals, work } = Cli::parse();
+    let Cli { globals, work } = command_line::read();
     let command = match work {
         Work::Command(command) => *command,
         Work::EngineGuard(arguments) => return engine_guard::run(&arguments),

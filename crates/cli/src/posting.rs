@@ -118,7 +118,11 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
         }
         done += asked.len();
         journal.record_asked(prompts.lines(), &asked)?;
-        progress.set((done + refused + changed.len()) as u64, "");
+        let beside = match refused {
+            0 => String::new(),
+            count => format!("{count} refused"),
+        };
+        progress.set((done + refused + changed.len()) as u64, &beside);
     }
     unread.take().or(failure).map_or(Ok(changed), Err)
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::output::Output;
@@ -13,6 +14,18 @@ const TICK: Duration = Duration::from_millis(200);
 const CALM_MS: i64 = 5_000;
 /// and at most this often in any case.
 const LEAST_MS: i64 = 1_000;
+
+/// What "downloading 1,000,000 of 1,000,000, 12345.6/s, 59m left" takes besides the bar and its frame, and has to spare.
+const COLUMNS_BESIDE: usize = 62;
+const BAR_COLUMNS_MIN: usize = 8;
+const BAR_COLUMNS_MAX: usize = 30;
+/// From so many columns on there is room for the time left,
+const COLUMNS_WITH_TIME: usize = 58;
+/// and from so many for the rate.
+const COLUMNS_WITH_RATE: usize = 46;
+
+/// The highest rate that there is room for.
+const RATE_SHOWN_MAX: f64 = 99_999.0;
 
 /// The progress of one stage. Dropped, the bar is gone.
 pub(crate) struct Progress {
@@ -57,23 +70,39 @@ impl Drop for Progress {
 
 fn draw_bar(output: &Output, doing: &'static str, total: u64, done: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let colour = if output.is_coloured() { ".cyan" } else { "" };
-    let template =
-        format!("{{prefix}} [{{bar:30{colour}}}] {{human_pos}} of {{human_len}}{{rate}}{{left}}  {{msg}}");
+    let columns = usize::from(Term::stderr().size().1);
+    style_bar(&bar, columns, output.is_coloured());
+    bar.set_prefix(doing);
+    bar.set_position(done);
+    bar.reset_eta();
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// Gives it a line that fits so many columns: where there are few, the bar itself is short or is left out, then the time left, then
+/// the rate. What is to be said beside it is cut where the line ends.
+fn style_bar(bar: &ProgressBar, columns: usize, is_coloured: bool) {
+    let colour = if is_coloured { ".cyan" } else { "" };
+    let drawn = match columns.saturating_sub(COLUMNS_BESIDE).min(BAR_COLUMNS_MAX) {
+        width @ BAR_COLUMNS_MIN.. => format!(" [{{bar:{width}{colour}}}]"),
+        _ => String::new(),
+    };
+    let rate = if columns >= COLUMNS_WITH_RATE { "{rate}" } else { "" };
+    let left = if columns >= COLUMNS_WITH_TIME { "{left}" } else { "" };
+    let template = format!("{{prefix}}{drawn} {{human_pos}} of {{human_len}}{rate}{left}  {{wide_msg}}");
     let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let rate = |state: &ProgressState, out: &mut dyn Write| {
-        let _ = if state.per_sec() > 0.0 { write!(out, ", {:.1}/s", state.per_sec()) } else { Ok(()) };
+        let _ = match state.per_sec() {
+            rate if rate > RATE_SHOWN_MAX => write!(out, ", >{RATE_SHOWN_MAX}/s"),
+            rate if rate > 0.0 => write!(out, ", {rate:.1}/s"),
+            _ => Ok(()),
+        };
     };
     let left = |state: &ProgressState, out: &mut dyn Write| {
         let is_known = state.per_sec() > 0.0 && state.pos() < state.len().unwrap_or(0);
         let _ = if is_known { write!(out, ", {:#} left", HumanDuration(state.eta())) } else { Ok(()) };
     };
     bar.set_style(style.with_key("rate", rate).with_key("left", left).progress_chars("=> "));
-    bar.set_prefix(doing);
-    bar.set_position(done);
-    bar.reset_eta();
-    bar.enable_steady_tick(TICK);
-    bar
 }
 
 /// Decides when a plain line is due, and what it says. Times are in milliseconds.
@@ -128,7 +157,82 @@ impl Plain {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
     use super::*;
+
+    /// A terminal that keeps what was written to it.
+    #[derive(Debug, Clone)]
+    struct Paper {
+        columns: u16,
+        lines: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            self.columns
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.lines.lock().unwrap().push(text.to_owned());
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_fits_its_terminal() {
+        for columns in [40, 46, 57, 58, 69, 70, 80, 120, 200] {
+            let lines = Arc::new(Mutex::new(Vec::new()));
+            let paper = Paper { columns, lines: Arc::clone(&lines) };
+            let bar = ProgressBar::with_draw_target(
+                Some(1_000_000),
+                ProgressDrawTarget::term_like(Box::new(paper)),
+            );
+            style_bar(&bar, usize::from(columns), false);
+            bar.set_prefix("downloading");
+            bar.set_message(
+                "123 failed, 4 cancelled, and much more than any terminal has room for in one line",
+            );
+            bar.inc(999_000);
+            bar.tick();
+            let lines = lines.lock().unwrap();
+            let longest = lines.iter().map(|line| line.trim_end().chars().count()).max().unwrap();
+            assert!(longest <= usize::from(columns), "{columns}: {lines:?}");
+            assert!(lines.iter().any(|line| line.contains("999,000 of 1,000,000")), "{columns}: {lines:?}");
+            assert_eq!(lines.iter().any(|line| line.contains("[==")), columns >= 70, "{columns}: {lines:?}");
+        }
+    }
 
     #[test]
     fn plain_lines_come_at_every_tenth_or_every_five_seconds_and_say_the_rate() {

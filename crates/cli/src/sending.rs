@@ -12,6 +12,9 @@ use crate::output::Output;
 use crate::posting::{Refusal, Sending, post_missing, unkept};
 use crate::prompts::{Input, Prompts};
 
+/// How many batches are named.
+const BATCHES_SHOWN: usize = 3;
+
 /// Lines that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chosen {
@@ -77,13 +80,19 @@ impl Submission<'_> {
         let Self { client, input, output, interrupt, .. } = *self;
         let (total, mut all_accepted, mut all_batches) = (input.lines(), 0, Vec::new());
         let mut refusals = Keeping::new(input.source().folder());
+        let mut is_any_missing = false;
         let mut parts = input.read()?;
         while let Some(prompts) = parts.next()? {
             let mut journal = self.journals.of(&prompts)?;
             let missing = chosen.missing(&prompts, &journal, total);
             let is_last = prompts.first() + prompts.lines().len() == total;
-            if journal.is_resumed() && chosen == Chosen::All && (is_last || !missing.is_empty()) {
-                tell_of_resuming(output, &journal, all_accepted, total, !missing.is_empty());
+            is_any_missing |= !missing.is_empty();
+            if journal.is_resumed() && chosen == Chosen::All {
+                if !missing.is_empty() {
+                    tell_of_resuming(output, &journal, all_accepted, total);
+                } else if is_last && !is_any_missing {
+                    output.note(&format!("nothing to send: all {total} lines were sent before"));
+                }
             }
             let journal = &mut *journal;
             let refusals = &mut refusals;
@@ -103,11 +112,21 @@ impl Submission<'_> {
     }
 }
 
-fn tell_of_resuming(output: &Output, journal: &Journal, before: usize, total: usize, is_missing: bool) {
+fn tell_of_resuming(output: &Output, journal: &Journal, before: usize, total: usize) {
     let accepted = before + accepted(journal);
     output.note(&format!("going on: {accepted} of {total} lines were sent before"));
-    if is_missing && journal.is_key_forgotten() {
+    if journal.is_key_forgotten() {
         output.note("that was more than 48 hours ago: the last lines of then may be sent twice");
+    }
+}
+
+/// Names the batches that are waited for: whoever stops this command finds them again by their identifiers.
+pub(crate) fn tell_of_batches(output: &Output, ids: &[String]) {
+    let shown = ids.iter().take(BATCHES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match ids.len().saturating_sub(BATCHES_SHOWN) {
+        0 if ids.is_empty() => {}
+        0 => output.note(&format!("waiting for {shown}")),
+        more => output.note(&format!("waiting for {shown} and {more} more batches")),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod cpu;
 mod fake;
 pub mod http;
 pub mod llama;
+pub mod logging;
 pub mod memory;
 pub mod metrics;
 pub mod model;

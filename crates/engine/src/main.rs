@@ -11,11 +11,8 @@ use std::{os::unix::process::CommandExt, process::Command};
 use clap::{Parser, error::ErrorKind};
 #[cfg(target_os = "linux")]
 use overnight_engine::memory;
-use overnight_engine::{args::Arguments, cpu, llama::Devices, serve::serve};
+use overnight_engine::{args::Arguments, cpu, llama::Devices, logging, serve::serve};
 use tokio::runtime;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 /// Stack of a thread that tokenizes: some of llama.cpp's tokenizers recurse as deep as a word is long.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
@@ -31,7 +28,7 @@ fn main() -> ExitCode {
     };
     #[cfg(target_os = "linux")]
     ask_for_large_pages();
-    write_log();
+    logging::init();
     let outcome = check_processor()
         .and_then(|()| arguments.map_or_else(|version| tell_version(&version.to_string()), run));
     match outcome {
@@ -58,19 +55,6 @@ fn check_processor() -> Outcome {
         return Err(fault.into());
     }
     Ok(())
-}
-
-/// Sends the log to stderr: what `RUST_LOG` asks for, or what is worth a look.
-fn write_log() {
-    let asked = env::var("RUST_LOG").ok().and_then(|text| {
-        let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
-        directives.collect::<Vec<_>>().join(",").parse().ok()
-    });
-    let filter: Targets = asked.unwrap_or_else(|| {
-        Targets::new().with_default(LevelFilter::INFO).with_target("llama-cpp-2", LevelFilter::WARN)
-    });
-    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
-    log.with_writer(io::stderr).with_ansi(false).finish().with(filter).init();
 }
 
 /// Starts this program anew in its place with large pages. The C library reads that setting before anything else runs.

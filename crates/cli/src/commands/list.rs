@@ -9,7 +9,7 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::times;
+use crate::{served_models, times};
 
 const REQUESTS: Columns = &[("REQUEST", 30), ("STATUS", 11), ("CREATED", 20), ("ENDED", 20)];
 const BATCHES: Columns = &[
@@ -74,9 +74,15 @@ async fn list_requests(client: &Client, arguments: &Arguments, output: &Output) 
         ..RequestFilter::default()
     };
     let mut requests = client.list_requests(&filter).await?;
+    let mut next = requests.next().await;
+    // One that is served no more may still have requests.
+    if let (None, Some(model)) = (&next, &arguments.model) {
+        served_models::check(client, model).await?;
+    }
     let mut list = List::begin(output, REQUESTS);
-    while let Some(request) = requests.next().await {
+    while let Some(request) = next {
         let request = request?;
+        next = requests.next().await;
         let (created, ended) = (times::utc(request.created_at), times::utc_or_dash(request.ended_at));
         list.row(&request, &[&request.id, request.status.as_str(), &created, &ended])?;
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use overnight_server::config::NoConsole;
 use overnight_server::service::Service;
 use overnight_server::store::{FolderLock, StoreError};
 use serde_json::json;
@@ -32,11 +33,15 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     logging::to_stderr(&config, output.is_coloured());
     config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
     let data_dir = config.data_dir.clone();
+    let no_console = config.console_origin().err().filter(|why| *why == NoConsole::Insecure);
     refuse_second(&data_dir)?;
     let interrupt = Interrupt::listen()?;
     let service = Service::start(config).await?;
     let file = ServeFile::write(&data_dir, service.address())?;
     tell(&service, output)?;
+    if let Some(why) = no_console {
+        output.note(&format!("there is no console. {}", why.reason()));
+    }
     interrupt.raised().await;
     tracing::info!("stopping; a second signal stops at once");
     drop(file);

@@ -7,6 +7,7 @@
 )]
 
 mod clients;
+mod command_line;
 mod console;
 mod crashes;
 mod credits;
@@ -23,6 +24,7 @@ mod moving;
 mod operators;
 mod published;
 mod python;
+mod readme;
 mod resuming;
 mod runs;
 mod serving;

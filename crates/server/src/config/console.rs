@@ -62,6 +62,21 @@ pub enum NoConsole {
     Insecure,
 }
 
+impl NoConsole {
+    /// Why there is none, and how an operator gets one.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::SwitchedOff => "The operator has switched the console off (console.enabled).",
+            Self::Insecure => {
+                "Passwords would be sent in the open. The console is served where public_url is https, or http to this machine \
+                 (loopback). Set public_url to the https address of a proxy in front of the service. Or, for browsers on your own \
+                 machine only, set it to http://127.0.0.1:8080 and run there: ssh -N -L 8080:127.0.0.1:PORT SERVER, where PORT is \
+                 the port of `listen`."
+            }
+        }
+    }
+}
+
 impl ConsoleOrigin {
     /// The origin of a console that browsers reach at `public_url`, or else at `listen`.
     pub(super) fn new(public_url: Option<&Url>, listen: SocketAddr) -> Result<Self, NoConsole> {

@@ -185,8 +185,12 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
 
 /// What is used of what may be used.
 fn quota(QuotaUse { used, limit }: &QuotaUse, unit: &str) -> String {
-    let limit = limit.map_or_else(|| "no limit".to_owned(), |limit| format!("{limit} {unit}"));
-    used.map_or_else(|| limit.clone(), |used| format!("{used} of {limit}"))
+    match (used, limit) {
+        (Some(used), Some(limit)) => format!("{used} of {limit} {unit}"),
+        (Some(used), None) => format!("{used} {unit}, no limit"),
+        (None, Some(limit)) => format!("{limit} {unit}"),
+        (None, None) => "no limit".to_owned(),
+    }
 }
 
 const fn words(is_activated: bool) -> &'static str {

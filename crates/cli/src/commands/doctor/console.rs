@@ -14,10 +14,9 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let console = match config.console_origin() {
         Ok(_) => Finding::ok(CHECK, format!("browsers reach it at {}", config.public_address("/console"))),
         Err(NoConsole::SwitchedOff) => return vec![Finding::ok(CHECK, "it is switched off")],
-        Err(NoConsole::Insecure) => {
+        Err(why @ NoConsole::Insecure) => {
             let message = "there is none: it would be reached over http, and passwords with it";
-            let hint = "set `public_url` to the https address of the proxy that stands before the service";
-            return vec![Finding::warn(CHECK, message, hint)];
+            return vec![Finding::warn(CHECK, message, why.reason())];
         }
     };
     let Some(oidc) = &config.console.oidc else { return vec![console] };

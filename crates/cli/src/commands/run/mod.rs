@@ -28,12 +28,11 @@ use crate::journal::Journals;
 use crate::output::Output;
 use crate::prompts::{Asking, Input, Source, TableArguments};
 use crate::sampling::{CostArguments, check_cost};
-use crate::sending::{Chosen, Submission, how_to_go_on};
+use crate::sending::{Chosen, Submission, how_to_go_on, tell_of_batches};
 use crate::serve_file::url_of_running;
-use crate::tabling;
 use crate::target::Target;
-use crate::times;
 use crate::waiting::{self, Waited};
+use crate::{served_models, tabling, times};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -142,13 +141,15 @@ impl Job<'_> {
         journals: &mut Journals,
     ) -> Result<Counts, CliError> {
         if let Some(model) = model {
-            check_model(client, model).await?;
+            let hint = "stop it, or add a [[models]] section with this name and an engine to its settings";
+            served_models::check(client, model).await.map_err(|error| error.with_hint(hint))?;
         }
         let wanted = Wanted { name: self.input.source().batch_name(), webhook: None };
         let (input, output, interrupt) = (self.input, self.output, self.interrupt);
         let mut submission = Submission { client, input, journals, output, interrupt, wanted: &wanted };
         check_cost(&mut submission, self.costs).await?;
         let sent = submission.send(Chosen::All).await?;
+        tell_of_batches(output, &sent.batches);
         let reasons = async || hindrances(self.services.as_ref()).await;
         let waited = waiting::for_batches(client, &sent.batches, output, interrupt, reasons).await;
         if let Waited::Stopped = waited.map_err(|error| error.with_hint(how_to_go_on()))? {
@@ -160,18 +161,6 @@ impl Job<'_> {
         let counts = collecting.collect(journals, &sent.refusals).await;
         counts.map_err(|error| error.with_hint(how_to_go_on()))
     }
-}
-
-/// Refuses a model that the service, which may have been running before, does not have: it would refuse every line.
-async fn check_model(client: &Client, model: &str) -> Result<(), CliError> {
-    let known = client.list_models().await?;
-    if known.iter().any(|it| it.id == model) {
-        return Ok(());
-    }
-    let names: Vec<&str> = known.iter().map(|it| it.id.as_str()).collect();
-    let message = format!("the service has no model {model:?}; it has {}", names.join(", "));
-    Err(CliError::refused(message)
-        .with_hint("stop it, or add a [[models]] section with this name and an engine to its settings"))
 }
 
 /// What tells this data folder from others.

@@ -26,7 +26,7 @@ use crate::output::Output;
 use crate::posting::Refusal;
 use crate::prompts::{Asking, Input, Source, TableArguments};
 use crate::sampling::{CostArguments, check_cost};
-use crate::sending::{Chosen, Sent, Submission};
+use crate::sending::{Chosen, Sent, Submission, tell_of_batches};
 use crate::waiting::{self, Waited};
 
 #[derive(Debug, Args)]
@@ -88,6 +88,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     journals.remove(input.parts())?;
     let mut batches = Vec::with_capacity(ids.len());
     if arguments.wait {
+        tell_of_batches(output, &ids);
         match waiting::for_batches(&client, &ids, output, &interrupt, waiting::no_reasons).await? {
             Waited::Ended(ended) => batches = ended,
             Waited::Stopped => return Err(stopped(&ids)),

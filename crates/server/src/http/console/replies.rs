@@ -133,14 +133,7 @@ pub(super) fn write(response: Response, base: &str) -> Response {
 
 /// What is said where there is no console.
 pub(super) fn no_console(why: NoConsole) -> Response {
-    let sentence = match why {
-        NoConsole::SwitchedOff => "The operator has switched the console off (console.enabled).",
-        NoConsole::Insecure => {
-            "Passwords would be sent in the open. The console is served where public_url is https, or http to this machine \
-             (loopback): set public_url to the https address of the proxy that stands before the service."
-        }
-    };
-    refused(StatusCode::FORBIDDEN, sentence)
+    refused(StatusCode::FORBIDDEN, why.reason())
 }
 
 /// `GET /console/assets/{file}`.

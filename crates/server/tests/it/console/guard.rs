@@ -114,10 +114,19 @@ async fn over_https_cookies_are_the_hosts_own_and_browsers_come_by_https_from_th
 }
 
 #[tokio::test]
+async fn a_tunnel_to_this_machine_leads_to_the_console_of_a_service_that_others_reach_too() {
+    let app =
+        TestApp::start_with(&[("listen", "0.0.0.0:8080"), ("public_url", "http://127.0.0.1:8080")]).await;
+    assert_eq!(Browser::at(&app, "127.0.0.1:8080").get("/console/sign-in").await.status, 200);
+    assert_eq!(Browser::at(&app, "night.example.com:8080").get("/console/sign-in").await.status, 403);
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn there_is_no_console_where_passwords_would_go_in_the_open() {
     for (name, value, sentence) in [
         ("public_url", "http://night.example.com", "Passwords would be sent in the open"),
-        ("listen", "0.0.0.0:8080", "Passwords would be sent in the open"),
+        ("listen", "0.0.0.0:8080", "ssh -N -L 8080:127.0.0.1:PORT SERVER"),
         ("console.enabled", "false", "has switched the console off"),
     ] {
         let app = TestApp::start_with(&[(name, value)]).await;

@@ -1,0 +1,171 @@
+//! The examples that the help of each command ends with. `$REQUEST`, `$BATCH`, `$ACCOUNT`, `$KEY_ID` and `$EVENT` stand for
+//! identifiers.
+
+use clap::Command;
+
+/// Of each command, by its path below `overnight`: lines for a shell.
+pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "overnight run examples/prompts.jsonl -o results.jsonl",
+            "overnight serve",
+            "overnight submit examples/prompts.jsonl --wait",
+            "overnight help submit",
+        ],
+    ),
+    (
+        "serve",
+        &[
+            "overnight serve",
+            "overnight serve --listen 127.0.0.1:9000 --data-dir /srv/overnight",
+            "overnight serve --database-url postgres://overnight:secret@db.example/overnight --role api",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "overnight run examples/prompts.jsonl -o results.jsonl",
+            "overnight run prompts.jsonl -o results.jsonl --model hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF",
+            "overnight run tickets.csv --prompt 'Summarise: {{ body }}' --model overnight-tiny -o answered.parquet",
+        ],
+    ),
+    (
+        "submit",
+        &[
+            "overnight submit prompts.jsonl --dry-run",
+            "overnight submit prompts.jsonl --batch-name nightly --wait",
+            "overnight submit tickets.csv --prompt @prompt.txt --model overnight-tiny --max-cost 5",
+        ],
+    ),
+    ("status", &["overnight status $BATCH", "overnight status $REQUEST --json"]),
+    ("watch", &["overnight watch $BATCH"]),
+    (
+        "results",
+        &[
+            "overnight results $BATCH -o results.jsonl",
+            "overnight results $BATCH --follow",
+            "overnight results $BATCH -o answers.csv",
+            "overnight results @batches --table tickets.csv -o answered.csv",
+        ],
+    ),
+    ("cancel", &["overnight cancel $BATCH", "overnight cancel $REQUEST"]),
+    (
+        "list",
+        &[
+            "overnight list --status failed --limit 10",
+            "overnight list --model overnight-tiny --json",
+            "overnight list batches",
+        ],
+    ),
+    ("listen", &["overnight listen", "overnight listen --forward-to http://127.0.0.1:3000/hooks"]),
+    (
+        "account",
+        &[
+            "overnight account create --name research",
+            "overnight account grant $ACCOUNT 25 --source invoice-17",
+        ],
+    ),
+    ("account create", &["overnight account create --name research"]),
+    ("account list", &["overnight account list", "overnight account list --json"]),
+    ("account show", &["overnight account show $ACCOUNT"]),
+    ("account activate", &["overnight account activate $ACCOUNT"]),
+    (
+        "account grant",
+        &["overnight account grant $ACCOUNT 25 --source invoice-17", "overnight account grant $ACCOUNT -0.5"],
+    ),
+    (
+        "account limit",
+        &[
+            "overnight account limit $ACCOUNT --requests-per-second 50 --stored-bytes '20 GiB'",
+            "overnight account limit $ACCOUNT --live-requests none --tokens-per-day default",
+        ],
+    ),
+    ("account top-up", &["overnight account top-up $ACCOUNT 25"]),
+    ("account payments", &["overnight account payments $ACCOUNT --check"]),
+    ("account ledger", &["overnight account ledger $ACCOUNT --limit 20"]),
+    ("account spend", &["overnight account spend $ACCOUNT --days 7 --by model"]),
+    (
+        "key",
+        &["overnight key create --account $ACCOUNT --name laptop", "overnight key list --account $ACCOUNT"],
+    ),
+    ("key create", &["overnight key create --account $ACCOUNT --name laptop --expires-in 90d"]),
+    ("key list", &["overnight key list --account $ACCOUNT"]),
+    ("key revoke", &["overnight key revoke $KEY_ID"]),
+    ("user", &["overnight user create ada@example.com --operator", "overnight user link ada@example.com"]),
+    ("user list", &["overnight user list"]),
+    (
+        "user create",
+        &[
+            "overnight user create ada@example.com --operator",
+            "overnight user create ada@example.com --account $ACCOUNT --role developer",
+        ],
+    ),
+    ("user link", &["overnight user link ada@example.com"]),
+    ("user remove", &["overnight user remove ada@example.com"]),
+    ("user sign-out", &["overnight user sign-out ada@example.com"]),
+    ("webhook", &["overnight webhook secret", "overnight webhook events --state exhausted"]),
+    ("webhook secret", &["export OVERNIGHT_WEBHOOK_SECRET=$(overnight webhook secret)"]),
+    ("webhook rotate", &["overnight webhook rotate --overlap 48h"]),
+    ("webhook events", &["overnight webhook events --state exhausted --limit 20"]),
+    ("webhook deliveries", &["overnight webhook deliveries --event $EVENT"]),
+    (
+        "webhook replay",
+        &["overnight webhook replay $EVENT", "overnight webhook replay --exhausted --account $ACCOUNT"],
+    ),
+    ("webhook test", &["overnight webhook test https://example.com/hooks"]),
+    ("model", &["overnight model recommended", "overnight model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF"]),
+    ("model pull", &["overnight model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF:Q8_0"]),
+    ("model list", &["overnight model list"]),
+    ("model show", &["overnight model show hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF"]),
+    ("model remove", &["overnight model remove hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF"]),
+    ("model recommended", &["overnight model recommended"]),
+    ("explain", &["overnight explain $REQUEST"]),
+    (
+        "audit",
+        &[
+            "overnight audit",
+            "overnight audit --database-url postgres://overnight:secret@db.example/overnight",
+        ],
+    ),
+    ("migrate", &["overnight migrate --check", "overnight migrate"]),
+    ("export", &["overnight export overnight.export"]),
+    ("import", &["overnight import overnight.export --data-dir restored"]),
+    ("doctor", &["overnight doctor"]),
+    ("bench", &["overnight bench dispatch --requests 2000", "overnight bench --help"]),
+    ("openapi", &["overnight openapi > openapi.json"]),
+    (
+        "completion",
+        &[
+            "overnight completion bash > ~/.local/share/bash-completion/completions/overnight",
+            "overnight completion zsh > ~/.zfunc/_overnight",
+            "overnight completion fish > ~/.config/fish/completions/overnight.fish",
+        ],
+    ),
+    ("man", &["overnight man | man -l -", "overnight man -o ~/.local/share/man/man1"]),
+];
+
+/// Ends the help of the command, and of each below it, with its examples.
+pub(crate) fn add(command: Command) -> Command {
+    add_below(command, "")
+}
+
+fn add_below(command: Command, path: &str) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = names.into_iter().fold(command, |command, name| {
+        let path = format!("{path} {name}");
+        command.mut_subcommand(name, |below| add_below(below, path.trim_start()))
+    });
+    let Some(lines) = of(path) else { return command };
+    let examples = format!("Examples:\n  {}", lines.join("\n  "));
+    let text = match command.get_after_help() {
+        Some(text) => format!("{text}\n\n{examples}"),
+        None => examples,
+    };
+    command.after_help(text)
+}
+
+/// Those of one command.
+pub(crate) fn of(path: &str) -> Option<&'static [&'static str]> {
+    EXAMPLES.iter().find_map(|(known, lines)| (*known == path).then_some(*lines))
+}

@@ -1,0 +1,212 @@
+//! The README as a stranger follows it: every block for a shell, pasted in order into a terminal in a clean folder. A block that starts
+//! the service has a terminal of its own.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use overnight_testkit::hub::SimHub;
+use overnight_testkit::postgres::Cluster;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::support::{lines, program, wait_until};
+
+const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// What a terminal says behind each block.
+const ENDED: &str = "-- that was all of it --";
+const BLOCK_MAX: Duration = Duration::from_secs(120);
+/// The model that the README names, as the Hub has it here: the one in the box.
+const HUB_FILE: (&str, &str) = ("Qwen/Qwen2.5-1.5B-Instruct-GGUF", "qwen2.5-1.5b-instruct-q4_k_m.gguf");
+
+/// A folder like a clone, and all that the README needs of the internet.
+struct World {
+    folder: TempDir,
+    hub: SimHub,
+    database_url: String,
+    webhook_port: u16,
+    _runtime: Runtime,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        symlink(env!("CARGO_BIN_EXE_overnight"), folder.path().join("overnight")).unwrap();
+        fs::create_dir(folder.path().join("examples")).unwrap();
+        for samples in ["examples/prompts.jsonl", "examples/reviews.csv"] {
+            fs::copy(Path::new(CLONE).join(samples), folder.path().join(samples)).unwrap();
+        }
+        let runtime = Runtime::new().unwrap();
+        let model = fs::read(Path::new(CLONE).join("assets/overnight-tiny.gguf")).unwrap();
+        let hub = runtime.block_on(SimHub::start(&[(HUB_FILE.0, HUB_FILE.1, &model)])).unwrap();
+        let database_url = Cluster::shared().database("readme").unwrap();
+        let webhook_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { folder, hub, database_url, webhook_port, _runtime: runtime }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A shell in the folder, without settings of whoever runs the tests. It serves at any port that is free.
+    fn shell(&self) -> Command {
+        let mut shell = Command::new("bash");
+        shell.args(["--norc", "--noprofile"]).current_dir(self.folder.path()).process_group(0);
+        program().get_envs().for_each(|(name, _)| {
+            shell.env_remove(name);
+        });
+        for name in ["HF_TOKEN", "HF_HOME", "HF_HUB_OFFLINE", "HTTP_PROXY", "http_proxy"] {
+            shell.env_remove(name);
+        }
+        shell.env("HF_ENDPOINT", self.hub.endpoint()).env("HF_HUB_CACHE", self.path("cache"));
+        shell.env("OVERNIGHT_LISTEN", "127.0.0.1:0");
+        shell
+    }
+
+    /// The block with the ports and the database that are here.
+    fn localised(&self, block: &str) -> String {
+        let webhooks = format!("127.0.0.1:{}", self.webhook_port);
+        let serving = fs::read_to_string(self.path("overnight-data/serve.json"));
+        let serving: Option<Value> = serving.ok().and_then(|text| serde_json::from_str(&text).ok());
+        let url = serving.and_then(|serving| Some(serving["url"].as_str()?.to_owned()));
+        let block = block
+            .replace("./overnight listen", &format!("./overnight listen --listen {webhooks}"))
+            .replace("127.0.0.1:8787", &webhooks)
+            .replace("postgres://overnight:secret@db.example/overnight", &self.database_url);
+        url.map_or(block.clone(), |url| block.replace("http://127.0.0.1:8080", &url))
+    }
+
+    fn serve(&self, block: &str) -> Terminal {
+        let serve_file = self.path("overnight-data/serve.json");
+        assert!(!serve_file.exists(), "a service is running already");
+        let mut shell = self.shell();
+        shell.arg("-c").arg(self.localised(block)).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut terminal = Terminal(shell.stderr(Stdio::null()).spawn().unwrap());
+        wait_until("the service says where it is", || {
+            assert!(terminal.0.try_wait().unwrap().is_none(), "{block}: it ended");
+            serve_file.exists()
+        });
+        terminal
+    }
+}
+
+/// A shell with what it started. Dropped, all of it is killed.
+struct Terminal(Child);
+
+impl Terminal {
+    fn signal(&self, name: &str) {
+        let group = format!("-{}", self.0.id());
+        Command::new("kill")
+            .args([&format!("-{name}"), "--", &group])
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+    }
+
+    /// Ctrl-C.
+    fn interrupt(mut self) {
+        self.signal("INT");
+        wait_until("the service stops", || self.0.try_wait().unwrap().is_some());
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.signal("KILL");
+        let _ = self.0.wait();
+    }
+}
+
+/// The terminal that is pasted into.
+struct Pasting {
+    _terminal: Terminal,
+    input: ChildStdin,
+    output: Receiver<String>,
+}
+
+impl Pasting {
+    fn start(world: &World) -> Self {
+        let mut shell = world.shell();
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut terminal = Terminal(shell.spawn().unwrap());
+        let mut input = terminal.0.stdin.take().unwrap();
+        // What the programs say beside their results, and what failed.
+        writeln!(input, "exec 2>&1; set -o pipefail; trap 'echo \"failed: $BASH_COMMAND\"' ERR").unwrap();
+        let (sender, output) = mpsc::channel();
+        let reader = BufReader::new(terminal.0.stdout.take().unwrap());
+        thread::spawn(move || reader.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { _terminal: terminal, input, output }
+    }
+
+    /// Pastes the block; what was said until it ended.
+    fn paste(&mut self, block: &str) -> String {
+        writeln!(self.input, "{block}\necho; echo '{ENDED}'").unwrap();
+        self.said_until(ENDED)
+    }
+
+    /// What is said up to a line that contains this.
+    fn said_until(&mut self, words: &str) -> String {
+        let mut said = String::new();
+        while !said.contains(words) {
+            let line = self.output.recv_timeout(BLOCK_MAX);
+            said.push_str(&line.unwrap_or_else(|_| panic!("{words:?} is not said:\n{said}")));
+            said.push('\n');
+        }
+        said
+    }
+}
+
+/// The blocks of the README that are for a shell.
+fn blocks() -> Vec<String> {
+    let text = fs::read_to_string(Path::new(CLONE).join("README.md")).unwrap();
+    let blocks = text.split("\n```sh\n").skip(1);
+    blocks.map(|rest| rest.split_once("\n```").unwrap().0.to_owned()).collect()
+}
+
+#[test]
+fn the_readme_pasted_block_by_block_does_what_it_says() {
+    if !Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine").exists() {
+        eprintln!("skipped: overnight-engine is not built");
+        return;
+    }
+    let world = World::new();
+    let mut pasting = Pasting::start(&world);
+    let mut serving: Option<Terminal> = None;
+    let mut transcript = String::new();
+    for block in blocks() {
+        if block.ends_with("./overnight serve") {
+            // The README says so where it starts one again.
+            serving.take().into_iter().for_each(Terminal::interrupt);
+            serving = Some(world.serve(&block));
+            continue;
+        }
+        let block = world.localised(&block);
+        let said = pasting.paste(&block);
+        // The README shows this one refusal.
+        let is_refused = said.contains("\"error\":{");
+        assert_eq!(is_refused, block.contains("/cancel"), "{block}\n\n{said}");
+        assert!(!said.contains("failed: "), "{block}\n\n{said}");
+        transcript.push_str(&format!("$ {block}\n{said}"));
+        if block.contains("--webhook") {
+            transcript.push_str(&pasting.said_until("batch.completed"));
+        }
+    }
+    assert!(serving.is_some() && blocks().len() > 8, "the README starts a service, and has much to paste");
+    let results = lines(&fs::read_to_string(world.path("results.jsonl")).unwrap());
+    assert!(results.iter().all(|result| result["status"] == "completed"), "{results:?}");
+    let labelled = fs::read_to_string(world.path("labelled.csv")).unwrap();
+    let is_labelled = |row: &&str| row.contains(",positive,stop,") || row.contains(",negative,stop,");
+    assert_eq!(labelled.lines().filter(is_labelled).count(), 200, "{labelled}");
+    for expected in ["24 of 24 completed", "The capital of France is Paris", "batch_name", "batch.completed"]
+    {
+        assert!(transcript.contains(expected), "{expected:?} is missing:\n{transcript}");
+    }
+}
