@@ -26,8 +26,6 @@ mod places {
     pub(super) const SCHEMA_METADATA: usize = 2;
     pub(super) const SCHEMA_FEATURES: usize = 3;
     pub(super) const FIELD_NAME: usize = 0;
-    pub(super) const FIELD_NULLABLE: usize = 1;
-    pub(super) const FIELD_TYPE_TYPE: usize = 2;
     pub(super) const FIELD_TYPE: usize = 3;
     pub(super) const FIELD_CHILDREN: usize = 5;
 }
@@ -254,7 +252,6 @@ impl Builder {
             Slot::Absent,
             Slot::Pointer,
         ])?;
-        debug_assert!(field.member(places::FIELD_NULLABLE) < field.member(places::FIELD_TYPE_TYPE));
         let name = self.string(&column.name)?;
         self.point(field.member(places::FIELD_NAME)?, name)?;
         let of = self.table(&members)?.at;
@@ -272,6 +269,9 @@ mod tests {
     /// Of Arrow's C++ library: a 64-bit integer `n`, a duration `d`, and a time `when` in Europe/Berlin.
     const NOTE: &str = "//////gAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAMAAACUAAAAVAAAAAQAAACI////AAABChAAAAAgAAAABAAAAAAAAAAEAAAAd2hlbgAAAAAIAAwABgAIAAgAAAAAAAIABAAAAA0AAABFdXJvcGUvQmVybGluAAAA1P///wAAARIQAAAAGAAAAAQAAAAAAAAAAQAAAGQABgAIAAYABgAAAAAAAgAQABQACAAGAAcADAAAABAAEAAAAAAAAQIQAAAAHAAAAAQAAAAAAAAAAQAAAG4AAAAIAAwACAAHAAgAAAAAAAABQAAAAA==";
 
+    /// The place of the member that says of which type a `Field` is.
+    const FIELD_TYPE_TYPE: usize = 2;
+
     fn message(note: &str) -> Vec<u8> {
         STANDARD.decode(note).unwrap()[8..].to_vec()
     }
@@ -284,7 +284,7 @@ mod tests {
                 target(message, member(message, *place, places::FIELD_NAME).unwrap().unwrap()).unwrap();
             let length = u32::from_le_bytes(read(message, name).unwrap()) as usize;
             let name = String::from_utf8(message[name + 4..name + 4 + length].to_vec()).unwrap();
-            (name, message[member(message, *place, places::FIELD_TYPE_TYPE).unwrap().unwrap()])
+            (name, message[member(message, *place, FIELD_TYPE_TYPE).unwrap().unwrap()])
         };
         schema.fields.iter().map(field).collect()
     }
