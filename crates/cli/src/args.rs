@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Status(status::Arguments),
     /// Follow a request or a batch to its end.
     Watch(watch::Arguments),
-    /// Read the results of a request or a batch, as JSON Lines.
+    /// Read the results of requests or batches, as JSON Lines or as a table.
     Results(results::Arguments),
     /// Cancel a request, or a batch with its requests.
     Cancel(cancel::Arguments),

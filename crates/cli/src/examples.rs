@@ -46,6 +46,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "overnight results $BATCH -o results.jsonl",
             "overnight results $BATCH --follow",
             "overnight results $BATCH -o answers.csv",
+            "overnight results @batches --table tickets.csv -o answered.csv",
         ],
     ),
     ("cancel", &["overnight cancel $BATCH", "overnight cancel $REQUEST"]),

@@ -1,6 +1,6 @@
 //! What a command prints: its result on standard output, everything beside it on standard error.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::ColorChoice;
 use serde::Serialize;
@@ -60,9 +60,13 @@ impl Output {
 
     /// Prints the result as one JSON object.
     pub(crate) fn object(&self, object: &impl Serialize) -> Result<(), CliError> {
-        let text = serde_json::to_string_pretty(object)
-            .map_err(|error| CliError::unusable(format!("the result cannot be written as JSON: {error}")))?;
-        self.line(&text)
+        let mut out = BufWriter::new(io::stdout().lock());
+        serde_json::to_writer_pretty(&mut out, object).map_err(|error| match error.is_io() {
+            true => CliError::stdout(&error.into()),
+            false => CliError::unusable(format!("the result cannot be written as JSON: {error}")),
+        })?;
+        let ended = out.write_all(b"\n").and_then(|()| out.flush());
+        ended.map_err(|error| CliError::stdout(&error))
     }
 
     /// Prints `object` as JSON for machines, else `text`.

@@ -1,14 +1,17 @@
 //! Sending the lines that have no request yet, as one bulk create.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::pin::pin;
 
 use futures_util::{StreamExt, stream};
 use overnight_client::{BulkOutcome, Client, Error as ClientError, ErrorBody, RequestCreated};
+use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
 use crate::journal::{Asked, Journal};
+use crate::kept::Keeping;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::prompts::Prompts;
@@ -31,13 +34,15 @@ pub(crate) struct Sending<'a> {
     pub(crate) interrupt: &'a Interrupt,
     /// The lines of all parts.
     pub(crate) total: usize,
+    /// The lines that are refused, part after part.
+    pub(crate) refusals: &'a mut Keeping<Refusal>,
 }
 
 /// A line that the service would not take.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Refusal {
-    /// The line, counted from 0 in all that is sent.
-    pub(crate) index: usize,
+    /// The line, counted from 1 in all that is sent.
+    pub(crate) line: usize,
     /// The HTTP status of the answer.
     pub(crate) status: u16,
     /// The service's words.
@@ -45,34 +50,28 @@ pub(crate) struct Refusal {
 }
 
 /// Sends these lines, counted from 0 in the part, that the journal has no request for, and writes down each one accepted. A line that
-/// the service refuses does not stop the others.
+/// the service refuses is kept with the refusals, and does not stop the others.
 ///
 /// # Errors
 /// What keeps any line from being sent. What was accepted by then is written down.
-pub(crate) async fn post_missing(
-    sending: &mut Sending<'_>,
-    missing: &[usize],
-) -> Result<Vec<Refusal>, CliError> {
+pub(crate) async fn post_missing(sending: &mut Sending<'_>, missing: &[usize]) -> Result<(), CliError> {
     if missing.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    let mut refusals = post(sending, missing).await?;
+    let changed = post(sending, missing).await?;
     sending.journal.record_sent()?;
-    // Lines that were sent by an attempt that broke off, and changed since. Of what went with that key nothing is in doubt now.
-    let first = sending.prompts.first();
-    let changed = refusals.extract_if(.., |refusal| refusal.error.code == KEY_REUSED);
-    let changed: Vec<_> = changed.map(|refusal| refusal.index - first).collect();
+    // Of what went with the key of the attempt that broke off nothing is in doubt now.
     if !changed.is_empty() {
-        refusals.extend(post(sending, &changed).await?);
+        post(sending, &changed).await?;
         sending.journal.record_sent()?;
-        refusals.sort_unstable_by_key(|refusal| refusal.index);
     }
-    Ok(refusals)
+    Ok(())
 }
 
-/// Sends these lines, each under its number in the file, with the key of the journal.
-async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>, CliError> {
-    let Sending { client, prompts, journal, output, interrupt, total: all } = sending;
+/// Sends these lines, each under its number in the file, with the key of the journal. Returns those that an attempt that broke off has
+/// sent with this key, and that changed since.
+async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, CliError> {
+    let Sending { client, prompts, journal, output, interrupt, total: all, refusals } = sending;
     let total = prompts.lines().len();
     let mut done = prompts.first() + total - lines.len();
     let mut progress = Progress::begin(output, "sending", *all as u64, done as u64);
@@ -89,7 +88,7 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
     });
     let bulk = client.once(&journal.key())?.create_requests_raw(stream::iter(bodies))?;
     let mut outcomes = pin!(bulk.into_stream().ready_chunks(RECORDED_AT_ONCE));
-    let (mut refusals, mut failure) = (Vec::new(), None);
+    let (mut changed, mut refused, mut failure) = (Vec::new(), 0, None);
     while let Some(chunk) = outcomes.next().await {
         let mut asked = Vec::with_capacity(chunk.len());
         for outcome in chunk {
@@ -99,9 +98,16 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
                 Ok((index, Ok(RequestCreated { id, created_at, .. }))) => {
                     asked.push(Asked { index, id, created_at });
                 }
+                Ok((index, Err(ClientError::Api { status: 413 | 422, error, .. })))
+                    if error.code == KEY_REUSED =>
+                {
+                    changed.push(index);
+                }
                 Ok((index, Err(ClientError::Api { status: status @ (413 | 422), error, .. }))) => {
-                    tell_of_refusal(&progress, refusals.len(), &prompts.name_of(index), &error);
-                    refusals.push(Refusal { index: prompts.first() + index, status, error });
+                    tell_of_refusal(&progress, refused, &prompts.name_of(index), &error);
+                    refused += 1;
+                    let refusal = Refusal { line: prompts.first() + index + 1, status, error };
+                    refusals.push(&refusal).map_err(|error| unkept(&error))?;
                 }
                 // What is under way is still waited for, so that little is left in doubt.
                 Ok((_, Err(error))) | Err(error) => {
@@ -112,22 +118,24 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<Refusal>
         }
         done += asked.len();
         journal.record_asked(prompts.lines(), &asked)?;
-        let refused = match refusals.len() {
+        let beside = match refused {
             0 => String::new(),
             count => format!("{count} refused"),
         };
-        progress.set((done + refusals.len()) as u64, &refused);
+        progress.set((done + refused + changed.len()) as u64, &beside);
     }
-    unread.take().or(failure).map_or(Ok(refusals), Err)
+    unread.take().or(failure).map_or(Ok(changed), Err)
 }
 
 fn tell_of_refusal(progress: &Progress, told: usize, name: &str, error: &ErrorBody) {
-    if error.code == KEY_REUSED {
-        return;
-    }
     if told < REFUSALS_SHOWN {
         progress.note(&format!("{name} was refused: {}", error.message));
     } else if told == REFUSALS_SHOWN {
         progress.note("more lines were refused");
     }
+}
+
+/// Why refused lines are not known any more.
+pub(crate) fn unkept(error: &io::Error) -> CliError {
+    CliError::unusable(format!("refused lines cannot be kept: {error}"))
 }

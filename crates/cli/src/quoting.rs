@@ -1,6 +1,7 @@
 //! What a file of prompts would cost, worked out by the service's own rules without sending it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use overnight_client::{Account, Client, Model};
 use overnight_domain::bodies::{Sizing, refused_fields};
@@ -8,9 +9,11 @@ use overnight_domain::chat::ChatBody;
 use overnight_domain::json::minimize;
 use overnight_domain::limits::Limits;
 use overnight_domain::money::{Credits, Pricing};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
+use crate::kept::{Keeping, Kept};
+use crate::posting::unkept;
 use crate::prompts::Prompts;
 
 /// What the lines that name a model may use and cost, at most.
@@ -25,7 +28,7 @@ pub(crate) struct ModelQuote {
 }
 
 /// A line that the service would refuse.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Doubt {
     /// Counted from 1.
     pub(crate) line: usize,
@@ -41,7 +44,7 @@ pub(crate) struct Quote {
     pub(crate) cost: Credits,
     pub(crate) available: String,
     pub(crate) suffices: bool,
-    pub(crate) refused: Vec<Doubt>,
+    pub(crate) refused: Kept<Doubt>,
 }
 
 /// A model on offer, and what the lines read so far come to.
@@ -61,21 +64,21 @@ pub(crate) struct Quoting {
     account: Account,
     offers: BTreeMap<String, Offer>,
     limits: Limits,
-    refused: Vec<Doubt>,
+    refused: Keeping<Doubt>,
 }
 
 impl Quoting {
-    /// Begins with no lines.
+    /// Begins with no lines. Files without a name are made in `folder`.
     ///
     /// # Errors
     /// A service that does not say its prices.
-    pub(crate) async fn begin(client: &Client) -> Result<Self, CliError> {
+    pub(crate) async fn begin(client: &Client, folder: &Path) -> Result<Self, CliError> {
         let account = client.get_account().await?;
         let mut offers = BTreeMap::new();
         for model in client.list_models().await? {
             offers.insert(model.id.clone(), Offer::new(model)?);
         }
-        Ok(Self { account, offers, limits: most_generous(), refused: Vec::new() })
+        Ok(Self { account, offers, limits: most_generous(), refused: Keeping::new(folder) })
     }
 
     /// Adds these lines of a part, counted from 0.
@@ -86,7 +89,8 @@ impl Quoting {
         let mut reader = prompts.reader();
         for &index in lines {
             if let Err(message) = add(&reader.create_body(index)?, &self.limits, &mut self.offers) {
-                self.refused.push(Doubt { line: prompts.first() + index + 1, message });
+                let doubt = Doubt { line: prompts.first() + index + 1, message };
+                self.refused.push(&doubt).map_err(|error| unkept(&error))?;
             }
         }
         Ok(())
@@ -105,6 +109,7 @@ impl Quoting {
         let has = amount(&account.available)?;
         let suffices = !is_priced || cost <= has;
         let requests = models.iter().map(|quote| quote.requests).sum();
+        let refused = refused.end().map_err(|error| unkept(&error))?;
         Ok(Quote { requests, models, cost, available: account.available, suffices, refused })
     }
 }

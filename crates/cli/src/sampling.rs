@@ -47,7 +47,8 @@ pub(crate) async fn quote(
     mut journals: Option<&mut Journals>,
     chosen: Chosen,
 ) -> Result<Quote, CliError> {
-    let (total, mut quoting, mut parts) = (input.lines(), Quoting::begin(client).await?, input.read()?);
+    let mut quoting = Quoting::begin(client, input.source().folder()).await?;
+    let (total, mut parts) = (input.lines(), input.read()?);
     while let Some(prompts) = parts.next()? {
         let missing: Vec<usize> = match &mut journals {
             Some(journals) => chosen.missing(&prompts, &*journals.of(&prompts)?, total),

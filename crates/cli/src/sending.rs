@@ -7,8 +7,9 @@ use crate::batches::{self, Wanted};
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
 use crate::journal::{Journal, Journals};
+use crate::kept::{Keeping, Kept};
 use crate::output::Output;
-use crate::posting::{Refusal, Sending, post_missing};
+use crate::posting::{Refusal, Sending, post_missing, unkept};
 use crate::prompts::{Input, Prompts};
 
 /// How many batches are named.
@@ -55,12 +56,12 @@ pub(crate) struct Submission<'a> {
 }
 
 /// What became of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sent {
     /// Lines that have a request.
     pub(crate) accepted: usize,
-    /// Lines that the service did not take.
-    pub(crate) refusals: Vec<Refusal>,
+    /// Lines that the service did not take, part after part.
+    pub(crate) refusals: Kept<Refusal>,
     /// The batches that all requests are in.
     pub(crate) batches: Vec<String>,
 }
@@ -77,7 +78,8 @@ impl Submission<'_> {
 
     async fn try_send(&mut self, chosen: Chosen) -> Result<Sent, CliError> {
         let Self { client, input, output, interrupt, .. } = *self;
-        let (total, mut sent) = (input.lines(), Sent::default());
+        let (total, mut all_accepted, mut all_batches) = (input.lines(), 0, Vec::new());
+        let mut refusals = Keeping::new(input.source().folder());
         let mut is_any_missing = false;
         let mut parts = input.read()?;
         while let Some(prompts) = parts.next()? {
@@ -87,24 +89,26 @@ impl Submission<'_> {
             is_any_missing |= !missing.is_empty();
             if journal.is_resumed() && chosen == Chosen::All {
                 if !missing.is_empty() {
-                    tell_of_resuming(output, &journal, sent.accepted, total);
+                    tell_of_resuming(output, &journal, all_accepted, total);
                 } else if is_last && !is_any_missing {
                     output.note(&format!("nothing to send: all {total} lines were sent before"));
                 }
             }
             let journal = &mut *journal;
-            let mut sending = Sending { client, prompts: &prompts, journal, output, interrupt, total };
-            let refusals = post_missing(&mut sending, &missing).await?;
-            sent.refusals.extend(refusals);
-            sent.accepted += accepted(sending.journal);
+            let refusals = &mut refusals;
+            let mut sending =
+                Sending { client, prompts: &prompts, journal, output, interrupt, total, refusals };
+            post_missing(&mut sending, &missing).await?;
+            all_accepted += accepted(sending.journal);
             if interrupt.is_raised() {
-                let message = format!("stopped: {} of {total} lines are sent", sent.accepted);
+                let message = format!("stopped: {all_accepted} of {total} lines are sent");
                 return Err(CliError::interrupted(message));
             }
             batches::group(client, sending.journal, self.wanted).await?;
-            sent.batches.extend_from_slice(sending.journal.batches());
+            all_batches.extend_from_slice(sending.journal.batches());
         }
-        Ok(sent)
+        let refusals = refusals.end().map_err(|error| unkept(&error))?;
+        Ok(Sent { accepted: all_accepted, refusals, batches: all_batches })
     }
 }
 

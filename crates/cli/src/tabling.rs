@@ -164,13 +164,18 @@ impl Tabling {
 
     /// The cells for a line that the service refused.
     pub(crate) fn refused(&self, error: &ErrorBody) -> Vec<Value> {
+        self.unasked("refused", format!("{}: {}", error.code, error.message))
+    }
+
+    /// The cells where there is no request, and why.
+    pub(crate) fn unasked(&self, status: &str, error: String) -> Vec<Value> {
         let fields = self.schema.as_ref().map_or(0, |schema| schema.columns().len());
         let mut cells = Vec::with_capacity(REQUEST.len() + ANSWER.len() + fields);
         if self.names_requests {
-            cells.extend([Value::Null, "refused".into(), Value::Null]);
+            cells.extend([Value::Null, status.into(), Value::Null]);
         }
         cells.resize(cells.len() + ANSWER.len() - 1, Value::Null);
-        cells.push(format!("{}: {}", error.code, error.message).into());
+        cells.push(error.into());
         cells.resize(cells.len() + fields, Value::Null);
         cells
     }

@@ -13,6 +13,9 @@ use crate::row::{Row, RowFault};
 use crate::shared::SharedFile;
 use crate::streams::reader;
 
+/// What parts the fields of files that are called CSV too.
+const OTHER_PARTS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
+
 /// Reads rows, from the first.
 pub struct Rows(Source);
 
@@ -41,7 +44,7 @@ impl Rows {
                 let mut fields = Vec::new();
                 let line = reader.read(&mut fields)?.unwrap_or(1);
                 let names: Vec<Arc<str>> = fields.iter().map(|name| Arc::from(name.as_str())).collect();
-                Columns::named(names.iter().cloned()).map_err(|words| {
+                check_names(&names).map_err(|words| {
                     RowFault::Broken(line, format!("has the names of columns, and {words}"))
                 })?;
                 Source::Csv { reader, names, fields }
@@ -77,6 +80,16 @@ impl Iterator for Rows {
         }
         next
     }
+}
+
+/// Refuses names of which two are one, and a single one that holds what parts fields elsewhere.
+fn check_names(names: &[Arc<str>]) -> Result<(), String> {
+    if let [name] = names
+        && let Some((_, parted)) = OTHER_PARTS.iter().find(|(letter, _)| name.contains(*letter))
+    {
+        return Err(format!("{name:?} is one of them: commas part fields, not {parted}"));
+    }
+    Columns::named(names.iter().cloned()).map(|_| ())
 }
 
 fn next_of_csv(
@@ -144,6 +157,12 @@ mod tests {
     fn two_columns_of_one_name_and_what_is_no_parquet_are_refused() {
         let told = open("a,a\n1,2\n", "csv").err().unwrap().to_string();
         assert_eq!(told, "line 1 has the names of columns, and two columns are called \"a\"");
+        let told = open("\u{feff}id;text\r\n1;a\r\n", "csv").err().unwrap().to_string();
+        assert_eq!(
+            told,
+            "line 1 has the names of columns, and \"id;text\" is one of them: commas part fields, not semicolons"
+        );
+        assert!(open("id\ttext\n", "csv").err().unwrap().to_string().ends_with("not tabs"));
         assert!(open("a,b\n", "parquet").is_err());
         assert!(open("a,b\n", "csv.gz").is_err());
     }

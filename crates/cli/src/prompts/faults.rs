@@ -20,8 +20,8 @@ impl Faults {
         }
     }
 
-    /// Refuses the file of this name, if there are some.
-    pub(super) fn check(self, name: &str, hint: &str) -> Result<(), CliError> {
+    /// Refuses the file of this name, if there are some; then, `undone` says, nothing was done.
+    pub(super) fn check(self, name: &str, undone: &str, hint: &str) -> Result<(), CliError> {
         let lines = match self.total {
             0 => return Ok(()),
             1 => "1 bad line".to_owned(),
@@ -31,7 +31,7 @@ impl Faults {
             0 => String::new(),
             more => format!("\n  and {more} more"),
         };
-        let message = format!("{name} has {lines}; nothing was sent{}{more}", self.shown.concat());
+        let message = format!("{name} has {lines}; {undone}{}{more}", self.shown.concat());
         Err(CliError::unusable(message).with_hint(hint))
     }
 }

@@ -85,7 +85,11 @@ impl Input {
             }
         }
         drop(texts);
-        faults.check(source.name(), if asking.is_some() { HINT_ROWS } else { HINT_LINES })?;
+        faults.check(
+            source.name(),
+            "nothing was sent",
+            if asking.is_some() { HINT_ROWS } else { HINT_LINES },
+        )?;
         if part.lines > 0 {
             parts.push(part.end());
         }

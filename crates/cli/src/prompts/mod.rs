@@ -7,6 +7,7 @@ mod faults;
 mod input;
 mod part;
 mod source;
+mod table;
 mod texts;
 
 pub(crate) use asking::{Asking, TableArguments};
@@ -14,6 +15,7 @@ pub(crate) use input::Input;
 pub(crate) use overnight_wire::prompts::Shape;
 pub(crate) use part::{Line, Prompts};
 pub(crate) use source::Source;
+pub(crate) use table::Table;
 
 /// The lines of a part, and the most requests of a batch where the service takes as many.
 pub(crate) const PART_LINES: usize = 100_000;

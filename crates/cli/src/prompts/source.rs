@@ -22,8 +22,8 @@ pub(crate) struct Source {
     path: Option<PathBuf>,
     /// Where nameless files are made.
     folder: PathBuf,
-    pub(super) file: SharedFile,
-    pub(super) kind: Kind,
+    pub(crate) file: SharedFile,
+    pub(crate) kind: Kind,
     /// Begins the SHA-256 of what was piped in: it is known again by that.
     sum: Option<String>,
 }
@@ -82,13 +82,18 @@ impl Source {
         }
     }
 
+    /// Where files without a name are made.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// A file without a name, to be read again.
     pub(crate) fn nameless(&self) -> io::Result<File> {
         tempfile::tempfile_in(&self.folder)
     }
 
     /// What is wrong with it as a whole.
-    pub(super) fn failed(&self, error: &io::Error) -> CliError {
+    pub(crate) fn failed(&self, error: &io::Error) -> CliError {
         CliError::unusable(format!("{}: {error}", self.name))
     }
 }

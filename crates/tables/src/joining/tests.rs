@@ -223,3 +223,51 @@ fn a_broken_parquet_file_is_refused_whatever_is_broken() {
         }
     }
 }
+
+/// Three rows in groups of two and one, by Arrow's C++ library: a category, a duration, a time of Europe/Berlin, times of no zone, also inside
+/// a list of structs, and a list of two.
+const BY_ARROW: &[u8] = include_bytes!("fixtures/arrow.parquet");
+
+#[test]
+fn what_only_the_schema_of_arrow_says_stays_with_a_copy() {
+    let source = shared(BY_ARROW);
+    let note = |file: &SharedFile| {
+        let reader = SerializedFileReader::new(file.clone()).unwrap();
+        let metadata = reader.metadata().file_metadata();
+        let notes = metadata.key_value_metadata().unwrap().clone();
+        let note = notes.into_iter().find(|note| note.key == "ARROW:schema").unwrap().value.unwrap();
+        (note, metadata.schema().get_fields().len())
+    };
+    let out = join(&source, "parquet", "parquet");
+    let ((before, _), (after, fields)) = (note(&source), note(&out));
+    assert_eq!(fields, 9);
+    assert!(after.len() > before.len(), "{after}");
+    assert_eq!(cells(&out, "parquet")[1][..7], cells(&source, "parquet")[1][..]);
+}
+
+#[test]
+fn times_are_text_wherever_they_stand() {
+    let rows = cells(&shared(BY_ARROW), "parquet");
+    let values: Vec<&Value> = rows[0].iter().map(|(_, value)| value).collect();
+    let local = "2024-02-29 23:59:58.123456000";
+    assert_eq!(
+        values,
+        [
+            &json!("a"),
+            &json!(3_600_000_000_i64),
+            &json!("2024-02-29 23:59:58.123456 +00:00"),
+            &json!(local),
+            &json!("23:59:58.123456000"),
+            &json!([{"t": local, "n": 1}]),
+            &json!([1, 2]),
+        ]
+    );
+    assert!(rows[2][..6].iter().all(|(name, value)| name == "category" || value.is_null()));
+}
+
+#[test]
+fn a_compression_that_is_not_read_is_named() {
+    let told = Rows::open(&shared(include_bytes!("fixtures/brotli.parquet")), "parquet".parse().unwrap());
+    let told = told.err().unwrap().to_string();
+    assert!(told.contains("the column \"a\" is compressed with Brotli, which is not read"), "{told}");
+}

@@ -9,13 +9,15 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::TypePtr;
 
+use super::arrow::extended;
 use super::guarded;
+use crate::cells::Column;
 use crate::shared::SharedFile;
 
 /// Rows that are copied in one step.
 const ROWS_AT_ONCE: usize = 4_096;
 
-/// The schema of Arrow, which would not know the columns that are added.
+/// The name of the note that is the schema of Arrow.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// Copies columns of rows, from the first on. Every column is asked for the same rows.
@@ -46,10 +48,19 @@ impl Copier {
         self.file.metadata().file_metadata().schema().get_fields().to_vec()
     }
 
-    /// What others wrote about the file.
-    pub(crate) fn notes(&self) -> Vec<KeyValue> {
-        let notes = self.file.metadata().file_metadata().key_value_metadata();
-        notes.into_iter().flatten().filter(|note| note.key != ARROW_SCHEMA).cloned().collect()
+    /// What others wrote about the file, as it is true of a file with these columns behind its own.
+    pub(crate) fn notes(&self, added: &[Column]) -> Vec<KeyValue> {
+        let metadata = self.file.metadata().file_metadata();
+        let fields = metadata.schema().get_fields().len();
+        let notes = metadata.key_value_metadata().into_iter().flatten().cloned();
+        let kept = notes.filter_map(|note| match note.key.as_str() {
+            ARROW_SCHEMA => {
+                let value = extended(note.value.as_deref()?, fields, added)?;
+                Some(KeyValue { value: Some(value), ..note })
+            }
+            _ => Some(note),
+        });
+        kept.collect()
     }
 
     /// How many leaves of the schema there are, each of which is a column.

@@ -1,6 +1,7 @@
 //! Parquet: rows for templates, columns copied as they are stored, and columns of one's own. Without Arrow, which a copy of columns
 //! does not need.
 
+mod arrow;
 mod copying;
 mod fields;
 mod rows;

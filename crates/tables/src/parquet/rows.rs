@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
+use parquet::basic::{Compression, ConvertedType};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
-use parquet::schema::types::{SchemaDescriptor, Type};
 
-use super::fields::{nanoseconds, value_of};
+use super::fields::{Shape, value_of};
 use super::{guarded, io_error};
 use crate::cells::Columns;
 use crate::row::{Row, RowFault};
@@ -17,8 +17,8 @@ use crate::shared::SharedFile;
 pub(crate) struct ParquetRows {
     rows: RowIter<'static>,
     names: Vec<Arc<str>>,
-    /// Of each column, whether it holds nanoseconds since 1970, which are read as bare numbers.
-    are_nanoseconds: Vec<bool>,
+    /// Of each column.
+    shapes: Vec<Shape>,
     number: u64,
 }
 
@@ -26,14 +26,13 @@ impl ParquetRows {
     pub(crate) fn open(file: &SharedFile) -> Result<Self, RowFault> {
         let reader = guarded(|| SerializedFileReader::new(file.clone()))
             .map_err(|error| RowFault::Unreadable(io_error(error)))?;
-        let schema = reader.metadata().file_metadata().schema_descr_ptr();
-        check(&schema).map_err(|words| RowFault::Unreadable(std::io::Error::other(words)))?;
-        let fields = schema.root_schema().get_fields();
+        check(reader.metadata()).map_err(|words| RowFault::Unreadable(std::io::Error::other(words)))?;
+        let fields = reader.metadata().file_metadata().schema().get_fields();
         let names: Vec<Arc<str>> = fields.iter().map(|field| Arc::from(field.name())).collect();
         Columns::named(names.iter().cloned())
             .map_err(|words| RowFault::Unreadable(std::io::Error::other(words)))?;
-        let are_nanoseconds = fields.iter().map(|field| holds_nanoseconds(field)).collect();
-        Ok(Self { rows: RowIter::from_file_into(Box::new(reader)), names, are_nanoseconds, number: 0 })
+        let shapes = fields.iter().map(|field| Shape::of(field)).collect();
+        Ok(Self { rows: RowIter::from_file_into(Box::new(reader)), names, shapes, number: 0 })
     }
 
     pub(crate) fn names(&self) -> &[Arc<str>] {
@@ -49,17 +48,16 @@ impl ParquetRows {
             }
         };
         self.number += 1;
-        let values = row.into_columns().into_iter().zip(&self.are_nanoseconds);
-        let values =
-            values.map(|((_, field), is_ns)| if *is_ns { nanoseconds(field) } else { value_of(field) });
+        let values = row.into_columns().into_iter().zip(&self.shapes);
+        let values = values.map(|((_, field), shape)| value_of(field, shape));
         let cells = self.names.iter().cloned().zip(values).collect();
         Some(Ok(Row { line: self.number, cells, text: None }))
     }
 }
 
 /// Refuses what rows cannot be made of.
-fn check(schema: &SchemaDescriptor) -> Result<(), String> {
-    for column in schema.columns() {
+fn check(metadata: &ParquetMetaData) -> Result<(), String> {
+    for column in metadata.file_metadata().schema_descr().columns() {
         if column.converted_type() == ConvertedType::INTERVAL {
             return Err(format!(
                 "the column {:?} holds intervals, which are not read",
@@ -67,10 +65,19 @@ fn check(schema: &SchemaDescriptor) -> Result<(), String> {
             ));
         }
     }
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let name = match column.compression() {
+            Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) => {
+                continue;
+            }
+            Compression::BROTLI(_) => "Brotli",
+            Compression::LZ4 | Compression::LZ4_RAW => "LZ4",
+            Compression::LZO => "LZO",
+        };
+        return Err(format!(
+            "the column {:?} is compressed with {name}, which is not read; Zstandard, gzip and Snappy are",
+            column.column_path().string()
+        ));
+    }
     Ok(())
-}
-
-fn holds_nanoseconds(field: &Type) -> bool {
-    let nanos = |logical: &LogicalType| matches!(logical, LogicalType::Timestamp(time) if time.unit == TimeUnit::NANOS);
-    field.is_primitive() && field.get_basic_info().logical_type_ref().is_some_and(nanos)
 }

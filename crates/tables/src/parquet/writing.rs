@@ -95,7 +95,7 @@ fn begin<W: Write + Send>(
         fields.push(type_of(column)?);
     }
     let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
-    let notes = copier.map(Copier::notes).filter(|notes| !notes.is_empty());
+    let notes = copier.map(|copier| copier.notes(columns)).filter(|notes| !notes.is_empty());
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(notes)

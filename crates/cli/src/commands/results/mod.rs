@@ -1,30 +1,35 @@
-//! `overnight results`: what was asked and what was answered, one line for each request.
+//! `overnight results`: what was asked and what was answered, one line for each request, or a table with the answers to its rows.
 
+mod joining;
+mod records;
 mod writing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use overnight_client::{Client, Following, RawLines};
 use overnight_domain::ids::RequestId;
 use overnight_tables::{Format, Kind};
 use serde::Deserialize;
 
+use self::joining::{Joining, Rows};
+use self::records::{Records, Wanted};
 use self::writing::Writer;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::prompts::{Source, Table};
 use crate::schema::AnswerSchema;
-use crate::subjects::Subject;
+use crate::subjects::{Subject, Subjects};
 use crate::tabling::{self, Tabling};
 use crate::target::Target;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A request (req_…) or a batch (batch_…).
-    #[arg(value_parser = Subject::parse)]
-    id: Subject,
+    /// Requests (req_…) or batches (batch_…), read one after the other. @FILE reads their identifiers from a file, one a line, as
+    /// `submit` prints them.
+    #[arg(value_name = "ID", required = true, value_parser = Subjects::parse)]
+    ids: Vec<Subjects>,
     /// The file to write, once all of it has arrived [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -35,12 +40,29 @@ pub(crate) struct Arguments {
     /// Give each property of this JSON Schema, which answers were asked to follow, a column of the table.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Of a batch, writes each record as its request ends, until the batch has ended.
+    /// Of a batch, writes each record as its request ends, until the batch has ended. With --table, waits for that.
     #[arg(long, short)]
     follow: bool,
     /// Of a batch, only requests that ended behind this one, in the order of their ends.
-    #[arg(long, value_name = "REQUEST", value_parser = parse_request)]
+    #[arg(long, value_name = "REQUEST", value_parser = parse_request, conflicts_with = "table")]
     after: Option<String>,
+    #[command(flatten)]
+    tables: TableArguments,
+}
+
+/// The table that batches were made of.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tables")]
+struct TableArguments {
+    /// Write this table, which `submit` made the batches of, again with the answers behind its columns; `-` is standard input.
+    #[arg(long, value_name = "TABLE")]
+    table: Option<PathBuf>,
+    /// What TABLE holds: csv, jsonl or parquet, .gz or .zst behind it where it is compressed [default: by its name, else jsonl].
+    #[arg(long, value_name = "FORMAT", requires = "table")]
+    input_format: Option<Kind>,
+    /// Put this before the names of the columns that answers go to.
+    #[arg(long, value_name = "PREFIX", requires = "table")]
+    prefix: Option<String>,
 }
 
 fn parse_request(text: &str) -> Result<String, String> {
@@ -64,12 +86,10 @@ struct State<'a> {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let target = Target::of(arguments.output.as_deref(), arguments.output_format)?;
-    let is_table = target.kind.format != Format::JsonLines;
+    let is_table = arguments.tables.table.is_some() || target.kind.format != Format::JsonLines;
     if is_table && output.is_json {
-        return Err(CliError::unusable(format!(
-            "--json writes an array of records, and not {}",
-            target.kind
-        )));
+        let message = format!("--json writes an array of records, and not {}", target.kind);
+        return Err(CliError::unusable(message));
     }
     let schema = arguments.schema.as_deref().map(AnswerSchema::read).transpose()?;
     if schema.is_some() && !is_table {
@@ -77,23 +97,65 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             "--schema is for tables: name a file .csv or .parquet, or --output-format",
         ));
     }
+    let subjects = Subjects::all(&arguments.ids)?;
+    let table = match &arguments.tables.table {
+        Some(path) => Some(open(path, &arguments.tables, &target, &subjects)?),
+        None => None,
+    };
     let client = connect(globals)?;
+    let wanted = Wanted { follow: arguments.follow, after: arguments.after.as_deref() };
     let tabling = match is_table {
-        true => Some(Tabling::new(&client, schema.as_ref(), true).await?),
+        true => Some(Tabling::new(&client, schema.as_ref(), table.is_none()).await?),
         false => None,
     };
-    let mut records = Records::open(&client, &arguments).await?;
-    let mut writer = match tabling {
-        Some(tabling) => {
-            let columns = tabling::columns("", schema.as_ref(), true, |_| false)?;
-            Writer::table(&target, columns, tabling)?
+    match (table, tabling) {
+        (Some(table), Some(tabling)) => {
+            let prefix = arguments.tables.prefix.as_deref().unwrap_or_default();
+            let taken = |name: &str| table.columns.has(name);
+            let columns = tabling::columns(prefix, schema.as_ref(), false, taken)?;
+            let records = Records::open(&client, wanted, subjects).await?;
+            let joining = Joining { table: &table, target: &target, columns, tabling };
+            Ok(report(&joining.write(records, output).await?, output))
         }
-        None => Writer::lines(&target, output.is_json)?,
-    };
+        (_, tabling) => {
+            let records = Records::open(&client, wanted, subjects).await?;
+            let writer = match tabling {
+                Some(tabling) => {
+                    let columns = tabling::columns("", schema.as_ref(), true, |_| false)?;
+                    Writer::table(&target, columns, tabling)?
+                }
+                None => Writer::lines(&target, output.is_json)?,
+            };
+            list(records, writer, wanted.follow, output).await
+        }
+    }
+}
+
+/// Opens the table that is to be joined, and reads it once.
+fn open(
+    path: &Path,
+    arguments: &TableArguments,
+    target: &Target,
+    subjects: &[Subject],
+) -> Result<Table, CliError> {
+    if subjects.iter().any(|subject| matches!(subject, Subject::Request(_))) {
+        return Err(CliError::unusable("--table is for batches, not for single requests"));
+    }
+    target.check(path)?;
+    Table::check(Source::open(path, arguments.input_format, target.folder())?)
+}
+
+/// Writes record after record.
+async fn list(
+    mut records: Records<'_>,
+    mut writer: Writer<'_>,
+    is_followed: bool,
+    output: &Output,
+) -> Result<Exit, CliError> {
     let mut counts = Counts::default();
     while let Some(record) = records.next().await? {
         writer.put(&record)?;
-        if arguments.follow {
+        if is_followed {
             // It is read as it comes.
             writer.flush()?;
         }
@@ -104,6 +166,22 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         output.note(&format!("{} of {} have not ended yet and have no result", counts.live, counts.lines));
     }
     Ok(if counts.unanswered > 0 { Exit::Failed } else { Exit::Done })
+}
+
+/// Says how the rows of a table came out.
+fn report(rows: &Rows, output: &Output) -> Exit {
+    let Rows { total, live, unanswered, absent } = *rows;
+    if live > 0 {
+        output.note(&format!("the requests of {live} of {total} rows have not ended yet and have no result"));
+    }
+    if absent > 0 {
+        output.note(&format!("{absent} of {total} rows have no request in these batches"));
+    }
+    if unanswered > 0 {
+        output
+            .note(&format!("{unanswered} of {total} rows failed or were cancelled; their `error` says why"));
+    }
+    if unanswered + absent > 0 { Exit::Failed } else { Exit::Done }
 }
 
 impl Counts {
@@ -121,54 +199,4 @@ impl Counts {
 
 fn unreadable(error: &serde_json::Error) -> CliError {
     CliError::unavailable(format!("a record cannot be read: {error}"))
-}
-
-/// The full records of a request or of a batch, as the service wrote them.
-enum Records {
-    One(Option<Vec<u8>>),
-    Many(RawLines),
-    Followed(Following),
-}
-
-impl Records {
-    async fn open(client: &Client, arguments: &Arguments) -> Result<Self, CliError> {
-        let Arguments { id, follow, after, .. } = arguments;
-        match id {
-            Subject::Request(_) if *follow || after.is_some() => Err(CliError::unusable(
-                "--follow and --after are for batches: `overnight watch` waits for a request",
-            )),
-            Subject::Batch(id) if *follow => {
-                Ok(Self::Followed(client.follow_batch_results(id, after.as_deref())))
-            }
-            Subject::Batch(id) => {
-                let lines = match after {
-                    Some(after) => client.get_batch_results_after(id, after).await?,
-                    None => client.get_batch_results(id).await?,
-                };
-                Ok(Self::Many(lines.into_raw()))
-            }
-            Subject::Request(id) => {
-                let record =
-                    serde_json::to_vec(&client.get_request(id).await?).map_err(|error| unreadable(&error))?;
-                Ok(Self::One(Some(record)))
-            }
-        }
-    }
-
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, CliError> {
-        match self {
-            Self::One(record) => Ok(record.take()),
-            Self::Many(lines) => Ok(lines.next().await.transpose()?.map(Into::into)),
-            Self::Followed(following) => {
-                let next = following.next_raw().await.transpose().map_err(CliError::from);
-                let last = following.after();
-                let resumed = |error: CliError| match last {
-                    Some(id) => error
-                        .with_hint(format!("`--after {id}` goes on behind the last record that was read")),
-                    None => error,
-                };
-                Ok(next.map_err(resumed)?.map(Into::into))
-            }
-        }
-    }
 }

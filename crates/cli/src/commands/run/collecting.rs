@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
+use std::iter::Peekable;
 
 use overnight_client::Client;
 use overnight_domain::ids::RequestId;
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::answers::{Record, of_record, of_refusal};
 use crate::errors::CliError;
 use crate::journal::{Journal, Journals};
+use crate::kept::Kept;
 use crate::output::Output;
-use crate::posting::Refusal;
+use crate::posting::{Refusal, unkept};
 use crate::progress::Progress;
 use crate::prompts::{Asking, Input, Prompts};
+use crate::spool::Spool;
 use crate::tabling::Tabling;
 use crate::target::{Target, Written};
-
-const BUFFER_BYTES: usize = 256 << 10;
 
 /// How the lines ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Collecting<'_> {
     pub(super) async fn collect(
         &self,
         journals: &mut Journals,
-        refusals: &[Refusal],
+        refusals: &Kept<Refusal>,
     ) -> Result<Counts, CliError> {
         let Self { client, input, target, columns, .. } = *self;
         let schema = input.asking().and_then(Asking::schema);
@@ -61,27 +61,22 @@ impl Collecting<'_> {
         };
         let mut results = Results::begin(target, input, columns)?;
         let mut counts = Counts { lines: input.lines(), refused: refusals.len(), ..Counts::default() };
-        let (mut parts, mut refusals) = (input.read()?, refusals);
+        let (mut parts, mut refusals) = (input.read()?, refusals.iter().peekable());
         while let Some(prompts) = parts.next()? {
-            let end = prompts.first() + prompts.lines().len();
-            let here = refusals.partition_point(|refusal| refusal.index < end);
-            let (here, behind) = refusals.split_at(here);
-            refusals = behind;
             let mut journal = journals.of(&prompts)?;
-            let mut part =
-                Part { prompts: &prompts, tabling: tabling.as_ref(), spool: self.spool(&prompts)? };
-            part.put_refusals(here)?;
+            let mut part = Part { prompts: &prompts, tabling: tabling.as_ref(), spool: self.spool()? };
+            part.put_refusals(&mut refusals)?;
             let to_ask_again = self.fetch(&mut part, &journal, &mut counts).await?;
-            part.spool.pass_to(prompts.first(), |line| results.put(line))?;
+            pass(part.spool, &prompts, &mut results)?;
             journal.record_failed(&to_ask_again)?;
         }
         results.commit(target)?;
         Ok(counts)
     }
 
-    fn spool(&self, prompts: &Prompts) -> Result<Spool, CliError> {
-        let file = self.input.source().nameless().map_err(|error| self.target.failed(&error))?;
-        Ok(Spool::new(file, prompts.lines().len()))
+    fn spool(&self) -> Result<Spool, CliError> {
+        let nameless = || self.input.source().nameless().map_err(|error| self.target.failed(&error));
+        Ok(Spool::new(nameless()?, nameless()?))
     }
 
     /// Fetches the results of a part's batches into its spool; returns the lines that did not complete.
@@ -131,15 +126,22 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn put_refusals(&mut self, refusals: &[Refusal]) -> Result<(), CliError> {
+    /// Puts those of the part, which come first.
+    fn put_refusals(
+        &mut self,
+        refusals: &mut Peekable<impl Iterator<Item = io::Result<Refusal>>>,
+    ) -> Result<(), CliError> {
         let mut reader = self.prompts.reader();
-        for Refusal { index, status, error } in refusals {
-            let index = index - self.prompts.first();
+        let end = self.prompts.first() + self.prompts.lines().len();
+        let is_here = |next: &io::Result<Refusal>| next.as_ref().map_or(true, |next| next.line <= end);
+        while let Some(refusal) = refusals.next_if(is_here) {
+            let Refusal { line, status, error } = refusal.map_err(|error| unkept(&error))?;
+            let index = line - 1 - self.prompts.first();
             let line = match self.tabling {
-                Some(tabling) => serde_json::to_vec(&tabling.refused(error)),
+                Some(tabling) => serde_json::to_vec(&tabling.refused(&error)),
                 None => {
                     let shape = self.prompts.lines()[index].shape;
-                    of_refusal(shape, &reader.create_body(index)?, *status, error)
+                    of_refusal(shape, &reader.create_body(index)?, status, &error)
                 }
             };
             self.keep(index, &line.map_err(|error| unreadable(&error))?)?;
@@ -157,7 +159,7 @@ impl Part<'_> {
 
     fn keep(&mut self, index: usize, line: &[u8]) -> Result<(), CliError> {
         self.spool
-            .put(index, line)
+            .put(index, line, 0)
             .map_err(|error| CliError::unusable(format!("answers cannot be kept: {error}")))
     }
 }
@@ -208,78 +210,16 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Lines in the order of their coming, and where each one stands.
-struct Spool {
-    out: BufWriter<File>,
-    end: u64,
-    places: Vec<Option<(u64, usize)>>,
-}
-
-impl Spool {
-    fn new(file: File, lines: usize) -> Self {
-        Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), end: 0, places: vec![None; lines] }
-    }
-
-    fn put(&mut self, index: usize, line: &[u8]) -> io::Result<()> {
-        self.out.write_all(line)?;
-        self.places[index] = Some((self.end, line.len()));
-        self.end += line.len() as u64;
-        Ok(())
-    }
-
-    /// Passes on every line in its place; `first` lines came before.
-    fn pass_to(
-        self,
-        first: usize,
-        mut take: impl FnMut(&[u8]) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let failed = |error: io::Error| CliError::unusable(format!("answers cannot be read again: {error}"));
-        let file = self.out.into_inner().map_err(|error| failed(error.into_error()))?;
-        let mut spooled = BufReader::with_capacity(BUFFER_BYTES, file);
-        let mut at = spooled.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut line = Vec::new();
-        for (index, place) in self.places.iter().enumerate() {
-            let Some((offset, bytes)) = *place else {
-                let message = format!("the answer to line {} did not come", first + index + 1);
-                return Err(CliError::unavailable(message));
-            };
-            let by = i64::try_from(offset).and_then(|to| i64::try_from(at).map(|at| to - at));
-            spooled.seek_relative(by.unwrap_or(0)).map_err(failed)?;
-            line.resize(bytes, 0);
-            spooled.read_exact(&mut line).map_err(failed)?;
-            at = offset + bytes as u64;
-            take(&line)?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spool(lines: usize) -> Spool {
-        Spool::new(tempfile::tempfile().unwrap(), lines)
-    }
-
-    #[test]
-    fn lines_come_in_any_order_and_are_written_in_theirs() {
-        let mut spool = spool(3);
-        for (index, line) in [(2, "two"), (0, "zero and longer"), (1, "")] {
-            spool.put(index, line.as_bytes()).unwrap();
-        }
-        let mut taken = Vec::new();
-        let take = |line: &[u8]| {
-            taken.push(String::from_utf8(line.to_vec()).unwrap());
-            Ok(())
+/// Passes on the line of each line of a part, in their order.
+fn pass(spool: Spool, prompts: &Prompts, results: &mut Results<'_>) -> Result<(), CliError> {
+    let failed = |error: io::Error| CliError::unusable(format!("answers cannot be read again: {error}"));
+    let mut spooled = spool.read().map_err(failed)?;
+    for index in 0..prompts.lines().len() {
+        let Some((line, _)) = spooled.get(index).map_err(failed)? else {
+            let message = format!("the answer to {} did not come", prompts.name_of(index));
+            return Err(CliError::unavailable(message));
         };
-        spool.pass_to(0, take).unwrap();
-        assert_eq!(taken, ["zero and longer", "", "two"]);
+        results.put(line)?;
     }
-
-    #[test]
-    fn an_answer_that_is_missing_is_noticed() {
-        let error = spool(1).pass_to(7, |_| Ok(())).unwrap_err();
-        assert_eq!(error.message(), "the answer to line 8 did not come");
-    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use crate::errors::{CliError, Exit};
 use crate::journal::Journals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
+use crate::posting::unkept;
 use crate::prompts::Input;
 use crate::quoting::Quote;
 use crate::sampling::quote;
@@ -45,6 +46,7 @@ fn print(quote: &Quote, output: &Output) -> Result<(), CliError> {
     }
     list.end()?;
     for doubt in quote.refused.iter().take(REFUSED_SHOWN) {
+        let doubt = doubt.map_err(|error| unkept(&error))?;
         output.say(&format!("line {} would be refused: {}", doubt.line, doubt.message));
     }
     if let Some(more) = quote.refused.len().checked_sub(REFUSED_SHOWN).filter(|more| *more > 0) {

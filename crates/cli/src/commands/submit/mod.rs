@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use overnight_client::BatchSummary;
-use serde_json::json;
+use serde::Serialize;
 
 use super::model;
 use super::status::print_batch;
@@ -21,6 +21,7 @@ use crate::files::folder_of;
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journals;
+use crate::kept::Kept;
 use crate::output::Output;
 use crate::posting::Refusal;
 use crate::prompts::{Asking, Input, Source, TableArguments};
@@ -102,20 +103,25 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(if has_failed { Exit::Failed } else { Exit::Done })
 }
 
+/// What machines are told.
+#[derive(Serialize)]
+struct Submitted<'a> {
+    /// Of the first batch.
+    id: Option<&'a str>,
+    batches: &'a [BatchSummary],
+    refused: &'a Kept<Refusal>,
+}
+
 /// For machines all of it; for people the batches, and for scripts between the two their identifiers alone.
 fn print(
     output: &Output,
-    refusals: &[Refusal],
+    refused: &Kept<Refusal>,
     batches: &[BatchSummary],
     has_ended: bool,
 ) -> Result<(), CliError> {
     if output.is_json {
-        let refused: Vec<_> = refusals
-            .iter()
-            .map(|refusal| json!({"line": refusal.index + 1, "status": refusal.status, "error": refusal.error}))
-            .collect();
-        let id = batches.first().map(|batch| &batch.id);
-        return output.object(&json!({"id": id, "batches": batches, "refused": refused}));
+        let id = batches.first().map(|batch| batch.id.as_str());
+        return output.object(&Submitted { id, batches, refused });
     }
     if has_ended {
         return batches.iter().try_for_each(|batch| print_batch(output, batch));

@@ -2,6 +2,7 @@
 
 mod costs;
 mod formats;
+mod joining;
 mod resuming;
 mod schema;
 
