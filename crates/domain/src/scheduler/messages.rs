@@ -328,6 +328,8 @@ pub enum SchedulerCommand {
     },
     /// Put a leased request back into the queue. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     ReleaseLease {
+        /// Where it ran, or was to run.
+        replica: ReplicaKey,
         /// The request.
         lease: Lease,
         /// When it may be tried again, in milliseconds.
@@ -339,6 +341,8 @@ pub enum SchedulerCommand {
     },
     /// End a leased request with an error. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     Fail {
+        /// Where it ran.
+        replica: ReplicaKey,
         /// The request.
         lease: Lease,
         /// Why.
