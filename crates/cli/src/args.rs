@@ -1,15 +1,15 @@
 //! The command line.
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accounts, api_keys, bench, cancel, completion, engine_guard, explain, export, import, list, listen, man,
     migrate, model, results, run, serve, status, submit, users, watch, webhooks,
 };
-use crate::examples;
 use crate::globals::Globals;
 
-const AFTER_HELP: &str = "\
+/// What the help ends with.
+pub(crate) const AFTER_HELP: &str = "\
 Exit codes:
   0    done
   1    carried out, and something in the outcome is not well: a request that failed or was refused, a breach, a check,
@@ -143,28 +143,6 @@ impl Command {
             | Self::Man(_) => false,
         }
     }
-}
-
-/// The command line as it is read, with the examples of every command.
-pub(crate) fn command() -> clap::Command {
-    examples::add(Cli::command())
-}
-
-/// The same without what only the service starts.
-pub(crate) fn shown_command() -> clap::Command {
-    let whole = Cli::command();
-    let bare = clap::Command::new("overnight").version(env!("CARGO_PKG_VERSION")).after_help(AFTER_HELP);
-    let shown = Command::augment_subcommands(Globals::augment_args(bare));
-    let shown = whole.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()));
-    examples::add(
-        whole.get_long_about().into_iter().fold(shown, |shown, about| shown.long_about(about.clone())),
-    )
-}
-
-/// Reads the command line; says what is wrong with it, or its help, and ends the process.
-pub(crate) fn read() -> Cli {
-    let mut matches = command().get_matches();
-    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command()).exit())
 }
 
 #[cfg(test)]

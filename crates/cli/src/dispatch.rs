@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use crate::args::Command;
+use crate::command_line::shown_command;
 use crate::commands::{
     accounts, api_keys, audit, bench, cancel, completion, doctor, explain, export, import, list, listen, man,
     migrate, model, openapi, results, run, serve, status, submit, users, watch, webhooks,
@@ -37,8 +38,8 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Doctor => Box::pin(doctor::run(globals, output)),
         Command::Bench(arguments) => return bench::run(arguments, globals),
         Command::Openapi => return openapi::run(output),
-        Command::Completion(arguments) => return completion::run(&arguments, output),
-        Command::Man(arguments) => return man::run(&arguments, output),
+        Command::Completion(arguments) => return completion::run(&arguments, &mut shown_command(), output),
+        Command::Man(arguments) => return man::run(&arguments, shown_command(), output),
     };
     work.await
 }

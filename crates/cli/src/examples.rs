@@ -4,7 +4,7 @@
 use clap::Command;
 
 /// Of each command, by its path below `overnight`: lines for a shell.
-const EXAMPLES: &[(&str, &[&str])] = &[
+pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
         &[
@@ -164,71 +164,7 @@ fn add_below(command: Command, path: &str) -> Command {
     command.after_help(text)
 }
 
-fn of(path: &str) -> Option<&'static [&'static str]> {
+/// Those of one command.
+pub(crate) fn of(path: &str) -> Option<&'static [&'static str]> {
     EXAMPLES.iter().find_map(|(known, lines)| (*known == path).then_some(*lines))
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-    use crate::args::{self, Cli};
-
-    fn check(command: &Command, path: &str) {
-        let lines = of(path).unwrap_or_else(|| panic!("`overnight {path}` has no example"));
-        for line in lines {
-            assert!(line.contains(format!("overnight {path}").trim_end()), "{path}: {line}");
-        }
-        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-            check(below, format!("{path} {}", below.get_name()).trim_start());
-        }
-    }
-
-    #[test]
-    fn every_command_has_examples_and_shows_them() {
-        check(&args::command(), "");
-        for (path, lines) in EXAMPLES {
-            let mut command = args::command();
-            let found = path
-                .split_whitespace()
-                .try_fold(&mut command, |command, name| command.find_subcommand_mut(name));
-            let help = found.unwrap_or_else(|| panic!("there is no `overnight {path}`")).render_long_help();
-            assert!(lines.iter().all(|line| help.to_string().contains(line)), "{help}");
-        }
-    }
-
-    /// What a shell makes of the part of a line that is this program's.
-    fn words(line: &str) -> Vec<String> {
-        let own = &line[line.find("overnight").unwrap()..];
-        let own = own.split([')', '>']).next().unwrap().split(" | ").next().unwrap();
-        let parts = own.split('\'').enumerate();
-        let words = parts.flat_map(|(place, part)| match place % 2 {
-            0 => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
-            _ => vec![part.to_owned()],
-        });
-        let id = "01m7y0rzzseek913qyxrf6gat5";
-        let names = [
-            ("$REQUEST", "req"),
-            ("$BATCH", "batch"),
-            ("$ACCOUNT", "acct"),
-            ("$KEY_ID", "key"),
-            ("$EVENT", "evt"),
-        ];
-        words
-            .map(|word| match names.iter().find(|(name, _)| *name == word) {
-                Some((_, prefix)) => format!("{prefix}_{id}"),
-                None => word,
-            })
-            .collect()
-    }
-
-    #[test]
-    fn every_example_is_a_command_line_that_is_understood() {
-        for line in EXAMPLES.iter().flat_map(|(_, lines)| *lines) {
-            if let Err(error) = Cli::try_parse_from(words(line)) {
-                assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{line}: {error}");
-            }
-        }
-    }
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod batches;
+mod command_line;
 mod commands;
 mod connection;
 mod dispatch;
@@ -49,7 +50,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let Cli { globals, work } = args::read();
+    let Cli { globals, work } = command_line::read();
     let command = match work {
         Work::Command(command) => *command,
         Work::EngineGuard(arguments) => return engine_guard::run(&arguments),

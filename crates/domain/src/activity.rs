@@ -16,7 +16,11 @@ pub const fn quarter_of(now: i64) -> i64 {
 
 /// The part of its quarter of an hour that `now`, in milliseconds, lies in: 0, 1 or 2.
 pub const fn part_of(now: i64) -> usize {
-    (now.rem_euclid(QUARTER_MS) / PART_MS) as usize
+    match now.rem_euclid(QUARTER_MS) / PART_MS {
+        0 => 0,
+        1 => 1,
+        _ => 2,
+    }
 }
 
 /// What ended of an account's requests in one quarter of an hour.

@@ -1,9 +1,8 @@
 //! `overnight completion`: what a shell completes this program's command lines with.
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::args;
 use crate::errors::{CliError, Exit};
 use crate::output::Output;
 
@@ -13,9 +12,10 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<Exit, CliError> {
+/// Prints the script for `command`.
+pub(crate) fn run(arguments: &Arguments, command: &mut Command, output: &Output) -> Result<Exit, CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut args::shown_command(), "overnight", &mut script);
+    clap_complete::generate(arguments.shell, command, "overnight", &mut script);
     output.line(String::from_utf8_lossy(&script).trim_end())?;
     Ok(Exit::Done)
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::args;
 use crate::errors::{CliError, Exit};
 use crate::output::Output;
 
@@ -23,8 +22,9 @@ struct Page {
     text: String,
 }
 
-pub(crate) fn run(arguments: &Arguments, output: &Output) -> Result<Exit, CliError> {
-    let mut command = args::shown_command().disable_help_subcommand(true);
+/// Prints or writes the pages of `command`.
+pub(crate) fn run(arguments: &Arguments, command: Command, output: &Output) -> Result<Exit, CliError> {
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     let Some(folder) = &arguments.output else {
         output.line(page(&command)?.text.trim_end())?;

@@ -41,8 +41,9 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         symlink(env!("CARGO_BIN_EXE_overnight"), folder.path().join("overnight")).unwrap();
         fs::create_dir(folder.path().join("examples")).unwrap();
-        let samples = "examples/prompts.jsonl";
-        fs::copy(Path::new(CLONE).join(samples), folder.path().join(samples)).unwrap();
+        for samples in ["examples/prompts.jsonl", "examples/reviews.csv"] {
+            fs::copy(Path::new(CLONE).join(samples), folder.path().join(samples)).unwrap();
+        }
         let runtime = Runtime::new().unwrap();
         let model = fs::read(Path::new(CLONE).join("assets/overnight-tiny.gguf")).unwrap();
         let hub = runtime.block_on(SimHub::start(&[(HUB_FILE.0, HUB_FILE.1, &model)])).unwrap();
@@ -201,6 +202,9 @@ fn the_readme_pasted_block_by_block_does_what_it_says() {
     assert!(serving.is_some() && blocks().len() > 8, "the README starts a service, and has much to paste");
     let results = lines(&fs::read_to_string(world.path("results.jsonl")).unwrap());
     assert!(results.iter().all(|result| result["status"] == "completed"), "{results:?}");
+    let labelled = fs::read_to_string(world.path("labelled.csv")).unwrap();
+    let is_labelled = |row: &&str| row.contains(",positive,stop,") || row.contains(",negative,stop,");
+    assert_eq!(labelled.lines().filter(is_labelled).count(), 200, "{labelled}");
     for expected in ["24 of 24 completed", "The capital of France is Paris", "batch_name", "batch.completed"]
     {
         assert!(transcript.contains(expected), "{expected:?} is missing:\n{transcript}");

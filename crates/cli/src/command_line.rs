@@ -1,0 +1,94 @@
+//! The command line with what `--help`, shells and the manual say of it.
+
+use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
+
+use crate::args::{AFTER_HELP, Cli, Command};
+use crate::examples;
+use crate::globals::Globals;
+
+/// The command line as it is read, with the examples of every command.
+pub(crate) fn command() -> clap::Command {
+    examples::add(Cli::command())
+}
+
+/// The same without what only the service starts.
+pub(crate) fn shown_command() -> clap::Command {
+    let whole = Cli::command();
+    let bare = clap::Command::new("overnight").version(env!("CARGO_PKG_VERSION")).after_help(AFTER_HELP);
+    let shown = Command::augment_subcommands(Globals::augment_args(bare));
+    let shown = whole.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()));
+    examples::add(
+        whole.get_long_about().into_iter().fold(shown, |shown, about| shown.long_about(about.clone())),
+    )
+}
+
+/// Reads the command line; says what is wrong with it, or its help, and ends the process.
+pub(crate) fn read() -> Cli {
+    let mut matches = command().get_matches();
+    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command()).exit())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::examples::EXAMPLES;
+
+    fn check(command: &clap::Command, path: &str) {
+        let lines = examples::of(path).unwrap_or_else(|| panic!("`overnight {path}` has no example"));
+        for line in lines {
+            assert!(line.contains(format!("overnight {path}").trim_end()), "{path}: {line}");
+        }
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            check(below, format!("{path} {}", below.get_name()).trim_start());
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_and_shows_them() {
+        check(&command(), "");
+        for (path, lines) in EXAMPLES {
+            let mut command = command();
+            let found = path
+                .split_whitespace()
+                .try_fold(&mut command, |command, name| command.find_subcommand_mut(name));
+            let help = found.unwrap_or_else(|| panic!("there is no `overnight {path}`")).render_long_help();
+            assert!(lines.iter().all(|line| help.to_string().contains(line)), "{help}");
+        }
+    }
+
+    /// What a shell makes of the part of a line that is this program's.
+    fn words(line: &str) -> Vec<String> {
+        let own = &line[line.find("overnight").unwrap()..];
+        let own = own.split([')', '>']).next().unwrap().split(" | ").next().unwrap();
+        let parts = own.split('\'').enumerate();
+        let words = parts.flat_map(|(place, part)| match place % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+            _ => vec![part.to_owned()],
+        });
+        let id = "01m7y0rzzseek913qyxrf6gat5";
+        let names = [
+            ("$REQUEST", "req"),
+            ("$BATCH", "batch"),
+            ("$ACCOUNT", "acct"),
+            ("$KEY_ID", "key"),
+            ("$EVENT", "evt"),
+        ];
+        words
+            .map(|word| match names.iter().find(|(name, _)| *name == word) {
+                Some((_, prefix)) => format!("{prefix}_{id}"),
+                None => word,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_example_is_a_command_line_that_is_understood() {
+        for line in EXAMPLES.iter().flat_map(|(_, lines)| *lines) {
+            if let Err(error) = Cli::try_parse_from(words(line)) {
+                assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{line}: {error}");
+            }
+        }
+    }
+}
