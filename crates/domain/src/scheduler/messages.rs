@@ -313,8 +313,7 @@ pub enum SchedulerCommand {
         /// A run of neighbours.
         positions: Vec<Position>,
     },
-    /// Send a leased request to its replica. Answered by [`SchedulerInput::Completed`] or
-    /// [`SchedulerInput::AttemptFailed`].
+    /// Send a leased request to its replica. Answered by [`SchedulerInput::Completed`] or [`SchedulerInput::AttemptFailed`].
     Send {
         /// Where.
         replica: ReplicaKey,
