@@ -61,7 +61,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let settlements: Vec<_> = leases.iter().map(|lease| fixture.settlement(lease, START)).collect();
     let positions: Vec<_> = leases.iter().map(|lease| lease.key.position.clone()).collect();
     let mut statements = vec![
-        releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
+        releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64).bind(START),
         releases::NEXT_READY_AT.unbound(),
         queue_scan::scan_range(fixture.partition(), KeyRange::default(), 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
