@@ -1,11 +1,26 @@
-//! What ended of an account's requests, quarter of an hour by quarter of an hour.
+//! What ended of an account's requests, quarter of an hour by quarter of an hour, each in three parts.
 
 /// The span over which what ended is added up, in milliseconds: a quarter of an hour.
 pub const QUARTER_MS: i64 = 15 * 60_000;
 
+/// Parts of a quarter of an hour.
+pub const PARTS: usize = 3;
+
+/// How long each part is, in milliseconds: five minutes.
+pub const PART_MS: i64 = QUARTER_MS / PARTS as i64;
+
 /// Quarters of an hour since 1970 at `now`, in milliseconds.
 pub const fn quarter_of(now: i64) -> i64 {
     now.div_euclid(QUARTER_MS)
+}
+
+/// The part of its quarter of an hour that `now`, in milliseconds, lies in: 0, 1 or 2.
+pub const fn part_of(now: i64) -> usize {
+    match now.rem_euclid(QUARTER_MS) / PART_MS {
+        0 => 0,
+        1 => 1,
+        _ => 2,
+    }
 }
 
 /// What ended of an account's requests in one quarter of an hour.
@@ -25,4 +40,81 @@ pub struct ActivityRecord {
     pub completion_tokens: i64,
     /// What was charged for them, in nano-credits.
     pub amount: i64,
+    /// What of this ended in the first and in the second five minutes. All else counts as ended in the third.
+    pub earlier: [ActivityPart; PARTS - 1],
+}
+
+/// What ended in five minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ActivityPart {
+    /// How many completed.
+    pub completed: i64,
+    /// How many failed.
+    pub failed: i64,
+    /// How many their client cancelled.
+    pub cancelled: i64,
+    /// Tokens read and written.
+    pub tokens: i64,
+    /// What was charged, in nano-credits.
+    pub amount: i64,
+}
+
+impl ActivityPart {
+    /// Adds what ended besides.
+    pub const fn add(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.cancelled += other.cancelled;
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.amount = self.amount.saturating_add(other.amount);
+    }
+
+    /// What is left without the other.
+    const fn without(&self, other: &Self) -> Self {
+        Self {
+            completed: self.completed - other.completed,
+            failed: self.failed - other.failed,
+            cancelled: self.cancelled - other.cancelled,
+            tokens: self.tokens.saturating_sub(other.tokens),
+            amount: self.amount.saturating_sub(other.amount),
+        }
+    }
+}
+
+impl ActivityRecord {
+    /// All of it.
+    pub const fn whole(&self) -> ActivityPart {
+        ActivityPart {
+            completed: self.completed,
+            failed: self.failed,
+            cancelled: self.cancelled,
+            tokens: self.prompt_tokens.saturating_add(self.completion_tokens),
+            amount: self.amount,
+        }
+    }
+
+    /// What ended in each five minutes, in their order.
+    pub const fn parts(&self) -> [ActivityPart; PARTS] {
+        let [first, second] = self.earlier;
+        [first, second, self.whole().without(&first).without(&second)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_an_hour_has_three_parts_and_the_last_has_what_no_other_has() {
+        assert_eq!([0, PART_MS - 1, PART_MS, 2 * PART_MS, QUARTER_MS].map(part_of), [0, 0, 1, 2, 0]);
+        let part = |completed, tokens| ActivityPart { completed, tokens, ..ActivityPart::default() };
+        let record = ActivityRecord {
+            completed: 9,
+            prompt_tokens: 50,
+            completion_tokens: 40,
+            earlier: [part(2, 20), part(3, 30)],
+            ..ActivityRecord::default()
+        };
+        assert_eq!(record.parts(), [part(2, 20), part(3, 30), part(4, 40)]);
+    }
 }

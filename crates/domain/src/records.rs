@@ -86,7 +86,7 @@ impl RequestRecord {
     }
 }
 
-/// A failed attempt that counts against its request, as its owner may see it: it names neither address nor replica.
+/// A failed attempt that counts against its request, as its owner may see it, but for the name of the engine: it names no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedAttempt {
     /// When it ended, in milliseconds.
@@ -95,6 +95,8 @@ pub struct FailedAttempt {
     pub status: Option<u16>,
     /// The engine's words where it refused, else what was wrong; at most [`FailedAttempt::MESSAGE_BYTES_MAX`].
     pub message: String,
+    /// The name of the engine, for operators alone; `None` where it was not noted.
+    pub engine: Option<String>,
 }
 
 impl FailedAttempt {
@@ -107,7 +109,7 @@ impl FailedAttempt {
     /// An attempt that ended at `at`; of a longer message the beginning is kept.
     pub fn new(at: i64, status: Option<u16>, mut message: String) -> Self {
         message.truncate(message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
-        Self { at, status, message }
+        Self { at, status, message, engine: None }
     }
 
     /// Whether no answer came in time.

@@ -220,7 +220,7 @@ impl Swept {
                     let answer = self.lease(replica, partition, positions);
                     works.push(self.later(COMMIT_US, answer));
                 }
-                SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+                SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect, .. } => {
                     self.release(lease, retry_at, attempt.is_some(), suspect);
                 }
                 SchedulerCommand::Fail { lease, .. } => {

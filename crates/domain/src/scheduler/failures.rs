@@ -138,6 +138,12 @@ impl Scheduler {
         attempt: FailedAttempt,
     ) {
         self.charge_in_full(&held);
-        self.out.push(SchedulerCommand::Fail { lease: held.lease, code, message, attempt });
+        self.out.push(SchedulerCommand::Fail {
+            replica: held.replica,
+            lease: held.lease,
+            code,
+            message,
+            attempt,
+        });
     }
 }

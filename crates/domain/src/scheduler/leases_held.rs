@@ -138,7 +138,13 @@ impl Scheduler {
         let partition = held.lease.key.partition;
         let wake_at = self.model(partition.model).partition(partition.account, now).delay(retry_at, now);
         self.timers.set(Timer::Partition(partition), Some(wake_at));
-        self.out.push(SchedulerCommand::ReleaseLease { lease: held.lease, retry_at, attempt, suspect });
+        self.out.push(SchedulerCommand::ReleaseLease {
+            replica: held.replica,
+            lease: held.lease,
+            retry_at,
+            attempt,
+            suspect,
+        });
     }
 
     /// Puts a request back that no engine saw: its account is refunded.

@@ -313,8 +313,7 @@ pub enum SchedulerCommand {
         /// A run of neighbours.
         positions: Vec<Position>,
     },
-    /// Send a leased request to its replica. Answered by [`SchedulerInput::Completed`] or
-    /// [`SchedulerInput::AttemptFailed`].
+    /// Send a leased request to its replica. Answered by [`SchedulerInput::Completed`] or [`SchedulerInput::AttemptFailed`].
     Send {
         /// Where.
         replica: ReplicaKey,
@@ -328,6 +327,8 @@ pub enum SchedulerCommand {
     },
     /// Put a leased request back into the queue. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     ReleaseLease {
+        /// Where it ran, or was to run.
+        replica: ReplicaKey,
         /// The request.
         lease: Lease,
         /// When it may be tried again, in milliseconds.
@@ -339,6 +340,8 @@ pub enum SchedulerCommand {
     },
     /// End a leased request with an error. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     Fail {
+        /// Where it ran.
+        replica: ReplicaKey,
         /// The request.
         lease: Lease,
         /// Why.

@@ -116,7 +116,7 @@ impl Scheduler {
         self.touched.insert(key);
         let Some(ask) = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition))
         else {
-            return leases.into_iter().for_each(|lease| self.return_unknown(lease, now));
+            return leases.into_iter().for_each(|lease| self.return_unknown(key, lease, now));
         };
         let Ask { run, charged, ended, .. } = ask;
         let mut run: BTreeMap<_, _> = run.into_iter().map(|it| (it.position.seq, it)).collect();
@@ -127,7 +127,7 @@ impl Scheduler {
             }
             match run.remove(&seq) {
                 Some(seen) => self.buffer(HeldLease::new(lease, key, &seen, charged), now),
-                None => self.return_unknown(lease, now),
+                None => self.return_unknown(key, lease, now),
             }
         }
         self.unhold(partition, run.len());
@@ -167,7 +167,7 @@ impl Scheduler {
     }
 
     /// A lease that came after its answer had been given up.
-    fn return_unknown(&mut self, lease: Lease, now: i64) {
+    fn return_unknown(&mut self, replica: ReplicaKey, lease: Lease, now: i64) {
         let partition = lease.key.partition;
         let is_held =
             self.leases_held.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
@@ -175,6 +175,7 @@ impl Scheduler {
             let wake_at = self.model(partition.model).partition(partition.account, now).delay(now, now);
             self.timers.set(Timer::Partition(partition), Some(wake_at));
             self.out.push(SchedulerCommand::ReleaseLease {
+                replica,
                 lease,
                 retry_at: now,
                 attempt: None,

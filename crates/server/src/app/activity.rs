@@ -7,8 +7,8 @@ use super::Services;
 use super::errors::AppError;
 use crate::store::ledger::activity;
 
-/// What ended in the last `hours` hours, by quarter of an hour and the oldest first: the one that runs among them. One in
-/// which nothing ended is not there.
+/// What ended in the last `hours` hours, by quarter of an hour and the oldest first: the one that runs among them, and the one in which
+/// the time begins. One in which nothing ended is not there.
 ///
 /// # Errors
 ///
@@ -19,6 +19,6 @@ pub async fn list(
     hours: u32,
 ) -> Result<Vec<ActivityRecord>, AppError> {
     let quarters = i64::from(hours) * 3_600_000 / QUARTER_MS;
-    let first_quarter = quarter_of(services.clock.now()) - quarters + 1;
+    let first_quarter = quarter_of(services.clock.now()) - quarters;
     Ok(activity::list(&services.store, account, first_quarter).await?)
 }

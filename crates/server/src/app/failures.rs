@@ -46,7 +46,7 @@ pub fn expired_body() -> Vec<u8> {
 const MESSAGE_CHARS_MAX: usize = 300;
 
 /// What a failed request says of its failure, for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Failure {
     /// The message, of which a very long one is cut.
     pub message: String,

@@ -5,11 +5,13 @@ use overnight_domain::roles::Role;
 
 use super::Money;
 
-/// The names of the sheet and the script.
+/// The names of the sheet and the scripts.
 #[derive(Debug, Clone)]
 pub(crate) struct Assets {
     pub(crate) sheet: String,
     pub(crate) script: String,
+    /// The script of the page on which tables are sent.
+    pub(crate) table_script: String,
 }
 
 /// Where in the console a page is.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::app::batches::FailureGroups;
 use crate::app::failures::Failure;
 use crate::app::requests::RequestRow;
 
@@ -48,26 +49,32 @@ impl ListParams {
 pub(crate) struct RowGroup<'a> {
     /// What all of them failed with, where they are grouped by that.
     pub(super) failure: Option<&'a Failure>,
+    /// How many failed so on all pages; `None` where nobody counted.
+    pub(super) total: Option<usize>,
     pub(super) rows: Vec<&'a RequestRow>,
 }
 
 impl<'a> RowGroup<'a> {
     /// All of the rows as they are.
     pub(super) fn all(rows: &'a [RequestRow]) -> Vec<Self> {
-        vec![Self { failure: None, rows: rows.iter().collect() }]
+        vec![Self { failure: None, total: None, rows: rows.iter().collect() }]
     }
 
     /// Those that failed alike together, the largest group first; those that say nothing of their failure last.
-    pub(super) fn by_failure(rows: &'a [RequestRow]) -> Vec<Self> {
+    pub(super) fn by_failure(rows: &'a [RequestRow], counted: Option<&FailureGroups>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for row in rows {
             let failure = row.failure.as_ref();
             match groups.iter_mut().find(|group| group.failure == failure) {
                 Some(group) => group.rows.push(row),
-                None => groups.push(Self { failure, rows: vec![row] }),
+                None => {
+                    let total = counted.zip(failure).and_then(|(counted, failure)| counted.count_of(failure));
+                    groups.push(Self { failure, total, rows: vec![row] });
+                }
             }
         }
-        groups.sort_by_key(|group| (group.failure.is_none(), std::cmp::Reverse(group.rows.len())));
+        let size = |group: &Self| group.total.unwrap_or(0).max(group.rows.len());
+        groups.sort_by_key(|group| (group.failure.is_none(), std::cmp::Reverse(size(group))));
         groups
     }
 }

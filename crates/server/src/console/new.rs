@@ -20,6 +20,8 @@ pub(crate) struct NewPage<'a> {
     /// Whether what was checked was a file that is too long to be sent back, and is to be chosen again.
     pub(crate) is_to_be_chosen_again: bool,
     pub(crate) model: &'a str,
+    /// The models that rows of a table can ask.
+    pub(crate) models: Vec<&'a str>,
     pub(crate) url: String,
 }
 

@@ -79,12 +79,12 @@ impl Period {
         }
     }
 
-    /// How many quarters of an hour a bar stands for, and a row of the table.
-    pub(crate) const fn quarters(self) -> (usize, usize) {
+    /// How many times five minutes a bar stands for, and a row of the table.
+    pub(crate) const fn parts(self) -> (usize, usize) {
         match self {
             Self::Hour => (1, 1),
-            Self::Day => (2, 4),
-            Self::Week => (12, 24),
+            Self::Day => (6, 12),
+            Self::Week => (36, 72),
         }
     }
 
@@ -106,7 +106,7 @@ impl Period {
 
     pub(super) const fn bar(self) -> &'static str {
         match self {
-            Self::Hour => "per quarter of an hour",
+            Self::Hour => "per 5 minutes",
             Self::Day => "per half hour",
             Self::Week => "per 3 hours",
         }

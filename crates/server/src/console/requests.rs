@@ -12,6 +12,7 @@ use super::lists::{ListParams, NextPage, RowGroup};
 use super::prompt::{Answer, Prompt};
 use super::timeline::{self, Course, Moment};
 use super::{Layout, Section};
+use crate::app::batches::FailureGroups;
 use crate::app::requests::{Label, RequestCharge, RequestRow, Trying};
 use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
@@ -25,6 +26,8 @@ pub(crate) struct RequestsPage<'a> {
     pub(crate) models: Vec<&'a str>,
     pub(crate) rows: Vec<RequestRow>,
     pub(crate) next_page: NextPage<RequestId>,
+    /// Why requests failed, where those of one batch are listed that did.
+    pub(crate) failures: Option<FailureGroups>,
     /// Whether this is the first page.
     pub(crate) is_first: bool,
     pub(crate) url: String,
@@ -47,6 +50,8 @@ pub(crate) struct RequestPage {
     pub(crate) stall: Option<Stall>,
     /// When it will probably have been completed.
     pub(crate) completed_at: Option<i64>,
+    /// When it was released to the queue, as far as that was noted.
+    pub(crate) released_at: Option<i64>,
     /// When it is deleted, in milliseconds.
     pub(crate) deleted_at: Option<i64>,
     pub(crate) now: i64,
@@ -58,7 +63,7 @@ impl RequestsPage<'_> {
     /// The rows; where they are those that failed, by their failures.
     fn groups(&self) -> Vec<RowGroup<'_>> {
         match RequestStatus::parse(&self.params.status) {
-            Some(RequestStatus::Failed) => RowGroup::by_failure(&self.rows),
+            Some(RequestStatus::Failed) => RowGroup::by_failure(&self.rows, self.failures.as_ref()),
             _ => RowGroup::all(&self.rows),
         }
     }
@@ -86,6 +91,8 @@ impl RequestPage {
             waiting: self.waiting.as_ref(),
             trying: self.trying,
             completed_at: self.completed_at,
+            released_at: self.released_at,
+            names_engines: self.layout.is_operator,
             deleted_at: self.deleted_at,
             now: self.now,
         })

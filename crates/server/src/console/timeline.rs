@@ -12,6 +12,9 @@ pub(super) struct Course<'r> {
     pub(super) waiting: Option<&'r WaitingReason>,
     pub(super) trying: Option<Trying>,
     pub(super) completed_at: Option<i64>,
+    pub(super) released_at: Option<i64>,
+    /// Whether the reader may know engines by name.
+    pub(super) names_engines: bool,
     pub(super) deleted_at: Option<i64>,
     pub(super) now: i64,
 }
@@ -49,14 +52,21 @@ impl Moment {
 pub(super) fn of(course: &Course<'_>) -> Vec<Moment> {
     let (record, summary) = (course.record, &course.record.summary);
     let mut moments = vec![Moment::new(summary.created_at, "registered", "Created")];
+    if let Some(at) = course.released_at {
+        moments.push(Moment::new(at, "registered", "Released to the queue"));
+    }
     let first_sent = summary.state.in_progress_at();
     if let Some(at) = first_sent {
         moments.push(Moment::new(at, "running", "First sent to an engine"));
     }
     for (number, attempt) in record.attempts.iter().enumerate() {
+        let place = match attempt.engine.as_deref().filter(|_| course.names_engines) {
+            Some(engine) => format!(" at {engine}"),
+            None => String::new(),
+        };
         let title = match attempt.status {
-            Some(status) => format!("Attempt {} failed with status {status}", number + 1),
-            None => format!("Attempt {} failed", number + 1),
+            Some(status) => format!("Attempt {}{place} failed with status {status}", number + 1),
+            None => format!("Attempt {}{place} failed", number + 1),
         };
         moments.push(Moment::new(attempt.at, "failed", title).with(&*attempt.message));
     }

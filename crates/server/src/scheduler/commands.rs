@@ -76,7 +76,7 @@ async fn attempt(
                 gone: leased.gone,
             }))
         }
-        SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+        SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect, .. } => {
             let release = ReleaseLease {
                 lease: lease.clone(),
                 retry_at: *retry_at,
@@ -86,7 +86,7 @@ async fn attempt(
             count_fenced_write(leases::release_lease(store, release).await?);
             Ok(None)
         }
-        SchedulerCommand::Fail { lease, code, message, attempt } => {
+        SchedulerCommand::Fail { lease, code, message, attempt, .. } => {
             let body = failures::result_body(*code, message);
             let settlement = Settlement::failed(lease.clone(), body.into(), attempt.clone(), now);
             count_fenced_write(settle::settle(store, settlement).await?);

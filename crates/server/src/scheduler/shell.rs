@@ -295,11 +295,16 @@ impl Shell {
         }
     }
 
-    fn ask_store(&self, command: SchedulerCommand) {
+    fn ask_store(&self, mut command: SchedulerCommand) {
         debug_assert!(commands::is_for_store(&command), "every other command has its own arm");
         if let SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command
         {
             self.prompts.forget(lease.key.position.seq);
+        }
+        if let SchedulerCommand::ReleaseLease { replica, attempt: Some(attempt), .. }
+        | SchedulerCommand::Fail { replica, attempt, .. } = &mut command
+        {
+            attempt.engine = Some(self.replicas.name(*replica).to_owned());
         }
         let (services, answers) = (self.services.clone(), self.answers.clone());
         let prompts = Arc::clone(&self.prompts);

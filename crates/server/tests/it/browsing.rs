@@ -3,6 +3,7 @@
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::errors::AppError;
+use overnight_server::app::failures::Failure;
 use overnight_server::app::{SEARCH_CHARS_MAX, accounts, batches, requests};
 use overnight_server::store::queue::settle::{self, Ending, Settlement};
 use serde_json::json;
@@ -81,6 +82,7 @@ async fn foreign_requests_and_batches_look_like_unknown_ones() {
             .map(drop),
     ];
     assert!(theirs.iter().all(|it| matches!(it, Err(AppError::NotFound(_)))), "{theirs:?}");
+    assert_eq!(requests::released_at(services, other, id).await.expect("an answer"), None);
     let long = requests::BrowseQuery { search: Some("x".repeat(SEARCH_CHARS_MAX + 1)), ..Default::default() };
     let refused = requests::browse(services, app.account, &long).await;
     assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
@@ -102,8 +104,11 @@ async fn batches_are_shown_by_name_and_their_failures_in_groups() {
     }
     let found = batches::failure_groups(&app.services, app.account, id).await.expect("groups");
     let groups: Vec<_> = found.groups.iter().map(|group| (&*group.failure.message, group.requests)).collect();
-    assert_eq!((groups.len(), &groups[..2]), (5, &[("a", 3), ("b", 2)][..]));
+    assert_eq!((groups.len(), &groups[..2]), (6, &[("a", 3), ("b", 2)][..]));
     assert_eq!((found.looked_at, found.has_more), (9, false));
+    let failure = &found.groups[0].failure;
+    let other = Failure { message: "g".to_owned(), ..failure.clone() };
+    assert_eq!((found.count_of(failure), found.count_of(&other)), (Some(3), None));
     let live = app.create("more").await;
     let body = json!({"requests_ids": [live], "metadata": {"batch_name": "nightly"}});
     assert_eq!(app.client().post("/v1/batches", &body).await.status, 201);

@@ -22,6 +22,11 @@ export async function seen(locator) {
   return locator;
 }
 
+/// Nothing of what was looked for is wrong.
+export function nothing(wrong) {
+  if (wrong.length) throw new Error(wrong.join("\n"));
+}
+
 /// The page must not hold it.
 export async function absent(locator) {
   assert.equal(await locator.count(), 0, `not expected on the page: ${locator}`);

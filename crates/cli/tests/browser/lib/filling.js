@@ -1,5 +1,5 @@
 // An account in which much has happened, all of it by the API and the operator's commands.
-import { done, ended, group, send } from "./api.js";
+import { done, ended, group, request, send } from "./api.js";
 import { assert, until } from "./checks.js";
 import { invite } from "./signing-in.js";
 import { command, delayAnswers, world } from "./world.js";
@@ -21,6 +21,7 @@ export async function fill(owner, account) {
   }
   const link = await invite(owner, account, "vera.of-a-very-long-name@research.example.com", "viewer");
   const batches = await endedWork(key);
+  const largeBatch = await largeWork(key);
   const live = await liveWork(key);
   const spent = await command(`account ledger ${account} --kind charge --limit 1`);
   assert.equal(spent.length, 1);
@@ -29,7 +30,7 @@ export async function fill(owner, account) {
     const states = new Set(events.map(({ state }) => state));
     return states.has("delivered") && states.has("exhausted") && events[0].id;
   });
-  return { account, event, invitation: link.split("/").at(-1), key, ...batches, ...live };
+  return { account, event, invitation: link.split("/").at(-1), key, largeBatch, ...batches, ...live };
 }
 
 async function keys(account) {
@@ -56,6 +57,21 @@ async function endedWork(key) {
   await Promise.all([ended(key, "batches", batch), ended(key, "batches", failedBatch), ended(key, "requests", told)]);
   await ended(key, "requests", failing[0], "failed");
   return { request, batch, failedBatch, failedRequest: failing[0] };
+}
+
+/// A batch of a thousand rows, each with a name, a long prompt and metadata; some fail.
+async function largeWork(key) {
+  const rows = Array.from({ length: 1_000 }, (_, row) => JSON.stringify(request(
+    `${PROMPTS[row % PROMPTS.length]} Row ${row} of the table, which says more than a line of a list can show. ${row % 4 ? "" : "[[sim:status=400]]"}`,
+    { metadata: { custom_id: `review-2024-${row}`, dataset: "reviews-2024", split: "test" } },
+  )));
+  const headers = { "X-API-Key": key, "Content-Type": "application/x-ndjson" };
+  const answer = await fetch(`${world.url}/v1/requests`, { method: "POST", headers, body: rows.join("\n") });
+  const made = (await answer.text()).trim().split("\n").map((line) => JSON.parse(line).id);
+  assert.equal(made.length, rows.length);
+  const batch = await group(key, made, { metadata: { batch_name: "a thousand rows" } });
+  await ended(key, "batches", batch);
+  return batch;
 }
 
 /// The engine answers at once to the prompts before, and never in this story to these.

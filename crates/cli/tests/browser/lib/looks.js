@@ -6,7 +6,7 @@ import { assert, seen } from "./checks.js";
 import { world } from "./world.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const EVERYTHING = { type: "tag", values: TAGS };
 // Colours change with the scheme, and nothing else does: where the same page has been looked at whole, they are left.
 const COLOURS = { type: "rule", values: ["color-contrast"] };
@@ -19,23 +19,29 @@ const LOOKS = [
 
 /// Opens a page and looks at it in every way: what is wrong with it, a line each.
 export async function visit({ page, troubles }, { name, path, heading, status = 200 }, folder) {
-  const wrong = [];
   troubles.length = 0;
   const answer = await page.goto(`${world.console}${path}`);
   if (answer.status() !== status) return [`${name}: answered ${answer.status()}`];
   await seen(page.getByRole("heading", { level: 1, name: heading, exact: typeof heading === "string" }));
-  for (const [look, viewport, colorScheme, rules] of LOOKS) {
+  const wrong = await look(page, name, folder);
+  const isExpected = (trouble) => status >= 400 && trouble.includes(`${status}`);
+  wrong.push(...troubles.filter((trouble) => !isExpected(trouble)).map((trouble) => `${name}: ${trouble}`));
+  return wrong;
+}
+
+/// Looks at what is open in every way: what is wrong with it, a line each.
+export async function look(page, name, folder) {
+  const wrong = [];
+  for (const [way, viewport, colorScheme, rules] of LOOKS) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const told = (what) => wrong.push(`${name}, ${look}: ${what}`);
+    const told = (what) => wrong.push(`${name}, ${way}: ${what}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (wide > 0) told(`${wide} px wider than the window`);
     for (const violation of await violations(page, rules)) told(violation);
     mkdirSync(`${world.pictures}/${folder}`, { recursive: true });
-    await page.screenshot({ path: `${world.pictures}/${folder}/${name}-${look}.png`, fullPage: true });
+    await page.screenshot({ path: `${world.pictures}/${folder}/${name}-${way}.png`, fullPage: true });
   }
-  const isExpected = (trouble) => status >= 400 && trouble.includes(`${status}`);
-  wrong.push(...troubles.filter((trouble) => !isExpected(trouble)).map((trouble) => `${name}: ${trouble}`));
   return wrong;
 }
 
@@ -50,7 +56,7 @@ async function violations(page, rules) {
     nodes.map((node) => `${id} (${help}): ${node.target.join(" ")} ${node.any.map((check) => check.message).join("; ")}`));
 }
 
-/// The page weighs little, and all that it needs is named by the document itself.
+/// The page weighs little on a first visit, and all that it needs is named by the document itself.
 export async function weigh(page) {
   const loads = await page.evaluate(() =>
     ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type))

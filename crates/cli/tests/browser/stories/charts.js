@@ -15,12 +15,12 @@ export default async function play() {
   const chart = page.getByRole("img", { name: /^Requests that ended/ });
   await seen(chart);
   // The first hour of an account is shown by itself.
-  await seen(page.getByText("per quarter of an hour, the last hour"));
+  await seen(page.getByText("per 5 minutes, the last hour"));
   const told = page.locator("#ended .told");
   const whole = await until("all of them are told", async () => (await told.innerText()).startsWith("3 in all") && told.innerText());
   await chart.focus();
   await page.keyboard.press("End");
-  // A quarter of an hour may have ended meanwhile.
+  // Five minutes may have ended meanwhile.
   if ((await told.innerText()).endsWith("nothing")) await page.keyboard.press("ArrowLeft");
   assert.match(await told.innerText(), /^\d+ \w+ \d\d:\d\d: 2 completed, 1 failed$/);
   await page.keyboard.press("Home");

@@ -26,6 +26,11 @@ fn many_lines_are_priced_sent_followed_and_cancelled() {
 }
 
 #[test]
+fn a_table_fills_a_prompt_row_by_row() {
+    Stage::set("tables").play();
+}
+
+#[test]
 fn one_prompt_is_sent_from_the_playground_and_sent_again() {
     Stage::set("playground").play();
 }

@@ -103,7 +103,7 @@ impl Desk {
                 self.sent.remove(&seq);
                 format!("abort {seq}")
             }
-            SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+            SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect, .. } => {
                 let mut words = format!("release lease {}", lease.key.position.seq);
                 words.push_str(if attempt.is_some() { " counted" } else { "" });
                 self.store.release_lease(&lease, retry_at, &Mark { attempt, suspect });

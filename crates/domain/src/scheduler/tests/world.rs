@@ -283,7 +283,7 @@ impl World {
                 self.store.lease(command, self.now)
             }
             SchedulerCommand::CountUse(used) => self.store.count_use(used),
-            SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+            SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect, .. } => {
                 self.charged.extend(attempt.iter().map(|_| lease.key.position.seq));
                 return self.store.release_lease(&lease, retry_at, &Mark { attempt, suspect });
             }

@@ -15,10 +15,13 @@ use crate::store::batches::{self, ListFilter};
 use crate::store::requests;
 
 /// How many failed requests of a batch are looked at.
-const FAILED_LOOKED_MAX: u32 = 1_000;
+const FAILED_LOOKED_MAX: u32 = 20_000;
 
-/// How many groups are told of.
-const GROUPS_MAX: usize = 5;
+/// How many are read at once.
+const ERRORS_AT_ONCE: u32 = 1_000;
+
+/// How many groups are kept apart: failures may quote what was sent.
+const GROUPS_MAX: usize = 256;
 
 /// What is said of a failure that says nothing, or more than is read.
 const UNTOLD: &str = "the failure is too long to be shown";
@@ -122,11 +125,11 @@ pub async fn count_live(services: &Services, account: AccountKey) -> Result<i64,
 }
 
 /// Why requests of a batch failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailureGroups {
-    /// What they say, the most frequent first: 5 at most.
+    /// What they say, the most frequent first: the first 256 that differ.
     pub groups: Vec<FailureGroup>,
-    /// How many failed requests were looked at.
+    /// How many failed requests were looked at: 20,000 at most.
     pub looked_at: usize,
     /// Whether more have failed than were looked at.
     pub has_more: bool,
@@ -141,7 +144,14 @@ pub struct FailureGroup {
     pub requests: usize,
 }
 
-/// What the first 1,000 failed requests of a batch say of their failures.
+impl FailureGroups {
+    /// How many requests failed so, as far as they were looked at; `None` where that was not kept apart.
+    pub fn count_of(&self, failure: &Failure) -> Option<usize> {
+        self.groups.iter().find(|group| group.failure == *failure).map(|group| group.requests)
+    }
+}
+
+/// What the first 20,000 failed requests of a batch say of their failures.
 ///
 /// # Errors
 ///
@@ -154,23 +164,34 @@ pub async fn failure_groups(
     let (batch, record) = find(services, account, id).await?;
     // Whoever looks for more than there are goes through the whole batch.
     let failed = u32::try_from(record.counters.failed).unwrap_or(u32::MAX);
-    let looked_max = failed.min(FAILED_LOOKED_MAX);
-    let errors = match looked_max {
-        0 => Vec::new(),
-        some => requests::list_errors(&services.store, batch, some).await?,
-    };
-    let untold = || Failure { message: UNTOLD.to_owned(), code: None };
-    let mut groups: Vec<FailureGroup> = Vec::new();
-    let mut places: HashMap<(String, Option<String>), usize> = HashMap::new();
-    for error in &errors {
-        let failure = error.as_deref().and_then(Failure::read).unwrap_or_else(untold);
-        let place = *places.entry((failure.message.clone(), failure.code.clone())).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some(group) => group.requests += 1,
-            None => groups.push(FailureGroup { failure, requests: 1 }),
+    let mut left = failed.min(FAILED_LOOKED_MAX);
+    let (mut found, mut places) = (FailureGroups::default(), HashMap::new());
+    let mut behind = i64::MIN;
+    while left > 0 {
+        let limit = left.min(ERRORS_AT_ONCE);
+        let errors = requests::list_errors(&services.store, account, batch, behind, limit).await?;
+        let Some((last, _)) = errors.last() else { break };
+        behind = *last;
+        left -= limit;
+        found.looked_at += errors.len();
+        for (_, error) in errors {
+            count(&mut found.groups, &mut places, error.as_deref());
         }
     }
-    groups.sort_by_key(|group| std::cmp::Reverse(group.requests));
-    groups.truncate(GROUPS_MAX);
-    Ok(FailureGroups { groups, looked_at: errors.len(), has_more: failed as usize > errors.len() })
+    found.groups.sort_by_key(|group| std::cmp::Reverse(group.requests));
+    found.has_more = failed as usize > found.looked_at;
+    Ok(found)
+}
+
+/// Counts a failed request in the group of those that say the same.
+fn count(groups: &mut Vec<FailureGroup>, places: &mut HashMap<Failure, usize>, error: Option<&[u8]>) {
+    let untold = || Failure { message: UNTOLD.to_owned(), code: None };
+    let failure = error.and_then(Failure::read).unwrap_or_else(untold);
+    let known = places.get(&failure).copied();
+    if let Some(group) = known.and_then(|place| groups.get_mut(place)) {
+        group.requests += 1;
+    } else if groups.len() < GROUPS_MAX {
+        places.insert(failure.clone(), groups.len());
+        groups.push(FailureGroup { failure, requests: 1 });
+    }
 }

@@ -130,6 +130,19 @@ pub async fn charge_of(
     requests::find_charge(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
 }
 
+/// When a request was released to the queue, in milliseconds; `None` where it was not or that was not noted.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn released_at(
+    services: &Services,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Option<i64>, AppError> {
+    Ok(requests::find_release(&services.store, account, id).await?)
+}
+
 async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<RequestId>, AppError> {
     match seq {
         Some(seq) => Ok(requests::find_id(&services.store, seq).await?),

@@ -15,7 +15,9 @@ use overnight_domain::requests::RequestState;
 use overnight_domain::scheduler::AccountKey;
 
 pub use self::again::{send_again, send_one};
-pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
+pub use self::browse::{
+    BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of, released_at,
+};
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
 pub(super) use self::create::{Coming, RefusedRequest, Reviewed, review, review_text, take_in};

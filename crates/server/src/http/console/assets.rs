@@ -1,29 +1,79 @@
-//! The sheet and the script. Their names carry their digests, so that browsers keep them for good.
+//! The sheet and the scripts. Their names carry their digests, so that browsers keep them for good. They come packed where a browser
+//! takes that: they are the same for everybody, so their length tells nothing of a page.
 
+use std::io::Write as _;
 use std::sync::LazyLock;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
 use crate::console::Assets;
 
-const SHEET: &[u8] = include_bytes!("assets/console.css");
-const SCRIPT: &[u8] = include_bytes!("assets/console.js");
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// What pages name.
-pub(super) static NAMES: LazyLock<Assets> =
-    LazyLock::new(|| Assets { sheet: name("console", SHEET, "css"), script: name("console", SCRIPT, "js") });
+pub(super) static NAMES: LazyLock<Assets> = LazyLock::new(|| {
+    let name = |asset: &Asset| asset.name.clone();
+    let [sheet, script, table_script] = &*ALL;
+    Assets { sheet: name(sheet), script: name(script), table_script: name(table_script) }
+});
 
-fn name(stem: &str, bytes: &[u8], extension: &str) -> String {
-    let digest = Sha256::digest(bytes);
-    let digits: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{stem}.{digits}.{extension}")
+static ALL: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+    [
+        Asset::new("console", "css", CSS, include_bytes!("assets/console.css")),
+        Asset::new("console", "js", JAVASCRIPT, include_bytes!("assets/console.js")),
+        Asset::new("tables", "js", JAVASCRIPT, include_bytes!("assets/tables.js")),
+    ]
+});
+
+/// A file that pages name.
+pub(super) struct Asset {
+    name: String,
+    pub(super) content_type: &'static str,
+    pub(super) bytes: &'static [u8],
+    /// The same in the format of gzip.
+    pub(super) packed: Vec<u8>,
 }
 
-/// The type and the bytes of what has this name.
-pub(super) fn find(file: &str) -> Option<(&'static str, &'static [u8])> {
-    match file {
-        file if file == NAMES.sheet => Some(("text/css; charset=utf-8", SHEET)),
-        file if file == NAMES.script => Some(("text/javascript; charset=utf-8", SCRIPT)),
-        _ => None,
+impl Asset {
+    fn new(stem: &str, extension: &str, content_type: &'static str, bytes: &'static [u8]) -> Self {
+        let digest = Sha256::digest(bytes);
+        let digits: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { name: format!("{stem}.{digits}.{extension}"), content_type, bytes, packed: pack(bytes) }
+    }
+}
+
+fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
+}
+
+/// What has this name.
+pub(super) fn find(file: &str) -> Option<&'static Asset> {
+    ALL.iter().find(|asset| asset.name == file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_the_same_and_short() {
+        let mut sum = 0;
+        for asset in ALL.iter() {
+            let mut unpacked = Vec::new();
+            GzDecoder::new(&*asset.packed).read_to_end(&mut unpacked).expect("gzip");
+            assert_eq!(unpacked, asset.bytes, "{}", asset.name);
+            sum += asset.packed.len();
+        }
+        assert!(sum < 16_000, "{sum} bytes on a first visit");
     }
 }

@@ -1,6 +1,6 @@
 //! What charts are made of.
 
-use overnight_domain::activity::{ActivityRecord, QUARTER_MS, quarter_of};
+use overnight_domain::activity::{ActivityPart, ActivityRecord, PART_MS, PARTS, quarter_of};
 use overnight_domain::money::Credits;
 
 use crate::console::{Activity, ActivityRow, Chart, Money, Period, Series, thousands};
@@ -13,16 +13,14 @@ pub(super) fn activity(
     period: Option<Period>,
     money: Money,
 ) -> Activity {
-    let quarters_of = |period: Period| i64::from(period.hours()) * 3_600_000 / QUARTER_MS;
-    let begins = |period: Period| quarter_of(now) - quarters_of(period) + 1;
-    let is_young = records.first().is_some_and(|first| first.quarter >= begins(Period::Hour));
+    let is_young = ended_parts(records).next().is_some_and(|(part, _)| part >= first_part(Period::Hour, now));
     let period = period.unwrap_or(if is_young { Period::Hour } else { Period::Day });
-    let (per_bar, per_row) = period.quarters();
-    let first = begins(period);
-    let bars = parts(records, first, quarters_of(period), per_bar);
+    let (per_bar, per_row) = period.parts();
+    let first = first_part(period, now);
+    let bars = slots(records, first, parts_in(period), per_bar);
     let column = |value: fn(&ActivityRow) -> i64| bars.iter().map(value).collect::<Vec<_>>();
-    let first_at = first * QUARTER_MS;
-    let step_ms = per_bar as i64 * QUARTER_MS;
+    let first_at = first * PART_MS;
+    let step_ms = per_bar as i64 * PART_MS;
     let (completed, failed) = (column(|it| it.completed), column(|it| it.failed));
     let (cancelled, tokens, nanos) =
         (column(|it| it.cancelled), column(|it| it.tokens), column(|it| it.nanos));
@@ -33,7 +31,7 @@ pub(super) fn activity(
     ];
     let one = |values| [Series { class: "done", word: "", values }];
     let spent = |nanos: i64| money.plain(Credits::from_nanos(nanos));
-    let mut rows = parts(records, first, quarters_of(period), per_row);
+    let mut rows = slots(records, first, parts_in(period), per_row);
     rows.retain(|row| row.completed + row.failed + row.cancelled > 0);
     Activity {
         period,
@@ -44,29 +42,51 @@ pub(super) fn activity(
     }
 }
 
-/// So many quarters of an hour from `first` on, some at a time.
-fn parts(records: &[ActivityRecord], first: i64, quarters: i64, at_a_time: usize) -> Vec<ActivityRow> {
-    let count = usize::try_from(quarters).unwrap_or(0).div_ceil(at_a_time);
+/// How many parts of quarters of an hour a period has.
+fn parts_in(period: Period) -> i64 {
+    i64::from(period.hours()) * 3_600_000 / PART_MS
+}
+
+/// The part with which a period ends at `now`, counted since 1970: the hour with the one that runs, longer ones with the quarter of an
+/// hour that runs.
+fn first_part(period: Period, now: i64) -> i64 {
+    let behind = match period {
+        Period::Hour => now.div_euclid(PART_MS) + 1,
+        Period::Day | Period::Week => (quarter_of(now) + 1) * PARTS as i64,
+    };
+    behind - parts_in(period)
+}
+
+/// The parts in which something ended, each with its number since 1970.
+fn ended_parts(records: &[ActivityRecord]) -> impl Iterator<Item = (i64, ActivityPart)> {
+    let all = records.iter().flat_map(|record| (record.quarter * PARTS as i64..).zip(record.parts()));
+    all.filter(|(_, part)| *part != ActivityPart::default())
+}
+
+/// So many parts from `first` on, some at a time.
+fn slots(records: &[ActivityRecord], first: i64, parts: i64, at_a_time: usize) -> Vec<ActivityRow> {
+    let count = usize::try_from(parts).unwrap_or(0).div_ceil(at_a_time);
     let begin = |place: usize| ActivityRow {
-        at: (first + (place * at_a_time) as i64) * QUARTER_MS,
+        at: (first + (place * at_a_time) as i64) * PART_MS,
         ..ActivityRow::default()
     };
-    let mut parts: Vec<ActivityRow> = (0..count).map(begin).collect();
-    for record in records {
-        let place = usize::try_from(record.quarter - first).ok().map(|place| place / at_a_time);
-        let Some(part) = place.and_then(|place| parts.get_mut(place)) else { continue };
-        part.completed += record.completed;
-        part.failed += record.failed;
-        part.cancelled += record.cancelled;
-        let tokens = record.prompt_tokens.saturating_add(record.completion_tokens);
-        part.tokens = part.tokens.saturating_add(tokens);
-        part.nanos = part.nanos.saturating_add(record.amount);
+    let mut slots: Vec<ActivityRow> = (0..count).map(begin).collect();
+    for (number, part) in ended_parts(records) {
+        let place = usize::try_from(number - first).ok().map(|place| place / at_a_time);
+        let Some(slot) = place.and_then(|place| slots.get_mut(place)) else { continue };
+        slot.completed += part.completed;
+        slot.failed += part.failed;
+        slot.cancelled += part.cancelled;
+        slot.tokens = slot.tokens.saturating_add(part.tokens);
+        slot.nanos = slot.nanos.saturating_add(part.amount);
     }
-    parts
+    slots
 }
 
 #[cfg(test)]
 mod tests {
+    use overnight_domain::activity::QUARTER_MS;
+
     use super::*;
 
     fn record(quarter: i64, completed: i64, failed: i64) -> ActivityRecord {
@@ -85,13 +105,22 @@ mod tests {
         let now = 1_000 * QUARTER_MS + 5;
         let young = activity(&[record(999, 4, 1)], now, None, Money::Credits);
         assert_eq!(young.period, Period::Hour);
-        let rows: Vec<_> = young.rows.iter().map(|it| (it.at, it.completed, it.failed, it.tokens)).collect();
-        assert_eq!(rows, [(999 * QUARTER_MS, 4, 1, 10)]);
         let old = [record(905, 1, 0), record(906, 2, 0), record(999, 4, 1)];
         let day = activity(&old, now, None, Money::Credits);
         assert_eq!((day.period, day.rows.len()), (Period::Day, 2));
         assert_eq!((day.rows[0].at, day.rows[0].completed), (905 * QUARTER_MS, 3));
         assert_eq!(activity(&old, now, Some(Period::Week), Money::Credits).period, Period::Week);
         assert_eq!(activity(&[], now, None, Money::Credits).period, Period::Day);
+    }
+
+    #[test]
+    fn an_hour_has_a_bar_for_each_five_minutes_up_to_those_that_run() {
+        let now = 1_000 * QUARTER_MS + PART_MS + 5;
+        let earlier = [1, 2].map(|completed| ActivityPart { completed, ..ActivityPart::default() });
+        let of = |quarter| ActivityRecord { earlier, ..record(quarter, 10, 0) };
+        let hour = activity(&[of(996), of(999)], now, Some(Period::Hour), Money::Credits);
+        let rows: Vec<_> = hour.rows.iter().map(|it| (it.at / PART_MS, it.completed)).collect();
+        // Of the oldest quarter only the last five minutes lie within the hour.
+        assert_eq!(rows, [(996 * 3 + 2, 7), (999 * 3, 1), (999 * 3 + 1, 2), (999 * 3 + 2, 7)]);
     }
 }

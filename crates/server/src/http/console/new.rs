@@ -192,6 +192,7 @@ async fn show(
         checked,
         is_to_be_chosen_again: !is_short,
         model: services.models.iter().next().map_or("", |model| &model.config.name),
+        models: services.models.iter().map(|model| &*model.config.name).collect(),
         url: services.config.public_address("/v1"),
     };
     replies::page(&page)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use overnight_domain::roles::Role;
 
@@ -137,13 +137,29 @@ pub(super) fn no_console(why: NoConsole) -> Response {
 }
 
 /// `GET /console/assets/{file}`.
-pub(super) async fn asset(Path(file): Path<String>) -> PageResult {
-    let (content_type, bytes) = assets::find(&file).ok_or(PageError::NoSuchPage)?;
-    let body = Body::from(Bytes::from_static(bytes));
-    let mut response = answers::typed(StatusCode::OK, HeaderValue::from_static(content_type), body);
+pub(super) async fn asset(Path(file): Path<String>, headers: HeaderMap) -> PageResult {
+    let asset = assets::find(&file).ok_or(PageError::NoSuchPage)?;
+    let is_packed = takes_gzip(&headers);
+    let bytes: &'static [u8] = if is_packed { &asset.packed } else { asset.bytes };
+    let content_type = HeaderValue::from_static(asset.content_type);
+    let mut response = answers::typed(StatusCode::OK, content_type, Body::from(Bytes::from_static(bytes)));
+    if is_packed {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     let for_good = HeaderValue::from_static("public, max-age=31536000, immutable");
     response.headers_mut().insert(header::CACHE_CONTROL, for_good);
     Ok(response)
+}
+
+/// Whether a browser names gzip among what it takes, and does not refuse it.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let named = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    named.flat_map(|value| value.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+        name.trim().eq_ignore_ascii_case("gzip") && weight != Some(0.0)
+    })
 }
 
 /// What a path is answered with at which there is no page.
@@ -187,5 +203,30 @@ impl IntoResponse for PageError {
             }
             Self::App(error) => refused(StatusCode::UNPROCESSABLE_ENTITY, &sentence(&error.to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_those_who_take_it() {
+        for (given, takes) in [
+            ("gzip, deflate, br", true),
+            ("br;q=1.0, GZIP;q=0.5", true),
+            ("gzip;q=0", false),
+            ("gzip;q=0.0, identity", false),
+            ("identity", false),
+            ("", false),
+        ] {
+            let value = HeaderValue::from_str(given).expect("a header");
+            assert_eq!(
+                takes_gzip(&HeaderMap::from_iter([(header::ACCEPT_ENCODING, value)])),
+                takes,
+                "{given}"
+            );
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
     }
 }

@@ -13,6 +13,7 @@ use super::forms::Form;
 use super::overview::minute;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
+use crate::app::batches;
 use crate::app::requests::{self, BrowseQuery};
 use crate::app::stalls::{self, Audience};
 use crate::config::Millis;
@@ -62,7 +63,15 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
     let mut layout = visit.layout(Section::Requests).await?;
     // A search that looks at much is not made again each second.
     layout.is_live = before.is_none() && params.search.is_empty();
+    // Of all that failed in a batch, those that failed alike are counted on all pages.
+    let is_of_failed =
+        browsed.status == Some(RequestStatus::Failed) && browsed.model.is_none() && browsed.search.is_none();
+    let failures = match browsed.batch.filter(|_| is_of_failed && !found.rows.is_empty()) {
+        Some(batch) => Some(batches::failure_groups(services, visit.account.key, batch).await?),
+        None => None,
+    };
     let page = RequestsPage {
+        failures,
         layout,
         params,
         models: services.models.iter().map(|model| &*model.config.name).collect(),
@@ -101,6 +110,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         trying: if is_running { requests::trying(services, key, record.summary.id).await? } else { None },
         stall,
         completed_at: prospect.completed_at.map(minute),
+        released_at: requests::released_at(services, key, record.summary.id).await?,
         deleted_at: services
             .config
             .retention

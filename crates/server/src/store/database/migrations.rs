@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 25] = [
+const MIGRATIONS: [Migration; 26] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -57,6 +57,7 @@ const MIGRATIONS: [Migration; 25] = [
     migration!("0023_batch_ends.sql"),
     migration!("0024_endpoints.sql"),
     migration!("0025_uploads.sql"),
+    migration!("0026_moments.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -71,7 +71,7 @@ impl LedgerDeltas {
     /// A request that held so much ended without a charge: it failed or was cancelled.
     pub(in crate::store) fn release(&mut self, account: i64, hold: i64, status: RequestStatus, now: i64) {
         self.add_delta(account, Totals { held: -hold, live_requests: -1, ..Totals::default() });
-        self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::without_charge(status));
+        self.ended.entry(activity::Key::new(account, now)).or_default().add_without_charge(status, now);
     }
 
     /// A request completed: what it used is charged, and its hold released.
@@ -90,7 +90,7 @@ impl LedgerDeltas {
         self.add_delta(account, totals);
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
         self.spent.entry(spend::Key::new(partition, now)).or_default().add(&spent);
-        self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));
+        self.ended.entry(activity::Key::new(account, now)).or_default().add_completed(&spent, now);
     }
 
     fn add_delta(&mut self, account: i64, by: Totals) {

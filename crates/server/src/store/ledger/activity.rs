@@ -1,8 +1,8 @@
-//! What ended of each account's requests, by quarter of an hour.
+//! What ended of each account's requests, by quarter of an hour and its parts.
 
 use std::collections::BTreeMap;
 
-use overnight_domain::activity::{ActivityRecord, quarter_of};
+use overnight_domain::activity::{ActivityPart, ActivityRecord, PARTS, part_of, quarter_of};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
@@ -24,74 +24,100 @@ impl Key {
     }
 }
 
-/// What ended.
+/// What ended in a quarter of an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::store) struct Ended {
-    completed: i64,
-    failed: i64,
-    cancelled: i64,
+    whole: ActivityPart,
+    /// Of the tokens, those that were read.
     prompt_tokens: i64,
-    completion_tokens: i64,
-    amount: i64,
+    /// What of it ended in the parts before the last.
+    earlier: [ActivityPart; PARTS - 1],
 }
 
 impl Ended {
-    /// Requests that completed.
-    pub(in crate::store) const fn completed(spent: &Spent) -> Self {
-        let Spent { requests, prompt_tokens, completion_tokens, amount } = *spent;
-        Self { completed: requests, failed: 0, cancelled: 0, prompt_tokens, completion_tokens, amount }
+    /// Requests completed at `now`, in milliseconds.
+    pub(in crate::store) fn add_completed(&mut self, spent: &Spent, now: i64) {
+        let Spent { requests: completed, prompt_tokens, completion_tokens, amount } = *spent;
+        let tokens = prompt_tokens.saturating_add(completion_tokens);
+        self.prompt_tokens = self.prompt_tokens.saturating_add(prompt_tokens);
+        self.add(&ActivityPart { completed, tokens, amount, ..ActivityPart::default() }, now);
     }
 
-    /// A request that failed or was cancelled.
-    pub(in crate::store) fn without_charge(status: RequestStatus) -> Self {
+    /// A request failed or was cancelled at `now`, in milliseconds.
+    pub(in crate::store) fn add_without_charge(&mut self, status: RequestStatus, now: i64) {
         let failed = i64::from(status == RequestStatus::Failed);
         let cancelled = i64::from(status == RequestStatus::Cancelled);
-        Self { failed, cancelled, ..Self::default() }
+        self.add(&ActivityPart { failed, cancelled, ..ActivityPart::default() }, now);
     }
 
     /// How many requests ended, by outcome.
     pub(in crate::store) const fn outcomes(&self) -> [(&'static str, i64); 3] {
-        [("completed", self.completed), ("failed", self.failed), ("cancelled", self.cancelled)]
+        let ActivityPart { completed, failed, cancelled, .. } = self.whole;
+        [("completed", completed), ("failed", failed), ("cancelled", cancelled)]
     }
 
-    pub(in crate::store) const fn add(&mut self, other: &Self) {
-        self.completed += other.completed;
-        self.failed += other.failed;
-        self.cancelled += other.cancelled;
-        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
-        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
-        self.amount = self.amount.saturating_add(other.amount);
+    fn add(&mut self, part: &ActivityPart, now: i64) {
+        self.whole.add(part);
+        if let Some(earlier) = self.earlier.get_mut(part_of(now)) {
+            earlier.add(part);
+        }
     }
 }
 
 statements! {
-    ADD over [Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
-        sqlite: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ADD over [
+        Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer,
+        Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer
+    ] = {
+        sqlite: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
+                completed_1, failed_1, cancelled_1, tokens_1, amount_1,
+                completed_2, failed_2, cancelled_2, tokens_2, amount_2)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
             ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
                 failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
                 prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
                 completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-                amount = activity.amount + excluded.amount",
-        postgres: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-                                 $7::bigint[], $8::bigint[])
+                amount = activity.amount + excluded.amount,
+                completed_1 = activity.completed_1 + excluded.completed_1, failed_1 = activity.failed_1 + excluded.failed_1,
+                cancelled_1 = activity.cancelled_1 + excluded.cancelled_1, tokens_1 = activity.tokens_1 + excluded.tokens_1,
+                amount_1 = activity.amount_1 + excluded.amount_1,
+                completed_2 = activity.completed_2 + excluded.completed_2, failed_2 = activity.failed_2 + excluded.failed_2,
+                cancelled_2 = activity.cancelled_2 + excluded.cancelled_2, tokens_2 = activity.tokens_2 + excluded.tokens_2,
+                amount_2 = activity.amount_2 + excluded.amount_2",
+        postgres: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
+                completed_1, failed_1, cancelled_1, tokens_1, amount_1,
+                completed_2, failed_2, cancelled_2, tokens_2, amount_2)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+                $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[])
             ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
                 failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
                 prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
                 completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-                amount = activity.amount + excluded.amount",
+                amount = activity.amount + excluded.amount,
+                completed_1 = activity.completed_1 + excluded.completed_1, failed_1 = activity.failed_1 + excluded.failed_1,
+                cancelled_1 = activity.cancelled_1 + excluded.cancelled_1, tokens_1 = activity.tokens_1 + excluded.tokens_1,
+                amount_1 = activity.amount_1 + excluded.amount_1,
+                completed_2 = activity.completed_2 + excluded.completed_2, failed_2 = activity.failed_2 + excluded.failed_2,
+                cancelled_2 = activity.cancelled_2 + excluded.cancelled_2, tokens_2 = activity.tokens_2 + excluded.tokens_2,
+                amount_2 = activity.amount_2 + excluded.amount_2",
     };
-    LIST = "SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount
+    LIST = "SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
+            completed_1, failed_1, cancelled_1, tokens_1, amount_1,
+            completed_2, failed_2, cancelled_2, tokens_2, amount_2
         FROM activity WHERE account = ? AND quarter >= ? ORDER BY quarter";
 }
 
 /// Adds to each quarter, in the order of their keys: in which everybody locks them.
 pub(in crate::store) async fn add(ended: &BTreeMap<Key, Ended>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let values = ended.iter().flat_map(|(key, ended)| {
-        let Ended { completed, failed, cancelled, prompt_tokens, completion_tokens, amount } = *ended;
-        [key.account, key.quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount]
-            .map(Value::from)
+    let values = ended.iter().flat_map(|(key, Ended { whole, prompt_tokens, earlier: [first, second] })| {
+        let ActivityPart { completed, failed, cancelled, tokens, amount } = *whole;
+        let completion_tokens = tokens.saturating_sub(*prompt_tokens);
+        let quarter = [key.account, key.quarter];
+        let sums = [completed, failed, cancelled, *prompt_tokens, completion_tokens, amount];
+        let of_part =
+            |part: &ActivityPart| [part.completed, part.failed, part.cancelled, part.tokens, part.amount];
+        let all = quarter.into_iter().chain(sums).chain(of_part(first)).chain(of_part(second));
+        all.map(Value::from).collect::<Vec<_>>()
     });
     tx.execute(ADD.over([], values.collect())).await.map(drop)
 }
@@ -115,5 +141,21 @@ fn read(row: &Row) -> Result<ActivityRecord, StoreError> {
         prompt_tokens: row.get("prompt_tokens")?,
         completion_tokens: row.get("completion_tokens")?,
         amount: row.get("amount")?,
+        earlier: [
+            ActivityPart {
+                completed: row.get("completed_1")?,
+                failed: row.get("failed_1")?,
+                cancelled: row.get("cancelled_1")?,
+                tokens: row.get("tokens_1")?,
+                amount: row.get("amount_1")?,
+            },
+            ActivityPart {
+                completed: row.get("completed_2")?,
+                failed: row.get("failed_2")?,
+                cancelled: row.get("cancelled_2")?,
+                tokens: row.get("tokens_2")?,
+                amount: row.get("amount_2")?,
+            },
+        ],
     })
 }

@@ -9,10 +9,10 @@ use crate::store::writes::WriteTransaction;
 use crate::store::{Store, StoreError};
 
 statements! {
-    RECORD_ATTEMPT = "INSERT INTO attempts (request, number, ended_at, status, message)
-        SELECT CAST(? AS BIGINT), coalesce(max(number), 0) + 1, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT)
+    RECORD_ATTEMPT = "INSERT INTO attempts (request, number, ended_at, status, message, engine)
+        SELECT CAST(? AS BIGINT), coalesce(max(number), 0) + 1, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
         FROM attempts WHERE request = ?";
-    LIST_ATTEMPTS = "SELECT a.ended_at, a.status, a.message FROM requests r JOIN attempts a ON a.request = r.seq
+    LIST_ATTEMPTS = "SELECT a.ended_at, a.status, a.message, a.engine FROM requests r JOIN attempts a ON a.request = r.seq
         WHERE r.id = ? AND r.account = ? ORDER BY a.number";
 }
 
@@ -28,6 +28,7 @@ pub(in crate::store) async fn record(
         .bind(attempt.at)
         .bind(attempt.status.map(i64::from))
         .bind(attempt.message.as_str())
+        .bind(attempt.engine.clone())
         .bind(seq);
     write.tx.execute(insert).await?;
     write.effects.ledger.store_bytes(key.partition.account.0, attempt.message.len() as i64);
@@ -46,5 +47,10 @@ pub async fn list_attempts(
 
 fn read(row: &Row) -> Result<FailedAttempt, StoreError> {
     let status = row.get::<Option<i64>>("status")?.and_then(|status| u16::try_from(status).ok());
-    Ok(FailedAttempt { at: row.get("ended_at")?, status, message: row.get("message")? })
+    Ok(FailedAttempt {
+        at: row.get("ended_at")?,
+        status,
+        message: row.get("message")?,
+        engine: row.get("engine")?,
+    })
 }

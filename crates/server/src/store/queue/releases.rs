@@ -38,7 +38,7 @@ statements! {
             (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
         SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM request_states
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq" };
-    MARK = { sqlite: "UPDATE request_states SET state = 1 /* queued */
+    MARK = { sqlite: "UPDATE request_states SET state = 1 /* queued */, released_at = ?
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?)" };
     /// All of it at once. What gathers no more leaves the index of `ready_at`, so that its later changes touch no index. What
     /// another node is writing at this moment is passed over.
@@ -46,7 +46,7 @@ statements! {
             SELECT seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= ?
             ORDER BY ready_at, seq LIMIT ? FOR UPDATE SKIP LOCKED
         ), moved AS (
-            UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE rs.seq = r.seq
+            UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL, released_at = ? FROM ready r WHERE rs.seq = r.seq
             RETURNING rs.model, rs.account, rs.sort_key, rs.seq, rs.deadline, rs.cost, rs.batch, rs.hold, rs.price, rs.lane
         ), filled AS (
             INSERT INTO queue
@@ -80,7 +80,8 @@ impl Operation for Release {
             let added = match write.tx.dialect() {
                 Dialect::Sqlite => operation.move_on_sqlite(write).await?,
                 Dialect::Postgres => {
-                    let release = RELEASE_ON_POSTGRES.bind(operation.now).bind(operation.limit);
+                    let release =
+                        RELEASE_ON_POSTGRES.bind(operation.now).bind(operation.limit).bind(operation.now);
                     write.tx.fetch(release).await?
                 }
             };
@@ -103,7 +104,7 @@ impl Release {
         let added = write.tx.fetch(COUNT.bind(ready_at).bind(seq)).await?;
         if !added.is_empty() {
             write.tx.execute(FILL.bind(ready_at).bind(seq)).await?;
-            write.tx.execute(MARK.bind(ready_at).bind(seq)).await?;
+            write.tx.execute(MARK.bind(self.now).bind(ready_at).bind(seq)).await?;
         }
         Ok(added)
     }

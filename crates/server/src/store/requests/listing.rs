@@ -129,10 +129,11 @@ statements! {
     COUNT_BETWEEN = "SELECT deleted, (SELECT count(*) FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ?) AS count
         FROM batches WHERE seq = ?";
     FIND_CHARGE = "SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = ? AND account = ?";
+    FIND_RELEASE = "SELECT rs.released_at FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = ? AND r.account = ?";
     FIND_ID = "SELECT id FROM requests WHERE seq = ?";
-    LIST_ERRORS = "SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
+    LIST_ERRORS = "SELECT rs.seq, CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
         FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.batch = ? AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT ?";
+        WHERE rs.batch = ? AND rs.batch IS NOT NULL AND rs.seq > ? AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT ?";
 }
 
 /// A page of a list, and the last row that is looked at for one.
@@ -213,6 +214,21 @@ pub async fn find_charge(
     store.readers().fetch_optional(query).await?.as_ref().map(read_charge).transpose()
 }
 
+/// When a request of `account` was released to the queue, in milliseconds; `None` where it was not, or a release of this program without
+/// the column did it.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn find_release(
+    store: &Store,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Option<i64>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_RELEASE.bind(id).bind(account)).await?;
+    Ok(row.map(|row| row.get("released_at")).transpose()?.flatten())
+}
+
 /// How many requests of the batch in row `batch` stand from behind the row `behind` up to the row `last`; `None` where requests of it
 /// are deleted, so that places say nothing any more. Reads as many.
 ///
@@ -238,8 +254,20 @@ pub async fn find_id(store: &Store, seq: i64) -> Result<Option<RequestId>, Store
     row.map(|row| row.get("id")).transpose()
 }
 
-/// The results of the first so many failed requests of the batch in row `batch`; `None` for one longer than 16 KiB.
-pub async fn list_errors(store: &Store, batch: i64, limit: u32) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-    let rows = store.readers().fetch_all(LIST_ERRORS.bind(batch).bind(limit)).await?;
-    rows.iter().map(|row| row.get("error")).collect()
+/// The first so many failed requests of the batch in row `batch` behind the row `behind`: their rows, and their results, but for those
+/// longer than 16 KiB.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list_errors(
+    store: &Store,
+    account: AccountKey,
+    batch: i64,
+    behind: i64,
+    limit: u32,
+) -> Result<Vec<(i64, Option<Vec<u8>>)>, StoreError> {
+    let query = LIST_ERRORS.bind(batch).bind(behind).bind(limit);
+    let rows = store.long_readers(account).fetch_all(query).await?;
+    rows.iter().map(|row| Ok((row.get("seq")?, row.get("error")?))).collect()
 }

@@ -1,6 +1,6 @@
 //! What ended is counted once, however it ended.
 
-use overnight_domain::activity::{ActivityRecord, QUARTER_MS, quarter_of};
+use overnight_domain::activity::{ActivityPart, ActivityRecord, PART_MS, QUARTER_MS, quarter_of};
 use overnight_domain::ids::RequestId;
 use overnight_domain::money::Credits;
 
@@ -15,6 +15,11 @@ use crate::store::tests::{DAY_MS, Fixture, START, grouping, new_account};
 use crate::store::{batches, requests};
 
 const QUARTER: i64 = quarter_of(START);
+
+/// All of it ended in the five minutes of `START`.
+fn in_second_part(record: ActivityRecord) -> ActivityRecord {
+    ActivityRecord { earlier: [ActivityPart::default(), record.whole()], ..record }
+}
 
 async fn list(fixture: &Fixture, first_quarter: i64) -> Vec<ActivityRecord> {
     activity::list(&fixture.store, fixture.account, first_quarter).await.expect("activity")
@@ -73,13 +78,16 @@ async fn every_kind_of_end_is_counted_once(mut fixture: Fixture) {
         prompt_tokens: 3,
         completion_tokens: 4,
         amount: "11".parse::<Credits>().expect("credits").nanos(),
+        ..ActivityRecord::default()
     };
+    let ended = in_second_part(ended);
     assert_eq!(list(&fixture, 0).await, [ended]);
 
     let expired = expiry::expire(&fixture.store, START + DAY_MS, 10, b"{}".to_vec()).await;
     assert_eq!(expired.expect("an expiry").len(), 2);
     let day = DAY_MS / QUARTER_MS;
     let overdue = ActivityRecord { quarter: QUARTER + day, failed: 2, ..ActivityRecord::default() };
+    let overdue = in_second_part(overdue);
     assert_eq!(list(&fixture, 0).await, [ended, overdue]);
     assert_eq!(list(&fixture, QUARTER + 1).await, [overdue]);
     fixture.assert_sound().await;
@@ -93,13 +101,15 @@ async fn quarters_and_accounts_are_counted_apart(mut fixture: Fixture) {
     fixture.insert(&[1, 2, 3]).await;
     fixture.release().await;
     let leases = fixture.lease().await;
-    let at = [START, START + 1, START + QUARTER_MS];
+    let at = [START, START + PART_MS, START + QUARTER_MS - PART_MS];
     let settlements: Vec<_> =
         leases.iter().zip(at).map(|(lease, now)| fixture.settlement(lease, now)).collect();
     settle::settle_all(&fixture.store, settlements.into()).await.expect("settles");
     requests::cancel(&fixture.store, other, theirs.id, START).await.expect("a cancel");
-    let told: Vec<_> = list(&fixture, 0).await.iter().map(|it| (it.quarter, it.completed)).collect();
-    assert_eq!(told, [(QUARTER, 2), (QUARTER + 1, 1)]);
+    let completed = |it: &ActivityRecord| (it.quarter, it.parts().map(|part| part.completed));
+    let told: Vec<_> = list(&fixture, 0).await.iter().map(completed).collect();
+    assert_eq!(told, [(QUARTER, [0, 1, 1]), (QUARTER + 1, [1, 0, 0])]);
     let theirs = activity::list(&fixture.store, other, 0).await.expect("activity");
-    assert_eq!(theirs, [ActivityRecord { quarter: QUARTER, cancelled: 1, ..ActivityRecord::default() }]);
+    let cancelled = ActivityRecord { quarter: QUARTER, cancelled: 1, ..ActivityRecord::default() };
+    assert_eq!(theirs, [in_second_part(cancelled)]);
 }

@@ -10,10 +10,22 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0025 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0026 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
+    ALTER TABLE attempts DROP COLUMN engine;
+    ALTER TABLE request_states DROP COLUMN released_at;
+    ALTER TABLE activity DROP COLUMN completed_1;
+    ALTER TABLE activity DROP COLUMN failed_1;
+    ALTER TABLE activity DROP COLUMN cancelled_1;
+    ALTER TABLE activity DROP COLUMN tokens_1;
+    ALTER TABLE activity DROP COLUMN amount_1;
+    ALTER TABLE activity DROP COLUMN completed_2;
+    ALTER TABLE activity DROP COLUMN failed_2;
+    ALTER TABLE activity DROP COLUMN cancelled_2;
+    ALTER TABLE activity DROP COLUMN tokens_2;
+    ALTER TABLE activity DROP COLUMN amount_2;
     DROP TABLE uploads;
     DROP TABLE batch_ends;
     DROP TABLE batch_inputs;
@@ -89,7 +101,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0024 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0026 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {
@@ -158,7 +170,7 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
     }
 }
 
-/// Schema 8 knows no attempts, no warnings, no order of ends and no endpoints.
+/// Schema 8 knows no attempts, no warnings, no order of ends, no endpoints, no times of releases and no parts of quarters of an hour.
 async fn forget_what_came_later(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
@@ -167,7 +179,10 @@ async fn forget_what_came_later(fixture: &Fixture) {
         DELETE FROM attempts;
         DELETE FROM batch_ends;
         UPDATE requests SET endpoint = 0;
-        UPDATE results SET warnings = NULL";
+        UPDATE results SET warnings = NULL;
+        UPDATE request_states SET released_at = NULL;
+        UPDATE activity SET completed_1 = 0, failed_1 = 0, cancelled_1 = 0, tokens_1 = 0, amount_1 = 0,
+            completed_2 = 0, failed_2 = 0, cancelled_2 = 0, tokens_2 = 0, amount_2 = 0";
     connection.execute_all(FORGET).await.expect("a statement");
     connection.close().await.expect("an end");
 }

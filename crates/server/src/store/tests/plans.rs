@@ -61,7 +61,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let settlements: Vec<_> = leases.iter().map(|lease| fixture.settlement(lease, START)).collect();
     let positions: Vec<_> = leases.iter().map(|lease| lease.key.position.clone()).collect();
     let mut statements = vec![
-        releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
+        releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64).bind(START),
         releases::NEXT_READY_AT.unbound(),
         queue_scan::scan_range(fixture.partition(), KeyRange::default(), 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
@@ -119,7 +119,7 @@ fn lists_for_people() -> Vec<Statement> {
         batches::LIST_LIVE.bind(1i64).bind(5i64),
         batches::COST.bind(1i64),
         requests::FIND_CHARGE.bind([0; 16]).bind(1i64),
-        requests::LIST_ERRORS.bind(1i64).bind(9i64),
+        requests::LIST_ERRORS.bind(1i64).bind(9i64).bind(9i64),
         requests::COUNT_BETWEEN.bind(1i64).bind(1i64).bind(9i64).bind(1i64),
         entries::LIST.bind(1i64).bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
         outbox::OF_ACCOUNT.bind(1i64).bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
@@ -342,7 +342,8 @@ async fn lists_for_people_start_at_their_cursor_too() {
         check(&fixture, requests::list_of(scope).1.sqlite, &[&floor]).await;
     }
     let by_batch = "SEARCH rs USING INDEX request_states_by_batch (batch=?)";
-    check(&fixture, requests::LIST_ERRORS.sqlite, &[by_batch, joined[2]]).await;
+    let in_batch = "SEARCH rs USING INDEX request_states_by_batch (batch=? AND seq>?)";
+    check(&fixture, requests::LIST_ERRORS.sqlite, &[in_batch, joined[2]]).await;
     check(&fixture, requests::FIND_CHARGE.sqlite, &["SEARCH r USING COVERING INDEX", joined[2], joined[3]])
         .await;
     let by_account = "SEARCH batches USING INDEX batches_by_account (account=? AND seq>? AND seq<?)";

@@ -117,6 +117,7 @@
       if (!event.dataTransfer.files.length) return;
       event.preventDefault();
       file.files = event.dataTransfer.files;
+      file.dispatchEvent(new Event("change"));
     };
     form.onsubmit = async (event) => {
       const button = event.submitter;

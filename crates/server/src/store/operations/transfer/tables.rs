@@ -178,7 +178,7 @@ pub(super) static TABLES: [Table; 28] = [
             integer("seq"), integer("account"), integer("model"), integer("state"), integer("batch"),
             gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"), integer("deadline"),
             integer("in_progress_at"), integer("ended_at"), integer("result_seq"), integer("cost"), bytes("sort_key"),
-            integer("hold"), integer("price"), integer("lane"),
+            integer("hold"), integer("price"), integer("lane"), integer("released_at"),
         ],
         ..Table::PLAIN
     },
@@ -205,6 +205,7 @@ pub(super) static TABLES: [Table; 28] = [
         name: "attempts", key: &["request", "number"],
         columns: &[
             integer("request"), integer("number"), integer("ended_at"), integer("status"), text("message"),
+            text("engine"),
         ],
         ..Table::PLAIN
     },
@@ -336,7 +337,10 @@ pub(super) static TABLES: [Table; 28] = [
         name: "activity", key: &["account", "quarter"],
         columns: &[
             integer("account"), integer("quarter"), integer("completed"), integer("failed"), integer("cancelled"),
-            integer("prompt_tokens"), integer("completion_tokens"), integer("amount"),
+            integer("prompt_tokens"), integer("completion_tokens"), integer("amount"), integer("completed_1"),
+            integer("failed_1"), integer("cancelled_1"), integer("tokens_1"), integer("amount_1"),
+            integer("completed_2"), integer("failed_2"), integer("cancelled_2"), integer("tokens_2"),
+            integer("amount_2"),
         ],
         ..Table::PLAIN
     },

@@ -1,24 +1,42 @@
 -- ledger::activity::ADD, SQLite
-INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
+                completed_1, failed_1, cancelled_1, tokens_1, amount_1,
+                completed_2, failed_2, cancelled_2, tokens_2, amount_2)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
             ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
                 failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
                 prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
                 completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-                amount = activity.amount + excluded.amount;
+                amount = activity.amount + excluded.amount,
+                completed_1 = activity.completed_1 + excluded.completed_1, failed_1 = activity.failed_1 + excluded.failed_1,
+                cancelled_1 = activity.cancelled_1 + excluded.cancelled_1, tokens_1 = activity.tokens_1 + excluded.tokens_1,
+                amount_1 = activity.amount_1 + excluded.amount_1,
+                completed_2 = activity.completed_2 + excluded.completed_2, failed_2 = activity.failed_2 + excluded.failed_2,
+                cancelled_2 = activity.cancelled_2 + excluded.cancelled_2, tokens_2 = activity.tokens_2 + excluded.tokens_2,
+                amount_2 = activity.amount_2 + excluded.amount_2;
 
 -- ledger::activity::ADD, PostgreSQL
-INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-                                 $7::bigint[], $8::bigint[])
+INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
+                completed_1, failed_1, cancelled_1, tokens_1, amount_1,
+                completed_2, failed_2, cancelled_2, tokens_2, amount_2)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+                $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[])
             ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
                 failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
                 prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
                 completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-                amount = activity.amount + excluded.amount;
+                amount = activity.amount + excluded.amount,
+                completed_1 = activity.completed_1 + excluded.completed_1, failed_1 = activity.failed_1 + excluded.failed_1,
+                cancelled_1 = activity.cancelled_1 + excluded.cancelled_1, tokens_1 = activity.tokens_1 + excluded.tokens_1,
+                amount_1 = activity.amount_1 + excluded.amount_1,
+                completed_2 = activity.completed_2 + excluded.completed_2, failed_2 = activity.failed_2 + excluded.failed_2,
+                cancelled_2 = activity.cancelled_2 + excluded.cancelled_2, tokens_2 = activity.tokens_2 + excluded.tokens_2,
+                amount_2 = activity.amount_2 + excluded.amount_2;
 
 -- ledger::activity::LIST, both
-SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount
+SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
+            completed_1, failed_1, cancelled_1, tokens_1, amount_1,
+            completed_2, failed_2, cancelled_2, tokens_2, amount_2
         FROM activity WHERE account = $1 AND quarter >= $2 ORDER BY quarter;
 
 -- ledger::entries::FIND_AMOUNT, both

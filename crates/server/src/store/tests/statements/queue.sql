@@ -1,11 +1,11 @@
 -- queue::attempts::LIST_ATTEMPTS, both
-SELECT a.ended_at, a.status, a.message FROM requests r JOIN attempts a ON a.request = r.seq
+SELECT a.ended_at, a.status, a.message, a.engine FROM requests r JOIN attempts a ON a.request = r.seq
         WHERE r.id = $1 AND r.account = $2 ORDER BY a.number;
 
 -- queue::attempts::RECORD_ATTEMPT, both
-INSERT INTO attempts (request, number, ended_at, status, message)
-        SELECT CAST($1 AS BIGINT), coalesce(max(number), 0) + 1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT)
-        FROM attempts WHERE request = $5;
+INSERT INTO attempts (request, number, ended_at, status, message, engine)
+        SELECT CAST($1 AS BIGINT), coalesce(max(number), 0) + 1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT), CAST($5 AS TEXT)
+        FROM attempts WHERE request = $6;
 
 -- queue::deadlines::COUNT_DEADLINES, both
 SELECT deadline / $1 AS step, count(*) AS count, CAST(sum(cost) AS BIGINT) AS cost FROM queue
@@ -196,7 +196,7 @@ INSERT INTO queue
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq;
 
 -- queue::releases::MARK, SQLite
-UPDATE request_states SET state = 1 /* queued */
+UPDATE request_states SET state = 1 /* queued */, released_at = ?
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?);
 
 -- queue::releases::NEXT_READY_AT, SQLite
@@ -210,7 +210,7 @@ WITH ready AS (
             SELECT seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= $1
             ORDER BY ready_at, seq LIMIT $2 FOR UPDATE SKIP LOCKED
         ), moved AS (
-            UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE rs.seq = r.seq
+            UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL, released_at = $3 FROM ready r WHERE rs.seq = r.seq
             RETURNING rs.model, rs.account, rs.sort_key, rs.seq, rs.deadline, rs.cost, rs.batch, rs.hold, rs.price, rs.lane
         ), filled AS (
             INSERT INTO queue

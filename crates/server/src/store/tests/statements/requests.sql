@@ -74,6 +74,9 @@ SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id 
 -- requests::listing::FIND_ID, both
 SELECT id FROM requests WHERE seq = $1;
 
+-- requests::listing::FIND_RELEASE, both
+SELECT rs.released_at FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = $1 AND r.account = $2;
+
 -- requests::listing::FLOOR_OF_ACCOUNT, both
 SELECT seq FROM request_states WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
 
@@ -82,9 +85,9 @@ SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq > 
         ORDER BY seq LIMIT 1 OFFSET $3;
 
 -- requests::listing::LIST_ERRORS, both
-SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
+SELECT rs.seq, CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
         FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.batch = $1 AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT $2;
+        WHERE rs.batch = $1 AND rs.batch IS NOT NULL AND rs.seq > $2 AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT $3;
 
 -- requests::listing::LIST_OF_ACCOUNT, SQLite
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,

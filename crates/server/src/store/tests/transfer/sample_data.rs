@@ -116,7 +116,8 @@ async fn leave_in_progress(fixture: &Fixture) {
     let failed = Settlement { ending: Ending::Failed, ..failed };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
     let lease = leases[3].clone();
-    let attempt = Some(FailedAttempt::new(START + 12, Some(500), "no room".to_owned()));
+    let attempt = FailedAttempt::new(START + 12, Some(500), "no room".to_owned());
+    let attempt = Some(FailedAttempt { engine: Some("gpu-0".to_owned()), ..attempt });
     let back = ReleaseLease { lease, retry_at: START + 99, attempt, suspect: true };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a released lease"));
 }
