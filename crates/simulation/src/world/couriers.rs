@@ -108,7 +108,9 @@ impl World<'_> {
         let now = self.timeline.now();
         let answer = draw_answer(&due.url, &mut self.chance);
         let failed = usize::try_from(failures).unwrap_or(0);
-        let (state, due_at) = match after(&DELAYS_MS, failed, answer, self.chance.next()) {
+        // Of an answer that is no 429 or 503 it counts for nothing.
+        let asked_ms = Some(self.chance.between(0, 3_600_000));
+        let (state, due_at) = match after(&DELAYS_MS, failed, answer, asked_ms, self.chance.next()) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
@@ -190,6 +192,6 @@ fn draw_answer(url: &str, chance: &mut Chance) -> Answer {
     match chance.strikes(per_thousand) {
         false => Answer::Status(204),
         true if url.starts_with("https://h3") => Answer::Status(410),
-        true => *chance.pick(&[Answer::None, Answer::Status(500), Answer::Status(302)]),
+        true => *chance.pick(&[Answer::None, Answer::Status(500), Answer::Status(302), Answer::Status(503)]),
     }
 }
