@@ -134,9 +134,14 @@ install_test_packages() {
         trap '$as_root rm -f "$settings/overnight.conf"' EXIT
         install_packages "${missing[@]}"
     )
-    # Debian starts these for the system: a pooler with nothing behind it, and a Prometheus.
+    # Debian starts these for the system, now and at every boot: a pooler with nothing behind it, and a Prometheus.
     for service in pgbouncer prometheus; do
-        case "${missing[*]}" in *"$service"*) $as_root service "$service" stop >/dev/null 2>&1 || true ;; esac
+        case "${missing[*]}" in
+            *"$service"*)
+                $as_root service "$service" stop >/dev/null 2>&1 || true
+                $as_root update-rc.d "$service" disable >/dev/null 2>&1 || true
+                ;;
+        esac
     done
 }
 

@@ -21,18 +21,36 @@ pub(crate) struct Wanted {
     pub(crate) webhook: Option<String>,
 }
 
+/// The batches of a journal.
+#[derive(Debug, Default)]
+pub(crate) struct Grouped {
+    /// Those that hold the requests of its lines.
+    pub(crate) current: Vec<String>,
+    /// Those that hold only requests of lines that changed since.
+    pub(crate) outdated: Vec<String>,
+}
+
 /// Puts every request of the journal that is in no batch yet into one; into several where they are too many.
-pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wanted) -> Result<(), CliError> {
-    let mut grouped = HashSet::new();
+pub(crate) async fn group(
+    client: &Client,
+    journal: &mut Journal,
+    wanted: &Wanted,
+) -> Result<Grouped, CliError> {
+    let (mut grouped, mut batches) = (HashSet::new(), Grouped::default());
+    let asked: HashSet<RequestId> = journal.asked().iter().flatten().copied().collect();
     for batch in journal.batches() {
-        extend(&mut grouped, &client.get_batch(batch).await?.requests_ids);
+        let mut of_batch = HashSet::new();
+        extend(&mut of_batch, &client.get_batch(batch).await?.requests_ids);
+        let is_current = !of_batch.is_disjoint(&asked);
+        if is_current { &mut batches.current } else { &mut batches.outdated }.push(batch.clone());
+        grouped.extend(of_batch);
     }
     let mut requests_max = PART_LINES;
     loop {
         let ungrouped = journal.asked().iter().flatten().filter(|id| !grouped.contains(*id));
         let ids: Vec<RequestId> = ungrouped.take(requests_max).copied().collect();
         if ids.is_empty() {
-            return Ok(());
+            return Ok(batches);
         }
         // No two batches hold the same request, so this names the call.
         let key = ids.iter().fold(Sha256::new(), |sum, id| sum.chain_update(id.to_string())).finalize();
@@ -40,6 +58,7 @@ pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wante
         match once.create_batch(&new_batch(&ids, wanted)?).await {
             Ok(batch) => {
                 journal.record_batch(&batch.id)?;
+                batches.current.push(batch.id);
                 grouped.extend(ids);
             }
             Err(ClientError::Api { status: 413 | 422, error, .. })
@@ -49,7 +68,7 @@ pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wante
             }
             Err(error) => match already_grouped(&error) {
                 // A batch that was made and not written down, because this program was stopped in between.
-                Some(id) => adopt(client, journal, &mut grouped, &id).await?,
+                Some(id) => batches.current.extend(adopt(client, journal, &mut grouped, &id).await?),
                 None => return Err(explained(error)),
             },
         }
@@ -98,10 +117,11 @@ async fn adopt(
     journal: &mut Journal,
     grouped: &mut HashSet<RequestId>,
     id: &str,
-) -> Result<(), CliError> {
-    let Some(batch) = client.get_request(id).await?.batch_id else { return Ok(()) };
+) -> Result<Option<String>, CliError> {
+    let Some(batch) = client.get_request(id).await?.batch_id else { return Ok(None) };
     extend(grouped, &client.get_batch(&batch).await?.requests_ids);
-    journal.record_batch(&batch)
+    journal.record_batch(&batch)?;
+    Ok(Some(batch))
 }
 
 fn extend(grouped: &mut HashSet<RequestId>, ids: &[String]) {

@@ -137,7 +137,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "completion",
         &[
-            "overnight completion bash > ~/.local/share/bash-completion/completions/overnight",
+            "source <(overnight completion bash)",
             "overnight completion zsh > ~/.zfunc/_overnight",
             "overnight completion fish > ~/.config/fish/completions/overnight.fish",
         ],

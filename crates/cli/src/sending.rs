@@ -3,7 +3,7 @@
 
 use overnight_client::Client;
 
-use crate::batches::{self, Wanted};
+use crate::batches::{self, Grouped, Wanted};
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
 use crate::journal::{Journal, Journals};
@@ -104,8 +104,9 @@ impl Submission<'_> {
                 let message = format!("stopped: {all_accepted} of {total} lines are sent");
                 return Err(CliError::interrupted(message));
             }
-            batches::group(client, sending.journal, self.wanted).await?;
-            all_batches.extend_from_slice(sending.journal.batches());
+            let Grouped { current, outdated } = batches::group(client, sending.journal, self.wanted).await?;
+            all_batches.extend(current);
+            tell_of_outdated(output, &outdated);
         }
         let refusals = refusals.end().map_err(|error| unkept(&error))?;
         Ok(Sent { accepted: all_accepted, refusals, batches: all_batches })
@@ -117,6 +118,15 @@ fn tell_of_resuming(output: &Output, journal: &Journal, before: usize, total: us
     output.note(&format!("going on: {accepted} of {total} lines were sent before"));
     if journal.is_key_forgotten() {
         output.note("that was more than 48 hours ago: the last lines of then may be sent twice");
+    }
+}
+
+/// Names batches that nothing is read of any more: what of them has not ended still runs, and costs.
+fn tell_of_outdated(output: &Output, batches: &[String]) {
+    for batch in batches {
+        output.note(&format!(
+            "all lines of {batch} changed since; `overnight cancel {batch}` ends what of it still runs"
+        ));
     }
 }
 

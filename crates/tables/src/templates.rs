@@ -13,6 +13,9 @@ const NAME: &str = "template";
 /// By which a template reaches the whole row: `{{ row["First name"] }}`.
 const WHOLE_ROW: &str = "row";
 
+/// How many columns are named where one is missing.
+const COLUMNS_SHOWN: usize = 20;
+
 /// Why there is no template, in words.
 #[derive(Debug, Error)]
 #[error("{0}")]
@@ -24,6 +27,7 @@ pub struct TemplateError(String);
 pub struct Template {
     environment: Environment<'static>,
     wanted: BTreeSet<String>,
+    names_row: bool,
 }
 
 impl Template {
@@ -42,15 +46,22 @@ impl Template {
         environment.add_template_owned(NAME, source).map_err(|error| TemplateError(words(&error)))?;
         let template = environment.get_template(NAME).map_err(|error| TemplateError(words(&error)))?;
         let known: BTreeSet<&str> = environment.globals().map(|(name, _)| name).collect();
-        let wanted = template.undeclared_variables(false).into_iter();
-        let wanted = wanted.filter(|name| name != WHOLE_ROW && !known.contains(name.as_str())).collect();
-        Ok(Self { environment, wanted })
+        let mut wanted: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
+        wanted.retain(|name| !known.contains(name.as_str()));
+        let names_row = wanted.remove(WHOLE_ROW);
+        Ok(Self { environment, wanted, names_row })
     }
 
     /// The variables that it names, without `row`.
     #[must_use]
     pub const fn wanted(&self) -> &BTreeSet<String> {
         &self.wanted
+    }
+
+    /// Whether it names anything of a row, so that it may say another thing of each.
+    #[must_use]
+    pub fn depends_on_row(&self) -> bool {
+        self.names_row || !self.wanted.is_empty()
     }
 
     /// Renders it over a row.
@@ -72,7 +83,15 @@ impl Template {
         if error.kind() == ErrorKind::UndefinedError && !missing.is_empty() {
             return format!("has no {}, which the template names", missing.join(" and no "));
         }
-        format!("does not go with the template: {}", words(error))
+        let columns = match error.kind() {
+            ErrorKind::UndefinedError => {
+                let names: Vec<&str> =
+                    row.cells.iter().map(|(name, _)| &**name).take(COLUMNS_SHOWN).collect();
+                format!("; its columns are {}", names.join(", "))
+            }
+            _ => String::new(),
+        };
+        format!("does not go with the template: {}{columns}", words(error))
     }
 }
 
@@ -125,7 +144,22 @@ mod tests {
         let told =
             Template::new("{{ row.b }}".to_owned()).unwrap().render(&row(&json!({"a": 1}))).unwrap_err();
         assert!(told.starts_with("does not go with the template: "), "{told}");
+        assert!(told.ends_with("; its columns are a"), "{told}");
         assert!(Template::new("a\n{{ b".to_owned()).unwrap_err().to_string().contains("line 2"));
+    }
+
+    #[test]
+    fn a_template_that_says_the_same_of_every_row_is_known() {
+        for (source, expected) in [
+            ("{{ a }}", true),
+            ("{{ row['First name'] }}", true),
+            ("{% if b is defined %}x{% endif %}", true),
+            ("", false),
+            ("Label {review}", false),
+            ("{% for i in range(2) %}{{ i }}{% endfor %}", false),
+        ] {
+            assert_eq!(Template::new(source.to_owned()).unwrap().depends_on_row(), expected, "{source}");
+        }
     }
 
     #[test]

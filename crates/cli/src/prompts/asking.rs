@@ -16,11 +16,15 @@ use crate::schema::AnswerSchema;
 /// What precedes the name of a file that holds what is asked for.
 const FROM_FILE: char = '@';
 
+const COLUMNS_HINT: &str =
+    "a column is written {{ review }}, or {{ row[\"First name\"] }} where its name is no word";
+
 /// How a table is asked about.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct TableArguments {
-    /// Ask about each row of FILE: what the user says, with {{column}} for what stands there; @FILE reads it from a file.
+    /// Ask about each row of FILE: what the user says, with {{ column }}, or {{ row["First name"] }}, for what stands
+    /// there; @FILE reads it from a file.
     #[arg(long, value_name = "TEMPLATE")]
     pub(crate) prompt: Option<String>,
     /// What the system says before, a template too.
@@ -89,6 +93,10 @@ impl Asking {
         let Some(prompt) = &arguments.prompt else { return Ok(None) };
         let prompt = template("--prompt", prompt)?;
         let system = arguments.system.as_deref().map(|text| template("--system", text)).transpose()?;
+        if ![Some(&prompt), system.as_ref()].into_iter().flatten().any(Template::depends_on_row) {
+            let message = "--prompt names no column, so every row would be asked the same";
+            return Err(CliError::unusable(message).with_hint(COLUMNS_HINT));
+        }
         let mut body = arguments.body.as_deref().map_or_else(|| Ok(Map::new()), members)?;
         let schema = arguments.schema.as_deref().map(AnswerSchema::read).transpose()?;
         if let Some(model) = model {
@@ -142,7 +150,8 @@ fn part_lines(text: &str) -> Result<usize, String> {
 }
 
 fn template(flag: &str, text: &str) -> Result<Template, CliError> {
-    Template::new(text_of(text)?).map_err(|error| CliError::unusable(format!("{flag}: {error}")))
+    let template = Template::new(text_of(text)?);
+    template.map_err(|error| CliError::unusable(format!("{flag}: {error}")).with_hint(COLUMNS_HINT))
 }
 
 fn members(text: &str) -> Result<Map<String, Value>, CliError> {

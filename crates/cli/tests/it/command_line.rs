@@ -82,3 +82,19 @@ fn the_batch_is_named_before_it_is_waited_for_and_what_needs_no_sending_is_not_s
     assert!(again.stderr.contains("nothing to send: all 3 lines were sent before"), "{again:?}");
     assert!(!again.stderr.contains("going on"), "{again:?}");
 }
+
+#[test]
+fn a_batch_whose_lines_all_changed_is_named_and_not_waited_for() {
+    let world = World::new();
+    world.write("prompts.jsonl", &chats(3));
+    let first = world.run("run prompts.jsonl -o results.jsonl");
+    let before = first.stderr.lines().find_map(|line| line.strip_prefix("waiting for batch_")).unwrap();
+    world.write(
+        "prompts.jsonl",
+        &chats(6).lines().skip(3).map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    let changed = world.run("run prompts.jsonl -o results.jsonl");
+    assert!(changed.stderr.contains(&format!("all lines of batch_{before} changed since")), "{changed:?}");
+    let waiting = changed.stderr.lines().find(|line| line.starts_with("waiting for ")).unwrap();
+    assert!(!waiting.contains(before) && changed.stderr.contains("3 of 3 completed"), "{changed:?}");
+}

@@ -76,11 +76,15 @@ impl Shape {
     }
 }
 
+const DAY_S: i64 = 86_400;
+/// The furthest days from 1970 that are written as dates, some 246,000 years; the library of dates has not many more.
+const DAYS_MAX: i64 = 90_000_000;
+
 pub(super) fn value_of(field: Field, shape: &Shape) -> Value {
     if let Shape::Time { decimals, origin } = shape
         && let Some(count) = count_of(&field)
     {
-        return Value::String(time_text(count, *decimals, *origin));
+        return time_text(count, *decimals, *origin).map_or(Value::from(count), Value::String);
     }
     match field {
         Field::Null => Value::Null,
@@ -115,13 +119,18 @@ pub(super) fn value_of(field: Field, shape: &Shape) -> Value {
             let entries = entries.map(|(key, value)| (key_of(key), value_of(value, shape)));
             Value::Object(entries.collect::<Map<_, _>>())
         }
-        field @ (Field::Decimal(_)
-        | Field::Date(_)
-        | Field::TimeMillis(_)
-        | Field::TimeMicros(_)
-        | Field::TimestampMillis(_)
-        | Field::TimestampMicros(_)) => Value::String(field.to_string()),
+        Field::Date(days) if !(-DAYS_MAX..=DAYS_MAX).contains(&i64::from(days)) => days.into(),
+        field @ (Field::Decimal(_) | Field::Date(_)) => Value::String(field.to_string()),
+        Field::TimeMillis(count) => legacy_time(i64::from(count), 3, Origin::Midnight),
+        Field::TimeMicros(count) => legacy_time(count, 6, Origin::Midnight),
+        Field::TimestampMillis(count) => legacy_time(count, 3, Origin::Epoch { is_utc: true }),
+        Field::TimestampMicros(count) => legacy_time(count, 6, Origin::Epoch { is_utc: true }),
     }
+}
+
+/// A time whose column says only in the old way what it counts.
+fn legacy_time(count: i64, decimals: u32, origin: Origin) -> Value {
+    time_text(count, decimals, origin).map_or(Value::from(count), Value::String)
 }
 
 /// What a time counts.
@@ -136,8 +145,16 @@ fn count_of(field: &Field) -> Option<i64> {
     }
 }
 
-fn time_text(count: i64, decimals: u32, origin: Origin) -> String {
+/// The time in words; `None` for one that no calendar or clock has.
+fn time_text(count: i64, decimals: u32, origin: Origin) -> Option<String> {
     let (seconds, rest) = (count.div_euclid(10_i64.pow(decimals)), count.rem_euclid(10_i64.pow(decimals)));
+    let fits = match origin {
+        Origin::Epoch { .. } => (-DAYS_MAX * DAY_S..=DAYS_MAX * DAY_S).contains(&seconds),
+        Origin::Midnight => (0..DAY_S).contains(&seconds),
+    };
+    if !fits {
+        return None;
+    }
     let whole = Field::TimestampMillis(seconds.saturating_mul(1_000)).to_string();
     let whole = whole.split_once('.').map_or(whole.as_str(), |(whole, _)| whole);
     let (whole, zone) = match origin {
@@ -145,7 +162,7 @@ fn time_text(count: i64, decimals: u32, origin: Origin) -> String {
         Origin::Epoch { is_utc: false } => (whole, ""),
         Origin::Midnight => (whole.split_once(' ').map_or(whole, |(_, time)| time), ""),
     };
-    format!("{whole}.{rest:0width$}{zone}", width = decimals as usize)
+    Some(format!("{whole}.{rest:0width$}{zone}", width = decimals as usize))
 }
 
 fn key_of(key: Field) -> String {
@@ -158,4 +175,31 @@ fn key_of(key: Field) -> String {
 /// What is no number to JSON is nothing.
 fn number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_dates_that_no_calendar_has_are_numbers() {
+        let epoch = |decimals| Shape::Time { decimals, origin: Origin::Epoch { is_utc: true } };
+        let midnight = |decimals| Shape::Time { decimals, origin: Origin::Midnight };
+        for (count, shape, expected) in [
+            (0, epoch(3), Value::from("1970-01-01 00:00:00.000 +00:00")),
+            (i64::MAX, epoch(3), i64::MAX.into()),
+            (i64::MIN, epoch(6), i64::MIN.into()),
+            (1 << 60, epoch(3), (1_i64 << 60).into()),
+            (i64::MAX, epoch(9), Value::from("2262-04-11 23:47:16.854775807 +00:00")),
+            (61_000, midnight(3), Value::from("00:01:01.000")),
+            (86_400_000, midnight(3), 86_400_000.into()),
+            (-1, midnight(6), (-1).into()),
+        ] {
+            assert_eq!(value_of(Field::Long(count), &shape), expected, "{count} {shape:?}");
+        }
+        assert_eq!(value_of(Field::Date(i32::MAX), &Shape::Plain), Value::from(i32::MAX));
+        assert_eq!(value_of(Field::Date(1), &Shape::Plain), Value::from("1970-01-02"));
+        assert_eq!(value_of(Field::TimestampMicros(i64::MAX), &Shape::Plain), Value::from(i64::MAX));
+        assert_eq!(value_of(Field::TimeMillis(-1), &Shape::Plain), Value::from(-1));
+    }
 }

@@ -141,7 +141,8 @@ impl Job<'_> {
         journals: &mut Journals,
     ) -> Result<Counts, CliError> {
         if let Some(model) = model {
-            let hint = "stop it, or add a [[models]] section with this name and an engine to its settings";
+            let hint = "add a [[models]] section with this name and an engine to the settings, which a running service reads when it \
+                        starts; or name a model of the Hub: hf:OWNER/REPO";
             served_models::check(client, model).await.map_err(|error| error.with_hint(hint))?;
         }
         let wanted = Wanted { name: self.input.source().batch_name(), webhook: None };

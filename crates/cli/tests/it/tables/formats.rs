@@ -102,16 +102,29 @@ fn a_broken_row_is_refused_with_its_line_and_nothing_is_sent() {
     }
     for (words, expected) in [
         (&["run", "a.csv", "-o", "out.csv"][..], "is a table; what is asked about its rows says --prompt"),
-        (&["run", "a.csv", "--prompt", "x", "-o", "out.csv"], "--prompt needs --model"),
+        (&["run", "a.csv", "--prompt", "{{ a }}", "-o", "out.csv"], "--prompt needs --model"),
         (&["run", "a.csv", "--prompt", "{{ a", "--model", "m", "-o", "out.csv"], "--prompt: "),
+        (&["run", "a.csv", "--prompt", "{a}", "--model", "m", "-o", "out.csv"], "names no column"),
+        (&["run", "a.csv", "--prompt", "{{ first name }}", "--model", "m", "-o", "o"], "row[\"First name\"]"),
         (&["run", "a.csv", "--prompt", "@absent", "--model", "m", "-o", "out.csv"], "absent: "),
-        (&["run", "a.csv", "--prompt", "x", "--model", "m", "-o", "out.parquet.gz"], "its own pages"),
+        (&["run", "a.csv", "--prompt", "{{ a }}", "--model", "m", "-o", "out.parquet.gz"], "its own pages"),
         (
-            &["run", "a.csv", "--prompt", "x", "--model", "m", "--body", "[]", "-o", "o"],
+            &["run", "a.csv", "--prompt", "{{ a }}", "--model", "m", "--body", "[]", "-o", "o"],
             "--body must be an object",
         ),
         (
-            &["run", "a.csv", "--prompt", "x", "--model", "m", "--body", "{\"messages\": 1}", "-o", "o"],
+            &[
+                "run",
+                "a.csv",
+                "--prompt",
+                "{{ a }}",
+                "--model",
+                "m",
+                "--body",
+                "{\"messages\": 1}",
+                "-o",
+                "o",
+            ],
             "cannot have `messages`",
         ),
     ] {

@@ -43,7 +43,7 @@ fn members_of_answers_are_columns_and_what_is_no_such_object_is_an_error() {
     world.write("bad.json", "{}");
     let ran = run(
         &world,
-        &["run", "t.jsonl", "--prompt", "x", "--model", "m", "--schema", "bad.json", "-o", "o.csv"],
+        &["run", "t.jsonl", "--prompt", "{{ a }}", "--model", "m", "--schema", "bad.json", "-o", "o.csv"],
     );
     assert!(ran.code == 2 && ran.stderr.contains("properties"), "{ran:?}");
 }

@@ -46,7 +46,7 @@ pub fn unsigned() -> AppError {
 /// [`AppError::Notice`] where it is not believed; [`AppError::Unavailable`] or another where it is to be told again.
 pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<Heard, AppError> {
     let notice = services.payments.read_notice(Some(signature), body, services.clock.now());
-    let notice = match notice.inspect_err(note_disbelief)? {
+    let notice = match notice.inspect_err(note_refusal)? {
         Told::Notice(notice) => notice,
         Told::Reference(reference) => fetch(services, &reference).await?,
     };
@@ -72,7 +72,7 @@ async fn fetch(services: &Services, reference: &NoticeReference) -> Result<Notic
     let fetched = services.payments.fetch_notice(reference).await;
     let fetched = fetched.inspect_err(|error| {
         tracing::warn!(%error, kind, id, "what a payment notice refers to was not fetched");
-        count("refused");
+        count("not_fetched");
     });
     Ok(fetched?)
 }
@@ -148,7 +148,7 @@ const fn heard(posting: Posting, why_refused: &'static str) -> Heard {
     }
 }
 
-fn note_disbelief(refused: &NoticeRefused) {
+fn note_refusal(refused: &NoticeRefused) {
     tracing::warn!(%refused, "payment notice refused");
     count("refused");
 }

@@ -24,8 +24,11 @@ pub(super) const METRICS: &[Metric] = &[
         "overnight_payment_notices_total",
         Counter,
         Unit::Count,
-        Labels::Known("outcome", &["posted", "posted_before", "doubtful", "nothing", "refused"]),
-        "Events of the payment provider, by what became of them.",
+        Labels::Known(
+            "outcome",
+            &["posted", "posted_before", "doubtful", "nothing", "refused", "not_fetched"],
+        ),
+        "Events of the payment provider, by what became of them; of one that was `not_fetched` the provider tells again.",
     ),
     metric(
         "overnight_webhook_tries_total",

@@ -138,6 +138,21 @@
     part("elsewhere").hidden = false;
   };
 
+  // Gives up at the bound, not behind the last row.
+  const linesOf = () => {
+    const made = [];
+    let length = 0;
+    for (const [place, row] of render().entries()) {
+      made.push(`${JSON.stringify(requestOf(row, place))}\n`);
+      length += made[place].length;
+      if (length > BYTES_MAX) {
+        showCommand(table.name, "The rows become more than 32 MiB. The command line sends files of any length:");
+        throw new Error("The rows become more than 32 MiB. Use the command below.");
+      }
+    }
+    return new Blob(made);
+  };
+
   const choose = async () => {
     [table, lines] = [null, null];
     const [chosen] = file.files;
@@ -164,12 +179,8 @@
   form.addEventListener("submit", (event) => {
     if (!file.files.length || !/\.(csv|parquet|pq|gz|zst)$/i.test(file.files[0].name)) return;
     try {
-      if (!table) throw new Error(part("elsewhere").hidden ? part("wrong").textContent : "Use the command below for this file.");
-      lines = new Blob(render().map((row, place) => `${JSON.stringify(requestOf(row, place))}\n`));
-      if (lines.size > BYTES_MAX) {
-        showCommand(table.name, "The rows become more than 32 MiB. The command line sends files of any length:");
-        throw new Error("The rows become more than 32 MiB. Use the command below.");
-      }
+      if (!table) throw new Error(part("elsewhere").hidden ? part("wrong").textContent || "The file is still being read." : "Use the command below for this file.");
+      lines = linesOf();
       say("");
     } catch (error) {
       event.preventDefault();
