@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 use crate::support::{lines, program, wait_until};
 
 const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// What a terminal says behind each block.
+/// What a terminal says after each block.
 const ENDED: &str = "-- that was all of it --";
 const BLOCK_MAX: Duration = Duration::from_secs(120);
 /// The model that the README names, as the Hub has it here: the one in the box.

@@ -31,8 +31,8 @@ pub enum Next {
 /// `chance` is any number: a tenth more or less of the delay hangs on it, so that what failed together is not tried again
 /// together.
 ///
-/// `asked_ms` is how long the receiver asked to be left alone. A 429 or 503 is obeyed, up to the delay behind the next try, which
-/// the schedule would come to anyway; what is asked beyond the last delay is not.
+/// `asked_ms` is how long the receiver asked to be left alone. A 429 or 503 is obeyed, up to the delay after the next try, which
+/// the schedule would come to anyway; what is asked beyond that is not.
 pub fn after(delays_ms: &[i64], failures: usize, answer: Answer, asked_ms: Option<i64>, chance: u64) -> Next {
     match (answer, delays_ms.get(failures)) {
         (Answer::Status(200..=299), _) => Next::Delivered,

@@ -67,7 +67,8 @@ impl Collecting<'_> {
             let mut part = Part { prompts: &prompts, tabling: tabling.as_ref(), spool: self.spool()? };
             part.put_refusals(&mut refusals)?;
             let to_ask_again = self.fetch(&mut part, &journal, &mut counts).await?;
-            pass(part.spool, &prompts, &mut results)?;
+            let (spool, places) = (part.spool, prompts.lines().len());
+            pass(spool, places, |index| prompts.name_of(index), |line| results.put(line))?;
             journal.record_failed(&to_ask_again)?;
         }
         results.commit(target)?;
@@ -210,16 +211,41 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Passes on the line of each line of a part, in their order.
-fn pass(spool: Spool, prompts: &Prompts, results: &mut Results<'_>) -> Result<(), CliError> {
+/// Passes on the texts of so many places, in their order. `name` is what the line of a place is called.
+fn pass(
+    spool: Spool,
+    places: usize,
+    name: impl Fn(usize) -> String,
+    mut put: impl FnMut(&[u8]) -> Result<(), CliError>,
+) -> Result<(), CliError> {
     let failed = |error: io::Error| CliError::unusable(format!("answers cannot be read again: {error}"));
     let mut spooled = spool.read().map_err(failed)?;
-    for index in 0..prompts.lines().len() {
-        let Some((line, _)) = spooled.get(index).map_err(failed)? else {
-            let message = format!("the answer to {} did not come", prompts.name_of(index));
-            return Err(CliError::unavailable(message));
+    for index in 0..places {
+        let Some((text, _)) = spooled.get(index).map_err(failed)? else {
+            return Err(CliError::unavailable(format!("the answer to {} did not come", name(index))));
         };
-        results.put(line)?;
+        put(text)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_written_in_the_order_of_their_lines_and_one_that_is_missing_is_noticed() {
+        let mut spool = Spool::new(tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        for (index, text) in [(1, "second"), (0, "first"), (3, "fourth")] {
+            spool.put(index, text.as_bytes(), 0).unwrap();
+        }
+        let mut written = Vec::new();
+        let put = |text: &[u8]| {
+            written.push(String::from_utf8(text.to_vec()).unwrap());
+            Ok(())
+        };
+        let error = pass(spool, 4, |index| format!("line {}", index + 8), put).unwrap_err();
+        assert_eq!(error.message(), "the answer to line 10 did not come");
+        assert_eq!(written, ["first", "second"]);
+    }
 }

@@ -138,7 +138,7 @@
     part("elsewhere").hidden = false;
   };
 
-  // Gives up at the bound, not behind the last row.
+  // Gives up at the bound, not after the last row.
   const linesOf = () => {
     const made = [];
     let length = 0;
