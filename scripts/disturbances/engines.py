@@ -1,4 +1,4 @@
-"""An engine of the OpenAI API that answers at once, unless a prompt says `fault:NAME`. It runs in a process of its own."""
+"""An engine of the OpenAI API that takes one time for each answer, unless a prompt says `fault:NAME`. It runs in a process of its own."""
 import asyncio
 import contextlib
 import json
@@ -18,8 +18,8 @@ def completion(text):
 HUGE = completion("x" * (17 << 20))
 
 
-async def converse(reader, writer):
-    """Answers the calls of one connection."""
+async def converse(reader, writer, seconds):
+    """Answers the calls of one connection, each after so many seconds."""
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -36,16 +36,16 @@ async def converse(reader, writer):
             for code in (b"500", b"502"):
                 if b"fault:" + code in body:
                     status, answer = code + b" Oops", b'{"error":{"message":"no"}}'
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(seconds)
             writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
             await writer.drain()
     writer.close()
 
 
-def serve(ports):
+def serve(ports, seconds=0.01):
     """Serves as long as the process that started it; puts the port into the queue."""
     async def accept(parent):
-        server = await asyncio.start_server(converse, "127.0.0.1", 0, limit=64 << 20)
+        server = await asyncio.start_server(lambda reader, writer: converse(reader, writer, seconds), "127.0.0.1", 0, limit=64 << 20)
         ports.put(server.sockets[0].getsockname()[1])
         while os.getppid() == parent:
             await asyncio.sleep(1)

