@@ -19,12 +19,19 @@ ENGINE_FEATURES=${ENGINE_FEATURES:-}
 programs=(--release -p overnight-cli -p overnight-engine)
 [ -z "$ENGINE_FEATURES" ] || programs+=(--features "overnight-engine/${ENGINE_FEATURES//,/,overnight-engine/}")
 
+# The libraries are tested in the debug form. The two programs are tested in the form in which they are used: llama.cpp
+# is compiled once, and the end-to-end tests start the programs that ./overnight runs. The simulation computes for
+# minutes, so it takes what was compiled for the programs. The debug form holds the mistakes of scripts/planted-bugs, and makes none.
+libraries=(--workspace --exclude overnight-cli --exclude overnight-engine --exclude overnight-simulation --features overnight-server/planted-bugs)
+
 say() { printf '%s\n' "$*" >&2; }
 
-# Runs a command, and says which.
+# Runs a command, and says which, and how long it took.
 step() {
+    local began=$SECONDS
     say "+ $*"
     "$@"
+    say "  $((SECONDS - began)) s"
 }
 
 has_libclang() {
@@ -106,7 +113,7 @@ has_fonts() {
 }
 
 # Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; a
-# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; and published clients.
+# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; what replicates a PostgreSQL; and published clients.
 install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
@@ -119,8 +126,15 @@ install_test_needs() {
     python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     command -v curl >/dev/null || missing+=(curl)
     command -v promtool >/dev/null || missing+=(prometheus)
+    if [ "$(uname)" = Linux ]; then
+        command -v patroni >/dev/null || missing+=(patroni)
+        command -v etcd >/dev/null || missing+=(etcd-server)
+        command -v haproxy >/dev/null || missing+=(haproxy)
+        command -v ip >/dev/null || missing+=(iproute2)
+    fi
     [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
-    install_browser_tests
+    install_npm_packages "$root/crates/cli/tests/browser"
+    install_npm_packages "$root/crates/cli/tests/counterparts"
     install_clients
 }
 
@@ -134,8 +148,8 @@ install_test_packages() {
         trap '$as_root rm -f "$settings/overnight.conf"' EXIT
         install_packages "${missing[@]}"
     )
-    # Debian starts these for the system, now and at every boot: a pooler with nothing behind it, and a Prometheus.
-    for service in pgbouncer prometheus; do
+    # Debian starts these for the system, now and at every boot: a pooler with nothing behind it, a Prometheus, and so on.
+    for service in pgbouncer prometheus patroni etcd haproxy; do
         case "${missing[*]}" in
             *"$service"*)
                 $as_root service "$service" stop >/dev/null 2>&1 || true
@@ -145,12 +159,13 @@ install_test_packages() {
     done
 }
 
-# Installs the two npm packages of the console's tests, as the lock file has them.
-install_browser_tests() {
-    local folder=$root/crates/cli/tests/browser
-    [ "$folder/node_modules/.package-lock.json" -nt "$folder/package-lock.json" ] && return
-    say "Overnight's tests lack the npm packages of $folder/package.json. Installing them there now: npm ci"
-    npm ci --prefix "$folder" >&2
+# Installs the npm packages of a folder of tests, as its lock file has them:
+#   install_npm_packages crates/cli/tests/browser
+install_npm_packages() {
+    [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ] && return
+    say "Overnight's tests lack the npm packages of $1/package.json. Installing them there now: npm ci"
+    # A package that asks for a newer Node.js is tried with the one that is here.
+    npm ci --loglevel=error --prefix "$1" >&2
 }
 
 # Installs the published clients that the tests call the service with, and what the package for Python is tested with,
@@ -168,13 +183,8 @@ install_clients() {
         install_python_clients "$root/sdk/python/tests/requirements.txt" "$CARGO_TARGET_DIR/test-clients/sdk" &
         jobs+=($!)
     fi
-    if [ ! "$folder/node/node_modules/.package-lock.json" -nt "$folder/node/package-lock.json" ]; then
-        say "Overnight's tests lack the npm packages of $folder/node/package.json. Installing them there now: npm ci"
-        # A package that asks for a newer Node.js is tried with the one that is here.
-        npm ci --loglevel=error --prefix "$folder/node" >&2 &
-        jobs+=($!)
-    fi
-    [ ${#jobs[@]} = 0 ] && return
+    install_npm_packages "$folder/node" &
+    jobs+=($!)
     for job in "${jobs[@]}"; do wait "$job"; done
 }
 

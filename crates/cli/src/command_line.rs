@@ -1,6 +1,6 @@
 //! The command line with what `--help`, shells and the manual say of it.
 
-use clap::{Args, CommandFactory, FromArgMatches, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Subcommand, ValueHint};
 
 use crate::args::{AFTER_HELP, Cli, Command};
 use crate::examples;
@@ -8,7 +8,20 @@ use crate::globals::Globals;
 
 /// The command line as it is read, with the examples of every command.
 pub(crate) fn command() -> clap::Command {
-    examples::add(Cli::command())
+    examples::add(hinted(Cli::command()))
+}
+
+/// With nothing for a shell to complete where only the user knows the value: it would offer files. A number below 0 is a value that an
+/// option refuses in its own words, and no other option.
+fn hinted(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = names.into_iter().fold(command, |command, name| command.mut_subcommand(name, hinted));
+    command.mut_args(|arg| match arg.get_value_hint() {
+        ValueHint::Unknown if !arg.is_positional() && arg.get_action().takes_values() => {
+            arg.value_hint(ValueHint::Other).allow_negative_numbers(true)
+        }
+        _ => arg,
+    })
 }
 
 /// The same without what only the service starts.
@@ -17,9 +30,9 @@ pub(crate) fn shown_command() -> clap::Command {
     let bare = clap::Command::new("overnight").version(env!("CARGO_PKG_VERSION")).after_help(AFTER_HELP);
     let shown = Command::augment_subcommands(Globals::augment_args(bare));
     let shown = whole.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()));
-    examples::add(
-        whole.get_long_about().into_iter().fold(shown, |shown, about| shown.long_about(about.clone())),
-    )
+    let shown =
+        whole.get_long_about().into_iter().fold(shown, |shown, about| shown.long_about(about.clone()));
+    examples::add(hinted(shown))
 }
 
 /// Reads the command line; says what is wrong with it, or its help, and ends the process.

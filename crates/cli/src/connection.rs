@@ -1,14 +1,18 @@
 //! Which service the client commands call, and with which key.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use overnight_client::Client;
 use overnight_server::app::bootstrap::KEY_FILE;
 use overnight_server::config::Config;
 
-use crate::errors::CliError;
+use crate::errors::{CliError, Trouble};
 use crate::globals::Globals;
+use crate::neighbours::{Neighbour, running_beside};
 use crate::serve_file::{url_of, url_of_running};
+
+/// How many other services are named.
+const NEIGHBOURS_SHOWN: usize = 3;
 
 /// A client of the service that the flags, the environment and the data folder name, in this order.
 pub(crate) fn connect(globals: &Globals) -> Result<Client, CliError> {
@@ -40,14 +44,63 @@ fn url_by_settings(config: &Config) -> String {
 pub(crate) fn find_key(globals: &Globals) -> Result<String, CliError> {
     match variable("OVERNIGHT_API_KEY") {
         Some(key) => Ok(key),
-        None => read_key(&globals.load_config()?.data_dir)?.ok_or_else(|| no_key(globals)),
+        None => {
+            let data_dir = globals.load_config()?.data_dir;
+            read_key(&data_dir)?.ok_or_else(|| no_key(&data_dir))
+        }
     }
 }
 
-fn no_key(globals: &Globals) -> CliError {
-    let folder = globals.data_dir.as_deref().unwrap_or("the data folder");
-    CliError::unusable(format!("OVERNIGHT_API_KEY is not set, and {folder} holds no file {KEY_FILE}"))
-        .with_hint("the first `overnight serve` or `overnight run` makes that file; `overnight key create` makes a key")
+fn no_key(data_dir: &Path) -> CliError {
+    let folder = whole(data_dir);
+    let message = format!("OVERNIGHT_API_KEY is not set, and {} holds no file {KEY_FILE}", folder.display());
+    CliError::unusable(message).with_hint(format!(
+        "{}; the first `overnight serve` or `overnight run` makes that file",
+        how_to_name_another(data_dir)
+    ))
+}
+
+/// Says of an error of a service that nobody named where it was looked for, and how to name another.
+pub(crate) fn explain(error: CliError, globals: &Globals) -> CliError {
+    let (Some(trouble), None, Ok(config)) = (error.trouble(), named_url(globals), globals.load_config())
+    else {
+        return error;
+    };
+    let data_dir = &config.data_dir;
+    if url_of_running(data_dir).is_some() {
+        return error;
+    }
+    let (folder, url) = (whole(data_dir), url_by_settings(&config));
+    let is_here = match trouble {
+        Trouble::Unreachable => "start it with `overnight serve`, or",
+        Trouble::UnknownKey => "what answers there is another's:",
+    };
+    let hint = format!(
+        "no service runs over the data folder {}, so {url} of the settings was called; {is_here} {}",
+        folder.display(),
+        how_to_name_another(data_dir)
+    );
+    error.with_better_hint(hint)
+}
+
+/// How to name another service than that of `data_dir`, and those that run.
+fn how_to_name_another(data_dir: &Path) -> String {
+    let services: Vec<String> = running_beside(data_dir)
+        .into_iter()
+        .take(NEIGHBOURS_SHOWN)
+        .map(|Neighbour { data_dir, url }| format!("`--data-dir {}` ({url})", data_dir.display()))
+        .collect();
+    match services.is_empty() {
+        true => {
+            "name another folder with --data-dir, or another address with --url or OVERNIGHT_URL".to_owned()
+        }
+        false => format!("name a service that runs: {}", services.join(", ")),
+    }
+}
+
+/// The folder as a person finds it from anywhere.
+pub(crate) fn whole(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
 /// The key for a service over `data_dir` on this machine: the one of its first start, else that of the environment.

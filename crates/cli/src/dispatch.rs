@@ -8,12 +8,14 @@ use crate::commands::{
     accounts, api_keys, audit, bench, cancel, completion, doctor, explain, export, import, list, listen, man,
     migrate, model, openapi, results, run, serve, status, submit, users, watch, webhooks,
 };
+use crate::connection;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
 
 /// Carries out the command line.
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let calls_a_service = !command.opens_data_folder();
     // Boxed, so that no command is compiled as a part of this function.
     let work: Pin<Box<dyn Future<Output = Result<Exit, CliError>> + '_>> = match command {
         Command::Serve(arguments) => Box::pin(serve::run(arguments, globals, output)),
@@ -41,5 +43,6 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Completion(arguments) => return completion::run(&arguments, &mut shown_command(), output),
         Command::Man(arguments) => return man::run(&arguments, shown_command(), output),
     };
-    work.await
+    let outcome = work.await;
+    if calls_a_service { outcome.map_err(|error| connection::explain(error, globals)) } else { outcome }
 }

@@ -41,11 +41,21 @@ pub(crate) struct CliError {
     message: String,
     hint: Option<String>,
     exit: Exit,
+    trouble: Option<Trouble>,
+}
+
+/// What is wrong between a command and the service that it calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// Nothing answers at its address.
+    Unreachable,
+    /// It does not know the key.
+    UnknownKey,
 }
 
 impl CliError {
     fn new(exit: Exit, message: impl Display) -> Self {
-        Self { message: message.to_string(), hint: None, exit }
+        Self { message: message.to_string(), hint: None, exit, trouble: None }
     }
 
     /// The command line, the settings or a file cannot be used.
@@ -98,6 +108,21 @@ impl CliError {
         self
     }
 
+    /// The same with this to do about it, whatever it said before.
+    #[must_use]
+    pub(crate) fn with_better_hint(self, hint: String) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+
+    /// What is wrong with the service that was called, if that is why.
+    pub(crate) const fn trouble(&self) -> Option<Trouble> {
+        self.trouble
+    }
+
+    fn of_trouble(self, trouble: Trouble) -> Self {
+        Self { trouble: Some(trouble), ..self }
+    }
+
     /// The sentence; empty where nobody is to be told.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -118,6 +143,7 @@ impl From<ClientError> for CliError {
     fn from(error: ClientError) -> Self {
         match &error {
             ClientError::Api { status: 401, .. } => Self::refused(&error)
+                .of_trouble(Trouble::UnknownKey)
                 .with_hint("set OVERNIGHT_API_KEY to a key that `overnight key create` made"),
             ClientError::Api { status: 402, error: body, .. } => {
                 Self::refused(&error).with_hint(match body.code.as_str() {
@@ -132,6 +158,7 @@ impl From<ClientError> for CliError {
             | ClientError::Foreign { status: 429 | 500.., .. } => Self::unavailable(&error),
             ClientError::Api { .. } | ClientError::Foreign { .. } => Self::refused(&error),
             ClientError::Transport(cause) if cause.is_connect() => Self::unavailable(&error)
+                .of_trouble(Trouble::Unreachable)
                 .with_hint("start it with `overnight serve`, or say where it is with --url or OVERNIGHT_URL"),
             ClientError::Invalid(_) => Self::unusable(&error),
             _ => Self::unavailable(&error),
@@ -148,7 +175,9 @@ impl From<ConfigError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::File { .. } => Self::unusable(error),
+            StoreError::File { .. } | StoreError::Certificate { .. } | StoreError::Url(_) => {
+                Self::unusable(error)
+            }
             StoreError::Exposed(exposure) => {
                 let hint = exposure.advice();
                 Self::unusable(StoreError::Exposed(exposure)).with_hint(hint)

@@ -101,7 +101,13 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "overnight user create ada@example.com --account $ACCOUNT --role developer",
         ],
     ),
-    ("user link", &["overnight user link ada@example.com"]),
+    (
+        "user link",
+        &[
+            "overnight user link ada@example.com",
+            "overnight user link ada@example.com --subject 248289761001",
+        ],
+    ),
     ("user remove", &["overnight user remove ada@example.com"]),
     ("user sign-out", &["overnight user sign-out ada@example.com"]),
     ("webhook", &["overnight webhook secret", "overnight webhook events --state exhausted"]),

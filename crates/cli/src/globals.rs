@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ColorChoice};
+use clap::{ArgAction, Args, ColorChoice, ValueHint};
 use overnight_server::config::{Config, Sources};
 
 use crate::errors::CliError;
@@ -15,7 +15,7 @@ pub(crate) struct Globals {
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The folder of everything that is kept [default: overnight-data].
-    #[arg(long, global = true, value_name = "FOLDER")]
+    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<String>,
     /// Where requests and results are stored [default: sqlite, in the data folder].
     #[arg(long, global = true, value_name = "URL")]

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::path::Path;
 use std::pin::pin;
 
 use futures_util::{StreamExt, stream};
@@ -11,19 +12,17 @@ use serde::{Deserialize, Serialize};
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
 use crate::journal::{Asked, Journal};
-use crate::kept::Keeping;
+use crate::kept::{Keeping, Kept};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::prompts::Prompts;
+use crate::reasons::Reasons;
 
 /// Answers that are written down together at most.
 const RECORDED_AT_ONCE: usize = 256;
 
 /// What a line is told whose number went with the key and another text before.
 const KEY_REUSED: &str = "idempotency_key_reused";
-
-/// How many refused lines are told of.
-const REFUSALS_SHOWN: usize = 20;
 
 /// A part that is sent, and to whom.
 pub(crate) struct Sending<'a> {
@@ -35,7 +34,30 @@ pub(crate) struct Sending<'a> {
     /// The lines of all parts.
     pub(crate) total: usize,
     /// The lines that are refused, part after part.
-    pub(crate) refusals: &'a mut Keeping<Refusal>,
+    pub(crate) refusals: &'a mut Refusals,
+}
+
+/// The lines that are refused, and what was said of them.
+pub(crate) struct Refusals {
+    kept: Keeping<Refusal>,
+    reasons: Reasons,
+}
+
+impl Refusals {
+    /// None so far; they are kept in a file without a name in `folder`.
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { kept: Keeping::new(folder), reasons: Reasons::default() }
+    }
+
+    /// Says what was not said of any yet, and ends them.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(crate) fn end(self, output: &Output) -> Result<Kept<Refusal>, CliError> {
+        let rest = self.reasons.rest(["was refused", "were refused"]);
+        rest.iter().for_each(|line| output.note(line));
+        self.kept.end().map_err(|error| unkept(&error))
+    }
 }
 
 /// A line that the service would not take.
@@ -86,7 +108,7 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
         let body = left.next_if_eq(&&index).map_or_else(|| Ok(Vec::new()), |_| reader.create_body(index));
         body.map_err(|error| unread.replace(Some(error))).ok()
     });
-    let bulk = client.once(&journal.key())?.create_requests_raw(stream::iter(bodies))?;
+    let bulk = client.once(&journal.key_to_send())?.create_requests_raw(stream::iter(bodies))?;
     let mut outcomes = pin!(bulk.into_stream().ready_chunks(RECORDED_AT_ONCE));
     let (mut changed, mut refused, mut failure) = (Vec::new(), 0, None);
     while let Some(chunk) = outcomes.next().await {
@@ -104,10 +126,12 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
                     changed.push(index);
                 }
                 Ok((index, Err(ClientError::Api { status: status @ (413 | 422), error, .. }))) => {
-                    tell_of_refusal(&progress, refused, &prompts.name_of(index), &error);
                     refused += 1;
+                    if refusals.reasons.see(&error.message) {
+                        progress.note(&format!("{} was refused: {}", prompts.name_of(index), error.message));
+                    }
                     let refusal = Refusal { line: prompts.first() + index + 1, status, error };
-                    refusals.push(&refusal).map_err(|error| unkept(&error))?;
+                    refusals.kept.push(&refusal).map_err(|error| unkept(&error))?;
                 }
                 // What is under way is still waited for, so that little is left in doubt.
                 Ok((_, Err(error))) | Err(error) => {
@@ -125,14 +149,6 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
         progress.set((done + refused + changed.len()) as u64, &beside);
     }
     unread.take().or(failure).map_or(Ok(changed), Err)
-}
-
-fn tell_of_refusal(progress: &Progress, told: usize, name: &str, error: &ErrorBody) {
-    if told < REFUSALS_SHOWN {
-        progress.note(&format!("{name} was refused: {}", error.message));
-    } else if told == REFUSALS_SHOWN {
-        progress.note("more lines were refused");
-    }
 }
 
 /// Why refused lines are not known any more.

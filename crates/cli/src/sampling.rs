@@ -33,8 +33,11 @@ fn sample(text: &str) -> Result<usize, String> {
 }
 
 fn credits(text: &str) -> Result<Credits, String> {
-    let credits = text.parse::<Credits>().ok().filter(|credits| *credits >= Credits::ZERO);
-    credits.ok_or_else(|| "an amount of credits is a number such as 12.5".to_owned())
+    match text.parse::<Credits>() {
+        Ok(credits) if credits < Credits::ZERO => Err("must be 0 or more".to_owned()),
+        Ok(credits) => Ok(credits),
+        Err(_) => Err("an amount of credits is a number such as 12.5".to_owned()),
+    }
 }
 
 /// Prices the chosen lines that the journals have no request for.
@@ -106,11 +109,17 @@ async fn send_sample(
     let cost: Credits = sample.iter().map(|used| used.cost).sum();
     let projected = |sum: u64| u128::from(sum) * rest as u128 / u128::from(count);
     let estimate = scaled(cost, rest, sample.len());
-    let message = format!(
-        "a sample of {count} cost {cost} credits; as it did, the {rest} others read {} tokens, write {} and cost {estimate} credits",
-        projected(prompt),
-        projected(completion),
-    );
+    let begins = format!("a sample of {count} cost {cost} credits");
+    if rest == 0 {
+        output.note(&format!("{begins}; nothing else is left to send"));
+        return Ok(());
+    }
+    let (read, written) = (projected(prompt), projected(completion));
+    let rest_of_it = match rest {
+        1 => format!("the other one reads {read} tokens, writes {written} and costs {estimate} credits"),
+        _ => format!("the {rest} others read {read} tokens, write {written} and cost {estimate} credits"),
+    };
+    let message = format!("{begins}; as it did, {rest_of_it}");
     match max {
         Some(max) if [cost, estimate].into_iter().sum::<Credits>() > max => {
             let message = format!("{message}, with the sample more than {max}; nothing more was sent");

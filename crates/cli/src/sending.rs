@@ -7,9 +7,9 @@ use crate::batches::{self, Grouped, Wanted};
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
 use crate::journal::{Journal, Journals};
-use crate::kept::{Keeping, Kept};
+use crate::kept::Kept;
 use crate::output::Output;
-use crate::posting::{Refusal, Sending, post_missing, unkept};
+use crate::posting::{Refusal, Refusals, Sending, post_missing};
 use crate::prompts::{Input, Prompts};
 
 /// How many batches are named.
@@ -79,7 +79,7 @@ impl Submission<'_> {
     async fn try_send(&mut self, chosen: Chosen) -> Result<Sent, CliError> {
         let Self { client, input, output, interrupt, .. } = *self;
         let (total, mut all_accepted, mut all_batches) = (input.lines(), 0, Vec::new());
-        let mut refusals = Keeping::new(input.source().folder());
+        let mut refusals = Refusals::new(input.source().folder());
         let mut is_any_missing = false;
         let mut parts = input.read()?;
         while let Some(prompts) = parts.next()? {
@@ -108,7 +108,7 @@ impl Submission<'_> {
             all_batches.extend(current);
             tell_of_outdated(output, &outdated);
         }
-        let refusals = refusals.end().map_err(|error| unkept(&error))?;
+        let refusals = refusals.end(output)?;
         Ok(Sent { accepted: all_accepted, refusals, batches: all_batches })
     }
 }

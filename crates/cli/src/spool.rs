@@ -1,16 +1,23 @@
 //! Texts that come in any order and are passed on in theirs. They are in nameless files, and so is where each one stands: memory holds
-//! neither.
+//! 3 MiB of places and a piece of the texts, however many there are.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
+/// What is written at once, and read at once where texts follow each other.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// What is read at once where they do not. The next text is likely to be elsewhere.
+const FAR_BYTES: usize = 4 << 10;
 
 /// A place as it is kept: where the text ends, how long it is, and its rank.
 const PLACE_BYTES: usize = 24;
 
-/// Places that memory holds.
+/// Places that are read and written at once.
 const BLOCK_PLACES: usize = 4_096;
+
+/// Blocks that memory holds: 131,072 places, so that those of a whole batch stay where its records come in any order.
+const BLOCKS_HELD: usize = 32;
 
 /// Texts on their way in.
 pub(crate) struct Spool {
@@ -21,10 +28,8 @@ pub(crate) struct Spool {
 
 /// Texts on their way out, in their order.
 pub(crate) struct Spooled {
-    texts: BufReader<File>,
-    at: u64,
+    texts: Window,
     places: Places,
-    text: Vec<u8>,
 }
 
 /// Where a text stands. No text ends at 0, because none is empty.
@@ -55,10 +60,8 @@ impl Spool {
 
     /// Begins to pass them on.
     pub(crate) fn read(self) -> io::Result<Spooled> {
-        let mut file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.seek(SeekFrom::Start(0))?;
-        let texts = BufReader::with_capacity(BUFFER_BYTES, file);
-        Ok(Spooled { texts, at: 0, places: self.places, text: Vec::new() })
+        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(Spooled { texts: Window::new(file), places: self.places })
     }
 }
 
@@ -66,31 +69,63 @@ impl Spooled {
     /// The text of a place and its rank; fastest in order.
     pub(crate) fn get(&mut self, index: usize) -> io::Result<Option<(&[u8], u64)>> {
         let Some(Place { end, bytes, rank }) = self.places.get(index)? else { return Ok(None) };
-        let by = i64::try_from(end - bytes).and_then(|to| i64::try_from(self.at).map(|at| to - at));
-        self.texts.seek_relative(by.map_err(io::Error::other)?)?;
-        self.text.resize(usize::try_from(bytes).map_err(io::Error::other)?, 0);
-        self.texts.read_exact(&mut self.text)?;
-        self.at = end;
-        Ok(Some((&self.text, rank)))
+        let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
+        Ok(Some((self.texts.read(end - bytes as u64, bytes)?, rank)))
     }
 }
 
-/// The places in their file, of which memory holds a block.
+/// A piece of the texts.
+struct Window {
+    file: File,
+    /// Where the piece begins in the file.
+    begins: u64,
+    piece: Vec<u8>,
+    /// How much was read last time: more and more while texts follow each other.
+    ahead: usize,
+}
+
+impl Window {
+    const fn new(file: File) -> Self {
+        Self { file, begins: 0, piece: Vec::new(), ahead: BUFFER_BYTES / 2 }
+    }
+
+    /// The text that stands there, which is in the file as a whole.
+    fn read(&mut self, at: u64, bytes: usize) -> io::Result<&[u8]> {
+        let held = self.begins..=self.begins + self.piece.len() as u64;
+        if !(held.contains(&at) && held.contains(&(at + bytes as u64))) {
+            // A text that begins in the piece, or right behind it, is the next one.
+            self.ahead = if held.contains(&at) { (self.ahead * 2).min(BUFFER_BYTES) } else { FAR_BYTES };
+            self.file.seek(SeekFrom::Start(at))?;
+            self.begins = at;
+            self.piece.clear();
+            (&mut self.file).take(self.ahead.max(bytes) as u64).read_to_end(&mut self.piece)?;
+        }
+        let from = usize::try_from(at - self.begins).map_err(io::Error::other)?;
+        self.piece.get(from..from + bytes).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+/// The places in their file, of which memory holds some blocks.
 struct Places {
     file: File,
-    /// The number of the block at hand.
+    /// Each block in the slot that its number leads to, so that blocks behind each other never take each other's.
+    slots: Vec<Option<Block>>,
+}
+
+struct Block {
     number: usize,
-    block: Vec<u8>,
+    places: Vec<u8>,
     is_changed: bool,
 }
 
 impl Places {
     fn new(file: File) -> Self {
-        Self { file, number: 0, block: vec![0; BLOCK_PLACES * PLACE_BYTES], is_changed: false }
+        Self { file, slots: std::iter::repeat_with(|| None).take(BLOCKS_HELD).collect() }
     }
 
     fn get(&mut self, index: usize) -> io::Result<Option<Place>> {
-        let place = self.at(index)?;
+        let (block, at) = self.block_of(index)?;
+        let place = &block.places[at..at + PLACE_BYTES];
         let number =
             |at: usize| place[at..].first_chunk().map_or(0, |bytes: &[u8; 8]| u64::from_le_bytes(*bytes));
         let place = Place { end: number(0), bytes: number(8), rank: number(16) };
@@ -100,39 +135,50 @@ impl Places {
     fn set(&mut self, index: usize, place: Place) -> io::Result<()> {
         let Place { end, bytes, rank } = place;
         let numbers = [end, bytes, rank].into_iter().flat_map(u64::to_le_bytes);
-        self.at(index)?.iter_mut().zip(numbers).for_each(|(byte, of)| *byte = of);
-        self.is_changed = true;
+        let (block, at) = self.block_of(index)?;
+        block.places[at..at + PLACE_BYTES].iter_mut().zip(numbers).for_each(|(byte, of)| *byte = of);
+        block.is_changed = true;
         Ok(())
     }
 
-    fn at(&mut self, index: usize) -> io::Result<&mut [u8]> {
+    /// The block of a place, and where in it the place stands.
+    fn block_of(&mut self, index: usize) -> io::Result<(&mut Block, usize)> {
         let (number, at) = (index / BLOCK_PLACES, index % BLOCK_PLACES * PLACE_BYTES);
-        if number != self.number {
-            self.turn_to(number)?;
-        }
-        Ok(&mut self.block[at..at + PLACE_BYTES])
+        let slot = &mut self.slots[number % BLOCKS_HELD];
+        let held = match slot.take() {
+            Some(block) if block.number == number => block,
+            Some(mut other) => {
+                other.turn_to(number, &mut self.file)?;
+                other
+            }
+            None => Block::read(number, &mut self.file)?,
+        };
+        Ok((slot.insert(held), at))
+    }
+}
+
+impl Block {
+    fn read(number: usize, file: &mut File) -> io::Result<Self> {
+        let mut block =
+            Self { number, places: Vec::with_capacity(BLOCK_PLACES * PLACE_BYTES), is_changed: false };
+        block.turn_to(number, file)?;
+        Ok(block)
     }
 
-    fn turn_to(&mut self, number: usize) -> io::Result<()> {
-        let begins = |number: usize| SeekFrom::Start(number as u64 * self.block.len() as u64);
+    fn turn_to(&mut self, number: usize, file: &mut File) -> io::Result<()> {
+        let bytes = BLOCK_PLACES * PLACE_BYTES;
+        let begins = |number: usize| SeekFrom::Start(number as u64 * bytes as u64);
         if self.is_changed {
-            self.file.seek(begins(self.number))?;
-            self.file.write_all(&self.block)?;
+            file.seek(begins(self.number))?;
+            file.write_all(&self.places)?;
             self.is_changed = false;
         }
-        self.file.seek(begins(number))?;
+        file.seek(begins(number))?;
         self.number = number;
-        let mut read = 0;
+        self.places.clear();
+        file.take(bytes as u64).read_to_end(&mut self.places)?;
         // Behind the end of the file there is nothing yet.
-        while read < self.block.len() {
-            match self.file.read(&mut self.block[read..]) {
-                Ok(0) => break,
-                Ok(bytes) => read += bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.block[read..].fill(0);
+        self.places.resize(bytes, 0);
         Ok(())
     }
 }
@@ -165,7 +211,8 @@ mod tests {
     #[test]
     fn places_are_found_again_beyond_what_memory_holds() {
         let mut spool = spool();
-        let indexes: Vec<usize> = (0..9).map(|number| (number * 7 % 9) * BLOCK_PLACES + number).collect();
+        let held = BLOCKS_HELD * BLOCK_PLACES;
+        let indexes: Vec<usize> = (0..9).map(|number| (number * 7 % 9) * held + number).collect();
         for index in &indexes {
             spool.put(*index, index.to_string().as_bytes(), 1).unwrap();
         }
@@ -174,6 +221,21 @@ mod tests {
             assert_eq!(text(&mut spooled, *index), Some((index.to_string(), 1)));
             assert_eq!(text(&mut spooled, index + 10), None);
         }
+    }
+
+    #[test]
+    fn texts_of_any_length_are_read_near_and_far() {
+        let mut spool = spool();
+        let text_of = |index: usize| "ab".repeat(1 + index * 7_919 % 60_000);
+        let places: Vec<usize> = (0..97).chain((97..200).rev()).collect();
+        for index in &places {
+            spool.put(*index, text_of(*index).as_bytes(), 0).unwrap();
+        }
+        let mut spooled = spool.read().unwrap();
+        for index in (0..200).chain((0..200).map(|number| number * 83 % 200)) {
+            assert!(text(&mut spooled, index) == Some((text_of(index), 0)), "{index}");
+        }
+        assert!(spooled.texts.piece.capacity() <= 2 * BUFFER_BYTES, "{}", spooled.texts.piece.capacity());
     }
 
     #[test]

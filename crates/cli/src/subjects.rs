@@ -1,7 +1,7 @@
 //! What an identifier on the command line names.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use overnight_domain::ids::{BatchId, RequestId};
 
@@ -46,6 +46,14 @@ impl Subjects {
         match text.strip_prefix(FROM_FILE) {
             Some(path) => Ok(Self::File(PathBuf::from(path))),
             None => Subject::parse(text).map(Self::One),
+        }
+    }
+
+    /// The file, where it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::One(_) => None,
+            Self::File(path) => Some(path),
         }
     }
 

@@ -70,8 +70,13 @@ impl Target {
         }
         let is_same = fs::canonicalize(target)
             .is_ok_and(|target| fs::canonicalize(input).is_ok_and(|file| file == target));
-        if target.is_dir() || is_same {
-            return Err(CliError::unusable(format!("{} cannot be the file of results", target.display())));
+        if target.is_dir() {
+            let message = format!("{} is a folder: results are written into a file", target.display());
+            return Err(CliError::unusable(message).with_hint("name a file in it"));
+        }
+        if is_same {
+            let message = format!("{} is read, and results would replace it", target.display());
+            return Err(CliError::unusable(message).with_hint("name another file with -o"));
         }
         Ok(())
     }

@@ -117,4 +117,27 @@ mod tests {
         };
         assert_eq!(record.parts(), [part(2, 20), part(3, 30), part(4, 40)]);
     }
+
+    #[test]
+    fn a_quarter_of_an_hour_is_counted_since_1970() {
+        let times = [-1, 0, QUARTER_MS - 1, QUARTER_MS, 96 * QUARTER_MS];
+        assert_eq!(times.map(quarter_of), [-1, 0, 0, 1, 96]);
+    }
+
+    #[test]
+    fn what_ended_besides_is_added_to_each_number() {
+        let part = |of| ActivityPart {
+            completed: of,
+            failed: of * 10,
+            cancelled: of * 100,
+            tokens: of * 1_000,
+            amount: of * 10_000,
+        };
+        let mut sum = part(2);
+        sum.add(&part(3));
+        assert_eq!(sum, part(5));
+        assert_eq!(part(5).without(&part(3)), part(2));
+        sum.add(&ActivityPart { tokens: i64::MAX, amount: i64::MAX, ..ActivityPart::default() });
+        assert_eq!((sum.tokens, sum.amount), (i64::MAX, i64::MAX), "at most what can be counted");
+    }
 }

@@ -252,4 +252,58 @@ mod tests {
         let state = BatchState::Completed { in_progress_at: 1, completed_at: 2 };
         assert_eq!(state.cancel(9), Err(AlreadyCompleted));
     }
+
+    #[test]
+    fn counters_add_up_status_by_status() {
+        // Each place of a decimal number is one status, so no two sums are alike.
+        let counters = |of: i64| Counters {
+            registered: of,
+            in_progress: of * 10,
+            completed: of * 100,
+            failed: of * 1_000,
+            cancelled: of * 10_000,
+        };
+        assert_eq!(counters(1).total(), 11_111);
+        assert_eq!(counters(1).live(), 11);
+        assert_eq!(counters(1).ended(), 11_100);
+        assert_eq!(counters(2).plus(&counters(3)), counters(5));
+    }
+
+    #[test]
+    fn a_shift_moves_requests_between_two_statuses_and_keeps_their_number() {
+        let mut counters = WAITING;
+        counters.shift(RequestStatus::Registered, RequestStatus::Failed, 2);
+        assert_eq!(counters, Counters { failed: 2, ..Counters::default() });
+        counters.shift(RequestStatus::Failed, RequestStatus::Cancelled, 1);
+        assert_eq!(counters, Counters { failed: 1, cancelled: 1, ..Counters::default() });
+    }
+
+    #[test]
+    fn a_state_tells_its_status_and_the_times_that_belong_to_it() {
+        let told = |it: BatchState| (it.status(), it.in_progress_at(), it.completed_at(), it.cancelled_at());
+        assert_eq!(told(BatchState::Registered), (BatchStatus::Registered, None, None, None));
+        let started = BatchState::InProgress { in_progress_at: 2 };
+        assert_eq!(told(started), (BatchStatus::InProgress, Some(2), None, None));
+        let completed = BatchState::Completed { in_progress_at: 2, completed_at: 3 };
+        assert_eq!(told(completed), (BatchStatus::Completed, Some(2), Some(3), None));
+        let cancelled = BatchState::Cancelled { in_progress_at: Some(2), cancelled_at: 4 };
+        assert_eq!(told(cancelled), (BatchStatus::Cancelled, Some(2), None, Some(4)));
+    }
+
+    #[test]
+    fn no_state_ends_before_it_began_though_a_clock_went_back() {
+        let started = BatchState::InProgress { in_progress_at: 5 };
+        let ended = Counters { completed: 1, ..Counters::default() };
+        assert_eq!(started.observe(&ended, 3), BatchState::Completed { in_progress_at: 5, completed_at: 5 });
+        let cancelled = BatchState::Cancelled { in_progress_at: Some(5), cancelled_at: 5 };
+        assert_eq!(started.cancel(3), Ok(cancelled));
+    }
+
+    #[test]
+    fn every_status_has_a_name_that_is_read_back() {
+        let names = ["registered", "in progress", "completed", "cancelled"];
+        assert_eq!(BatchStatus::ALL.map(BatchStatus::as_str), names);
+        assert_eq!(names.map(BatchStatus::parse), BatchStatus::ALL.map(Some));
+        assert_eq!(BatchStatus::parse("queued"), None);
+    }
 }

@@ -129,3 +129,69 @@ pub fn parse_answer(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZING: Sizing = Sizing { default_max_tokens: 100, image_tokens: 1_024, bytes_per_token: 2 };
+
+    fn body(endpoint: Endpoint, text: &str) -> RequestBody {
+        let value = crate::json::minimize(text.as_bytes(), 0).expect("JSON");
+        RequestBody::parse(endpoint, value.as_json(), "request_body", &Limits::default()).expect("a body")
+    }
+
+    /// A body of each endpoint, with the same 8 bytes of text.
+    fn bodies() -> [RequestBody; 3] {
+        [
+            body(
+                Endpoint::ChatCompletions,
+                r#"{"model":"chat","messages":[{"role":"user","content":"8 bytes."}],"max_tokens":7}"#,
+            ),
+            body(Endpoint::Completions, r#"{"model":"text","prompt":"8 bytes.","max_tokens":9}"#),
+            body(Endpoint::Embeddings, r#"{"model":"vector","input":"8 bytes."}"#),
+        ]
+    }
+
+    #[test]
+    fn every_endpoint_tells_its_model_and_its_text() {
+        assert_eq!(bodies().each_ref().map(RequestBody::model), ["chat", "text", "vector"]);
+        assert_eq!(bodies().each_ref().map(RequestBody::endpoint), Endpoint::ALL);
+        for body in bodies() {
+            let text = body.text().clone();
+            assert!(text.as_json().as_str().contains("8 bytes."));
+            assert_eq!(body.into_text(), text);
+        }
+    }
+
+    #[test]
+    fn a_body_is_sized_by_the_rules_of_its_endpoint() {
+        let bodies = bodies();
+        assert_eq!(bodies.each_ref().map(|it| it.max_tokens(&SIZING)), [Some(7), Some(9), None]);
+        let outputs = bodies.each_ref().map(|it| it.token_bound(&SIZING).output);
+        assert_eq!(outputs, [7, 9, 0]);
+        for (body, output) in bodies.iter().zip([7, 9, 0]) {
+            let cost = body.estimate_cost(&SIZING);
+            assert!((2 * output + 1..2 * output + 50).contains(&cost), "{cost} of {}", body.model());
+            assert!(body.token_bound(&SIZING).input >= 4, "{}", body.model());
+        }
+    }
+
+    #[test]
+    fn an_answer_that_would_be_too_long_is_refused_where_its_length_is_known() {
+        let long = Sizing { default_max_tokens: u32::MAX, ..SIZING };
+        for (endpoint, text, expected) in [
+            (
+                Endpoint::ChatCompletions,
+                r#"{"model":"m","messages":[{"role":"user","content":"a"}],"n":8,"logprobs":true,"top_logprobs":20}"#,
+                true,
+            ),
+            (Endpoint::Completions, r#"{"model":"m","prompt":"a","n":8,"logprobs":5}"#, true),
+            (Endpoint::Embeddings, r#"{"model":"m","input":"a"}"#, false),
+        ] {
+            let mut faults = Faults::default();
+            body(endpoint, text).check_answer_size(&long, "request_body", &mut faults);
+            assert_eq!(!faults.is_empty(), expected, "{}", endpoint.noun());
+        }
+    }
+}

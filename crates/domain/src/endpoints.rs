@@ -77,4 +77,10 @@ mod tests {
         }
         assert_eq!((Endpoint::parse("/v1/responses"), Endpoint::from_code(3)), (None, None));
     }
+
+    #[test]
+    fn embeddings_alone_have_no_output_and_each_has_a_name_for_sentences() {
+        assert_eq!(Endpoint::ALL.map(Endpoint::has_output), [true, true, false]);
+        assert_eq!(Endpoint::ALL.map(Endpoint::noun), ["chat completions", "completions", "embeddings"]);
+    }
 }

@@ -99,3 +99,21 @@ pub struct BatchInput {
     /// Whether the file of the errors was deleted.
     pub is_error_deleted: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_endpoint_of_lines_reads_back_and_clients_cannot_name_that_of_messages() {
+        let names = ["/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings"];
+        assert_eq!(BatchEndpoint::ALL.map(BatchEndpoint::as_str), names);
+        assert_eq!(names.map(BatchEndpoint::parse), BatchEndpoint::ALL.map(Some));
+        assert_eq!(names.map(BatchEndpoint::parse_stored), BatchEndpoint::ALL.map(Some));
+        let messages = BatchEndpoint::Messages.as_str();
+        assert_eq!(messages, "/v1/messages");
+        assert_eq!(BatchEndpoint::parse(messages), None);
+        assert_eq!(BatchEndpoint::parse_stored(messages), Some(BatchEndpoint::Messages));
+        assert_eq!(BatchEndpoint::parse_stored("/v1/images"), None);
+    }
+}

@@ -267,4 +267,49 @@ mod tests {
             assert_eq!(RequestId::parse(wrong), None, "{wrong}");
         }
     }
+
+    #[test]
+    fn an_id_reads_back_from_its_bytes_which_sort_as_it_does() {
+        let (low, high) = (RequestId::from_bits(0x01ff), RequestId::from_bits(0x0200));
+        assert_eq!((low.bits(), low.to_bytes()[14..].to_vec()), (0x01ff, vec![1, 0xff]));
+        assert!(low < high && low.to_bytes() < high.to_bytes());
+        assert_eq!(RequestId::from_bytes(&low.to_bytes()), Some(low));
+        assert_eq!(RequestId::from_bytes(&[0; 15]), None);
+        assert_eq!(format!("{low:?}"), low.to_string(), "logs show what clients read");
+        assert_eq!(low.renamed::<BatchKind>(), BatchId::from_bits(0x01ff));
+    }
+
+    #[test]
+    fn equal_ids_are_one_key() {
+        let ids = [1, 2, 1].map(RequestId::from_bits);
+        assert_eq!(std::collections::HashSet::from(ids).len(), 2);
+        let hash = |id: RequestId| {
+            use std::hash::BuildHasher as _;
+            std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(id)
+        };
+        assert_ne!(hash(ids[0]), hash(ids[1]), "so that a map of many stays fast");
+    }
+
+    #[test]
+    fn an_id_is_a_uuid_of_version_7_with_its_time() {
+        let random = (1 << RANDOM_BITS) - 1;
+        for random in [0, random, random / 3] {
+            let bits = IdSequence::default().next::<RequestKind>(0x0123_4567_89ab, random).bits();
+            assert_eq!(bits >> 80, 0x0123_4567_89ab);
+            assert_eq!((bits >> 76 & 0xf, bits >> 62 & 3), (7, 2), "version and variant of RFC 9562");
+            assert_eq!((bits >> 64 & 0xfff) << 62 | bits & ((1 << 62) - 1), random);
+        }
+    }
+
+    #[test]
+    fn where_a_millisecond_has_no_more_room_the_next_is_taken() {
+        let mut sequence = IdSequence::default();
+        let largest = (1 << RANDOM_BITS) - 1;
+        let first: RequestId = sequence.next(1_000, largest);
+        let second: RequestId = sequence.next(1_000, 5);
+        assert_eq!((first.bits() >> 80, second.bits() >> 80), (1_000, 1_001));
+        assert_eq!(second, RequestId::derived(1_001, 5));
+        let third: RequestId = sequence.next(1_000, 9);
+        assert_eq!(third, RequestId::derived(1_001, 5 + 1 + 9), "it counts on, by a random step");
+    }
 }

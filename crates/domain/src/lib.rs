@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod answers;
+pub mod api_keys;
 pub mod batches;
 pub mod bodies;
 pub mod chat;
@@ -13,10 +14,12 @@ pub mod faults;
 pub mod fifo_baseline;
 pub mod files;
 pub mod forecast;
+pub mod forms;
 pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod money;
+pub mod pieces;
 pub mod quotas;
 pub mod records;
 pub mod requests;

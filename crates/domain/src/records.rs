@@ -155,4 +155,39 @@ mod tests {
         let client = ClientFields { metadata: Some("{}".into()), webhook: Some("https".to_owned()) };
         assert_eq!((client.heap_bytes(), ClientFields::default().heap_bytes()), (7, 0));
     }
+
+    #[test]
+    fn a_request_without_client_fields_has_empty_metadata() {
+        assert_eq!(ClientFields::absent(), ClientFields { metadata: Some("{}".into()), webhook: None });
+    }
+
+    #[test]
+    fn a_request_holds_the_bytes_of_all_of_its_texts() {
+        let record = RequestRecord {
+            summary: RequestSummary {
+                id: RequestId::from_bits(1),
+                state: RequestState::Queued,
+                created_at: 0,
+                expires_at: 100,
+            },
+            batch_id: None,
+            endpoint: Endpoint::Completions,
+            client: ClientFields::absent(),
+            body: "a body".into(),
+            result: Some("a result".into()),
+            warnings: Some("[]".into()),
+            attempts: Vec::new(),
+        };
+        assert_eq!(record.heap_bytes(), 6 + 8 + 2 + 2);
+        assert_eq!(RequestRecord { result: None, warnings: None, ..record }.heap_bytes(), 6 + 2);
+    }
+
+    #[test]
+    fn an_attempt_is_a_timeout_by_its_message_where_no_answer_came() {
+        let is_timeout =
+            |status, message: &str| FailedAttempt::new(1, status, message.to_owned()).is_timeout();
+        assert!(is_timeout(None, FailedAttempt::TIMED_OUT));
+        assert!(!is_timeout(Some(504), FailedAttempt::TIMED_OUT), "these are the words of an engine");
+        assert!(!is_timeout(None, "the connection broke"));
+    }
 }

@@ -239,4 +239,37 @@ mod tests {
             assert_eq!(RequestStatus::parse(status.as_str()), Some(status));
         }
     }
+
+    #[test]
+    fn only_what_gathers_is_released_and_only_what_waits_or_runs_starts() {
+        let able = |step: fn(RequestState) -> bool| all().map(step);
+        assert_eq!(
+            able(|it| it.release() == Ok(RequestState::Queued)),
+            [true, false, false, false, false, false]
+        );
+        assert_eq!(able(|it| it.start(20).is_ok()), [false, true, true, false, false, false]);
+        let refused = RequestState::Queued.release();
+        assert_eq!(refused, Err(InvalidTransition { from: RequestStatus::Registered, verb: "be released" }));
+    }
+
+    #[test]
+    fn what_has_completed_failed_or_been_cancelled_has_ended() {
+        assert_eq!(all().map(|state| state.is_terminal()), [false, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_state_tells_when_it_began_and_ended() {
+        let times = all().map(|state| (state.in_progress_at(), state.ended_at()));
+        assert_eq!(
+            times,
+            [
+                (None, None),
+                (None, None),
+                (Some(7), None),
+                (Some(7), Some(9)),
+                (None, Some(9)),
+                (Some(7), Some(9))
+            ]
+        );
+    }
 }

@@ -79,3 +79,29 @@ pub struct PartRecord {
     /// What it is a part of.
     pub upload: UploadId,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_has_its_name_on_the_wire() {
+        use UploadStatus::{Cancelled, Completed, Expired, Pending};
+        let names = [Pending, Completed, Cancelled, Expired].map(UploadStatus::as_str);
+        assert_eq!(names, ["pending", "completed", "cancelled", "expired"]);
+    }
+
+    #[test]
+    fn parts_may_hold_three_times_the_length_of_the_file() {
+        let upload = |bytes| UploadRecord {
+            id: UploadId::from_bits(1),
+            created_at: 0,
+            expires_at: UPLOAD_LASTS_MS,
+            bytes,
+            name: "lines.jsonl".to_owned(),
+            status: UploadStatus::Pending,
+            file: None,
+        };
+        assert_eq!([0, 5, i64::MAX].map(|bytes| upload(bytes).parts_bytes_max()), [0, 15, i64::MAX]);
+    }
+}

@@ -9,6 +9,8 @@ pub mod http;
 pub mod ids;
 pub mod openid;
 pub mod payment;
+mod planted_bugs;
+mod postgres_url;
 pub mod scheduler;
 mod secrets;
 pub mod service;

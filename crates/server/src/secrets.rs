@@ -25,6 +25,16 @@ impl Secret {
         }
     }
 
+    /// The secret that a variable holds, of whatever characters; a line's end behind it is none of it. Otherwise what is wrong
+    /// with the variable, as the end of a sentence.
+    pub(crate) fn read_as_it_is(value: Option<OsString>) -> Result<Self, &'static str> {
+        let text = value.ok_or("is not set")?.into_string().map_err(|_| "is no text")?;
+        match text.trim_end_matches(['\r', '\n']) {
+            "" => Err("is empty"),
+            secret => Ok(Self(secret.to_owned())),
+        }
+    }
+
     /// The bytes to sign with.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
@@ -82,5 +92,13 @@ mod tests {
             let reason = Secret::read(value.map(OsString::from)).unwrap_err();
             assert!(reason.contains(part), "{value:?}: {reason}");
         }
+    }
+
+    #[test]
+    fn a_secret_of_others_may_have_any_characters() {
+        let read = |text: &str| Secret::read_as_it_is(Some(text.into()));
+        assert_eq!(read(" p:ä%+ ß \r\n").unwrap().reveal(), " p:ä%+ ß ");
+        assert_eq!(read("\n").unwrap_err(), "is empty");
+        assert_eq!(Secret::read_as_it_is(None).unwrap_err(), "is not set");
     }
 }

@@ -97,7 +97,7 @@ impl Service {
         if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
             tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
         }
-        let (listeners, address) = listen(&config).await?;
+        let (listeners, address) = listen(&config)?;
         // Where the system chose the port, it is known from here on.
         config.listen = address;
         let config = Arc::new(config);
@@ -253,9 +253,9 @@ fn sender(config: &Config, listeners: &Listeners, engines: Option<&Engines>, clo
     Sender::new(policy, Arc::new(SystemResolver::new()), Arc::clone(clock))
 }
 
-async fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {
+fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {
     let failed = |(address, source)| ServiceError::Listen { address, source };
-    let listeners = Listeners::bind(config.listen, config.metrics_listen).await.map_err(failed)?;
+    let listeners = Listeners::bind(config.listen, config.metrics_listen).map_err(failed)?;
     let address = listeners.address().map_err(|source| failed((config.listen, source)))?;
     Ok((listeners, address))
 }

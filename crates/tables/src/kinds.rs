@@ -9,6 +9,8 @@ use std::str::FromStr;
 pub enum Format {
     /// Comma-separated values with a line of names, as RFC 4180 has them.
     Csv,
+    /// The same with tabs for commas.
+    Tsv,
     /// A JSON value a line.
     JsonLines,
     /// Apache Parquet.
@@ -26,7 +28,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// A format and its compression: `csv`, `jsonl.zst`, `parquet`.
+/// A format and its compression: `csv`, `tsv.gz`, `jsonl.zst`, `parquet`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// How rows are written.
@@ -36,8 +38,9 @@ pub struct Kind {
 }
 
 /// Each ending, and what it stands for.
-const FORMATS: [(&str, Format); 5] = [
+const FORMATS: [(&str, Format); 6] = [
     ("csv", Format::Csv),
+    ("tsv", Format::Tsv),
     ("jsonl", Format::JsonLines),
     ("ndjson", Format::JsonLines),
     ("parquet", Format::Parquet),
@@ -49,6 +52,14 @@ const COMPRESSIONS: [(&str, Compression); 3] =
 impl Kind {
     /// JSON Lines as they are: what a file of no known ending holds.
     pub const JSON_LINES: Self = Self { format: Format::JsonLines, compression: Compression::None };
+
+    /// What each kind is called.
+    pub const NAMES: [&str; 10] =
+        ["csv", "csv.gz", "csv.zst", "tsv", "tsv.gz", "tsv.zst", "jsonl", "jsonl.gz", "jsonl.zst", "parquet"];
+
+    /// What some are called elsewhere.
+    pub const OTHER_NAMES: [&str; 8] =
+        ["csv.zstd", "tsv.zstd", "jsonl.zstd", "ndjson", "ndjson.gz", "ndjson.zst", "ndjson.zstd", "pq"];
 
     /// What a file of this name holds: by its last ending, or its last two. A compressed file of no known format is
     /// of JSON Lines, as is one of no known ending.
@@ -87,7 +98,7 @@ impl FromStr for Kind {
         };
         match (find(&FORMATS, format), compression) {
             (Some(format), Some(compression)) => Self::of(format, compression),
-            _ => Err("a format is csv, jsonl or parquet; .gz or .zst behind the first two says how it is compressed".to_owned()),
+            _ => Err("a format is csv, tsv, jsonl or parquet; .gz or .zst behind the first three says how it is compressed".to_owned()),
         }
     }
 }
@@ -116,6 +127,7 @@ mod tests {
         for (name, expected) in [
             ("a.csv", "csv"),
             ("A.CSV.GZ", "csv.gz"),
+            ("a.tsv", "tsv"),
             ("a.jsonl.zst", "jsonl.zst"),
             ("a.ndjson", "jsonl"),
             ("a.parquet", "parquet"),
@@ -132,8 +144,11 @@ mod tests {
 
     #[test]
     fn a_format_is_read_as_it_is_written() {
-        for text in ["csv", "csv.gz", "jsonl", "jsonl.zst", "parquet"] {
+        for text in Kind::NAMES {
             assert_eq!(text.parse::<Kind>().unwrap().to_string(), text);
+        }
+        for text in Kind::OTHER_NAMES {
+            assert!(Kind::NAMES.contains(&&*text.parse::<Kind>().unwrap().to_string()), "{text}");
         }
         for text in ["", "xlsx", "csv.bz2", ".gz", "parquet.zst"] {
             assert!(text.parse::<Kind>().is_err(), "{text}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::cells::Columns;
-use crate::csv::{CsvReader, Fault};
+use crate::csv::{CsvReader, Fault, Part};
 use crate::json_lines::JsonRows;
 use crate::kinds::{Format, Kind};
 use crate::parquet::ParquetRows;
@@ -14,7 +14,8 @@ use crate::shared::SharedFile;
 use crate::streams::reader;
 
 /// What parts the fields of files that are called CSV too.
-const OTHER_PARTS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
+const OTHER_PARTS: [(char, &str); 4] =
+    [(';', "semicolons"), ('\t', "tabs, as in tsv"), (',', "commas, as in csv"), ('|', "bars")];
 
 /// Reads rows, from the first.
 pub struct Rows(Source);
@@ -39,12 +40,13 @@ impl Rows {
     pub fn open(file: &SharedFile, kind: Kind) -> Result<Self, RowFault> {
         let text = || reader(file.cursor(), kind.compression).map_err(RowFault::Unreadable);
         Ok(Self(match kind.format {
-            Format::Csv => {
-                let mut reader = CsvReader::new(text()?);
+            Format::Csv | Format::Tsv => {
+                let part = Part::of(kind.format);
+                let mut reader = CsvReader::new(text()?, part);
                 let mut fields = Vec::new();
                 let line = reader.read(&mut fields)?.unwrap_or(1);
                 let names: Vec<Arc<str>> = fields.iter().map(|name| Arc::from(name.as_str())).collect();
-                check_names(&names).map_err(|words| {
+                check_names(&names, part).map_err(|words| {
                     RowFault::Broken(line, format!("has the names of columns, and {words}"))
                 })?;
                 Source::Csv { reader, names, fields }
@@ -83,11 +85,14 @@ impl Iterator for Rows {
 }
 
 /// Refuses names of which two are one, and a single one that holds what parts fields elsewhere.
-fn check_names(names: &[Arc<str>]) -> Result<(), String> {
+fn check_names(names: &[Arc<str>], part: Part) -> Result<(), String> {
     if let [name] = names
-        && let Some((_, parted)) = OTHER_PARTS.iter().find(|(letter, _)| name.contains(*letter))
+        && let Some((_, parted)) = OTHER_PARTS
+            .iter()
+            .find(|(letter, _)| *letter != char::from(part.byte()) && name.contains(*letter))
     {
-        return Err(format!("{name:?} is one of them: commas part fields, not {parted}"));
+        let parts = if part == Part::Tab { "tabs" } else { "commas" };
+        return Err(format!("{name:?} is one of them: {parts} part fields, not {parted}"));
     }
     Columns::named(names.iter().cloned()).map(|_| ())
 }
@@ -139,6 +144,13 @@ mod tests {
     }
 
     #[test]
+    fn a_table_with_tabs_has_rows_too() {
+        let mut rows = open("id\ttext\n1\ta, b\n", "tsv").unwrap();
+        let row = rows.next().unwrap().unwrap();
+        assert_eq!((&*row.cells[1].0, &row.cells[1].1), ("text", &Value::from("a, b")));
+    }
+
+    #[test]
     fn a_row_of_another_length_is_told_and_the_next_one_is_read() {
         let mut rows = open("a,b\n1\n2,3\n", "csv").unwrap();
         let told = rows.next().unwrap().unwrap_err().to_string();
@@ -162,7 +174,12 @@ mod tests {
             told,
             "line 1 has the names of columns, and \"id;text\" is one of them: commas part fields, not semicolons"
         );
-        assert!(open("id\ttext\n", "csv").err().unwrap().to_string().ends_with("not tabs"));
+        for (text, kind, expected) in [
+            ("id\ttext\n", "csv", "commas part fields, not tabs, as in tsv"),
+            ("id,text\n", "tsv", "tabs part fields, not commas, as in csv"),
+        ] {
+            assert!(open(text, kind).err().unwrap().to_string().ends_with(expected));
+        }
         assert!(open("a,b\n", "parquet").is_err());
         assert!(open("a,b\n", "csv.gz").is_err());
     }

@@ -5,6 +5,7 @@ pub mod engine;
 pub mod hub;
 pub mod openid;
 pub mod postgres;
+pub mod proof;
 pub mod receiver;
 pub mod stripe;
 mod time;

@@ -185,5 +185,6 @@ fn settlement(lease: &Lease, completion: &Bytes, now: i64) -> Settlement {
         warnings: None,
         now,
         attempt: None,
+        engine: None,
     }
 }

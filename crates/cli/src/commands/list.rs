@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
+use crate::fixed_values::{count, statuses};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
@@ -33,14 +34,14 @@ pub(crate) struct Arguments {
     /// What to list.
     #[arg(default_value = "requests")]
     what: What,
-    /// Only those in this state, such as completed.
-    #[arg(long)]
+    /// Only those in this state.
+    #[arg(long, value_parser = statuses())]
     status: Option<String>,
     /// Only requests to this model.
     #[arg(long)]
     model: Option<String>,
     /// At most so many; 0 for all.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = count)]
     limit: usize,
 }
 

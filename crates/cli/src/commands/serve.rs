@@ -11,17 +11,17 @@ use serde_json::json;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
-use crate::logging;
 use crate::output::Output;
 use crate::serve_file::{ServeFile, url_of};
+use crate::{logging, service_manager, taken_port};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The address and port to serve at [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Which part of the work to do, on a PostgreSQL: all, api or scheduler [default: all].
-    #[arg(long, value_name = "ROLE")]
+    /// Which part of the work to do, on a PostgreSQL [default: all].
+    #[arg(long, value_name = "ROLE", value_parser = ["all", "api", "scheduler"])]
     role: Option<String>,
 }
 
@@ -36,13 +36,17 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let no_console = config.console_origin().err().filter(|why| *why == NoConsole::Insecure);
     refuse_second(&data_dir)?;
     let interrupt = Interrupt::listen()?;
-    let service = Service::start(config).await?;
+    let address = config.listen;
+    let started = Service::start(config).await;
+    let service = started.map_err(|error| taken_port::explain(error, &data_dir, address))?;
     let file = ServeFile::write(&data_dir, service.address())?;
     tell(&service, output)?;
     if let Some(why) = no_console {
         output.note(&format!("there is no console. {}", why.reason()));
     }
+    service_manager::ready();
     interrupt.raised().await;
+    service_manager::stopping();
     tracing::info!("stopping; a second signal stops at once");
     drop(file);
     service.shutdown().await;

@@ -1,5 +1,6 @@
 //! `overnight user`: who signs in to the console.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
@@ -32,8 +33,9 @@ pub(crate) enum Command {
     List,
     /// Make a user; prints the link that signs them in once.
     Create(Create),
-    /// Print a new link that signs a user in once; one that was made before works no more.
-    Link(One),
+    /// Print a new link that signs a user in once; one that was made before works no more. With --subject, link the user to a
+    /// subject of the single sign-on provider instead.
+    Link(Linked),
     /// Remove a user, signed out at once; accounts, keys and requests stay.
     Remove(One),
     /// End every session of a user, and take back the link.
@@ -51,8 +53,8 @@ pub(crate) struct Create {
     /// An account that they are to belong to, acct_….
     #[arg(long, value_parser = parse_id, requires = "role")]
     account: Option<AccountId>,
-    /// As what: viewer, developer or owner.
-    #[arg(long, value_parser = parse_role, requires = "account")]
+    /// As what.
+    #[arg(long, value_parser = roles(), requires = "account")]
     role: Option<Role>,
 }
 
@@ -61,6 +63,22 @@ pub(crate) struct One {
     /// The identifier, usr_…, or the e-mail address.
     #[arg(value_name = "USER_OR_EMAIL")]
     user: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Linked {
+    #[command(flatten)]
+    one: One,
+    /// The provider's name of the user, `sub` in its ID tokens. Prints no link: from now on the provider signs the user in, and the
+    /// password, the link and every session end.
+    #[arg(long, value_name = "SUBJECT", allow_hyphen_values = true)]
+    subject: Option<String>,
+    /// The provider's issuer, where it is not that of `console.oidc.issuer`.
+    #[arg(long, value_name = "URL", requires = "subject")]
+    issuer: Option<String>,
+    /// Replace another subject that the user has.
+    #[arg(long, requires = "subject")]
+    replace: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -99,8 +117,8 @@ impl Record {
     }
 }
 
-fn parse_role(text: &str) -> Result<Role, String> {
-    Role::parse(text).ok_or_else(|| "a role is viewer, developer or owner".to_owned())
+fn roles() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|name| Role::parse(&name).ok_or("no role"))
 }
 
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
@@ -111,10 +129,15 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             let (user, link) = make(&services, &create).await?;
             print_link(&services, &user, &link, output)?;
         }
-        Command::Link(One { user }) => {
-            let user = users::named(&services, &user).await?;
-            let link = sessions::make_link(&services, &user).await?;
-            print_link(&services, &user, &link, output)?;
+        Command::Link(linked) => {
+            let user = users::named(&services, &linked.one.user).await?;
+            match &linked.subject {
+                Some(subject) => link_subject(&services, &user, subject, &linked, output).await?,
+                None => {
+                    let link = sessions::make_link(&services, &user).await?;
+                    print_link(&services, &user, &link, output)?;
+                }
+            }
         }
         Command::Remove(One { user }) => {
             let user = users::named(&services, &user).await?;
@@ -153,6 +176,26 @@ async fn make(services: &Services, create: &Create) -> Result<(User, Link), CliE
     let standing = if create.operator { Standing::Operator } else { Standing::Ordinary };
     let membership = account.as_ref().zip(create.role);
     Ok(users::create_with_link(services, &create.email, standing, membership).await?)
+}
+
+async fn link_subject(
+    services: &Services,
+    user: &User,
+    subject: &str,
+    linked: &Linked,
+    output: &Output,
+) -> Result<(), CliError> {
+    let configured = services.config.console.oidc.as_ref().map(|oidc| &oidc.issuer);
+    let issuer = linked.issuer.as_ref().or(configured).ok_or_else(|| {
+        CliError::unusable("`console.oidc.issuer` is not set: name the provider's issuer with --issuer")
+    })?;
+    users::link_subject(services, user, issuer, subject, linked.replace).await?;
+    let user = users::get(services, user.id).await?;
+    output.either(&Record::from(&user), || format!("{} signs in as {subject:?} at {issuer}", user.id))?;
+    if configured.is_some_and(|configured| configured != issuer) {
+        output.say("this is not the provider of `console.oidc.issuer`: there the user is not known by this");
+    }
+    Ok(())
 }
 
 fn print_link(services: &Services, user: &User, link: &Link, output: &Output) -> Result<(), CliError> {

@@ -86,6 +86,8 @@ pub(crate) struct Journal {
     /// When the last request was created before this program began, if it may not be the last that the service took.
     in_doubt_since: Option<i64>,
     is_resumed: bool,
+    /// Whether something may have been sent with its key, since it was begun or before.
+    is_used: bool,
 }
 
 /// A request that was accepted for a line.
@@ -130,6 +132,8 @@ impl Journal {
             sendings: 0,
             in_doubt_since: None,
             is_resumed: whole > 0,
+            // A file that is there is somebody's until it was read.
+            is_used: true,
         };
         journal.replay(&text[..whole], of, lines)?;
         // A step that a crash cut short did not happen.
@@ -139,6 +143,7 @@ impl Journal {
             let run = of.run.map_or_else(|| hex(&Ids::from_system().random()), str::to_owned);
             journal.run.clone_from(&run);
             let (at, service, part_lines) = (times::now() / 1_000, of.service.to_owned(), of.part_lines);
+            journal.is_used = false;
             journal.append(&[Entry::Begun { version: VERSION, service, run, at, part_lines }])?;
             sync_folder_of(path).map_err(failed)?;
         }
@@ -227,8 +232,14 @@ impl Journal {
     }
 
     /// The idempotency key of what is sent now: that of the last attempt, until every line of it has its answer.
-    pub(crate) fn key(&self) -> String {
+    fn key(&self) -> String {
         format!("{}-{}", self.run, self.sendings)
+    }
+
+    /// The same, for lines that are sent now: from now on the journal stays.
+    pub(crate) fn key_to_send(&mut self) -> String {
+        self.is_used = true;
+        self.key()
     }
 
     /// Whether the service may have taken lines without an answer so long ago that it has forgotten their key.
@@ -291,6 +302,15 @@ impl Journal {
         });
         let written = written.and_then(|()| self.file.write_all(&text)).and_then(|()| self.file.sync_data());
         written.map_err(|error| CliError::file(&self.path, &error))
+    }
+}
+
+/// One under whose key nothing was sent leaves no file behind.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if !self.is_used {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

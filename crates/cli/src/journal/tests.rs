@@ -44,6 +44,7 @@ fn what_was_asked_is_known_again_and_a_changed_line_is_missing() {
     let case = Case::new();
     let (mut journal, prompts) = case.open(&["a", "b", "c"]).unwrap();
     assert!(!journal.is_resumed());
+    journal.key_to_send();
     journal.record_asked(prompts.lines(), &[asked(0, FIRST), asked(1, SECOND)]).unwrap();
     journal.record_batch("batch_1").unwrap();
     drop(journal);
@@ -58,6 +59,7 @@ fn what_was_asked_is_known_again_and_a_changed_line_is_missing() {
 fn a_step_that_was_cut_short_did_not_happen() {
     let case = Case::new();
     let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    journal.key_to_send();
     journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
     journal.record_asked(prompts.lines(), &[asked(1, SECOND)]).unwrap();
     drop(journal);
@@ -74,6 +76,7 @@ fn a_step_that_was_cut_short_did_not_happen() {
 fn a_line_that_failed_is_asked_again() {
     let case = Case::new();
     let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    journal.key_to_send();
     journal.record_asked(prompts.lines(), &[asked(0, FIRST), asked(1, SECOND)]).unwrap();
     journal.record_failed(&[0]).unwrap();
     drop(journal);
@@ -87,7 +90,8 @@ fn a_line_that_failed_is_asked_again() {
 #[test]
 fn a_journal_in_use_of_another_service_or_damaged_is_refused() {
     let case = Case::new();
-    let (journal, prompts) = case.open(&["a"]).unwrap();
+    let (mut journal, prompts) = case.open(&["a"]).unwrap();
+    journal.key_to_send();
     let open = |service| Journal::open(&case.path(), Of { service, ..HERE }, prompts.lines());
     assert!(open("here").unwrap_err().message().starts_with("another run is using"));
     drop(journal);
@@ -100,7 +104,7 @@ fn a_journal_in_use_of_another_service_or_damaged_is_refused() {
 fn the_key_stays_until_every_line_that_was_sent_has_its_answer() {
     let case = Case::new();
     let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
-    let key = journal.key();
+    let key = journal.key_to_send();
     journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
     assert!(!journal.is_key_forgotten());
     drop(journal);
@@ -121,6 +125,7 @@ fn the_key_stays_until_every_line_that_was_sent_has_its_answer() {
 fn a_journal_of_other_parts_is_refused_and_one_of_another_run_begins_anew() {
     let case = Case::new();
     let (mut journal, prompts) = case.open(&["a"]).unwrap();
+    journal.key_to_send();
     journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
     let run = journal.run().to_owned();
     drop(journal);
@@ -130,4 +135,19 @@ fn a_journal_of_other_parts_is_refused_and_one_of_another_run_begins_anew() {
     assert_eq!(is_asked(&open(Of { run: Some(&run), ..HERE }).unwrap()), [true]);
     let other = open(Of { run: Some("another-1"), ..HERE }).unwrap();
     assert_eq!((is_asked(&other), other.run(), other.is_resumed()), (vec![false], "another-1", false));
+}
+
+#[test]
+fn a_journal_under_which_nothing_was_sent_leaves_no_file() {
+    let case = Case::new();
+    drop(case.open(&["a"]).unwrap());
+    assert!(!case.path().exists());
+    let (mut journal, _) = case.open(&["a"]).unwrap();
+    journal.key_to_send();
+    drop(journal);
+    // What was sent may have been taken without an answer: its key is needed.
+    let (journal, _) = case.open(&["a"]).unwrap();
+    assert!(journal.is_resumed());
+    drop(journal);
+    assert!(case.path().exists());
 }

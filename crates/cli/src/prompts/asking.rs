@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::PART_LINES;
 use crate::errors::CliError;
+use crate::fixed_values::kinds;
 use crate::schema::AnswerSchema;
 
 /// What precedes the name of a file that holds what is asked for.
@@ -42,8 +43,8 @@ pub(crate) struct TableArguments {
     /// How many lines or rows make a batch, at most; memory holds that many.
     #[arg(long, value_name = "COUNT", default_value_t = PART_LINES, value_parser = part_lines)]
     pub(crate) batch_lines: usize,
-    /// What FILE holds: csv, jsonl or parquet, .gz or .zst behind it where it is compressed [default: by its name, else jsonl].
-    #[arg(long, value_name = "FORMAT")]
+    /// What FILE, or standard input, holds [default: by its name, else jsonl].
+    #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     pub(crate) input_format: Option<Kind>,
 }
 
@@ -100,6 +101,10 @@ impl Asking {
         let mut body = arguments.body.as_deref().map_or_else(|| Ok(Map::new()), members)?;
         let schema = arguments.schema.as_deref().map(AnswerSchema::read).transpose()?;
         if let Some(model) = model {
+            if let Some(other) = body.get("model").filter(|other| *other != model) {
+                let message = format!("--model says {model:?}, and `model` in --body says {other}");
+                return Err(CliError::unusable(message).with_hint("name the model in one of them"));
+            }
             body.insert("model".to_owned(), model.into());
         }
         if !body.get("model").is_some_and(Value::is_string) {

@@ -21,7 +21,12 @@ impl Faults {
     }
 
     /// Refuses the file of this name, if there are some; then, `undone` says, nothing was done.
-    pub(super) fn check(self, name: &str, undone: &str, hint: &str) -> Result<(), CliError> {
+    pub(super) fn check(
+        self,
+        name: &str,
+        undone: &str,
+        hint: impl FnOnce() -> String,
+    ) -> Result<(), CliError> {
         let lines = match self.total {
             0 => return Ok(()),
             1 => "1 bad line".to_owned(),
@@ -32,6 +37,6 @@ impl Faults {
             more => format!("\n  and {more} more"),
         };
         let message = format!("{name} has {lines}; {undone}{}{more}", self.shown.concat());
-        Err(CliError::unusable(message).with_hint(hint))
+        Err(CliError::unusable(message).with_hint(hint()))
     }
 }

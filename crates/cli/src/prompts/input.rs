@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::asking::Asking;
 use super::faults::Faults;
+use super::guess::advice;
 use super::part::{Line, Prompts};
 use super::source::Source;
 use super::texts::{Text, TextFault, Texts};
@@ -85,11 +86,9 @@ impl Input {
             }
         }
         drop(texts);
-        faults.check(
-            source.name(),
-            "nothing was sent",
-            if asking.is_some() { HINT_ROWS } else { HINT_LINES },
-        )?;
+        let usual = if asking.is_some() { HINT_ROWS } else { HINT_LINES };
+        let hint = || advice(&source, asking.is_some()).unwrap_or_else(|| usual.to_owned());
+        faults.check(source.name(), "nothing was sent", hint)?;
         if part.lines > 0 {
             parts.push(part.end());
         }
@@ -237,6 +236,12 @@ impl Summing {
 fn check_columns(source: &Source, asking: &Asking) -> Result<Columns, CliError> {
     let rows = Rows::open(&source.file, source.kind).map_err(|fault| told(source, fault.into()))?;
     let Some(names) = rows.names() else { return Ok(Columns::default()) };
+    if names.is_empty() {
+        let message = format!("{} is empty; nothing was sent", source.name());
+        return Err(
+            CliError::unusable(message).with_hint("the first line of a table has the names of its columns")
+        );
+    }
     let columns = Columns::named(names.iter().map(Arc::clone)).map_err(CliError::unusable)?;
     let missing = asking.missing(|name| columns.has(name));
     if missing.is_empty() {

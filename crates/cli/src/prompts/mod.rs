@@ -4,6 +4,7 @@
 
 mod asking;
 mod faults;
+mod guess;
 mod input;
 mod part;
 mod source;

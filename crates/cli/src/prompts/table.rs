@@ -3,6 +3,7 @@
 use overnight_tables::{Columns, RowFault, Rows};
 
 use super::faults::Faults;
+use super::guess::advice;
 use super::source::Source;
 use crate::errors::CliError;
 
@@ -40,7 +41,8 @@ impl Table {
                 Err(fault) => return Err(told(fault)),
             }
         }
-        faults.check(source.name(), "nothing was written", HINT)?;
+        let hint = || advice(&source, true).unwrap_or_else(|| HINT.to_owned());
+        faults.check(source.name(), "nothing was written", hint)?;
         Ok(Self { source, columns, rows: count })
     }
 }

@@ -1,10 +1,15 @@
 //! `overnight explain`, beside a running service and without one.
 
+use overnight_testkit::engine::{CostModel, SimConfig, Speed};
+
 use crate::support::{World, chats, wait_until};
 
 #[test]
 fn a_request_that_waits_is_explained_and_one_that_has_ended() {
-    let world = World::slow();
+    // The queue outlasts any wait for a processor: one request takes seconds, and they run one at a time.
+    let cost = CostModel { output_tokens_per_second: 1.0, ..CostModel::default() };
+    let world = World::with(SimConfig { speed: Speed::Modelled(cost), ..SimConfig::default() });
+    world.engine.tune(|engine| engine.running_max = 1);
     world.write("prompts.jsonl", &chats(200));
     let serving = world.serve();
     world.json("submit prompts.jsonl");
@@ -14,12 +19,18 @@ fn a_request_that_waits_is_explained_and_one_that_has_ended() {
         let explained = world.json(&format!("explain {id}"));
         (explained["status"] == "registered" && explained["place"].is_object()).then_some((id, explained))
     };
-    wait_until("one stands in the queue", || waits().is_some());
-    let (id, explained) = waits().unwrap();
+    let mut found = None;
+    wait_until("one stands in the queue", || {
+        found = waits();
+        found.is_some()
+    });
+    let (id, explained) = found.unwrap();
     let place = &explained["place"];
     assert!(place["waiting_before"].as_i64().unwrap() <= place["waiting"].as_i64().unwrap(), "{explained}");
     let engine = &explained["engines"][0];
-    assert_eq!((&engine["name"], &engine["max_concurrency"]), (&"sim".into(), &32.into()), "{explained}");
+    assert_eq!(engine["name"], "sim", "{explained}");
+    // The scheduler lowers it from 32 while such an engine keeps requests waiting.
+    assert!((1..=32).contains(&engine["max_concurrency"].as_u64().unwrap()), "{explained}");
     assert_eq!(explained["accounts"][0]["account"], explained["account"]);
     assert!(explained["waiting_for"]["sentence"].as_str().unwrap().contains("waits for its turn"));
     let plain = world.run(&format!("explain {id}"));

@@ -42,6 +42,21 @@ fn help_names_every_command_and_the_exit_codes() {
 }
 
 #[test]
+fn numbers_below_0_are_refused_by_the_option_that_they_follow() {
+    let world = World::new();
+    for line in [
+        "list --limit -1",
+        "webhook events --limit -1",
+        "submit prompts.jsonl --batch-lines -1",
+        "submit prompts.jsonl --max-cost -0.5",
+    ] {
+        let ran = world.run(line);
+        let value = line.rsplit(' ').next().unwrap();
+        assert!(ran.code == 2 && ran.stderr.contains(&format!("invalid value '{value}' for '--")), "{ran:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_understood_exits_with_2() {
     for line in ["", "nonsense", "status", "status req_nonsense", "account show acct_1", "list --limit x"] {
         assert_eq!(run(line).code, 2, "{line}");

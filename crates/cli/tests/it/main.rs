@@ -6,9 +6,11 @@
     reason = "a test's helper fails its test, and says what it skipped or did"
 )]
 
+mod alerts;
 mod clients;
 mod command_line;
 mod console;
+mod counterparts;
 mod crashes;
 mod credits;
 mod doctor;
@@ -23,6 +25,10 @@ mod metrics;
 mod models;
 mod moving;
 mod operators;
+mod packages;
+mod postgresql;
+#[cfg(target_os = "linux")]
+mod power_loss;
 mod published;
 mod python;
 mod readme;

@@ -55,3 +55,61 @@ fn a_service_is_told_for_machines_where_it_is() {
     assert_eq!(told["pid"], id);
     assert!(told["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_port_that_another_folders_service_took_is_told_with_that_folder_and_a_free_port() {
+    let (first, second) = (World::new(), World::new());
+    // It has a key of its own.
+    drop(second.serve());
+    let serving = first.serve();
+    let url = serde_json::from_str::<serde_json::Value>(&first.read("data/serve.json")).unwrap()["url"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let address = url.strip_prefix("http://").unwrap();
+    let data_dir = std::fs::canonicalize(first.path("data")).unwrap();
+    let ran = second.run(&format!("serve --listen {address}"));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let told = format!("{address} is taken by the service of the data folder {}\n", data_dir.display());
+    assert!(ran.stderr.contains(&told), "{ran:?}");
+    assert!(ran.stderr.contains("hint: `overnight serve --listen 127.0.0.1:"), "{ran:?}");
+    // Clients in that folder call the port of its settings, and what answers there does not know its key.
+    second.write("overnight.toml", &second.read("overnight.toml").replace("127.0.0.1:0", address));
+    let ran = second.run("list");
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("no service runs over the data folder "), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("`--data-dir {}` ({url})", data_dir.display())), "{ran:?}");
+    let ran = second.run(&format!("list --data-dir {}", data_dir.display()));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    drop(serving);
+}
+
+#[test]
+fn a_folder_without_a_service_is_told_with_where_it_was_looked_for() {
+    let world = World::new();
+    let ran = world.run("list");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let folder = std::fs::canonicalize(world.folder.path()).unwrap().join("data");
+    let none = format!("OVERNIGHT_API_KEY is not set, and {} holds no file api-key", folder.display());
+    assert!(ran.stderr.contains(&none) && ran.stderr.contains("--data-dir"), "{ran:?}");
+    let doctor = world.run("doctor");
+    assert!(
+        doctor.stdout.contains(&format!("{} is made by the first start", folder.display())),
+        "{doctor:?}"
+    );
+    drop(world.serve());
+    std::fs::remove_file(world.path("data/serve.json")).unwrap();
+    let settings = world.read("overnight.toml").replace("127.0.0.1:0", "127.0.0.1:9");
+    world.write("overnight.toml", &settings);
+    let ran = world.run("list");
+    assert_eq!(ran.code, 4, "{ran:?}");
+    for expected in [
+        format!("no service runs over the data folder {}", folder.display()).as_str(),
+        "so http://127.0.0.1:9 of the settings was called; start it with `overnight serve`",
+        "--data-dir",
+    ] {
+        assert!(ran.stderr.contains(expected), "{expected}: {ran:?}");
+        assert!(world.run("doctor").stdout.contains(expected), "{expected}");
+    }
+}

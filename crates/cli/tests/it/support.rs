@@ -1,7 +1,7 @@
 //! A folder with settings, a simulated engine, and the program run in it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -136,6 +136,11 @@ impl Running {
         line
     }
 
+    /// Writes a line to its standard input.
+    pub(crate) fn tell(&mut self, line: &str) {
+        writeln!(self.0.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
@@ -153,6 +158,12 @@ impl Running {
 
     pub(crate) fn has_ended(&mut self) -> bool {
         self.0.try_wait().unwrap().is_some()
+    }
+
+    /// Waits for its end; what it ends with.
+    pub(crate) fn code(mut self) -> i32 {
+        wait_until("the process ends", || self.has_ended());
+        self.0.wait().unwrap().code().unwrap_or(-1)
     }
 
     /// Waits for its end.

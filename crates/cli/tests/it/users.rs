@@ -62,6 +62,46 @@ fn nobody_is_made_twice_or_for_an_account_that_is_not_there() {
 }
 
 #[test]
+fn a_user_is_linked_to_a_subject_by_hand() {
+    let world = World::new();
+    world.json("account create --name research");
+    let made = world.json("user create a@example.com");
+    world.json("user create b@example.com");
+    let unset = world.run("user link a@example.com --subject s1");
+    assert!(unset.code == 2 && unset.stderr.contains("--issuer"), "{unset:?}");
+
+    let issuer = "https://id.example.com";
+    let linked = world.json(&format!("user link a@example.com --subject -s1 --issuer {issuer}"));
+    assert_eq!((&linked["id"], &linked["issuer"]), (&made["user"]["id"], &issuer.into()));
+    assert!(linked.get("url").is_none(), "there is no link to hand on: {linked}");
+    let base = world.read("overnight.toml");
+    let (before, models) = base.split_once("[[models]]").unwrap();
+    let section = format!("[console.oidc]\nissuer = \"{issuer}\"\nclient_id = \"c\"\n");
+    world.write("overnight.toml", &format!("{before}{section}[[models]]{models}"));
+    for (line, code, words) in [
+        ("user link a@example.com --subject -s1", 0, "signs in as \"-s1\" at https://id.example.com"),
+        ("user link a@example.com --subject s2", 2, "to be replaced"),
+        ("user link a@example.com --subject s2 --replace", 0, "signs in as \"s2\""),
+        ("user link b@example.com --subject s2", 2, made["user"]["id"].as_str().unwrap()),
+        ("user link b@example.com --subject s2 --replace", 2, made["user"]["id"].as_str().unwrap()),
+        ("user link b@example.com --subject s3 --issuer id.example.com", 2, "issuer"),
+        (
+            "user link b@example.com --subject s3 --issuer https://id.example.org",
+            0,
+            "this is not the provider",
+        ),
+        ("user link c@example.com --subject s4", 3, "user"),
+        ("user link b@example.com --issuer https://id.example.com", 2, "--subject"),
+        ("user link b@example.com --replace", 2, "--subject"),
+    ] {
+        let ran = world.run(line);
+        assert_eq!(ran.code, code, "{line}: {ran:?}");
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(words), "{line}: {ran:?}");
+    }
+    assert!(world.run("user list").stdout.contains("SSO"));
+}
+
+#[test]
 fn a_link_made_beside_a_running_service_leads_to_it() {
     let world = World::new();
     let _serving = world.serve();

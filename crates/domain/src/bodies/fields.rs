@@ -4,7 +4,7 @@ use super::path::Path;
 use super::refused;
 use super::review::{Review, fold};
 use crate::faults::codes;
-use crate::json::{Kind, RawObject};
+use crate::json::{DEPTH_MAX, Kind, RawObject};
 
 /// The most completions of one request.
 const N_MAX: u32 = 128;
@@ -12,12 +12,24 @@ const N_MAX: u32 = 128;
 /// The largest output limit that every engine's integer type holds.
 const MAX_TOKENS_MAX: u32 = i32::MAX as u32;
 
+/// The deepest nesting of a member: it stands in a body, which stands in that of Create Request.
+const MEMBER_DEPTH_MAX: u32 = DEPTH_MAX - 2;
+
 const NUMBERS: [(&str, f64, f64); 4] = [
     ("temperature", 0.0, 2.0),
     ("top_p", 0.0, 1.0),
     ("frequency_penalty", -2.0, 2.0),
     ("presence_penalty", -2.0, 2.0),
 ];
+
+/// Refuses what would not be taken in again as the service writes it, two levels deep in the body of Create Request: other dialects have
+/// the same fewer levels deep.
+pub(crate) fn check_depth(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) {
+    for (key, _) in body.members().iter().filter(|(_, value)| value.is_deeper_than(MEMBER_DEPTH_MAX)) {
+        let message = format_args!("must be nested at most {MEMBER_DEPTH_MAX} levels deep");
+        review.fault(&path.member(key), codes::TOO_DEEP, message);
+    }
+}
 
 /// Refuses the fields that are not passed on, and look-alikes of those and of the ones that are `read` by the endpoint. What is read is
 /// not refused.

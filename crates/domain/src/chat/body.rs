@@ -55,6 +55,7 @@ impl ChatBody {
         bodies::check_booleans(&mut review, &body, &path, &fields::BOOLEANS);
         fields::check_response_format(&mut review, &body, &path);
         fields::check_template_arguments(&mut review, &body, &path);
+        bodies::check_depth(&mut review, &body, &path);
         bodies::check_names(&mut review, &body, &path, &fields::READ);
         if !review.faults.is_empty() {
             return Err(review.faults);

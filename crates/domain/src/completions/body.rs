@@ -76,6 +76,7 @@ impl CompletionBody {
         let logprobs = read_logprobs(&mut review, &body, &path);
         bodies::check_numbers(&mut review, &body, &path);
         bodies::check_booleans(&mut review, &body, &path, &BOOLEANS);
+        bodies::check_depth(&mut review, &body, &path);
         bodies::check_names(&mut review, &body, &path, &READ);
         if !review.faults.is_empty() {
             return Err(review.faults);

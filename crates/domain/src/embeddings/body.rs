@@ -51,6 +51,7 @@ impl EmbeddingBody {
                 "is not possible: embeddings are one answer",
             );
         }
+        bodies::check_depth(&mut review, &body, &path);
         bodies::check_names(&mut review, &body, &path, &READ);
         if review.faults.is_empty() {
             Ok(Self { model, inputs, body: value.to_text() })

@@ -96,6 +96,25 @@ impl<'a> Json<'a> {
         self.kind() == Kind::Null
     }
 
+    /// Whether more than `levels` arrays and objects stand in each other in it, itself counted.
+    pub fn is_deeper_than(self, levels: u32) -> bool {
+        let (bytes, mut at, mut depth) = (self.0.as_bytes(), 0, 0_u32);
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    at = skip_string(bytes, at);
+                    continue;
+                }
+                b'{' | b'[' if depth == levels => return true,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+        }
+        false
+    }
+
     /// The nearest double, if it is a number.
     pub fn as_f64(self) -> Option<f64> {
         if self.kind() == Kind::Number { self.0.parse().ok() } else { None }

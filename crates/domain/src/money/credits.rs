@@ -175,4 +175,16 @@ mod tests {
         }
         assert_eq!(Credits::MAX.share(i64::MAX - 1, i64::MAX), Credits(Credits::MAX.0 - 1));
     }
+
+    #[test]
+    fn amounts_are_added_and_negated_within_what_can_be_counted() {
+        assert_eq!(Credits::from_nanos(7).nanos(), 7);
+        assert_eq!(Credits(2).checked_add(Credits(-5)), Some(Credits(-3)));
+        assert_eq!(Credits(i64::MAX).checked_add(Credits(1)), None);
+        assert_eq!(Credits(2).checked_sub(Credits(5)), Some(Credits(-3)));
+        assert_eq!(Credits(i64::MIN).checked_sub(Credits(1)), None);
+        assert_eq!([5, -5, i64::MIN].map(|nanos| -Credits(nanos)), [-5, 5, i64::MAX].map(Credits));
+        assert_eq!([1, 2, 4].map(Credits).into_iter().sum::<Credits>(), Credits(7));
+        assert_eq!([i64::MAX, 1].map(Credits).into_iter().sum::<Credits>(), Credits(i64::MAX));
+    }
 }

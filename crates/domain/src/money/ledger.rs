@@ -40,3 +40,17 @@ impl EntryKind {
         matches!(self, Self::Refund | Self::Dispute)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_reads_back_from_its_name_and_what_is_paid_back_may_overdraw() {
+        let names = ["grant", "top_up", "charge", "refund", "dispute"];
+        assert_eq!(EntryKind::ALL.map(EntryKind::as_str), names);
+        assert_eq!(names.map(EntryKind::parse), EntryKind::ALL.map(Some));
+        assert_eq!(EntryKind::parse("gift"), None);
+        assert_eq!(EntryKind::ALL.map(EntryKind::may_overdraw), [false, false, false, true, true]);
+    }
+}

@@ -88,4 +88,12 @@ mod tests {
         assert_eq!(pricing.capture(hold, 100, 50), (hold, Credits::ZERO));
         assert_eq!(pricing.capture(hold, 101, 50), (hold, credits(1_000)));
     }
+
+    #[test]
+    fn a_model_without_prices_is_free_and_of_two_prices_an_absent_one_is_0() {
+        let price = Credits::from_nanos(7);
+        assert_eq!(Pricing::of(None, None), None);
+        assert_eq!(Pricing::of(Some(price), None), Some(Pricing { input: price, output: Credits::ZERO }));
+        assert_eq!(Pricing::of(None, Some(price)), Some(Pricing { input: Credits::ZERO, output: price }));
+    }
 }

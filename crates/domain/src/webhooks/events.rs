@@ -72,3 +72,23 @@ pub struct Event {
     /// To what.
     pub subject: Subject,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_reads_back_from_its_type() {
+        let types = [
+            "request.completed",
+            "request.failed",
+            "request.cancelled",
+            "batch.completed",
+            "batch.cancelled",
+            "webhook.test",
+        ];
+        assert_eq!(EventKind::ALL.map(EventKind::as_str), types);
+        assert_eq!(types.map(EventKind::parse), EventKind::ALL.map(Some));
+        assert_eq!(EventKind::parse("request.created"), None);
+    }
+}

@@ -6,6 +6,7 @@ mod events;
 mod lanes;
 mod schedule;
 pub mod signature;
+pub mod urls;
 
 pub use events::{Event, EventKind, Subject};
 pub use lanes::{DeliveryLane, Room, TRIES_AT_ONCE};

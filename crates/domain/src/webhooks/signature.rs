@@ -237,4 +237,34 @@ mod tests {
         }
         assert_eq!(SigningSecret::from_bytes(&[1; 65]), None);
     }
+
+    #[test]
+    fn a_secret_is_kept_as_its_bytes() {
+        let bytes: Vec<u8> = (0..24).collect();
+        let secret = SigningSecret::from_bytes(&bytes).unwrap();
+        assert_eq!(secret.bytes(), bytes);
+    }
+
+    #[test]
+    fn what_is_as_old_or_as_long_as_it_may_be_is_believed() {
+        let (secret, good) = known();
+        let secrets = std::slice::from_ref(&secret);
+        for now_s in [NOW - TOLERANCE_S, NOW + TOLERANCE_S] {
+            assert_eq!(check(secrets, &good, &NOW.to_string(), now_s), Ok(()));
+        }
+        let pad = |text: &str, length: usize| format!("{text}{}", " ".repeat(length - text.len()));
+        let checked = |id_bytes, signature_bytes| {
+            let id = pad("msg_1", id_bytes);
+            let signature = pad(&sign(secrets, &id, NOW, BODY), signature_bytes);
+            verify(
+                secrets,
+                Headers { id: &id, timestamp: &NOW.to_string(), signature: &signature },
+                BODY,
+                NOW,
+            )
+        };
+        assert_eq!(checked(HEADER_BYTES_MAX, HEADER_BYTES_MAX), Ok(()));
+        assert_eq!(checked(HEADER_BYTES_MAX + 1, HEADER_BYTES_MAX), Err(NotSigned::Malformed));
+        assert_eq!(checked(HEADER_BYTES_MAX, HEADER_BYTES_MAX + 1), Err(NotSigned::Malformed));
+    }
 }

@@ -7,7 +7,7 @@ const FOR_TESTS: &str = "testkit";
 const OWN_PREFIX: &str = "overnight-";
 
 /// Each crate, and the crates of this repository that it may depend on.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("hub", &[]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("server", &["domain", "hub", "wire"]),
     ("client", &["wire"]),
     ("engine", &[]),
+    ("fuzz", &["domain", "wire"]),
     ("testkit", &[]),
     ("simulation", &["domain", "server"]),
     ("bench", &["domain", "server", "testkit"]),
@@ -28,6 +29,7 @@ const LIGHT: [(&str, &[&str]); 2] = [
         &[
             "base64",
             "bytes",
+            "crc32fast",
             "hashlink",
             "hmac",
             "memchr",
@@ -36,6 +38,7 @@ const LIGHT: [(&str, &[&str]); 2] = [
             "siphasher",
             "subtle",
             "thiserror",
+            "url",
         ],
     ),
     ("wire", &["serde", "serde_json", "utoipa"]),
@@ -141,7 +144,7 @@ mod tests {
     #[test]
     fn a_runtime_in_the_domain_is_found() {
         let text = "[dependencies]\nserde_json = { workspace = true }\ntokio = { workspace = true }\n";
-        let message = "domain takes nothing but base64, bytes, hashlink, hmac, memchr, serde_json, sha2, siphasher, subtle, thiserror";
+        let message = "domain takes nothing but base64, bytes, crc32fast, hashlink, hmac, memchr, serde_json, sha2, siphasher, subtle, thiserror, url";
         check(
             heavy_dependencies,
             &[("crates/domain/Cargo.toml", text)],

@@ -187,7 +187,10 @@ impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         match error {
             error if !error.is_passing() => Self::Internal(error),
-            StoreError::Database(_) | StoreError::Pooled => Self::StoreAway { cause: error, advice: None },
+            StoreError::Database(_)
+            | StoreError::Pooled
+            | StoreError::Certificate { .. }
+            | StoreError::Tls(_) => Self::StoreAway { cause: error, advice: None },
             error => Self::Unavailable(error.to_string()),
         }
     }

@@ -1,12 +1,11 @@
 //! What Create Request and Create Batch have in common: one JSON object of known fields, metadata and a webhook.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use overnight_domain::faults::{Fault, Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonError, JsonText, Kind, RawObject, minimize};
 use overnight_domain::limits::Limits;
-use url::{Host, Url};
+use overnight_domain::webhooks::urls;
 
 use super::errors::AppError;
 use crate::config::WebhooksConfig;
@@ -16,9 +15,6 @@ use crate::store::lists::Search;
 /// The longest text that is looked for, in characters. A browser counts none of them less than once, so that what the
 /// console's forms let through is taken.
 pub const SEARCH_CHARS_MAX: usize = 256;
-
-/// The longest webhook address, in bytes.
-const WEBHOOK_BYTES_MAX: usize = 2_048;
 
 /// The body as compact JSON.
 pub(super) fn read(body: &[u8]) -> Result<JsonText, AppError> {
@@ -101,48 +97,8 @@ pub(super) fn check_address(address: &str, allowed: &WebhooksConfig) -> Result<(
         .map_err(|Fault { param, code, message }| AppError::invalid(&param, code, &message))
 }
 
-/// Where a name leads is checked when it is connected to; here, that the address is one which may be tried at all.
 fn check_webhook(address: &str, allowed: &WebhooksConfig) -> Result<(), Fault> {
-    let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
-    if address.len() > WEBHOOK_BYTES_MAX {
-        let message = format!("must be at most {WEBHOOK_BYTES_MAX} bytes");
-        return Err(refuse(codes::OUT_OF_RANGE, &message));
-    }
-    let is_plain = !address.contains(|character: char| character.is_whitespace() || character.is_control());
-    let Some(url) = Url::parse(address).ok().filter(|_| is_plain) else {
-        return Err(refuse(codes::UNKNOWN_VALUE, "must be an absolute URL such as https://example.com/hook"));
-    };
-    match url.scheme() {
-        "https" => {}
-        "http" if allowed.allow_insecure_targets => {}
-        "http" => {
-            return Err(refuse(
-                codes::NOT_ALLOWED,
-                "must be an https URL: this service is not set up to call http",
-            ));
-        }
-        _ if allowed.allow_insecure_targets => {
-            return Err(refuse(codes::UNKNOWN_VALUE, "must be an https or http URL"));
-        }
-        _ => return Err(refuse(codes::UNKNOWN_VALUE, "must be an https URL")),
-    }
-    if url.host_str().is_none_or(str::is_empty) {
-        return Err(refuse(codes::MISSING, "must name a host"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(refuse(codes::NOT_ALLOWED, "must carry no user name or password"));
-    }
-    let address = match url.host() {
-        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
-        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
-        Some(Host::Domain(_)) | None => None,
-    };
-    if url.port() == Some(0) || address.is_some_and(|address| !allowed.allows(address)) {
-        let message =
-            "must lead to an address of the public internet, or to one that this service is set up to call";
-        return Err(refuse(codes::NOT_ALLOWED, message));
-    }
-    Ok(())
+    urls::check(address, allowed.allow_insecure_targets, |address| allowed.allows(address))
 }
 
 #[cfg(test)]
@@ -157,7 +113,7 @@ mod tests {
             allow_networks: inner.into(),
             retries: Vec::new(),
         };
-        let long = format!("https://example.com/{}", "a".repeat(WEBHOOK_BYTES_MAX));
+        let long = format!("https://example.com/{}", "a".repeat(urls::BYTES_MAX));
         for (address, code) in [
             ("https://example.com/hook?x=1", None),
             ("HTTPS://example.com", None),
@@ -165,6 +121,10 @@ mod tests {
             ("https://[2606:4700::1111]/", None),
             ("https://10.1.2.3/", None),
             ("https://localhost/", None),
+            ("https://a_b.example./", None),
+            ("https://a..b/", Some(codes::UNKNOWN_VALUE)),
+            ("https://{host}/", Some(codes::UNKNOWN_VALUE)),
+            ("https://a-.example/", Some(codes::UNKNOWN_VALUE)),
             ("https://127.0.0.1:8443/", Some(codes::NOT_ALLOWED)),
             ("https://2130706433/", Some(codes::NOT_ALLOWED)),
             ("https://[::1]/", Some(codes::NOT_ALLOWED)),

@@ -4,8 +4,8 @@ use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::roles::Role;
 
+use super::Services;
 use super::errors::AppError;
-use super::{Services, users};
 use crate::store::identity::accounts::Account;
 pub use crate::store::identity::members::Member;
 use crate::store::identity::members::{self, MemberChange};
@@ -30,7 +30,7 @@ pub async fn account_of(
     user: &User,
     account: AccountId,
 ) -> Result<(Account, Role), AppError> {
-    let found = members::find_account(&services.store, account, user.key).await?;
+    let found = members::find_account(&services.store, account, user.key, user.is_operator).await?;
     let (account, role) = found.ok_or(AppError::NotFound("account"))?;
     let role = if user.is_operator { Some(Role::Owner) } else { role };
     Ok((account, role.ok_or(AppError::NotFound("account"))?))
@@ -66,11 +66,7 @@ pub async fn change(
     user: UserId,
     role: Option<Role>,
 ) -> Result<(), AppError> {
-    let user = users::get(services, user).await.map_err(|error| match error {
-        AppError::NotFound(_) => AppError::NotFound("member"),
-        error => error,
-    })?;
-    match members::change(&services.store, account.key, user.key, role).await? {
+    match members::change(&services.store, account.key, user, role).await? {
         MemberChange::Done => Ok(()),
         MemberChange::Unknown => Err(AppError::NotFound("member")),
         MemberChange::LastOwner => {

@@ -9,9 +9,17 @@ use crate::store::identity::users::NewUser;
 /// The longest e-mail address, in bytes.
 const EMAIL_BYTES_MAX: usize = 254;
 
-/// An e-mail address as it is kept and compared.
+/// An e-mail address as it is kept and compared: in small letters. A letter beyond ASCII whose small one is within, such as the
+/// sign for kelvin, stays as it is: two mailboxes never become one.
 pub(super) fn normalized(email: &str) -> String {
-    email.trim().to_lowercase()
+    let mut small = String::with_capacity(email.len());
+    for letter in email.trim().chars() {
+        match letter.is_ascii() || letter.to_lowercase().all(|it| !it.is_ascii()) {
+            true => small.extend(letter.to_lowercase()),
+            false => small.push(letter),
+        }
+    }
+    small
 }
 
 /// Refuses what cannot be an e-mail address; whether it is one, only a letter tells.
@@ -40,4 +48,18 @@ pub(super) fn draft(services: &Services, email: Option<String>, standing: Standi
     let now = services.clock.now();
     let is_operator = standing == Standing::Operator;
     NewUser { id: services.ids.next(now), email, password: None, subject: None, is_operator, created_at: now }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_kept_in_small_letters_and_two_mailboxes_never_become_one() {
+        assert_eq!(normalized(" Ada.K@EXAMPLE.com\n"), "ada.k@example.com");
+        assert_eq!(normalized("ÄRA@example.com"), "ära@example.com");
+        for foreign in ["\u{212a}im@example.com", "\u{130}da@example.com"] {
+            assert_eq!(normalized(foreign), foreign);
+        }
+    }
 }

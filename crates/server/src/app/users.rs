@@ -3,6 +3,7 @@
 use overnight_domain::faults::codes;
 use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
+use url::Url;
 
 use super::Services;
 use super::accounts::Account;
@@ -11,9 +12,10 @@ use super::passwords::PasswordHolder;
 pub use super::people::Standing;
 use super::people::{checked, draft, normalized};
 use super::sessions::{self, Link, Visitor};
+use crate::openid;
 use crate::store::identity::sign_ups;
 pub use crate::store::identity::users::User;
-use crate::store::identity::users::{self, Credentials, NewUser, Removal};
+use crate::store::identity::users::{self, Credentials, Linking, NewUser, Removal};
 
 /// Makes a user, who signs in by link for the first time.
 ///
@@ -104,6 +106,37 @@ pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
             let message = "stays: an installation keeps an operator; make another first";
             Err(AppError::invalid("user", codes::CONFLICT, message))
         }
+    }
+}
+
+/// Has the OpenID provider with this issuer know a user by `subject`, as an operator says. The user's password, link and sessions
+/// end: from now on the provider says who it is. A user who has another subject keeps it, unless `replaces`.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an issuer or a subject that is none, or is somebody else's, and for a user who has another subject.
+pub async fn link_subject(
+    services: &Services,
+    user: &User,
+    issuer: &str,
+    subject: &str,
+    replaces: bool,
+) -> Result<(), AppError> {
+    if Url::parse(issuer).is_err() {
+        let message = "must be the address that the provider spells so";
+        return Err(AppError::invalid("issuer", codes::OUT_OF_RANGE, message));
+    }
+    let refuse = |code, message: &str| Err(AppError::invalid("subject", code, message));
+    if !openid::is_subject(subject) {
+        return refuse(codes::OUT_OF_RANGE, "must have 1 to 255 bytes, and no control characters");
+    }
+    match users::link_by_hand(&services.store, user.key, (issuer, subject), replaces).await? {
+        Linking::Done => Ok(()),
+        Linking::Unknown => Err(AppError::NotFound("user")),
+        Linking::OtherSubject => {
+            refuse(codes::CONFLICT, "is not the one that the user has: that one is to be replaced")
+        }
+        Linking::OtherUser(id) => refuse(codes::CONFLICT, &format!("is that of {id} already")),
     }
 }
 

@@ -223,8 +223,12 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
     Ok((count(services, model).await? - 1).max(0))
 }
 
-/// How many requests wait for a model.
-async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
+/// How many requests of all accounts wait for a model, as of a little while ago: what took long to count is good for longer.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
     let key = match services.models.find(model) {
         Some(model) => Some(model.key),
         None => models::find(&services.store, model).await?,

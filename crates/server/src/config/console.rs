@@ -38,6 +38,10 @@ pub struct OidcConfig {
     pub client_secret_env: Option<String>,
     /// Whether somebody whom nobody invited gets an account.
     pub sign_up: bool,
+    /// Whether an e-mail address is verified where the claim `xms_edov` says so, as Microsoft Entra ID has it.
+    pub trust_xms_edov: bool,
+    /// The domains whose addresses are verified when this issuer names one and does not say that it is not; in small letters.
+    pub verified_domains: Vec<String>,
 }
 
 /// Where browsers reach the console.
@@ -160,5 +164,26 @@ fn oidc(section: &Section<'_>) -> Result<Option<OidcConfig>, ConfigError> {
         client_id,
         client_secret_env: section.read("client_secret_env", engines::variable_name)?,
         sign_up: section.required("sign_up", section.boolean("sign_up")?)?,
+        trust_xms_edov: section.required("trust_xms_edov", section.boolean("trust_xms_edov")?)?,
+        verified_domains: domains(section, "verified_domains")?,
     }))
+}
+
+fn domains(section: &Section<'_>, key: &str) -> Result<Vec<String>, ConfigError> {
+    let wanted = "domains of e-mail addresses like \"example.com\", each one whole";
+    let refuse = |text: &String| section.refuse(key, format!("must be {wanted}, and has {text:?}"));
+    let domains = section.required(key, section.strings(key)?)?;
+    domains.iter().map(|text| domain(text).ok_or_else(|| refuse(text))).collect()
+}
+
+/// A domain in small letters. One with other letters than ASCII is written as it is registered, in Punycode: letters that look
+/// alike are no match.
+fn domain(text: &str) -> Option<String> {
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    (text.len() <= 253 && text.split('.').all(is_label)).then(|| text.to_ascii_lowercase())
 }

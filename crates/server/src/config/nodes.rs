@@ -3,10 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use url::Url;
-
 use super::section::Section;
 use super::{ConfigError, Millis};
+use crate::postgres_url::PostgresUrl;
 
 /// Where a PostgreSQL listens unless it is told otherwise.
 const PORT: u16 = 5432;
@@ -33,21 +32,11 @@ impl ServerUrl {
     /// The host and the port of the server. What the URL leaves out stands in the `variable`s that libpq knows, and behind
     /// a socket of the file system is a server of this machine.
     pub fn address(&self, variable: impl Fn(&str) -> Option<String>) -> Option<(String, u16)> {
-        let url = Url::parse(&self.0).ok()?;
-        let parameter = |names: &[&str]| {
-            let pairs = url.query_pairs().filter(|(key, _)| names.contains(&key.as_ref()));
-            pairs.last().map(|(_, value)| value.into_owned())
-        };
-        let host = parameter(&["host", "hostaddr"])
-            .or_else(|| url.host_str().filter(|host| !host.is_empty()).map(str::to_owned))
-            .or_else(|| variable("PGHOSTADDR"))
-            .or_else(|| variable("PGHOST"))
-            .filter(|host| !host.starts_with('/') && !host.to_ascii_lowercase().starts_with("%2f"))
-            .unwrap_or_else(|| "localhost".to_owned());
-        let port = parameter(&["port"])
-            .and_then(|text| text.parse().ok())
-            .or_else(|| url.port())
-            .or_else(|| variable("PGPORT")?.parse().ok());
+        let url = PostgresUrl::parse(&self.0).ok()?;
+        let host = url.address.map(|address| address.to_string()).or(url.host);
+        let host = host.or_else(|| variable("PGHOSTADDR")).or_else(|| variable("PGHOST"));
+        let host = host.filter(|host| !host.starts_with('/')).unwrap_or_else(|| "localhost".to_owned());
+        let port = url.port.or_else(|| variable("PGPORT")?.parse().ok());
         Some((host, port.unwrap_or(PORT)))
     }
 }
@@ -61,9 +50,15 @@ impl fmt::Debug for ServerUrl {
 /// Without the user, the password and the options.
 impl fmt::Display for ServerUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ok(url) = Url::parse(&self.0) else { return formatter.write_str("postgres://…") };
-        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        write!(formatter, "postgres://{}{port}{}", url.host_str().unwrap_or_default(), url.path())
+        let Ok(url) = PostgresUrl::parse(&self.0) else { return formatter.write_str("postgres://…") };
+        let host = url.host.or_else(|| url.address.map(|address| address.to_string())).unwrap_or_default();
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
+        let port = url.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let database = url.database.unwrap_or_default();
+        match host.starts_with('/') {
+            true => write!(formatter, "postgres://{port}/{database}?host={host}"),
+            false => write!(formatter, "postgres://{host}{port}/{database}"),
+        }
     }
 }
 
@@ -137,12 +132,11 @@ fn database(root: &Section<'_>) -> Result<Database, ConfigError> {
     if text == "sqlite" {
         return Ok(Database::Sqlite);
     }
-    let url = Url::parse(text).ok().filter(|url| ["postgres", "postgresql"].contains(&url.scheme()));
-    let names_database = |url: &Url| {
-        url.path().len() > 1 || url.query_pairs().any(|(key, value)| key == "dbname" && !value.is_empty())
-    };
-    match url {
-        Some(url) if names_database(&url) => Ok(Database::Postgres(ServerUrl(text.to_owned()))),
+    match PostgresUrl::parse(text) {
+        Ok(PostgresUrl { database: Some(_), .. }) => Ok(Database::Postgres(ServerUrl(text.to_owned()))),
+        Err(fault) if text.starts_with("postgres") => {
+            Err(root.refuse("database_url", format!("is no URL of a PostgreSQL: {fault}")))
+        }
         _ => Err(root.refuse("database_url", WANTED)),
     }
 }

@@ -13,7 +13,7 @@ use super::prompt::{Answer, Prompt};
 use super::timeline::{self, Course, Moment};
 use super::{Layout, Section};
 use crate::app::batches::FailureGroups;
-use crate::app::requests::{Label, RequestCharge, RequestRow, Trying};
+use crate::app::requests::{Label, RequestCharge, RequestHandling, RequestRow, Trying};
 use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
@@ -50,8 +50,8 @@ pub(crate) struct RequestPage {
     pub(crate) stall: Option<Stall>,
     /// When it will probably have been completed.
     pub(crate) completed_at: Option<i64>,
-    /// When it was released to the queue, as far as that was noted.
-    pub(crate) released_at: Option<i64>,
+    /// How it was handled, as far as that was noted.
+    pub(crate) handling: RequestHandling,
     /// When it is deleted, in milliseconds.
     pub(crate) deleted_at: Option<i64>,
     pub(crate) now: i64,
@@ -91,7 +91,7 @@ impl RequestPage {
             waiting: self.waiting.as_ref(),
             trying: self.trying,
             completed_at: self.completed_at,
-            released_at: self.released_at,
+            handling: &self.handling,
             names_engines: self.layout.is_operator,
             deleted_at: self.deleted_at,
             now: self.now,

@@ -3,7 +3,7 @@
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
-use crate::app::requests::Trying;
+use crate::app::requests::{RequestHandling, Trying};
 use crate::app::waiting::WaitingReason;
 
 /// What is known of a request. Times are in milliseconds.
@@ -12,11 +12,18 @@ pub(super) struct Course<'r> {
     pub(super) waiting: Option<&'r WaitingReason>,
     pub(super) trying: Option<Trying>,
     pub(super) completed_at: Option<i64>,
-    pub(super) released_at: Option<i64>,
+    pub(super) handling: &'r RequestHandling,
     /// Whether the reader may know engines by name.
     pub(super) names_engines: bool,
     pub(super) deleted_at: Option<i64>,
     pub(super) now: i64,
+}
+
+impl Course<'_> {
+    /// At which engine something was, for those who may know.
+    fn place(&self, engine: Option<&str>) -> String {
+        engine.filter(|_| self.names_engines).map(|engine| format!(" at {engine}")).unwrap_or_default()
+    }
 }
 
 /// Something that happened, or is to come.
@@ -52,7 +59,7 @@ impl Moment {
 pub(super) fn of(course: &Course<'_>) -> Vec<Moment> {
     let (record, summary) = (course.record, &course.record.summary);
     let mut moments = vec![Moment::new(summary.created_at, "registered", "Created")];
-    if let Some(at) = course.released_at {
+    if let Some(at) = course.handling.released_at {
         moments.push(Moment::new(at, "registered", "Released to the queue"));
     }
     let first_sent = summary.state.in_progress_at();
@@ -60,10 +67,7 @@ pub(super) fn of(course: &Course<'_>) -> Vec<Moment> {
         moments.push(Moment::new(at, "running", "First sent to an engine"));
     }
     for (number, attempt) in record.attempts.iter().enumerate() {
-        let place = match attempt.engine.as_deref().filter(|_| course.names_engines) {
-            Some(engine) => format!(" at {engine}"),
-            None => String::new(),
-        };
+        let place = course.place(attempt.engine.as_deref());
         let title = match attempt.status {
             Some(status) => format!("Attempt {}{place} failed with status {status}", number + 1),
             None => format!("Attempt {}{place} failed", number + 1),
@@ -110,6 +114,9 @@ fn end(course: &Course<'_>, status: RequestStatus) -> Moment {
     match status {
         RequestStatus::Failed => Moment::new(at, "failed", "Failed"),
         RequestStatus::Cancelled => Moment::new(at, "cancelled", "Cancelled").with("It costs nothing."),
-        _ => Moment::new(at, "completed", "Completed"),
+        _ => {
+            let place = course.place(course.handling.engine.as_deref());
+            Moment::new(at, "completed", format!("Completed{place}"))
+        }
     }
 }

@@ -16,6 +16,13 @@ pub(super) const RESPONSES: &str = "overnight_http_response_buffer_bytes";
 /// The gauge of memory of bodies of requests.
 pub(super) const REQUESTS: &str = "overnight_http_request_buffer_bytes";
 
+/// Shows what goes up and down as zero before it does.
+pub(super) fn begin_gauges() {
+    for name in [FOLLOWERS, WAITING, RESPONSES, REQUESTS] {
+        gauge!(name).increment(0.0);
+    }
+}
+
 /// Counts a connection over the limit.
 pub(super) fn count_crowded(limit: &'static str) {
     counter!(CROWDED, "limit" => limit).increment(1);

@@ -18,6 +18,9 @@ use crate::app::errors::AppError;
 use crate::app::requests::{Direction, ListQuery};
 use crate::spelling::nearest;
 
+/// The largest limit of a native list: what the reference's type of it, `int64`, can say.
+const LIMIT_MAX: u64 = i64::MAX as u64;
+
 /// The parameters of a query, each known and there once.
 pub(super) struct Parameters<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -100,7 +103,8 @@ impl<'a> Parameters<'a> {
     }
 
     fn limit(&mut self) -> Option<u64> {
-        self.value("limit", "an integer from 1 on", |text| text.parse().ok().filter(|limit| *limit > 0))
+        let in_range = |text: &str| text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+        self.value("limit", format_args!("an integer from 1 to {LIMIT_MAX}"), in_range)
     }
 
     fn direction(&mut self) -> Direction {

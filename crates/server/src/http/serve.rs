@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use futures_util::FutureExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -14,7 +14,7 @@ use super::activity::Activity;
 use super::connections::{Connection, asked_to_stop};
 use super::context::{Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
-use super::{metrics, router};
+use super::{counters, metrics, router};
 use crate::app::{ClientNetwork, Services};
 use crate::telemetry;
 
@@ -27,6 +27,10 @@ const UPKEEP_MS: i64 = 5_000;
 /// Connections that may read the figures at an address of their own.
 const METRICS_CONNECTIONS_MAX: usize = 64;
 
+/// Connections that wait to be accepted: more than one address opens at once, so that nobody else's first packet is dropped and sent
+/// again a second later. The system may allow fewer (Linux: `net.core.somaxconn`, 4,096 by default).
+const WAITING_CONNECTIONS_MAX: u32 = 4_096;
+
 /// Where the service is called.
 pub struct Listeners {
     api: TcpListener,
@@ -34,17 +38,18 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Listens for the API at `api`, and for the figures at `metrics` where they have an address of their own.
+    /// Listens for the API at `api`, and for the figures at `metrics` where they have an address of their own. It is called within a
+    /// runtime.
     ///
     /// # Errors
     ///
     /// The address that cannot be listened on, and why.
-    pub async fn bind(api: SocketAddr, metrics: Option<SocketAddr>) -> Result<Self, (SocketAddr, io::Error)> {
+    pub fn bind(api: SocketAddr, metrics: Option<SocketAddr>) -> Result<Self, (SocketAddr, io::Error)> {
         let metrics = match metrics {
-            Some(address) => Some(bind(address).await?),
+            Some(address) => Some(bind(address)?),
             None => None,
         };
-        Ok(Self { api: bind(api).await?, metrics })
+        Ok(Self { api: bind(api)?, metrics })
     }
 
     /// Where the API is called.
@@ -63,8 +68,16 @@ impl Listeners {
     }
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, (SocketAddr, io::Error)> {
-    TcpListener::bind(address).await.map_err(|error| (address, error))
+fn bind(address: SocketAddr) -> Result<TcpListener, (SocketAddr, io::Error)> {
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A restart finds the port free, though connections of the process before are still closing.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(WAITING_CONNECTIONS_MAX)
+    };
+    listen().map_err(|error| (address, error))
 }
 
 /// Serves the API, and the figures where they have an address of their own, until `shutdown` ends; then calls under
@@ -81,6 +94,7 @@ pub async fn serve_with(
     shutdown: impl Future<Output = ()> + Send,
     timeouts: Timeouts,
 ) {
+    counters::begin_gauges();
     let context = router::context(services, timeouts);
     let stopping = context.stop.subscribe();
     let mut servers = JoinSet::new();

@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
+use hyper::StatusCode;
 use hyper::header::{HeaderValue, USER_AGENT};
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use thiserror::Error;
@@ -23,7 +24,7 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub(super) enum CallFailed {
-    /// Nobody answered, or not in time.
+    /// Nobody answered, or not in time, or only that there is no answer now.
     #[error("{0}")]
     Away(String),
     /// The answer is longer than any that is wanted.
@@ -53,6 +54,9 @@ impl Calls {
         let answer =
             self.transport.send(request).await.map_err(|error| CallFailed::Away(in_words(&error)))?;
         let (head, body) = answer.into_parts();
+        if head.status.is_server_error() || head.status == StatusCode::TOO_MANY_REQUESTS {
+            return Err(CallFailed::Away(format!("it answers {}", head.status)));
+        }
         let body = read_whole(body, ANSWER_BYTES_MAX).await.map_err(|unread| match unread {
             Unread::TooLong => CallFailed::TooLong,
             Unread::Broken(error) => CallFailed::Away(in_words(&error)),

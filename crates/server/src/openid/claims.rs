@@ -1,28 +1,15 @@
 //! What the provider says of somebody, and whether it is believed.
 
 use chrono::DateTime;
-use openidconnect::core::{CoreIdToken, CoreIdTokenClaims, CoreJwsSigningAlgorithm, CoreUserInfoClaims};
-use openidconnect::{AccessToken, Nonce, SubjectIdentifier};
+use openidconnect::{ClientId, IdTokenVerifier, IssuerUrl, Nonce};
 
 use super::OpenIdError;
-use super::calls::Calls;
-use super::known::Client;
+use super::keys::Algorithm;
+use super::shapes::{IdToken, IdTokenClaims, Keys, UserInfoClaims};
+use crate::config::OidcConfig;
 
 /// The longest subject that is kept, in bytes: as long as the specification lets it be.
 const SUBJECT_BYTES_MAX: usize = 255;
-
-/// How an ID token may be signed. Not by the client's secret: whoever has that could sign too.
-const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
-    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
-    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
-    CoreJwsSigningAlgorithm::EdDsa,
-];
 
 /// Somebody whom the provider knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,58 +18,135 @@ pub struct Person {
     pub issuer: String,
     /// The provider's name of them, which never changes and is never anybody else's.
     pub subject: String,
-    /// Their e-mail address, if the provider says that it is theirs.
+    /// Their e-mail address, if it is verified.
     pub email: Option<String>,
 }
 
+/// By what an e-mail address is verified beside `email_verified`: as the operator says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trust {
+    edov: bool,
+    domains: Vec<String>,
+}
+
+impl Trust {
+    pub(super) fn of(config: &OidcConfig) -> Self {
+        Self { edov: config.trust_xms_edov, domains: config.verified_domains.clone() }
+    }
+
+    /// The address, if it is verified. What the provider denies is not, whatever the operator says.
+    fn verified(&self, email: Option<&str>, is_verified: Option<bool>, edov: Option<bool>) -> Option<String> {
+        let email = email?;
+        let is_so = match (is_verified, edov) {
+            (Some(false), _) | (_, Some(false)) => false,
+            (Some(true), _) => true,
+            (None, edov) => (self.edov && edov == Some(true)) || self.has_domain_of(email),
+        };
+        is_so.then(|| email.to_owned())
+    }
+
+    fn has_domain_of(&self, email: &str) -> bool {
+        let domain = email.rsplit_once('@').filter(|(name, _)| !name.is_empty()).map(|(_, domain)| domain);
+        domain.is_some_and(|domain| self.domains.iter().any(|known| known.eq_ignore_ascii_case(domain)))
+    }
+}
+
+/// Whether a provider can know somebody by this name.
+pub fn is_subject(text: &str) -> bool {
+    !text.is_empty() && text.len() <= SUBJECT_BYTES_MAX && !text.contains(char::is_control)
+}
+
 impl Person {
-    pub(super) fn of(claims: &CoreIdTokenClaims) -> Result<Self, OpenIdError> {
+    pub(super) fn of(claims: &IdTokenClaims, trust: &Trust) -> Result<Self, OpenIdError> {
         let subject = claims.subject().as_str();
-        if subject.is_empty() || subject.len() > SUBJECT_BYTES_MAX {
+        if !is_subject(subject) {
             return Err(OpenIdError::NotUnderstood(
-                "it calls somebody by too short or too long a name".to_owned(),
+                "it calls somebody by a name that is too short, too long or no text".to_owned(),
             ));
         }
+        let email = claims.email().map(|email| email.as_str());
+        let edov = claims.additional_claims().xms_edov;
         Ok(Self {
             issuer: claims.issuer().to_string(),
             subject: subject.to_owned(),
-            email: verified(claims.email().map(|email| email.as_str()), claims.email_verified()),
+            email: trust.verified(email, claims.email_verified(), edov),
         })
     }
 
     /// Takes in what was told besides.
-    pub(super) fn learn(&mut self, told: &CoreUserInfoClaims) {
-        self.email = verified(told.email().map(|email| email.as_str()), told.email_verified());
+    pub(super) fn learn(&mut self, told: &UserInfoClaims, trust: &Trust) {
+        let email = told.email().map(|email| email.as_str());
+        self.email = trust.verified(email, told.email_verified(), told.additional_claims().xms_edov);
     }
-}
-
-fn verified(email: Option<&str>, is_verified: Option<bool>) -> Option<String> {
-    email.filter(|_| is_verified == Some(true)).map(str::to_owned)
 }
 
 /// What an ID token says, if it is the provider's, for us, for this sign-in, and still holds at `now`.
 pub(super) fn verify(
-    client: &Client,
-    token: &CoreIdToken,
+    token: &IdToken,
+    client_id: &ClientId,
+    issuer: &IssuerUrl,
+    keys: &Keys,
     nonce: &Nonce,
     now: i64,
-) -> Result<CoreIdTokenClaims, OpenIdError> {
-    let verifier = client
-        .id_token_verifier()
-        .set_allowed_algs(ALGORITHMS)
+) -> Result<IdTokenClaims, OpenIdError> {
+    // A verifier that has no secret believes nothing that is signed with one.
+    let verifier = IdTokenVerifier::new_public_client(client_id.clone(), issuer.clone(), keys.clone())
+        .set_allowed_algs(Algorithm::allowed())
         .set_time_fn(move || DateTime::from_timestamp_millis(now).unwrap_or_default());
     token.claims(&verifier, nonce).cloned().map_err(OpenIdError::Unbelieved)
 }
 
-/// What the provider says besides, when it is asked.
-pub(super) async fn ask(
-    client: &Client,
-    access: &AccessToken,
-    subject: Option<SubjectIdentifier>,
-    calls: &Calls,
-) -> Result<CoreUserInfoClaims, OpenIdError> {
-    let request = client
-        .user_info(access.clone(), subject)
-        .map_err(|error| OpenIdError::NotUnderstood(error.to_string()))?;
-    Ok(request.request_async(calls).await?)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMAIL: &str = "a@Example.com";
+
+    fn trust(edov: bool, domains: &[&str]) -> Trust {
+        Trust { edov, domains: domains.iter().map(|&domain| domain.to_owned()).collect() }
+    }
+
+    #[test]
+    fn an_address_is_verified_by_the_provider_or_as_the_operator_says_and_never_against_the_provider() {
+        let (none, edov) = (trust(false, &[]), trust(true, &[]));
+        let (domain, both) = (trust(false, &["example.com"]), trust(true, &["example.com"]));
+        let (yes, no) = (Some(true), Some(false));
+        for (is_verified, told, verified_by) in [
+            (None, None, [false, false, true, true]),
+            (None, yes, [false, true, true, true]),
+            (None, no, [false; 4]),
+            (yes, None, [true; 4]),
+            (yes, yes, [true; 4]),
+            (yes, no, [false; 4]),
+            (no, None, [false; 4]),
+            (no, yes, [false; 4]),
+            (no, no, [false; 4]),
+        ] {
+            let found = [&none, &edov, &domain, &both]
+                .map(|trust| trust.verified(Some(EMAIL), is_verified, told).is_some());
+            assert_eq!(found, verified_by, "{is_verified:?} {told:?}");
+        }
+        assert_eq!(both.verified(None, yes, yes), None);
+    }
+
+    #[test]
+    fn a_domain_is_compared_whole() {
+        let trust = trust(false, &["example.com"]);
+        for (email, expected) in [
+            ("a@example.com", true),
+            ("a@EXAMPLE.COM", true),
+            ("\"a@b\"@example.com", true),
+            ("a@sub.example.com", false),
+            ("a@notexample.com", false),
+            ("a@example.com.evil.org", false),
+            ("a@example.com@evil.org", false),
+            ("a@example.com.", false),
+            ("a@example.com ", false),
+            ("a@\u{212a}example.com", false),
+            ("@example.com", false),
+            ("example.com", false),
+        ] {
+            assert_eq!(trust.has_domain_of(email), expected, "{email}");
+        }
+    }
 }

@@ -43,12 +43,15 @@ pub enum OpenIdError {
     /// It refuses the code, or us.
     #[error("the provider refuses: {0}")]
     Refused(String),
+    /// It sent the browser back without a code, for this reason in its own words.
+    #[error("the provider signs nobody in: {0}")]
+    Declined(String),
     /// Its answer is none that it has promised.
     #[error("the provider's answer is not understood: {0}")]
     NotUnderstood(String),
     /// What it says of somebody is not signed by it, not meant for us, not for this sign-in, or not any more.
-    #[error("what the provider says is not believed: {0}")]
-    Unbelieved(#[source] ClaimsVerificationError),
+    #[error("what the provider says is not believed: {}", in_words(.0))]
+    Unbelieved(ClaimsVerificationError),
 }
 
 impl OpenIdError {
@@ -57,12 +60,16 @@ impl OpenIdError {
         matches!(self, Self::Away(_))
     }
 
-    /// Whether it signed with a key that it has not shown.
-    pub(super) const fn is_of_an_unknown_key(&self) -> bool {
+    /// Whether another key may show that it signed after all.
+    pub(super) const fn is_of_a_key(&self) -> bool {
+        use SignatureVerificationError as Unsigned;
         matches!(
             self,
             Self::Unbelieved(ClaimsVerificationError::SignatureVerification(
-                SignatureVerificationError::NoMatchingKey
+                Unsigned::NoMatchingKey
+                    | Unsigned::CryptoError(_)
+                    | Unsigned::InvalidKey(_)
+                    | Unsigned::AmbiguousKeyId(_)
             ))
         )
     }
@@ -81,9 +88,6 @@ impl From<DiscoveryError<CallFailed>> for OpenIdError {
     fn from(error: DiscoveryError<CallFailed>) -> Self {
         match error {
             DiscoveryError::Request(failed) => failed.into(),
-            DiscoveryError::Response(status, _, words) if status.is_server_error() => {
-                Self::Away(printable(&words))
-            }
             error => Self::NotUnderstood(printable(&in_words(&error))),
         }
     }

@@ -4,8 +4,11 @@
 mod calls;
 mod claims;
 mod errors;
+mod keys;
 mod known;
 mod secrets;
+mod shapes;
+mod user_info;
 
 use std::ffi::OsString;
 
@@ -14,16 +17,20 @@ use openidconnect::{
     AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, Nonce, OAuth2TokenResponse,
     PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, TokenResponse,
 };
+use url::form_urlencoded;
 
-pub use self::claims::Person;
+pub use self::claims::{Person, is_subject};
 pub use self::errors::{OpenIdError, OpenIdUnusable};
 pub use self::secrets::SignInSecret;
 
 use self::calls::Calls;
-use self::known::{Client, Known, Provider};
+use self::claims::Trust;
+use self::known::{Known, Provider};
+use self::shapes::Client;
 use crate::clock::SharedClock;
 use crate::config::OidcConfig;
 use crate::secrets::Secret;
+use crate::transport::printable;
 
 /// An OpenID provider as configured. Nobody is asked before somebody wants to sign in.
 pub struct OpenId {
@@ -31,7 +38,33 @@ pub struct OpenId {
     client_id: ClientId,
     client_secret: Result<Option<Secret>, OpenIdUnusable>,
     provider: Result<Provider, OpenIdUnusable>,
+    trust: Trust,
     clock: SharedClock,
+}
+
+/// What a browser brings back from the provider beside the state.
+#[derive(Debug, Clone, Default)]
+pub struct Returned {
+    /// By which the provider tells us who it is.
+    pub code: Option<String>,
+    /// Why it does not.
+    pub error: Option<String>,
+    /// The same in a sentence.
+    pub error_description: Option<String>,
+    /// Which provider sends it, as RFC 9207 has it.
+    pub issuer: Option<String>,
+}
+
+impl Returned {
+    fn declined(&self) -> OpenIdError {
+        let words: Vec<&str> =
+            [&self.error, &self.error_description].into_iter().flatten().map(|it| &**it).collect();
+        OpenIdError::Declined(if words.is_empty() {
+            "nothing".to_owned()
+        } else {
+            printable(&words.join(": "))
+        })
+    }
 }
 
 impl OpenId {
@@ -48,7 +81,7 @@ impl OpenId {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
         let secret = |name: &String| {
-            let read = Secret::read(variable(name));
+            let read = Secret::read_as_it_is(variable(name));
             read.map_err(|reason| OpenIdUnusable::Secret { variable: name.clone(), reason })
         };
         Self {
@@ -57,6 +90,7 @@ impl OpenId {
             client_secret: config.client_secret_env.as_ref().map(secret).transpose(),
             provider: Calls::new(&config.issuer, clock)
                 .and_then(|calls| Provider::new(&config.issuer, calls, clock)),
+            trust: Trust::of(config),
             clock: clock.clone(),
         }
     }
@@ -100,18 +134,19 @@ impl OpenId {
         Ok(request.url().0.into())
     }
 
-    /// Who signed in there: whom the provider names for `code`, which it gave the browser that has `secret`.
+    /// Who signed in there: whom the provider names for what it gave the browser that has `secret`.
     ///
     /// # Errors
     /// Why the provider names nobody, or is not believed.
     pub async fn finish(
         &self,
         secret: &SignInSecret,
-        code: &str,
+        returned: &Returned,
         return_url: &str,
     ) -> Result<Person, OpenIdError> {
         let provider = self.provider()?;
-        let known = provider.known().await?;
+        let mut known = provider.known().await?;
+        let code = known.code(returned)?;
         let client = self.client(&known, return_url)?;
         let answer = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
@@ -123,19 +158,18 @@ impl OpenId {
         let no_token = || OpenIdError::NotUnderstood("it gave no ID token".to_owned());
         let token = answer.id_token().ok_or_else(no_token)?;
         let (nonce, now) = (Nonce::new(secret.nonce()), self.clock.now());
-        let claims = match claims::verify(&client, token, &nonce, now) {
-            // Providers change their keys.
-            Err(error) if error.is_of_an_unknown_key() => {
-                let client = self.client(&provider.ask().await?, return_url)?;
-                claims::verify(&client, token, &nonce, now)?
-            }
-            verified => verified?,
-        };
-        let mut person = Person::of(&claims)?;
-        if claims.email().is_none() && known.has_user_info() {
-            let subject = Some(claims.subject().clone());
-            let told = claims::ask(&client, answer.access_token(), subject, provider.calls()).await?;
-            person.learn(&told);
+        let claims = believed(provider, &mut known, |known| {
+            claims::verify(token, &self.client_id, known.issuer(), known.keys(), &nonce, now)
+        });
+        let claims = claims.await?;
+        let mut person = Person::of(&claims, &self.trust)?;
+        let user_info = known.user_info().filter(|_| claims.email().is_none()).cloned();
+        if let Some(url) = user_info {
+            let told = user_info::ask(&url, answer.access_token(), provider.calls()).await?;
+            let told = believed(provider, &mut known, |known| {
+                told.claims(&self.client_id, known.issuer(), known.keys(), claims.subject())
+            });
+            person.learn(&told.await?, &self.trust);
         }
         Ok(person)
     }
@@ -143,8 +177,15 @@ impl OpenId {
     fn client(&self, known: &Known, return_url: &str) -> Result<Client, OpenIdError> {
         let refused = |error: url::ParseError| OpenIdError::NotUnderstood(error.to_string());
         let return_url = RedirectUrl::new(return_url.to_owned()).map_err(refused)?;
-        let secret = self.secret()?.map(|secret| ClientSecret::new(secret.reveal().to_owned()));
-        let way = if known.wants_secret_in_body() { AuthType::RequestBody } else { AuthType::BasicAuth };
+        let secret = self.secret()?.map(Secret::reveal);
+        let is_written_in_one_way = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).eq([text]);
+        let is_plain =
+            [Some(self.client_id.as_str()), secret].into_iter().flatten().all(is_written_in_one_way);
+        let way = match known.wants_secret_in_body(is_plain) {
+            true => AuthType::RequestBody,
+            false => AuthType::BasicAuth,
+        };
+        let secret = secret.map(|secret| ClientSecret::new(secret.to_owned()));
         let client = Client::from_provider_metadata(known.metadata(), self.client_id.clone(), secret);
         Ok(client.set_redirect_uri(return_url).set_auth_type(way))
     }
@@ -163,5 +204,20 @@ impl OpenId {
             (OpenIdError::Refused(words), Ok(Some(secret))) => OpenIdError::Refused(secret.conceal(words)),
             (error, _) => error,
         }
+    }
+}
+
+/// What `check` finds by the keys that are known, or by those of now where a signature does not hold.
+async fn believed<T>(
+    provider: &Provider,
+    known: &mut Known,
+    check: impl Fn(&Known) -> Result<T, OpenIdError>,
+) -> Result<T, OpenIdError> {
+    match check(known) {
+        Err(error) if error.is_of_a_key() => {
+            *known = provider.renewed(known).await?.ok_or(error)?;
+            check(known)
+        }
+        checked => checked,
     }
 }

@@ -5,7 +5,7 @@ use futures_util::future::{self, BoxFuture};
 
 use super::{
     Checkout, Notice, NoticeReference, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable,
-    Receipt, Told,
+    Receipt, SessionState, Told,
 };
 
 /// The provider of those who have none.
@@ -36,10 +36,7 @@ impl PaymentProvider for Manual {
         future::ready(Ok(None)).boxed()
     }
 
-    fn find_receipt_of_session<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
+    fn find_session<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<SessionState, PaymentError>> {
         future::ready(Err(PaymentError::NotTaken)).boxed()
     }
 }

@@ -17,7 +17,7 @@ use crate::clock::SharedClock;
 use crate::config::{BillingConfig, ProviderConfig};
 
 pub use errors::{NoticeRefused, PaymentError, PaymentUnusable};
-pub use notices::{Notice, NoticeReference, Receipt, Told};
+pub use notices::{Notice, NoticeReference, Receipt, SessionState, Told};
 
 use manual::Manual;
 use stripe::Stripe;
@@ -63,14 +63,11 @@ pub trait PaymentProvider: Send + Sync {
     fn find_receipt<'a>(&'a self, reference: &'a str)
     -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>>;
 
-    /// What was paid at the page `session`; `None` where nothing was yet.
+    /// What became of the page `session`.
     ///
     /// # Errors
     /// Why that is not known.
-    fn find_receipt_of_session<'a>(
-        &'a self,
-        session: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>>;
+    fn find_session<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<SessionState, PaymentError>>;
 }
 
 /// What is to be paid.

@@ -57,6 +57,17 @@ pub enum Notice {
     Nothing,
 }
 
+/// What became of the page at which an order is paid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionState {
+    /// It was paid.
+    Paid(Receipt),
+    /// It can still be paid, or the money is on its way.
+    Open,
+    /// Nothing was paid there, and nothing will be.
+    Closed,
+}
+
 /// That an order was paid. What was paid is the provider's word; whether it is what was ordered is for the reader to
 /// compare.
 #[derive(Debug, Clone, PartialEq, Eq)]

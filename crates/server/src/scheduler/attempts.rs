@@ -90,7 +90,8 @@ impl Attempts {
         match self.replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt).await {
             Ok((completion, warnings)) => {
                 let (cost, tokens) = (completion.usage.cost(), completion.usage.tokens());
-                let settlement = Settlement::completed(lease, completion, self.clock.now());
+                let settlement = Settlement::completed(lease, completion, self.clock.now())
+                    .by_engine(self.replicas.name(replica).into());
                 let warnings = write_warnings(&warnings).map(Into::into);
                 let _ = self.completions.send(settlement.with_warnings(warnings));
                 self.answer(SchedulerInput::Completed { seq, cost, tokens });

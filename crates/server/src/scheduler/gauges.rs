@@ -37,9 +37,12 @@ pub(super) fn set(
         }
     }
     for model in services.models.iter() {
-        let waiting = scheduler.waiting(model.key) as f64;
         let name = model.config.name.clone();
-        metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(waiting);
+        // Where nodes share the queue it is counted: each of them knows of a part.
+        if !services.store.is_shared() {
+            let waiting = scheduler.waiting(model.key) as f64;
+            metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(waiting);
+        }
         let due_first = scheduler.due_first(model.key) as f64;
         metrics::gauge!("overnight_requests_due_first", "model" => name).set(due_first);
     }

@@ -1,11 +1,11 @@
 //! What the store can say instead of an answer. It knows nothing of HTTP.
 
-use sqlx::postgres::PgDatabaseError;
 use thiserror::Error;
 
 use sqlx::Error as PostgresError;
 
 use crate::store::exposures::Exposure;
+use crate::store::postgres_words::{in_words, said};
 
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]
@@ -61,6 +61,22 @@ pub enum StoreError {
          add `?statement-cache-capacity=0` to `database_url`"
     )]
     Pooled,
+    /// The URL of the server asks for what cannot be done.
+    #[error("`database_url`: {0}")]
+    Url(String),
+    /// A file that the URL of the server names is not there, or not what it should be.
+    #[error("`{parameter}` of `database_url`: {path}: {fault}")]
+    Certificate {
+        /// The parameter that names it.
+        parameter: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// The server and we did not agree on TLS.
+    #[error("TLS with the server of `database_url`: {0}")]
+    Tls(String),
     /// Anything else the database said.
     #[error("the database failed: {0}")]
     Database(DatabaseError),
@@ -73,7 +89,7 @@ pub enum DatabaseError {
     #[error(transparent)]
     Sqlite(rusqlite::Error),
     /// The server, or the way to it.
-    #[error(transparent)]
+    #[error("{}", in_words(.0))]
     Postgres(sqlx::Error),
 }
 
@@ -89,15 +105,38 @@ impl From<PostgresError> for StoreError {
         const STATEMENT_EXISTS: &str = "42P05";
         match sqlstate(&error) {
             Some(NO_SUCH_STATEMENT | STATEMENT_EXISTS) => Self::Pooled,
-            _ => Self::Database(DatabaseError::Postgres(error)),
+            _ => match fault_of_tls(&error) {
+                Some(fault) => Self::Tls(in_words_of_tls(fault)),
+                None => Self::Database(DatabaseError::Postgres(error)),
+            },
         }
     }
 }
 
 /// Why a server refused a statement.
 fn sqlstate(error: &PostgresError) -> Option<&str> {
-    let error = error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
-    Some(error.code())
+    said(error).map(|said| said.code())
+}
+
+/// Why the handshake failed, if it did.
+fn fault_of_tls(error: &PostgresError) -> Option<&rustls::Error> {
+    let PostgresError::Io(error) = error else { return None };
+    error.get_ref()?.downcast_ref()
+}
+
+/// The same, with what to do.
+fn in_words_of_tls(fault: &rustls::Error) -> String {
+    use rustls::CertificateError::{NotValidForName, NotValidForNameContext, UnknownIssuer};
+    let advice = match fault {
+        rustls::Error::InvalidCertificate(UnknownIssuer) => {
+            "; name the file of its authority: sslrootcert=FILE"
+        }
+        rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }) => {
+            "; the certificate is for another host"
+        }
+        _ => "",
+    };
+    format!("{fault}{advice}")
 }
 
 /// What went wrong with a group, as far as it decides what is done next.
@@ -118,9 +157,21 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
+            Self::Certificate { .. } | Self::Tls(_) => true,
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }
+    }
+
+    /// Whether the server and we did not agree on TLS.
+    pub(super) const fn is_of_tls(&self) -> bool {
+        matches!(self, Self::Tls(_) | Self::Database(DatabaseError::Postgres(PostgresError::Tls(_))))
+    }
+
+    /// Why the server refused it, as its code.
+    pub(super) fn sqlstate(&self) -> Option<&str> {
+        let Self::Database(DatabaseError::Postgres(error)) = self else { return None };
+        sqlstate(error)
     }
 
     /// Sorts what the database said.
@@ -133,7 +184,7 @@ impl StoreError {
                 None => Trouble::Fatal,
             },
             Self::Refused(_) => Trouble::Constraint,
-            Self::Pooled => Trouble::Refusing,
+            Self::Pooled | Self::Certificate { .. } | Self::Tls(_) => Trouble::Refusing,
             _ => Trouble::Fatal,
         }
     }

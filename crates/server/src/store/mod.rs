@@ -21,6 +21,7 @@ mod opening;
 pub mod operations;
 mod options;
 pub mod outbox;
+mod postgres_words;
 pub mod queue;
 mod read_queue;
 pub mod requests;
@@ -31,7 +32,7 @@ mod writes;
 
 pub use batch_watches::{BatchWatch, watch_batch};
 pub use database::ReadsFor;
-pub use database::folder::{FolderLock, prepare_folder};
+pub use database::folder::{FolderLock, LOCK_FILE, prepare_folder};
 pub use disk_space::DiskSpace;
 pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};

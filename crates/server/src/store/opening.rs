@@ -1,6 +1,6 @@
 //! Opening and closing the store: the writer's connection, the readers, the folder's lock.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
 use overnight_domain::quotas::{Quota, Quotas};
@@ -64,6 +64,8 @@ struct Inner {
     account_cancels: Turns,
     writer: Writer,
     database: Database,
+    /// On SQLite, what the last transaction beside the writer ran on: to open a connection is to parse the whole schema.
+    beside: std::sync::Mutex<Option<Connection>>,
     /// The reserve of the disk as it is set.
     disk_reserve: watch::Sender<Option<u64>>,
     quotas: Quotas,
@@ -149,6 +151,7 @@ impl Store {
             account_cancels: Turns::over(ACCOUNT_CANCELS_MAX),
             writer,
             database,
+            beside: std::sync::Mutex::default(),
             disk_reserve: watch::Sender::new(options.disk_reserve),
             quotas: quotas_of(options),
             secret,
@@ -187,10 +190,23 @@ impl Store {
             return self.writer().transact(work).await;
         }
         if self.dialect() == Dialect::Sqlite {
-            let mut connection = self.inner.database.connect_beside().await?;
-            return in_transaction(&mut connection, work).await;
+            let idle = self.take_beside();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.inner.database.connect_beside().await?,
+            };
+            let outcome = in_transaction(&mut connection, work).await;
+            // What failed or was abandoned midway is closed with its connection, which rolls it back.
+            if outcome.is_ok() {
+                self.inner.beside.lock().unwrap_or_else(PoisonError::into_inner).replace(connection);
+            }
+            return outcome;
         }
         in_pooled_transaction(self.readers(), work).await
+    }
+
+    fn take_beside(&self) -> Option<Connection> {
+        self.inner.beside.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// As [`Store::transaction`], for what an account asks for. Accounts take turns, so that an account waits for at most one
@@ -324,6 +340,10 @@ impl Store {
             let _ = task.await;
         }
         self.inner.readers.close().await;
+        if let Some(connection) = self.take_beside() {
+            // Its transactions are committed.
+            let _ = connection.close().await;
+        }
         self.inner.lock.lock().await.take();
     }
 }

@@ -12,6 +12,7 @@ use super::policy::Policy;
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use crate::clock::Clock;
+use crate::planted_bugs::Bug;
 
 /// How long finding the addresses and connecting to one of them may take together.
 const CONNECT_TIMEOUT_MS: i64 = 5_000;
@@ -48,21 +49,31 @@ impl Dialer<'_> {
         if !self.policy.allows_name(target) {
             return Err(Failure::Refused);
         }
-        let addresses = match &target.host {
-            Host::Ipv4(address) => vec![IpAddr::V4(*address)],
-            Host::Ipv6(address) => vec![IpAddr::V6(*address)],
-            Host::Domain(name) => {
-                let found = self.resolver.resolve(name, Arc::clone(&self.hold)).await;
-                found.map_err(|error| Failure::Unresolved.because(&error))?
-            }
-        };
+        let addresses = self.look_up(target).await?;
         if addresses.is_empty() {
             return Err(Failure::Unresolved);
         }
         if addresses.len() > ANSWERS_MAX {
             return Err(Failure::Refused);
         }
-        self.policy.vet(&addresses, target.port, self.resolver, &self.hold).await.ok_or(Failure::Refused)
+        let vetted = self.policy.vet(&addresses, target.port, self.resolver, &self.hold).await;
+        let vetted = vetted.ok_or(Failure::Refused)?;
+        if Bug::AddressNotPinned.is_planted() {
+            let again = self.look_up(target).await?;
+            return Ok(again.into_iter().map(|address| SocketAddr::new(address, target.port)).collect());
+        }
+        Ok(vetted)
+    }
+
+    async fn look_up(&self, target: &Target) -> Result<Vec<IpAddr>, Failure> {
+        Ok(match &target.host {
+            Host::Ipv4(address) => vec![IpAddr::V4(*address)],
+            Host::Ipv6(address) => vec![IpAddr::V6(*address)],
+            Host::Domain(name) => {
+                let found = self.resolver.resolve(name, Arc::clone(&self.hold)).await;
+                found.map_err(|error| Failure::Unresolved.because(&error))?
+            }
+        })
     }
 
     /// The first of the addresses at which somebody takes the connection. Each may use an equal part of the time, and what

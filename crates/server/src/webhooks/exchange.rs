@@ -5,19 +5,21 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, pin_mut};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::Builder;
-use hyper::{HeaderMap, Request};
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper::header::HOST;
+use hyper::http::uri::PathAndQuery;
+use hyper::{HeaderMap, Request, Response, Uri};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::failure::Failure;
 use crate::transport::read_start;
 
 /// The longest head of an answer.
-const HEAD_BYTES_MAX: usize = 64 << 10;
+const HEAD_BYTES_MAX: u32 = 64 << 10;
 
 /// What is taken in of a body. Nobody looks at it: who is read to the end is not told of a broken connection.
-const BODY_BYTES_MAX: usize = 64 << 10;
+const BODY_BYTES_MAX: u32 = 64 << 10;
 
 /// An answer whose head has come. Dropped, the connection is closed.
 pub(super) struct Answered {
@@ -31,7 +33,7 @@ impl Answered {
     /// Takes in the body, to its end or to as much as anybody may send.
     pub(super) async fn drain(mut self) {
         let mut start = Vec::new();
-        beside(&mut self.connection, read_start(self.body, &mut start, BODY_BYTES_MAX)).await;
+        beside(&mut self.connection, read_start(self.body, &mut start, BODY_BYTES_MAX as usize)).await;
     }
 }
 
@@ -40,17 +42,50 @@ pub(super) async fn ask(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     request: Request<Full<Bytes>>,
 ) -> Result<Answered, Failure> {
-    let broken = |error: hyper::Error| Failure::Broken.because(&error);
-    let opened = Builder::new()
-        .max_header_size(HEAD_BYTES_MAX)
-        .max_buf_size(HEAD_BYTES_MAX)
+    let opened = http1::Builder::new()
+        .max_header_size(HEAD_BYTES_MAX as usize)
+        .max_buf_size(HEAD_BYTES_MAX as usize)
         .handshake(TokioIo::new(stream))
         .await;
-    let (mut sender, connection) = opened.map_err(broken)?;
-    let mut connection = connection.map(drop).fuse().boxed();
-    let answer = beside(&mut connection, sender.send_request(request)).await.map_err(broken)?;
+    let (mut sender, connection) = opened.map_err(|error| broken(&error))?;
+    answered(sender.send_request(request), connection.map(drop).fuse().boxed()).await
+}
+
+/// The same over HTTP/2.
+pub(super) async fn ask_over_http2(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    mut request: Request<Full<Bytes>>,
+) -> Result<Answered, Failure> {
+    // Its host is part of the address there.
+    if let Some(host) = request.headers_mut().remove(HOST) {
+        let whole = Uri::builder()
+            .scheme("https")
+            .authority(host.as_bytes())
+            .path_and_query(request.uri().path_and_query().map_or("/", PathAndQuery::as_str))
+            .build();
+        *request.uri_mut() = whole.map_err(|error| Failure::Url.because(&error))?;
+    }
+    let opened = http2::Builder::new(TokioExecutor::new())
+        .max_header_list_size(HEAD_BYTES_MAX)
+        .initial_stream_window_size(BODY_BYTES_MAX)
+        .initial_connection_window_size(BODY_BYTES_MAX)
+        .handshake(TokioIo::new(stream))
+        .await;
+    let (mut sender, connection) = opened.map_err(|error| broken(&error))?;
+    answered(sender.send_request(request), connection.map(drop).fuse().boxed()).await
+}
+
+async fn answered(
+    answer: impl Future<Output = hyper::Result<Response<Incoming>>>,
+    mut connection: BoxFuture<'static, ()>,
+) -> Result<Answered, Failure> {
+    let answer = beside(&mut connection, answer).await.map_err(|error| broken(&error))?;
     let (head, body) = answer.into_parts();
     Ok(Answered { status: head.status.as_u16(), headers: head.headers, body, connection })
+}
+
+fn broken(error: &hyper::Error) -> Failure {
+    Failure::Broken.because(error)
 }
 
 /// Does what is waited for, and meanwhile what the connection needs, which may end before.

@@ -8,6 +8,7 @@ use super::own_addresses::{EngineAddresses, OwnAddresses};
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use crate::config::{Config, WebhooksConfig};
+use crate::planted_bugs::Bug;
 
 /// Which addresses may be called: those of the public internet and what the operator allows, and never this service, its
 /// database or its engines.
@@ -44,8 +45,9 @@ impl Policy {
         hold: &Hold,
     ) -> Option<Vec<SocketAddr>> {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| meant(*address)).collect();
-        let is_allowed = addresses.iter().all(|address| self.allows(*address))
-            && !self.own_addresses.are_at(&addresses, port, resolver, hold).await;
+        let is_allowed = Bug::InnerAddressCalled.is_planted()
+            || addresses.iter().all(|address| self.allows(*address))
+                && !self.own_addresses.are_at(&addresses, port, resolver, hold).await;
         is_allowed.then(|| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
     }
 

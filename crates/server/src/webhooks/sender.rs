@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::policy::Policy;
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
-use super::tls::Tls;
+use super::tls::{self, Tls};
 use crate::clock::SharedClock;
 use crate::transport::{AGENT, retry_after};
 
@@ -77,7 +77,8 @@ impl Sender {
         let mut too_late = self.clock.sleep_until(started_at.saturating_add(TIMEOUT_MS));
         let head = tokio::select! {
             biased;
-            head = self.call(message) => head,
+            // Many wait for a try: the states of its connection are kept apart.
+            head = Box::pin(self.call(message)) => head,
             () = &mut too_late => Err(Failure::TimedOut),
         };
         let (answer, retry_after_ms, failure) = match head {
@@ -111,7 +112,13 @@ impl Sender {
         let stream = dialer.connect(&target).await?;
         match target.certified {
             None => exchange::ask(stream, request).await,
-            Some(name) => exchange::ask(self.tls.connect(stream, name).await?, request).await,
+            Some(name) => {
+                let stream = self.tls.connect(stream, name).await?;
+                match tls::is_http2(&stream) {
+                    false => exchange::ask(stream, request).await,
+                    true => exchange::ask_over_http2(stream, request).await,
+                }
+            }
         }
     }
 }

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use hyper::Uri;
 use hyper::header::HeaderValue;
+use overnight_domain::webhooks::urls::Destination;
 use rustls::pki_types::ServerName;
-use url::{Host, Position, Url};
+use url::Host;
 
 /// What a URL says of where it leads.
 #[derive(Debug)]
@@ -24,13 +25,7 @@ impl Target {
     /// Reads a URL as browsers do, so that every spelling of an address is that address. `None` where it cannot be read,
     /// names a user, or is neither https nor, where that is allowed, http.
     pub(super) fn read(url: &str, allows_http: bool) -> Option<Self> {
-        let url = Url::parse(url).ok()?;
-        let is_secure = url.scheme() == "https";
-        let names_user = !url.username().is_empty() || url.password().is_some();
-        if names_user || !(is_secure || allows_http && url.scheme() == "http") {
-            return None;
-        }
-        let host = url.host()?.to_owned();
+        let Destination { is_secure, host, port, authority, path } = Destination::read(url, allows_http)?;
         let certified = match &host {
             Host::Domain(name) => ServerName::try_from(name.clone()).ok()?,
             Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
@@ -38,16 +33,18 @@ impl Target {
         };
         Some(Self {
             host,
-            port: url.port_or_known_default()?,
+            port,
             certified: is_secure.then_some(certified),
-            authority: HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort]).ok()?,
-            path: Uri::try_from(&url[Position::BeforePath..Position::AfterQuery]).ok()?,
+            authority: HeaderValue::try_from(authority).ok()?,
+            path: Uri::try_from(path).ok()?,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use overnight_domain::webhooks::urls;
+
     use super::*;
 
     /// Host, port, `Host` header and path of an http URL.
@@ -81,6 +78,47 @@ mod tests {
             let path = format!("http://h/a{0}b?c{0}d", char::from(byte));
             assert!(read(&path).is_some(), "{path:?}");
         }
+    }
+
+    #[test]
+    fn whatever_name_is_taken_can_stand_in_a_certificate() {
+        let (label, name) = ("a".repeat(63), "a.".repeat(127));
+        let mut taken = 0;
+        for name in [
+            "example.com",
+            "a_b.c",
+            "-a.b",
+            "a-.b",
+            "a--b",
+            "a..b",
+            ".a",
+            "a.",
+            "a..",
+            "*.a",
+            "{a}",
+            "a'b",
+            "a~b",
+            "a!b",
+            "a&b",
+            "7.a",
+            "a.7b",
+            "_",
+            "-",
+            &label,
+            &format!("{label}a"),
+            &name,
+            &format!("{name}aa"),
+            "bücher.example",
+            "ß",
+            "\u{ad}",
+        ] {
+            let url = format!("https://{name}/");
+            if urls::check(&url, false, |_| false).is_ok() {
+                assert!(Target::read(&url, false).is_some(), "{url}");
+                taken += 1;
+            }
+        }
+        assert_eq!(taken, 10);
     }
 
     #[test]

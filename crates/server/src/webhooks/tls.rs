@@ -13,8 +13,14 @@ use tokio_rustls::client::TlsStream;
 
 use super::failure::Failure;
 
-/// What is spoken under it.
-const PROTOCOL: &[u8] = b"http/1.1";
+/// What may be spoken under it: the receiver chooses.
+const PROTOCOLS: [&[u8]; 2] = [b"http/1.1", HTTP2];
+const HTTP2: &[u8] = b"h2";
+
+/// Whether the receiver chose HTTP/2.
+pub(super) fn is_http2(stream: &TlsStream<TcpStream>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(HTTP2)
+}
 
 /// Whom to trust. The authorities are read when they are first wanted.
 #[derive(Default)]
@@ -60,7 +66,7 @@ impl Tls {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
-        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         Ok(TlsConnector::from(Arc::new(config)))
     }
 }

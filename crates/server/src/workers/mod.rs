@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use crate::app::{Services, api_keys, batches, engine_history, failures, fifo_baselines};
+use crate::app::{Services, api_keys, batches, engine_history, failures, fifo_baselines, payments, waiting};
 use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::files;
@@ -27,11 +27,13 @@ const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 /// What was passed meanwhile is read, and nothing twice, so this costs little.
 const DEADLINE_SLACK_MS: i64 = 10_000;
+const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
 /// How long after its beginning an upload in parts is known, in milliseconds: a completion may be repeated until then.
 const UPLOADS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long a call may be repeated.
 const IDEMPOTENCY_KEYS_KEPT_MS: i64 = 48 * 60 * 60 * 1_000;
+const PAYMENT_CHECKS_MS: i64 = 60_000;
 /// Requests that come before a new engine's cache is known have no estimate.
 const CACHE_SIZES_MS: i64 = 2_000;
 /// Its charts have a value a minute.
@@ -43,13 +45,14 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 12] = [
+    let recurring: [(&str, i64, Run); 14] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
         }),
         ("expirer", EXPIRER_MS, |services, now| Box::pin(expirer(services, now))),
         ("deadline_slack", DEADLINE_SLACK_MS, |services, now| Box::pin(deadline_slack(services, now))),
+        ("requests_waiting", REQUESTS_WAITING_MS, |services, _| Box::pin(requests_waiting(services))),
         ("batch_cancel_resumer", BATCH_CANCEL_RESUMER_MS, |services, now| {
             Box::pin(batch_cancel_resumer(services, now))
         }),
@@ -59,6 +62,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
+        ("payment_checks", PAYMENT_CHECKS_MS, |services, now| Box::pin(payment_checks(services, now))),
         ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
         ("engine_history", ENGINE_HISTORY_MS, |services, _| Box::pin(engine_history::note(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
@@ -114,6 +118,21 @@ pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreEr
     Ok(())
 }
 
+/// Shows how many requests of each model wait where nodes share the queue: none of their schedulers knows of all of them. On SQLite the
+/// scheduler shows it.
+pub async fn requests_waiting(services: &Services) -> Result<(), StoreError> {
+    for model in services.models.iter().filter(|_| services.store.is_shared()) {
+        let name = &model.config.name;
+        match waiting::count(services, name).await {
+            Ok(count) => {
+                metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(count as f64);
+            }
+            Err(error) => tracing::debug!(%error, model = name, "counting what waits failed; will retry"),
+        }
+    }
+    Ok(())
+}
+
 /// Ends the live requests of every batch that is marked as cancelled: a crash may have left its cancel half-way.
 pub async fn batch_cancel_resumer(services: &Services, now: i64) -> Result<(), StoreError> {
     batches::finish_cancels(services, now).await
@@ -148,6 +167,11 @@ pub async fn files(services: &Services, now: i64) -> Result<(), StoreError> {
     while files::delete_pieces(&services.store).await? {}
     while files::forget_old(&services.store, now - UPLOADS_KEPT_MS).await? > 0 {}
     Ok(())
+}
+
+/// Asks the payment provider for orders whose payment nobody told of.
+pub async fn payment_checks(services: &Services, now: i64) -> Result<(), StoreError> {
+    payments::check_unnoticed(services, now).await
 }
 
 /// Stores when API keys were last used.

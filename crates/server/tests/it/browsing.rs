@@ -82,7 +82,8 @@ async fn foreign_requests_and_batches_look_like_unknown_ones() {
             .map(drop),
     ];
     assert!(theirs.iter().all(|it| matches!(it, Err(AppError::NotFound(_)))), "{theirs:?}");
-    assert_eq!(requests::released_at(services, other, id).await.expect("an answer"), None);
+    let unknown = requests::RequestHandling::default();
+    assert_eq!(requests::handling(services, other, id).await.expect("an answer"), unknown);
     let long = requests::BrowseQuery { search: Some("x".repeat(SEARCH_CHARS_MAX + 1)), ..Default::default() };
     let refused = requests::browse(services, app.account, &long).await;
     assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
@@ -99,7 +100,7 @@ async fn batches_are_shown_by_name_and_their_failures_in_groups() {
         let body = json!({"error": {"message": word, "code": "engine_rejected"}}).to_string().into_bytes();
         let now = app.services.clock.now();
         let (body, ending) = (body.into(), Ending::Failed);
-        let settlement = Settlement { lease, ending, body, warnings: None, now, attempt: None };
+        let settlement = Settlement { lease, ending, body, warnings: None, now, attempt: None, engine: None };
         assert!(settle::settle(&app.services.store, settlement).await.expect("a settle"));
     }
     let found = batches::failure_groups(&app.services, app.account, id).await.expect("groups");

@@ -16,5 +16,6 @@ mod openai;
 mod payments;
 mod submissions;
 mod support;
+mod tenants;
 mod told;
 mod webhooks;

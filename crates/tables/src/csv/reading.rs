@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead};
 
+use super::parts::Part;
 use crate::row::ROW_BYTES_MAX;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -30,6 +31,7 @@ enum State {
 /// Reads records.
 pub(crate) struct CsvReader {
     input: Box<dyn BufRead>,
+    part: Part,
     /// The line that is read next, from 1.
     line: u64,
     field: Vec<u8>,
@@ -44,8 +46,8 @@ struct Record<'a> {
 }
 
 impl CsvReader {
-    pub(crate) fn new(input: Box<dyn BufRead>) -> Self {
-        Self { input, line: 1, field: Vec::new(), has_begun: false }
+    pub(crate) fn new(input: Box<dyn BufRead>, part: Part) -> Self {
+        Self { input, part, line: 1, field: Vec::new(), has_begun: false }
     }
 
     /// Reads the next record into `fields`; the line that it begins in, or `None` at the end. Blank lines are no records.
@@ -70,7 +72,7 @@ impl CsvReader {
     fn read_one(&mut self, fields: &mut Vec<String>) -> Result<Option<bool>, Fault> {
         fields.clear();
         self.field.clear();
-        let begins_in = self.line;
+        let (begins_in, part) = (self.line, self.part.byte());
         let mut record = Record { fields, bytes: 0, is_text: true };
         let (mut state, mut opened_in) = (State::Begins, begins_in);
         let mut has_any = false;
@@ -85,7 +87,7 @@ impl CsvReader {
             }
             state = match (state, byte) {
                 (State::Quoted, b'"') => State::Closed,
-                (State::Quoted, _) | (State::Begins | State::Plain, _) if is_content(state, byte) => {
+                (State::Quoted, _) | (State::Begins | State::Plain, _) if is_content(state, byte, part) => {
                     self.field.push(byte);
                     if state == State::Quoted { State::Quoted } else { State::Plain }
                 }
@@ -97,7 +99,7 @@ impl CsvReader {
                     self.field.push(b'"');
                     State::Quoted
                 }
-                (_, b',') => {
+                (_, byte) if byte == part => {
                     record.end_field(&mut self.field);
                     State::Begins
                 }
@@ -147,10 +149,10 @@ impl CsvReader {
 }
 
 /// Whether a byte is of the field itself.
-fn is_content(state: State, byte: u8) -> bool {
+fn is_content(state: State, byte: u8, part: u8) -> bool {
     match state {
         State::Quoted => byte != b'"',
-        State::Begins | State::Plain => !matches!(byte, b',' | b'\r' | b'\n' | b'"'),
+        State::Begins | State::Plain => byte != part && !matches!(byte, b'\r' | b'\n' | b'"'),
         State::Closed => false,
     }
 }
@@ -172,7 +174,11 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8]) -> Result<Vec<(u64, Vec<String>)>, String> {
-        let mut reader = CsvReader::new(Box::new(io::Cursor::new(text.to_vec())));
+        all_parted(text, Part::Comma)
+    }
+
+    fn all_parted(text: &[u8], part: Part) -> Result<Vec<(u64, Vec<String>)>, String> {
+        let mut reader = CsvReader::new(Box::new(io::Cursor::new(text.to_vec())), part);
         let (mut records, mut fields) = (Vec::new(), Vec::new());
         loop {
             match reader.read(&mut fields) {
@@ -204,6 +210,13 @@ mod tests {
                 .collect();
             assert_eq!(all(text.as_bytes()), Ok(expected), "{text:?}");
         }
+    }
+
+    #[test]
+    fn tabs_part_fields_where_they_are_said_to() {
+        let read = all_parted(b"a\tb,c\n\"x\ty\"\t\n", Part::Tab).unwrap();
+        let fields: Vec<Vec<String>> = read.into_iter().map(|(_, fields)| fields).collect();
+        assert_eq!(fields, [["a", "b,c"], ["x\ty", ""]]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::cells::{Column, Columns, text_of};
-use crate::csv::write_record;
+use crate::csv::{Part, write_record};
 use crate::json_lines::write_with;
 use crate::kinds::{Format, Kind};
 use crate::parquet::GroupedWriter;
@@ -40,7 +40,7 @@ pub struct Join<W: Write + Send> {
 }
 
 enum Out<W: Write + Send> {
-    Csv(Compressor<W>),
+    Csv(Compressor<W>, Part),
     JsonLines(Compressor<W>),
     /// Columns come as they are stored: rows are not read.
     Copied(GroupedWriter<W>),
@@ -67,10 +67,11 @@ impl<W: Write + Send> Join<W> {
         };
         let all = || columns.list().iter().chain(&added);
         let out = match kind.format {
-            Format::Csv => {
+            Format::Csv | Format::Tsv => {
+                let part = Part::of(kind.format);
                 let mut out = Compressor::new(out, kind.compression)?;
-                write_record(&mut out, all().map(|column| &*column.name))?;
-                Out::Csv(out)
+                write_record(&mut out, part, all().map(|column| &*column.name))?;
+                Out::Csv(out, part)
             }
             Format::JsonLines => Out::JsonLines(Compressor::new(out, kind.compression)?),
             Format::Parquet if is_copied => {
@@ -98,10 +99,10 @@ impl<W: Write + Send> Join<W> {
                 all.extend(own);
                 out.push(all)?;
             }
-            Out::Csv(out) => {
+            Out::Csv(out, part) => {
                 let all = self.columns.arrange(cells).into_iter().chain(own);
                 let texts: Vec<String> = all.map(|cell| text_of(&cell)).collect();
-                write_record(out, texts.iter().map(String::as_str))?;
+                write_record(out, *part, texts.iter().map(String::as_str))?;
             }
             Out::JsonLines(out) => {
                 let own = self.added.iter().map(|column| Arc::clone(&column.name)).zip(own);
@@ -120,7 +121,7 @@ impl<W: Write + Send> Join<W> {
     /// What cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::Csv(out) | Out::JsonLines(out) => out.flush(),
+            Out::Csv(out, _) | Out::JsonLines(out) => out.flush(),
             Out::Copied(_) | Out::Parquet(_) => Ok(()),
         }
     }
@@ -131,7 +132,7 @@ impl<W: Write + Send> Join<W> {
     /// What cannot be written.
     pub fn finish(self) -> Result<W, WriteError> {
         Ok(match self.out {
-            Out::Csv(out) | Out::JsonLines(out) => out.finish()?,
+            Out::Csv(out, _) | Out::JsonLines(out) => out.finish()?,
             Out::Copied(out) | Out::Parquet(out) => out.finish()?,
         })
     }

@@ -10,9 +10,11 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+pub use self::tokens::KeyKind;
 use self::tokens::SigningKey;
 
 /// A running stand-in on a loopback port of its own. Dropped, it stops.
@@ -30,8 +32,35 @@ pub struct Person {
     pub subject: String,
     /// Their e-mail address.
     pub email: Option<String>,
-    /// Whether it says that the address is theirs.
-    pub is_verified: bool,
+    /// Whether it says that the address is theirs; `None` where it says nothing of it.
+    pub is_verified: Option<bool>,
+    /// What it says in the claim `xms_edov`, as Microsoft Entra ID does.
+    pub edov: Option<Value>,
+}
+
+/// What it does as other providers do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// It signs what it tells of somebody when it is asked.
+    pub signs_user_info: bool,
+    /// It promises to say who it is when it sends a browser back, and does. <https://www.rfc-editor.org/rfc/rfc9207>
+    pub names_itself: bool,
+    /// By which it takes the client's secret.
+    pub secret_goes: SecretGoes,
+    /// It answers every call with this status and nothing else.
+    pub answers_only: Option<u16>,
+}
+
+/// By which ways a provider takes a client's secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SecretGoes {
+    /// `client_secret_basic`.
+    #[default]
+    InTheHead,
+    /// `client_secret_post`.
+    InTheBody,
+    /// Both, and it undoes no escapes in the head: some do not.
+    InTheBodyOrUnescaped,
 }
 
 /// What is wrong with the next sign-ins.
@@ -57,6 +86,14 @@ pub enum Trouble {
     ThinTokens,
     /// User info tells of somebody else.
     WrongUserInfo,
+    /// User info is signed with a key of somebody else, under the name of ours.
+    ForeignUserInfo,
+    /// User info is meant for another client.
+    UserInfoOfOthers,
+    /// The browser comes back in the name of another provider.
+    WrongReturn,
+    /// The browser comes back in nobody's name.
+    NamelessReturn,
 }
 
 /// What its connections share.
@@ -75,9 +112,10 @@ struct Records {
     foreign_key: SigningKey,
     person: Person,
     trouble: Option<Trouble>,
+    habits: Habits,
     /// Each code is taken once.
     codes: HashMap<String, Grant>,
-    accesses: HashMap<String, Person>,
+    accesses: HashMap<String, (Person, Option<Trouble>)>,
     made: u32,
     discoveries: usize,
 }
@@ -101,10 +139,11 @@ impl OpenIdProvider {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let records = Records {
-            key: SigningKey::new("first")?,
-            foreign_key: SigningKey::new("first")?,
+            key: SigningKey::new(KeyKind::Es256, "first")?,
+            foreign_key: SigningKey::new(KeyKind::Es256, "first")?,
             person: Person::default(),
             trouble: None,
+            habits: Habits::default(),
             codes: HashMap::new(),
             accesses: HashMap::new(),
             made: 0,
@@ -144,13 +183,17 @@ impl OpenIdProvider {
         self.state.records().trouble = trouble;
     }
 
-    /// Signs with another key from now on.
+    /// Does as these say from now on.
+    pub fn behave(&self, habits: Habits) {
+        self.state.records().habits = habits;
+    }
+
+    /// Signs with another key of this kind and name from now on.
     ///
     /// # Errors
     /// No key could be made.
-    pub fn change_key(&self) -> io::Result<()> {
-        let mut records = self.state.records();
-        records.key = SigningKey::new("second")?;
+    pub fn change_key(&self, kind: KeyKind, name: &'static str) -> io::Result<()> {
+        self.state.records().key = SigningKey::new(kind, name)?;
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use super::USER;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::folder::{Folder, PORT};
+use super::network::Network;
 use super::server::Server;
 use super::session::Session;
 
@@ -38,16 +39,18 @@ pub struct ClusterOptions {
     pub durability: Durability,
     /// Where its folder is made, which is removed at the end. A short path that the server's account can reach.
     pub folder: PathBuf,
+    /// How it listens on the network of this machine; `None` for the socket alone.
+    pub network: Option<Network>,
 }
 
 impl Default for ClusterOptions {
     /// For tests: commits survive a crash of the server, in the system's folder for temporary files.
     fn default() -> Self {
-        Self { durability: Durability::default(), folder: env::temp_dir() }
+        Self { durability: Durability::default(), folder: env::temp_dir(), network: None }
     }
 }
 
-/// A PostgreSQL server of one's own, reached over a socket in its folder and over no network.
+/// A PostgreSQL server of one's own, reached over a socket in its folder and, unless it is told otherwise, over no network.
 ///
 /// When this is dropped, the server ends and its folder goes. Both happen as well when the process ends in any other
 /// way, by a kill too. The calls wait for what they do, a second for a start: a test makes them as they are, also within
@@ -60,6 +63,7 @@ pub struct Cluster {
     binaries: Binaries,
     account: Option<Account>,
     durability: Durability,
+    network: Option<Network>,
 }
 
 impl Cluster {
@@ -69,8 +73,10 @@ impl Cluster {
     /// PostgreSQL is not installed, or does not start; the message says what it said.
     pub fn start(options: &ClusterOptions) -> io::Result<Self> {
         let (binaries, account) = (Binaries::find()?, Account::instead_of_root()?);
-        let folder = Folder::create(&options.folder, account)?;
-        let mut cluster = Self { server: None, folder, binaries, account, durability: options.durability };
+        let port = if options.network.is_some() { Network::free_port()? } else { PORT };
+        let folder = Folder::create(&options.folder, account, port)?;
+        let (durability, network) = (options.durability, options.network.clone());
+        let mut cluster = Self { server: None, folder, binaries, account, durability, network };
         cluster.init()?;
         cluster.start_again()?;
         Ok(cluster)
@@ -98,7 +104,25 @@ impl Cluster {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         self.session(MAINTENANCE)?.run(&format!("CREATE DATABASE \"{name}\""))?;
-        Ok(url(self.folder.path(), name))
+        Ok(url(self.folder.path(), self.folder.port(), name))
+    }
+
+    /// The folder of the socket.
+    pub fn socket_folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The port, in the name of the socket and on the network.
+    pub const fn port(&self) -> u16 {
+        self.folder.port()
+    }
+
+    /// Runs statements of the superuser in a database.
+    ///
+    /// # Errors
+    /// The server does not run, or refuses them.
+    pub fn execute(&self, database: &str, statements: &str) -> io::Result<()> {
+        self.session(database)?.run(statements).map(drop)
     }
 
     /// The number of the server's process, whose children serve the sessions; `None` while it does not run.
@@ -119,7 +143,7 @@ impl Cluster {
         if self.server.is_none() {
             let mut program = self.binaries.server();
             program.arg("-D").arg(self.folder.data()).arg("-k").arg(self.folder.path());
-            program.args(self.settings());
+            program.args(self.settings()?);
             let accepts = || self.session(MAINTENANCE).is_ok();
             self.server = Some(Server::start(program, &self.folder, self.account, accepts)?);
         }
@@ -167,9 +191,9 @@ impl Cluster {
         Err(io::Error::other(format!("initdb ended with {}. It said:\n{said}", output.status)))
     }
 
-    fn settings(&self) -> Vec<String> {
+    fn settings(&self) -> io::Result<Vec<String>> {
         let mut settings = vec![
-            format!("port={PORT}"),
+            format!("port={}", self.folder.port()),
             "listen_addresses=".to_owned(),
             "max_connections=200".to_owned(),
             "shared_buffers=128MB".to_owned(),
@@ -177,14 +201,17 @@ impl Cluster {
         if self.durability == Durability::Server {
             settings.extend(["fsync=off", "full_page_writes=off"].map(str::to_owned));
         }
-        settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect()
+        if let Some(network) = &self.network {
+            settings.extend(network.write(&self.folder, self.account)?);
+        }
+        Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
     }
 }
 
 /// With the folder of the socket behind the `?`, as libpq and sqlx take it.
-fn url(folder: &Path, database: &str) -> String {
+fn url(folder: &Path, port: u16, database: &str) -> String {
     let folder: String = folder.as_os_str().as_encoded_bytes().iter().map(|byte| escaped(*byte)).collect();
-    format!("postgres://{USER}@localhost:{PORT}/{database}?host={folder}")
+    format!("postgres://{USER}@localhost:{port}/{database}?host={folder}")
 }
 
 /// A byte of a path as it stands in a URL.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::account::Account;
 
-/// The port is a part of the name of the socket, and nothing else: the server listens on no network.
+/// The port is a part of the name of the socket; where the server listens on no network it is nothing else.
 pub(super) const PORT: u16 = 5432;
 /// The longest path of a socket that Linux takes.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -29,14 +29,15 @@ rm -rf "$1"
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
+    port: u16,
     keeper: Child,
 }
 
 impl Folder {
-    /// Makes a folder in `parent` that belongs to the account, if there is one.
-    pub(super) fn create(parent: &Path, account: Option<Account>) -> io::Result<Self> {
+    /// Makes a folder in `parent` that belongs to the account, if there is one, for a server of this port.
+    pub(super) fn create(parent: &Path, account: Option<Account>, port: u16) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("overnight-pg-").tempdir_in(parent.canonicalize()?)?;
-        if socket_in(folder.path()).as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+        if socket_in(folder.path(), port).as_os_str().len() > SOCKET_PATH_BYTES_MAX {
             let message =
                 format!("{} is too long a path for a socket; choose a shorter one.", parent.display());
             return Err(io::Error::other(message));
@@ -54,7 +55,7 @@ impl Folder {
             // Ctrl-C, and a kill of the whole group of a test, must not reach it.
             .process_group(0)
             .spawn()?;
-        Ok(Self { path: folder.keep(), keeper })
+        Ok(Self { path: folder.keep(), port, keeper })
     }
 
     /// Where it is.
@@ -74,7 +75,12 @@ impl Folder {
 
     /// Where the server listens.
     pub(super) fn socket(&self) -> PathBuf {
-        socket_in(&self.path)
+        socket_in(&self.path, self.port)
+    }
+
+    /// The port of the server.
+    pub(super) const fn port(&self) -> u16 {
+        self.port
     }
 }
 
@@ -85,6 +91,6 @@ impl Drop for Folder {
     }
 }
 
-fn socket_in(folder: &Path) -> PathBuf {
-    folder.join(format!(".s.PGSQL.{PORT}"))
+fn socket_in(folder: &Path, port: u16) -> PathBuf {
+    folder.join(format!(".s.PGSQL.{port}"))
 }

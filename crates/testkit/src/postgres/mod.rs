@@ -7,12 +7,14 @@ mod binaries;
 mod cluster;
 mod folder;
 mod frames;
+mod network;
 mod pooler;
 mod proxy;
 mod server;
 mod session;
 
 pub use self::cluster::{Cluster, ClusterOptions, Durability};
+pub use self::network::Network;
 pub use self::pooler::Pooler;
 pub use self::proxy::{Dropped, FaultProxy};
 

@@ -12,7 +12,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::form::{self, WrongField};
-use super::records::{Answer, Kept};
+use super::records::{Answer, Kept, Records};
 use super::{State, Trouble};
 
 /// The calls that there are.
@@ -74,10 +74,8 @@ async fn list(Shared(state): Shared<Arc<State>>, headers: HeaderMap, RawQuery(qu
         return respond(refused);
     }
     let mut records = state.records();
-    match records.trouble.take() {
-        Some(Trouble::TooMany) => return respond(too_many()),
-        Some(Trouble::Failure) => return respond(failure()),
-        None => {}
+    if let Some(answer) = take_trouble(&mut records) {
+        return respond(answer);
     }
     let fields = form::fields(query.unwrap_or_default().as_bytes());
     let intent = fields.get("payment_intent").map_or("", String::as_str);
@@ -115,8 +113,12 @@ fn show(state: &State, headers: &HeaderMap, kind: &str, id: &str) -> Response {
     if let Err(refused) = check_caller(state, headers) {
         return respond(refused);
     }
-    match state.records().object(kind, id) {
-        Some(found) => respond((StatusCode::OK, found.clone())),
+    let mut records = state.records();
+    if let Some(answer) = take_trouble(&mut records) {
+        return respond(answer);
+    }
+    match records.object(kind, id).cloned() {
+        Some(found) => respond((StatusCode::OK, found)),
         None => {
             let message = format!("No such {kind}: {id}");
             respond(error(404, "invalid_request_error", Some("resource_missing"), &message))
@@ -143,6 +145,14 @@ fn check_caller(state: &State, headers: &HeaderMap) -> Result<(), Answer> {
     let is_version = date.len() == 10 && date.split('-').count() == 3 && !name.is_empty();
     let message = format!("Invalid Stripe API version: {version}");
     is_version.then_some(()).ok_or_else(|| error(400, "invalid_request_error", None, &message))
+}
+
+/// What the next call meets, as an answer.
+fn take_trouble(records: &mut Records) -> Option<Answer> {
+    records.trouble.take().map(|trouble| match trouble {
+        Trouble::TooMany => too_many(),
+        Trouble::Failure => failure(),
+    })
 }
 
 fn too_many() -> Answer {

@@ -81,6 +81,11 @@ impl Stripe {
         self.records().trouble = Some(trouble);
     }
 
+    /// How often sessions were asked for by their names.
+    pub fn question_count(&self) -> u64 {
+        self.records().questions
+    }
+
     /// How many sessions were made.
     pub fn session_count(&self) -> usize {
         self.records().sessions.len()
@@ -100,6 +105,14 @@ impl Stripe {
     /// There is no such session, or it is paid.
     pub fn pay_late(&self, session: &str) -> Happening {
         self.records().pay_late(session)
+    }
+
+    /// Nobody pays, and the session ends.
+    ///
+    /// # Panics
+    /// There is no such session.
+    pub fn expire(&self, session: &str) {
+        self.records().expire(session);
     }
 
     /// Somebody pays for something else over the same account: a payment intent that no session made.

@@ -23,6 +23,8 @@ pub(super) struct Records {
     disputes: BTreeMap<String, Value>,
     answers: BTreeMap<String, (Fields, Answer)>,
     named_count: u64,
+    /// How often sessions were asked for by their names.
+    pub(super) questions: u64,
 }
 
 /// What is kept under an idempotency key.
@@ -74,7 +76,8 @@ impl Records {
     }
 
     /// What has this name among the objects of this kind.
-    pub(super) fn object(&self, kind: &str, id: &str) -> Option<&Value> {
+    pub(super) fn object(&mut self, kind: &str, id: &str) -> Option<&Value> {
+        self.questions += u64::from(kind == "checkout.session");
         match kind {
             "refund" => self.refunds.get(id),
             "dispute" => self.disputes.get(id),
@@ -100,6 +103,12 @@ impl Records {
             events::body(&self.name("evt"), "checkout.session.completed", &self.sessions[session]);
         let succeeded = self.settle(session, "checkout.session.async_payment_succeeded");
         Happening { id: intent, events: vec![completed, succeeded] }
+    }
+
+    pub(super) fn expire(&mut self, session: &str) {
+        let session = self.sessions.get_mut(session).expect("a session that was made");
+        session["status"] = json!("expired");
+        session["url"] = Value::Null;
     }
 
     /// The payer is through with the page.

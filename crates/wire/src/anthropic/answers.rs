@@ -163,8 +163,13 @@ fn blocks(request: RequestId, message: Json<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The arguments of a call as an object. A model may write what is none: its text stands in one then.
+/// The arguments of a call as an object. Some engines write them as they are, and not as a text. A model may write what is no object: its
+/// text stands in one then.
 fn input(function: Json<'_>) -> JsonText {
+    let written = member(function, "arguments").filter(|arguments| arguments.kind() == Kind::Object);
+    if let Some(written) = written {
+        return written.to_text();
+    }
     let arguments = text(function, "arguments").unwrap_or_default();
     let parsed = minimize(arguments.as_bytes(), 0).ok();
     let parsed = parsed.filter(|parsed| parsed.as_json().kind() == Kind::Object);

@@ -26,7 +26,7 @@ pub use overnight_domain::batches::BatchStatus;
 })))]
 pub struct CreateBatch {
     /// The requests to group, each your own and in no batch yet, in any state and without repetition.
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 100_000))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::requests_ids))]
     pub requests_ids: Vec<String>,
     /// Where to tell of the end of this batch: an `https` URL. Absent or null: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]

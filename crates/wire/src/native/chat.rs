@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 })))]
 pub struct ChatCompletionRequest {
     /// One of the models that `/v1/models` lists.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1))]
     pub model: String,
     /// The conversation so far, at least one message.
     #[cfg_attr(feature = "openapi", schema(min_items = 1))]
@@ -36,7 +37,7 @@ pub struct ChatCompletionRequest {
     /// The most tokens to write for each choice. Without it, the model's default. `max_completion_tokens` means the
     /// same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 2_147_483_647))]
     pub max_tokens: Option<u64>,
     /// How many choices to write.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use overnight_domain::webhooks::EventKind;
 use utoipa::openapi::schema::{
     AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, SchemaType, Type,
 };
-use utoipa::openapi::{Object, RefOr, Schema};
+use utoipa::openapi::{Array, Object, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 /// Schemas that several shapes refer to by name, so that generated clients have one type for them. No name is that of a shape and its
@@ -72,6 +72,14 @@ pub(super) fn metadata() -> Object {
     object_or_null("The metadata it was created with: `{}` where none was sent, null where null was sent.")
 }
 
+pub(super) fn requests_ids() -> Array {
+    let id = ObjectBuilder::new().schema_type(Type::String);
+    let ids = ArrayBuilder::new().items(id).unique_items(true).min_items(Some(1)).max_items(Some(100_000));
+    let description =
+        "The requests to group, each your own and in no batch yet, in any state and without repetition.";
+    ids.description(Some(description)).build()
+}
+
 /// Generators take an object that does not say so for one without members.
 fn object_or_null(description: &str) -> Object {
     ObjectBuilder::new()
@@ -102,7 +110,7 @@ pub(super) fn content() -> Schema {
     let part = ObjectBuilder::new()
         .schema_type(Type::Object)
         .additional_properties(Some(AdditionalProperties::FreeForm(true)));
-    let parts = ArrayBuilder::new().items(part);
+    let parts = ArrayBuilder::new().items(part).min_items(Some(1));
     let nothing = ObjectBuilder::new().schema_type(Type::Null);
     AnyOfBuilder::new()
         .item(text)

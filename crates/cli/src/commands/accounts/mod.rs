@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_server::app::{Services, accounts, payments as orders};
+use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
 use overnight_wire::native::accounts::QuotaUse;
 use serde_json::json;
@@ -118,9 +119,13 @@ async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), Cl
     output.either(&accounts::record(&services, &account).await?, || id.to_string())?;
     output.note(&format!("made the account; give it a key with `overnight key create --account {id}`"));
     if services.config.billing.enabled {
-        output.note(&format!(
-            "it can pay after `overnight account activate {id}` and `overnight account grant {id} AMOUNT`"
-        ));
+        let how = match services.config.billing.provider {
+            ProviderConfig::Stripe(_) => format!("`overnight account top-up {id} AMOUNT` is paid"),
+            ProviderConfig::Manual => {
+                format!("`overnight account activate {id}` and `overnight account grant {id} AMOUNT`")
+            }
+        };
+        output.note(&format!("it can pay after {how}"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use overnight_server::store::identity::accounts;
 use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, exposures};
 
 use super::Finding;
+use crate::connection::whole;
 use crate::times;
 
 const MODES: &str = "file modes";
@@ -28,7 +29,9 @@ const FREE_TO_FAIL: u64 = GIB / 8;
 pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
     let shown = data_dir.display();
     if !data_dir.exists() {
-        return vec![Finding::ok("data folder", format!("{shown} is made by the first start"))];
+        let shown = whole(data_dir);
+        let message = format!("{} is made by the first start; --data-dir names another", shown.display());
+        return vec![Finding::ok("data folder", message)];
     }
     let mut findings = vec![match tempfile::tempfile_in(data_dir) {
         Ok(_) => Finding::ok("data folder", format!("{shown} can be written")),
@@ -114,9 +117,10 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>) {
             }
             ("keep the folder as it is; the message says what SQLite found", String::new())
         }
-        Database::Postgres(url) => {
-            ("see that the server runs, and that `database_url` names it rightly", format!("{url} "))
-        }
+        Database::Postgres(url) => (
+            "see that the server runs, that `database_url` leads to it, and what its role may do: docs/postgresql.md",
+            format!("{url} "),
+        ),
     };
     let store = match Store::open_beside(&store_options(config)).await {
         Ok(store) => store,

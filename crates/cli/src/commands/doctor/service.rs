@@ -4,7 +4,7 @@ use overnight_client::Client;
 use overnight_server::config::Config;
 
 use super::Finding;
-use crate::connection::{find_key, find_url, named_url};
+use crate::connection::{explain, find_key, find_url, named_url};
 use crate::errors::CliError;
 use crate::globals::Globals;
 use crate::serve_file::url_of_running;
@@ -21,7 +21,8 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
     match asked.await {
         Ok(models) => Finding::ok(name, format!("answers at {url}; models: {}", models.len())),
         Err(error) if url_of_running(&config.data_dir).is_none() && named_url(globals).is_none() => {
-            Finding::warn(name, error.message(), "start it with `overnight serve`")
+            let error = explain(error, globals);
+            Finding::warn(name, error.message(), error.hint().unwrap_or("start it with `overnight serve`"))
         }
         Err(error) => Finding::fail(name, error.message(), error.hint().unwrap_or("see its log")),
     }

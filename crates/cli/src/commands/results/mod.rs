@@ -16,6 +16,7 @@ use self::records::{Records, Wanted};
 use self::writing::Writer;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
+use crate::fixed_values::kinds;
 use crate::globals::Globals;
 use crate::output::Output;
 use crate::prompts::{Source, Table};
@@ -33,9 +34,8 @@ pub(crate) struct Arguments {
     /// The file to write, once all of it has arrived [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What to write: full records as jsonl, or a table of answers as csv or parquet; .gz or .zst behind jsonl and csv compresses
-    /// it [default: by the name of FILE, else jsonl].
-    #[arg(long, value_name = "FORMAT")]
+    /// What to write: full records as jsonl, or a table of answers in any other format [default: by the name of FILE, else jsonl].
+    #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     output_format: Option<Kind>,
     /// Give each property of this JSON Schema, which answers were asked to follow, a column of the table.
     #[arg(long, value_name = "FILE")]
@@ -57,8 +57,8 @@ struct TableArguments {
     /// Write this table, which `submit` made the batches of, again with the answers behind its columns; `-` is standard input.
     #[arg(long, value_name = "TABLE")]
     table: Option<PathBuf>,
-    /// What TABLE holds: csv, jsonl or parquet, .gz or .zst behind it where it is compressed [default: by its name, else jsonl].
-    #[arg(long, value_name = "FORMAT", requires = "table")]
+    /// What TABLE, or standard input, holds [default: by its name, else jsonl].
+    #[arg(long, value_name = "FORMAT", requires = "table", value_parser = kinds())]
     input_format: Option<Kind>,
     /// Put this before the names of the columns that answers go to.
     #[arg(long, value_name = "PREFIX", requires = "table")]
@@ -97,6 +97,8 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             "--schema is for tables: name a file .csv or .parquet, or --output-format",
         ));
     }
+    let files = arguments.ids.iter().filter_map(Subjects::file);
+    files.chain(arguments.tables.table.as_deref()).try_for_each(|read| target.check(read))?;
     let subjects = Subjects::all(&arguments.ids)?;
     let table = match &arguments.tables.table {
         Some(path) => Some(open(path, &arguments.tables, &target, &subjects)?),
@@ -141,7 +143,6 @@ fn open(
     if subjects.iter().any(|subject| matches!(subject, Subject::Request(_))) {
         return Err(CliError::unusable("--table is for batches, not for single requests"));
     }
-    target.check(path)?;
     Table::check(Source::open(path, arguments.input_format, target.folder())?)
 }
 

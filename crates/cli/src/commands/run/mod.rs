@@ -22,6 +22,7 @@ use crate::batches::Wanted;
 use crate::commands::model;
 use crate::errors::{CliError, Exit};
 use crate::files::beside;
+use crate::fixed_values::kinds;
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journals;
@@ -50,9 +51,8 @@ pub(crate) struct Arguments {
     /// Where to write the answers, once there are all of them; `-` is standard output.
     #[arg(long, short, value_name = "RESULTS")]
     output: PathBuf,
-    /// What to write: csv, jsonl or parquet, .gz or .zst behind it where it is to be compressed [default: by the name of RESULTS,
-    /// else jsonl].
-    #[arg(long, value_name = "FORMAT")]
+    /// What to write [default: by the name of RESULTS, else jsonl].
+    #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     output_format: Option<Kind>,
     /// Ask this model, whatever model the lines name: one of the settings, or hf:OWNER/REPO[:FILE or quantisation] of the Hugging
     /// Face Hub, which is downloaded and runs on this machine.

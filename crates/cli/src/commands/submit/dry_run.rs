@@ -9,14 +9,12 @@ use crate::output::Output;
 use crate::posting::unkept;
 use crate::prompts::Input;
 use crate::quoting::Quote;
+use crate::reasons::Reasons;
 use crate::sampling::quote;
 use crate::sending::Chosen;
 
 const COLUMNS: Columns =
     &[("REQUESTS", 8), ("INPUT TOKENS", 12), ("OUTPUT TOKENS", 13), ("CREDITS", 14), ("MODEL", 0)];
-
-/// How many lines are told of that would be refused.
-const REFUSED_SHOWN: usize = 20;
 
 /// Prices the lines that were not sent before.
 pub(super) async fn run(
@@ -45,13 +43,14 @@ fn print(quote: &Quote, output: &Output) -> Result<(), CliError> {
         list.row(model, &[&counts[0], &counts[1], &counts[2], &model.cost.to_string(), &model.model])?;
     }
     list.end()?;
-    for doubt in quote.refused.iter().take(REFUSED_SHOWN) {
+    let mut reasons = Reasons::default();
+    for doubt in quote.refused.iter() {
         let doubt = doubt.map_err(|error| unkept(&error))?;
-        output.say(&format!("line {} would be refused: {}", doubt.line, doubt.message));
+        if reasons.see(&doubt.message) {
+            output.say(&format!("line {} would be refused: {}", doubt.line, doubt.message));
+        }
     }
-    if let Some(more) = quote.refused.len().checked_sub(REFUSED_SHOWN).filter(|more| *more > 0) {
-        output.say(&format!("and {more} more lines"));
-    }
+    reasons.rest(["would be refused"; 2]).iter().for_each(|line| output.say(line));
     let Quote { requests, cost, available, .. } = quote;
     let verdict = if quote.suffices { "enough" } else { "not enough" };
     output.line(&format!(

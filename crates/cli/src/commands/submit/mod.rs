@@ -27,6 +27,7 @@ use crate::posting::Refusal;
 use crate::prompts::{Asking, Input, Source, TableArguments};
 use crate::sampling::{CostArguments, check_cost};
 use crate::sending::{Chosen, Sent, Submission, tell_of_batches};
+use crate::served_models;
 use crate::waiting::{self, Waited};
 
 #[derive(Debug, Args)]
@@ -61,8 +62,14 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let asking = Asking::of(&arguments.tables, model.as_deref())?;
     let source = Source::open(&arguments.file, arguments.tables.input_format, folder_of(&arguments.file))?;
     let state = source.state(".submit");
-    let input = Input::check(source, asking, model, arguments.tables.batch_lines)?;
+    let input = Input::check(source, asking, model.clone(), arguments.tables.batch_lines)?;
     let (client, service) = (connect(globals)?, find_url(globals)?);
+    let hint = format!("none of the {} lines was sent", input.lines());
+    match &model {
+        Some(model) => served_models::check(&client, model).await.map_err(|error| error.with_hint(hint))?,
+        // A service that is away, or does not know the key, is told of before there is a journal.
+        None => drop(client.list_models().await?),
+    }
     if arguments.dry_run {
         let mut journals = match state.exists() {
             true => Some(Journals::open(&state, &service, &input)?),

@@ -22,10 +22,16 @@ export default async function play() {
 
   await chosen.setInputFiles(file("people.parquet", "PAR1"));
   await seen(page.getByText(/^overnight submit people\.parquet --model m --prompt/));
+  const prompt = page.getByLabel("Prompt of each row");
+  await chosen.setInputFiles(file("odd.csv", 'x,"a ""b"" \\c"\n1,2\n'));
+  await prompt.fill("Answer ");
+  await seen(wrong.filter({ hasText: "The prompt names no column, so every row would be asked the same." }));
+  await page.getByRole("button", { name: 'a "b" \\c' }).click();
+  assert.equal(await prompt.inputValue(), 'Answer {{ row["a \\"b\\" \\\\c"] }}');
+  await seen(page.getByText('"Answer 2"'));
   await chosen.setInputFiles(file("people.csv", CSV));
   await absent(page.getByText(/^overnight submit people\.parquet/).filter({ visible: true }));
   await seen(page.getByText("people.csv: 2 rows, 3 columns."));
-  const prompt = page.getByLabel("Prompt of each row");
   await prompt.fill("Hello {{ nobody }}");
   await seen(wrong.filter({ hasText: "There is no column “nobody”. The columns are: id, First name, body." }));
   await prompt.fill("{{ body | upper }}");
@@ -46,5 +52,6 @@ export default async function play() {
   await page.getByRole("link", { name: "a-1" }).click();
   await seen(page.getByText('Answer Ada: It said "yes",'));
   await seen(page.getByRole("listitem").filter({ hasText: "Released to the queue" }));
+  await seen(page.getByRole("listitem").filter({ hasText: "Completed at sim" }));
   assert.deepEqual(troubles, []);
 }

@@ -7,7 +7,9 @@ import {
 const Anthropic = await client();
 const anthropic = new Anthropic(options("/anthropic"));
 const { batches: messageBatches } = anthropic.messages;
-const params = (content, model = MODEL) => ({ model, max_tokens: TOKENS, messages: [{ role: "user", content }] });
+const params = (content, model = MODEL) => (
+  { model, max_tokens: TOKENS, temperature: 0, messages: [{ role: "user", content }] }
+);
 const requests = (count, model) => rows(count).map((row) => ({ custom_id: row, params: params(row, model) }));
 
 async function messages() {

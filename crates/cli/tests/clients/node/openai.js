@@ -11,7 +11,9 @@ import {
 
 const OpenAI = await client();
 const openai = new OpenAI(options("/openai/v1"));
-const chat = (content, model = MODEL) => ({ model, messages: [{ role: "user", content }], max_tokens: TOKENS });
+const chat = (content, model = MODEL) => (
+  { model, messages: [{ role: "user", content }], max_tokens: TOKENS, temperature: 0 }
+);
 
 const line = (custom_id, body) => JSON.stringify({ custom_id, method: "POST", url: "/v1/chat/completions", body });
 const lines = (count, model) => rows(count).map((row) => `${line(row, chat(row, model))}\n`).join("");
@@ -97,7 +99,7 @@ async function completions() {
 }
 
 async function responses() {
-  const asked = { model: MODEL, input: "Hello", max_output_tokens: 8 };
+  const asked = { model: MODEL, input: "Hello", max_output_tokens: 8, temperature: 0 };
   const response = await openai.responses.create(asked);
   assert.ok(response.output_text, response);
   assert.equal((await openai.responses.retrieve(response.id)).output_text, response.output_text);

@@ -10,6 +10,7 @@ export const MODEL = "overnight-tiny";
 // No engine serves it: its requests wait until they are cancelled.
 export const WAITING_MODEL = "waiting";
 export const BAD_KEY = "on_live_wrong";
+// Asked at temperature 0: an answer by chance may be an end at once, of which nothing is left to see.
 export const TOKENS = 6;
 
 setTimeout(() => {

@@ -5,7 +5,7 @@ import asyncio
 import anthropic
 
 from support import (
-    BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, poll_async, raises_async, rows, same, seen_natively,
+    BAD_KEY, KEY, LIKELIEST, MODEL, TOKENS, URL, WAITING_MODEL, poll_async, raises_async, rows, same, seen_natively,
     wait_for_requests,
 )
 
@@ -17,15 +17,16 @@ def params(content, model=MODEL):
 
 
 def requests(count, model=MODEL):
-    return [{"custom_id": f"row-{number}", "params": params(f"Say {number}", model)} for number in range(count)]
+    asked = [{**params(f"Say {number}", model), **LIKELIEST} for number in range(count)]
+    return [{"custom_id": f"row-{number}", "params": it} for number, it in enumerate(asked)]
 
 
 async def messages(client):
     same(MODEL in [model.id async for model in client.models.list()], True)
-    asked = [client.messages.create(**params(f"Say {number}")) for number in range(8)]
+    asked = [client.messages.create(**params(f"Say {number}"), extra_body=LIKELIEST) for number in range(8)]
     for message in await asyncio.gather(*asked):
         same((message.role, message.content[0].type), ("assistant", "text"))
-    async with client.messages.stream(**params("Hello")) as stream:
+    async with client.messages.stream(**params("Hello"), extra_body=LIKELIEST) as stream:
         text = "".join([piece async for piece in stream.text_stream])
         same((await stream.get_final_message()).content[0].text, text)
 

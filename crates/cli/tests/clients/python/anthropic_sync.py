@@ -3,7 +3,8 @@
 import anthropic
 
 from support import (
-    BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, poll, raises, rows, same, seen_natively, wait_for_requests,
+    BAD_KEY, KEY, LIKELIEST, MODEL, TOKENS, URL, WAITING_MODEL, poll, raises, rows, same, seen_natively,
+    wait_for_requests,
 )
 
 BASE_URL = f"{URL}/anthropic"
@@ -15,7 +16,8 @@ def params(content, model=MODEL):
 
 
 def requests(count, model=MODEL):
-    return [{"custom_id": f"row-{number}", "params": params(f"Say {number}", model)} for number in range(count)]
+    asked = [{**params(f"Say {number}", model), **LIKELIEST} for number in range(count)]
+    return [{"custom_id": f"row-{number}", "params": it} for number, it in enumerate(asked)]
 
 
 def models():
@@ -24,14 +26,14 @@ def models():
 
 
 def messages():
-    message = client.messages.create(**params("Hello"), system="Be brief")
+    message = client.messages.create(**params("Hello"), extra_body=LIKELIEST, system="Be brief")
     same((message.type, message.role, message.model), ("message", "assistant", MODEL))
     assert message.content[0].text and message.stop_reason in ("end_turn", "max_tokens"), message
     assert 0 < message.usage.output_tokens <= TOKENS and message.usage.input_tokens > 0, message
-    with client.messages.stream(**params("Hello")) as stream:
+    with client.messages.stream(**params("Hello"), extra_body=LIKELIEST) as stream:
         text = "".join(stream.text_stream)
         same(stream.get_final_message().content[0].text, text)
-    types = [event.type for event in client.messages.create(**params("Hello"), stream=True)]
+    types = [event.type for event in client.messages.create(**params("Hello"), extra_body=LIKELIEST, stream=True)]
     same((types[0], types[-1]), ("message_start", "message_stop"))
 
 

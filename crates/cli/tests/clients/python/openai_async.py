@@ -6,8 +6,8 @@ import json
 import openai
 
 from support import (
-    BAD_KEY, KEY, MODEL, URL, WAITING_MODEL, chat, custom_ids, lines, poll_async, raises_async, rows, same, seen_natively,
-    wait_for_requests,
+    BAD_KEY, KEY, LIKELIEST, MODEL, URL, WAITING_MODEL, chat, custom_ids, lines, poll_async, raises_async, rows, same,
+    seen_natively, wait_for_requests,
 )
 
 BASE_URL = f"{URL}/openai/v1"
@@ -66,7 +66,7 @@ async def completions(client):
 
 
 async def responses(client):
-    asked = {"model": MODEL, "input": "Hello", "max_output_tokens": 8}
+    asked = {"model": MODEL, "input": "Hello", "max_output_tokens": 8, **LIKELIEST}
     response = await client.responses.create(**asked)
     assert response.output_text, response
     types = [event.type async for event in await client.responses.create(**asked, stream=True)]

@@ -11,8 +11,8 @@ from pathlib import Path
 import openai
 
 from support import (
-    BAD_KEY, KEY, MODEL, TOKENS, URL, WAITING_MODEL, chat, custom_ids, line, lines, poll, raises, response_lines, rows, same,
-    seen_natively, wait_for_requests,
+    BAD_KEY, KEY, LIKELIEST, MODEL, TOKENS, URL, WAITING_MODEL, chat, custom_ids, line, lines, poll, raises, response_lines,
+    rows, same, seen_natively, wait_for_requests,
 )
 
 BASE_URL = f"{URL}/openai/v1"
@@ -211,7 +211,7 @@ def completions():
 
 
 def responses():
-    asked = {"model": MODEL, "input": "Hello", "max_output_tokens": 8}
+    asked = {"model": MODEL, "input": "Hello", "max_output_tokens": 8, **LIKELIEST}
     response = client.responses.create(**asked, instructions="Be brief")
     assert response.status in ("completed", "incomplete") and response.output_text, response
     same(client.responses.retrieve(response.id).output_text, response.output_text)

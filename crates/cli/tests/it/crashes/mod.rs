@@ -1,7 +1,11 @@
 //! What was acknowledged survives: the service, and then its engine, are killed while requests pour in.
 //!
-//! `OVERNIGHT_SOAK_REQUESTS` sets how many requests each test posts.
+//! `OVERNIGHT_SOAK_REQUESTS` sets how many requests each test posts, and `OVERNIGHT_SOAK_KILLS` how often it kills.
 
+#[cfg(target_os = "linux")]
+mod fail_over;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod money;
 mod nodes;
 mod posting;
@@ -14,6 +18,7 @@ use std::time::Duration;
 
 use overnight_client::Client;
 use overnight_testkit::engine::{SimConfig, SimEngine, echo_of};
+use overnight_testkit::proof;
 use overnight_wire::native::requests::{FullRequest, RequestFilter, RequestStatus};
 use tokio::sync::Mutex;
 
@@ -21,12 +26,20 @@ use self::posting::{Acknowledged, Poster, content_of};
 use self::process::Service;
 
 const CONNECTIONS: usize = 64;
-const KILLS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How many requests to post: `default` unless the environment says otherwise.
 fn requests_count(default: usize) -> usize {
-    std::env::var("OVERNIGHT_SOAK_REQUESTS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    count_in("OVERNIGHT_SOAK_REQUESTS").unwrap_or(default)
+}
+
+/// How often to kill, unless the environment says otherwise.
+fn kills_count() -> usize {
+    count_in("OVERNIGHT_SOAK_KILLS").unwrap_or(3)
+}
+
+fn count_in(variable: &str) -> Option<usize> {
+    std::env::var(variable).ok()?.parse().ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,14 +51,16 @@ async fn what_was_acknowledged_ends_once_though_the_service_is_killed() {
     let service = Arc::new(Mutex::new(service));
     let (poster, acknowledged) = Poster::new(service.lock().await.client(), count, "sim");
     let posting = tokio::spawn(poster.post(CONNECTIONS));
-    for kill in 1..=KILLS {
-        acknowledged.wait_for(count * kill / (KILLS + 1)).await;
+    let kills = kills_count();
+    for kill in 1..=kills {
+        acknowledged.wait_for(count * kill / (kills + 1)).await;
         service.lock().await.kill_and_restart().await;
     }
     posting.await.expect("everything was posted");
     let client = service.lock().await.client();
     let records = every_end(&client, &acknowledged).await;
-    check_ends(&records, &acknowledged, assert_own_answer);
+    check_ends("killed-service", &records, &acknowledged, assert_own_answer);
+    proof::add("killed-service", &[("requests", acknowledged.ids().len()), ("kills", kills)]);
     service.lock().await.assert_audited().await;
 }
 
@@ -60,13 +75,14 @@ async fn what_was_acknowledged_ends_once_though_the_engine_is_killed() {
     let (poster, acknowledged) = Poster::new(service.client(), count, "overnight-tiny");
     let posting = tokio::spawn(poster.post(CONNECTIONS));
     let client = service.client();
-    for kill in 1..=KILLS {
-        wait_for_ends(&client, count * kill / (KILLS + 2)).await;
+    let kills = kills_count();
+    for kill in 1..=kills {
+        wait_for_ends(&client, count * kill / (kills + 2)).await;
         service.kill_engine().await;
     }
     posting.await.expect("everything was posted");
     let records = every_end(&client, &acknowledged).await;
-    check_ends(&records, &acknowledged, |_| {});
+    check_ends("killed-engine", &records, &acknowledged, |_| {});
     service.assert_audited().await;
 }
 
@@ -108,12 +124,24 @@ fn assert_own_answer(record: &FullRequest) {
     assert!(result.contains(&echo_of(&content_of(record))), "{} got another's answer: {result}", record.id);
 }
 
-/// Every acknowledged id is there once and completed; what nobody was told of is there at most once a try.
+/// Notes as the attack's figure that every acknowledged request completed once.
 fn check_ends(
+    attack: &str,
     records: &HashMap<String, FullRequest>,
     acknowledged: &Acknowledged,
     check: impl Fn(&FullRequest),
 ) {
+    let ends = ends_of(records, acknowledged, check);
+    eprintln!("{ends}");
+    proof::record(attack, &ends);
+}
+
+/// Every acknowledged id is there once and completed; what nobody was told of is there at most once a try. Says how many.
+fn ends_of(
+    records: &HashMap<String, FullRequest>,
+    acknowledged: &Acknowledged,
+    check: impl Fn(&FullRequest),
+) -> String {
     let ids = acknowledged.ids();
     for id in &ids {
         let record = records.get(id).unwrap_or_else(|| panic!("{id} was acknowledged and is lost"));
@@ -122,5 +150,8 @@ fn check_ends(
     }
     let unknown = records.len() - ids.len();
     assert!(unknown <= acknowledged.unknown(), "{unknown} requests that nobody sent");
-    eprintln!("{} acknowledged and completed, {unknown} stored without an answer", ids.len());
+    format!(
+        "{} requests acknowledged, each completed once; {unknown} more stored whose answer was lost",
+        ids.len()
+    )
 }

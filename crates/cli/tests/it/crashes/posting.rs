@@ -94,6 +94,11 @@ impl Poster {
         }
     }
 
+    /// Has it end after what is under way.
+    pub(super) fn stop(&self) {
+        self.left.store(0, Ordering::Relaxed);
+    }
+
     fn take_one(&self) -> bool {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }

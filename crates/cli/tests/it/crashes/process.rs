@@ -45,7 +45,12 @@ pub(super) struct Service {
 impl Service {
     /// Starts it with these settings and waits until it is ready.
     pub(super) async fn start(settings: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        Self::start_in(&std::env::temp_dir(), settings).await
+    }
+
+    /// The same, with its folder in this one.
+    pub(super) async fn start_in(parent: &Path, settings: &str) -> Self {
+        let folder = tempfile::tempdir_in(parent).expect("a folder");
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("an address").to_string();
         drop(free);
@@ -173,7 +178,7 @@ pub(super) async fn is_ready(address: &str) -> std::io::Result<bool> {
     Ok(get(address, "/readyz").await?.starts_with("HTTP/1.1 200"))
 }
 
-async fn get(address: &str, path: &str) -> std::io::Result<String> {
+pub(super) async fn get(address: &str, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let call = format!("GET {path} HTTP/1.1\r\nhost: overnight\r\nconnection: close\r\n\r\n");
     stream.write_all(call.as_bytes()).await?;

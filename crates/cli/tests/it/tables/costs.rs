@@ -46,7 +46,18 @@ fn what_may_cost_too_much_is_not_sent_and_a_sample_says_what_the_rest_costs() {
     let costs: Vec<f64> =
         text.lines().skip(1).map(|line| line.split(',').nth(5).unwrap().parse().unwrap()).collect();
     assert!(costs.len() == 40 && costs.iter().all(|cost| *cost > 0.0), "{text}");
-    for words in [["--sample", "0"], ["--sample", "1001"], ["--max-cost", "x"], ["--max-cost", "-1"]] {
-        assert_eq!(with(&words).code, 2, "{words:?}");
+    // All is answered: there is nothing left to estimate, nor to keep from being sent.
+    let ran = with(&["--sample", "4", "--max-cost", "0.001"]);
+    assert_eq!((ran.code, world.engine.attempts().len()), (0, 40), "{ran:?}");
+    assert!(ran.stderr.contains(" credits; nothing else is left to send\n"), "{ran:?}");
+    for (words, expected) in [
+        (["--sample", "0"], "a sample has 1 to 1000 lines"),
+        (["--sample", "1001"], "a sample has 1 to 1000 lines"),
+        (["--sample", "-1"], "a sample has 1 to 1000 lines"),
+        (["--max-cost", "x"], "a number such as 12.5"),
+        (["--max-cost", "-1"], "invalid value '-1' for '--max-cost <CREDITS>': must be 0 or more"),
+    ] {
+        let ran = with(&words);
+        assert!(ran.code == 2 && ran.stderr.contains(expected), "{words:?}: {ran:?}");
     }
 }

@@ -23,7 +23,7 @@ fn a_table_is_answered_row_by_row_and_keeps_its_columns_in_every_format() {
     world.write("system.txt", "Answer {{ id }}.\n");
     let prompt = "{{ subject }}: {{ body }}";
     let words = ["run", "tickets.csv", "--prompt", prompt, "--system", "@system.txt", "--model", "m", "-o"];
-    for name in ["out.csv", "out.jsonl", "out.parquet", "out.csv.gz", "out.jsonl.zst"] {
+    for name in ["out.csv", "out.jsonl", "out.parquet", "out.csv.gz", "out.tsv", "out.jsonl.zst"] {
         let ran = run(&world, &[&words[..], &[name]].concat());
         assert_eq!(ran.code, 0, "{name}: {ran:?}");
         assert!(ran.stderr.contains("3 of 3 completed"), "{ran:?}");
@@ -41,7 +41,7 @@ fn a_table_is_answered_row_by_row_and_keeps_its_columns_in_every_format() {
     );
     assert!(text.contains("1,Late,\"It is late,\nvery \"\"late\"\"\",echo:"), "{text}");
     // Each of the others is read as a table again, and says the same.
-    for name in ["out.parquet", "out.csv.gz", "out.jsonl.zst"] {
+    for name in ["out.parquet", "out.csv.gz", "out.tsv", "out.jsonl.zst"] {
         let again = [
             "run",
             name,
@@ -91,42 +91,63 @@ fn a_broken_row_is_refused_with_its_line_and_nothing_is_sent() {
         ("d.jsonl", "{\"a\": 1}\n{\"b\": 1}\n", "line 2 has no a, which the template names"),
         ("e.csv", "c,b\n1,2\n", "has no column a; nothing was sent"),
         ("f.parquet", "a,b\n1,2\n", "f.parquet: "),
-        ("g.csv", "", "has no column a"),
+        (
+            "g.csv",
+            "",
+            "g.csv is empty; nothing was sent\nhint: the first line of a table has the names of its columns",
+        ),
         ("h.csv", "a\n", "holds no requests"),
         ("i.csv", "a,answer\n1,2\n", "the table has a column \"answer\""),
+        ("j.csv", "a\tb\n1\t2\n", "commas part fields, not tabs, as in tsv"),
+        (
+            "k.txt",
+            "a,b\n1,2\n",
+            "hint: it looks like a table with commas between its columns: --input-format csv reads it\n",
+        ),
+        ("l", "a\tb\n1\t2\n", "with tabs between its columns: --input-format tsv reads it\n"),
     ] {
         world.write(name, text);
         let ran = run(&world, &["run", name, "--prompt", "{{ a }}", "--model", "m", "-o", "out.csv"]);
         assert_eq!(ran.code, 2, "{name}: {ran:?}");
         assert!(ran.stderr.contains(expected), "{name}: {ran:?}");
     }
+    assert!(world.engine.attempts().is_empty() && !world.path("data").exists());
+}
+
+#[test]
+fn a_command_line_that_contradicts_itself_or_the_table_is_refused_and_nothing_is_sent() {
+    let world = World::new();
+    ["a.csv", "k.txt"].iter().for_each(|name| world.write(name, "a,b\n1,2\n"));
+    let asked = |words: &[&str]| run(&world, &[&["run", "a.csv", "--prompt", "{{ a }}"], words].concat());
+    for (words, expected) in [
+        (&["-o", "out.csv"][..], "--prompt needs --model"),
+        (&["--model", "m", "-o", "out.parquet.gz"], "its own pages"),
+        (&["--model", "m", "-o", "o", "--body", "[]"], "--body must be an object"),
+        (&["--model", "m", "-o", "o", "--body", "{\"messages\": 1}"], "cannot have `messages`"),
+        (
+            &["--model", "m", "-o", "o", "--body", "{\"model\": \"n\"}"],
+            "--model says \"m\", and `model` in --body says \"n\"\nhint: name the model in one of them",
+        ),
+        (
+            &["--model", "m", "-o", "a.csv"],
+            "a.csv is read, and results would replace it\nhint: name another file with -o",
+        ),
+        (
+            &["--model", "m", "-o", "o", "--input-format", "xlsx"],
+            "[possible values: csv, csv.gz, csv.zst, tsv,",
+        ),
+    ] {
+        let ran = asked(words);
+        assert_eq!(ran.code, 2, "{words:?}: {ran:?}");
+        assert!(ran.stderr.contains(expected), "{words:?}: {ran:?}");
+    }
     for (words, expected) in [
         (&["run", "a.csv", "-o", "out.csv"][..], "is a table; what is asked about its rows says --prompt"),
-        (&["run", "a.csv", "--prompt", "{{ a }}", "-o", "out.csv"], "--prompt needs --model"),
         (&["run", "a.csv", "--prompt", "{{ a", "--model", "m", "-o", "out.csv"], "--prompt: "),
         (&["run", "a.csv", "--prompt", "{a}", "--model", "m", "-o", "out.csv"], "names no column"),
         (&["run", "a.csv", "--prompt", "{{ first name }}", "--model", "m", "-o", "o"], "row[\"First name\"]"),
         (&["run", "a.csv", "--prompt", "@absent", "--model", "m", "-o", "out.csv"], "absent: "),
-        (&["run", "a.csv", "--prompt", "{{ a }}", "--model", "m", "-o", "out.parquet.gz"], "its own pages"),
-        (
-            &["run", "a.csv", "--prompt", "{{ a }}", "--model", "m", "--body", "[]", "-o", "o"],
-            "--body must be an object",
-        ),
-        (
-            &[
-                "run",
-                "a.csv",
-                "--prompt",
-                "{{ a }}",
-                "--model",
-                "m",
-                "--body",
-                "{\"messages\": 1}",
-                "-o",
-                "o",
-            ],
-            "cannot have `messages`",
-        ),
+        (&["run", "k.txt", "-o", "o"], "--input-format csv reads it, and --prompt asks about its rows"),
     ] {
         let ran = run(&world, words);
         assert_eq!(ran.code, 2, "{words:?}: {ran:?}");
@@ -154,6 +175,9 @@ fn what_is_piped_in_is_answered_to_a_pipe() {
     let out = rows(&ran.stdout);
     assert_eq!(out.len(), 3);
     assert!(out[1][2].starts_with(&echo_of("x")) && out[2][2].starts_with(&echo_of("y")), "{out:?}");
+    let ran = piped(&["run", "-", "-o", "-"], "id,body\n1,x\n");
+    let hint = "hint: it looks like a table with commas between its columns: --input-format csv reads it, and --prompt asks";
+    assert!(ran.code == 2 && ran.stderr.contains(hint), "{ran:?}");
     let ran = piped(&["run", "-", "-o", "-"], &chats(3));
     assert_eq!((ran.code, lines(&ran.stdout).len()), (0, 3), "{ran:?}");
     // The same is known again.

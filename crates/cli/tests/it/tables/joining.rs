@@ -73,6 +73,7 @@ fn rows_without_an_answer_say_why_and_what_is_no_such_table_is_refused() {
     assert!(rows[100..200].iter().all(|row| row["error"] == error && row["answer"].is_null()));
     world.write("short.csv", "n,note\n1,2\n");
     world.write("broken.csv", "n,note\n1,2\n3\n");
+    world.write("lines.txt", &table());
     world.write("taken.csv", &table().replace("note", "answer"));
     world.write("others.jsonl", &crate::support::chats(1));
     let other = world.run("submit others.jsonl --wait --json").stdout;
@@ -88,11 +89,15 @@ fn rows_without_an_answer_say_why_and_what_is_no_such_table_is_refused() {
         (format!("{last} --table absent.csv"), "absent.csv: "),
         (format!("{last} --table t.csv --json"), "--json writes an array"),
         (format!("{last} --prefix x_"), "--table"),
+        (format!("{last} --table t.csv -o t.csv"), "t.csv is read, and results would replace it"),
+        ("@batches -o batches".to_owned(), "batches is read, and results would replace it"),
+        (format!("{last} --table lines.txt"), "--input-format csv reads it"),
         ("@absent --table t.csv".to_owned(), "absent: "),
         ("req_01arz3ndektsv4rrffq69g5fav --table t.csv".to_owned(), "--table is for batches"),
         (format!("{first} {last} --after req_01arz3ndektsv4rrffq69g5fav"), "--after is for one batch"),
     ] {
-        let ran = world.run(&format!("results {words} -o no.csv"));
+        let target = if words.contains(" -o ") { "" } else { "-o no.csv" };
+        let ran = world.run(&format!("results {words} {target}"));
         assert_eq!(ran.code, 2, "{words}: {ran:?}");
         assert!(ran.stderr.contains(expected), "{words}: {ran:?}");
         assert!(!world.path("no.csv").exists(), "{words}");

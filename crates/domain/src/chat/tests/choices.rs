@@ -39,4 +39,7 @@ fn completions_of_single_choices_are_one_that_counts_all_of_them() {
     assert_eq!((choices_given(&parts[0]), choices_given(&joined)), (1, 3));
     assert_eq!(parse_completion(expected.as_bytes(), "m").map(|read| read.usage), Ok(joined.usage));
     assert_eq!(join_choices(&[], 3), None);
+    let of_three_prompts = join_choices(&parts, 1).expect("three").body;
+    let usage = r#""usage":{"prompt_tokens":21,"completion_tokens":15,"total_tokens":36,"#;
+    assert!(of_three_prompts.as_str().contains(usage), "{}", of_three_prompts.as_str());
 }

@@ -1,5 +1,7 @@
 use super::{faults_of, parse, with};
+use crate::chat::ChatBody;
 use crate::faults::FAULTS_KEPT_MAX;
+use crate::json::minimize;
 use crate::limits::Limits;
 
 #[test]
@@ -111,7 +113,20 @@ fn hostile_bodies_yield_bounded_faults() {
 
 #[test]
 fn a_body_at_the_root_has_bare_paths() {
-    let text = crate::json::minimize(b"{\"model\":1}", 0).expect("well-formed");
-    let faults = super::ChatBody::parse(text.as_json(), "", &Limits::default()).expect_err("refused");
+    let text = minimize(b"{\"model\":1}", 0).expect("well-formed");
+    let faults = ChatBody::parse(text.as_json(), "", &Limits::default()).expect_err("refused");
     assert_eq!(faults.kept()[0].param, "model");
+}
+
+/// Stored, a body stands in that of Create Request, as which it may be sent again; other dialects have it at the outermost level.
+#[test]
+fn what_could_not_be_sent_again_is_nested_too_deep() {
+    let parse = |levels: usize| {
+        let text = with(&format!("\"x\":{}\"[{{\"{}", "[".repeat(levels), "]".repeat(levels)));
+        let body = minimize(text.as_bytes(), 0).expect("well-formed");
+        ChatBody::parse(body.as_json(), "request_body", &Limits::default())
+    };
+    assert!(parse(62).is_ok());
+    let faults = parse(63).expect_err("too deep");
+    assert_eq!((&*faults.kept()[0].param, faults.kept()[0].code), ("request_body.x", "too_deep"));
 }

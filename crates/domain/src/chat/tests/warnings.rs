@@ -130,6 +130,19 @@ fn of_a_schema_the_outermost_type_and_properties_are_looked_at() {
     check(r#"{"type":["string","null"]}"#, "null", "");
     check(r#"{"type":["string","null"]}"#, "7", other_type);
     check(r#"{"type":"integer"}"#, "1.0", "");
+    for kind in ["null", "boolean", "number", "string", "array", "object"] {
+        for (value, of) in [
+            ("null", "null"),
+            ("true", "boolean"),
+            ("1", "number"),
+            (r#""a""#, "string"),
+            ("[]", "array"),
+            ("{}", "object"),
+        ] {
+            let expected = if kind == of { "" } else { other_type };
+            check(&format!(r#"{{"type":"{kind}"}}"#), value, expected);
+        }
+    }
     for schema in [
         "{}",
         "true",

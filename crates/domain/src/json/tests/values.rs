@@ -90,3 +90,25 @@ fn text_that_was_never_checked_reads_as_nonsense_and_does_no_harm() {
         let _ = json.to_object().map(|object| object.duplicate_keys().len());
     }
 }
+
+#[test]
+fn depth_counts_what_stands_in_each_other_and_no_strings() {
+    for (text, depth) in
+        [("7", 0), (r#""[[{""#, 0), ("[]", 1), (r#"{"a":[1,[2]],"b":[]}"#, 3), (r#"["\"[[",{"[":0}]"#, 2)]
+    {
+        let text = minimize(text.as_bytes(), 0).unwrap();
+        let deeper: Vec<bool> = (0..5).map(|levels| text.as_json().is_deeper_than(levels)).collect();
+        assert_eq!(deeper.iter().filter(|deeper| **deeper).count(), depth, "{}", text.as_str());
+    }
+}
+
+#[test]
+fn an_object_is_written_with_each_kind_of_value() {
+    let mut writer = ObjectWriter::with_capacity(0);
+    writer.null("a");
+    writer.boolean("b", true);
+    writer.boolean("c", false);
+    writer.integer("d", -7);
+    writer.string("e", "\"");
+    assert_eq!(writer.finish().as_str(), r#"{"a":null,"b":true,"c":false,"d":-7,"e":"\""}"#);
+}

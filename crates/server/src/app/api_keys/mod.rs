@@ -1,10 +1,10 @@
 //! API keys: creation, listing, revocation, authentication, and the time of the last use.
 
 mod cache;
-mod format;
 mod uses;
 
 use hmac::{Hmac, Mac};
+use overnight_domain::api_keys as format;
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, KeyId, KeyKind};
 use overnight_domain::scheduler::AccountKey;

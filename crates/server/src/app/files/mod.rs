@@ -7,6 +7,7 @@ mod upload;
 
 use overnight_domain::files::FileRecord;
 use overnight_domain::ids::FileId;
+pub use overnight_domain::pieces::PIECE_BYTES;
 use overnight_domain::scheduler::AccountKey;
 
 pub use self::upload::{FileTerms, Upload};
@@ -17,9 +18,6 @@ pub use crate::store::files::{FilePage, Piece};
 use crate::store::requests::Direction;
 
 pub(super) const NOUN: &str = "file";
-
-/// The longest piece of a file, but for a longer line, in bytes.
-pub const PIECE_BYTES: usize = 256 << 10;
 
 /// Which files to list.
 #[derive(Debug, Clone, Copy)]

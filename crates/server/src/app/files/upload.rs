@@ -5,10 +5,10 @@ use bytes::{Bytes, BytesMut};
 use overnight_domain::faults::codes;
 use overnight_domain::files::{BatchEndpoint, FileRecord};
 use overnight_domain::money::Credits;
+use overnight_domain::pieces::{PIECE_BYTES, first_lines, whole_lines};
 use overnight_domain::scheduler::AccountKey;
 use sha2::{Digest, Sha256};
 
-use super::PIECE_BYTES;
 use super::check::Check;
 use super::coming::{ComingFile, given_up};
 use crate::app::Services;
@@ -17,9 +17,6 @@ use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::parsing::parse;
 use crate::store::files::{self, FinishedFile, NewFile};
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
-
-/// Lines of a piece at most.
-const PIECE_LINES: usize = 256;
 
 /// What is said of a file beside its content. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,53 +209,5 @@ impl Upload {
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
         }
         self.file.append(piece).await
-    }
-}
-
-/// The length of the next piece, where enough lines have come for one.
-fn whole_lines(text: &[u8]) -> Option<usize> {
-    let length = first_lines(text)?;
-    let is_full =
-        length >= PIECE_BYTES || text.len() >= PIECE_BYTES || lines_in(&text[..length]) == PIECE_LINES;
-    is_full.then_some(length)
-}
-
-/// The length of the whole lines that a piece has room for, and of one at least; `None` where none is whole.
-fn first_lines(text: &[u8]) -> Option<usize> {
-    let (mut lines, mut end) = (0, None);
-    for place in memchr::memchr_iter(b'\n', text) {
-        if end.is_some() && place >= PIECE_BYTES {
-            break;
-        }
-        end = Some(place + 1);
-        lines += 1;
-        if lines == PIECE_LINES {
-            break;
-        }
-    }
-    end
-}
-
-fn lines_in(text: &[u8]) -> usize {
-    memchr::memchr_iter(b'\n', text).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_has_whole_lines_and_is_cut_where_it_is_long_enough() {
-        assert_eq!(
-            (first_lines(b"a"), first_lines(b"a\nb"), first_lines(b"a\nb\n")),
-            (None, Some(2), Some(4))
-        );
-        assert_eq!(whole_lines(b"a\nb\n"), None, "more may come");
-        let many = "x\n".repeat(PIECE_LINES + 1);
-        assert_eq!(whole_lines(many.as_bytes()), Some(2 * PIECE_LINES));
-        let long = format!("{}\n", "x".repeat(PIECE_BYTES));
-        assert_eq!(whole_lines(long.as_bytes()), Some(long.len()), "a long line is a piece of its own");
-        let after = format!("a\n{long}");
-        assert_eq!(whole_lines(after.as_bytes()), Some(2));
     }
 }

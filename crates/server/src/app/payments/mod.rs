@@ -1,19 +1,21 @@
 //! Payments: credits are ordered, paid at the provider, and posted when the provider tells of it.
 
+mod checks;
 mod notices;
 
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_domain::money::Credits;
 
-pub use self::notices::{Heard, check, hear, unsigned};
+pub use self::checks::{check, check_unnoticed};
+pub use self::notices::{Heard, hear, unsigned};
 use super::errors::AppError;
 use super::idempotency::{self, FormKey};
 use super::{Services, accounts};
 use crate::payment::{Order, PaymentError};
 use crate::store::idempotency_keys::Guarded;
-use crate::store::ledger::payments;
 pub use crate::store::ledger::payments::Payment;
+use crate::store::ledger::{payment_checks, payments};
 use crate::store::lists::ListPage;
 
 /// Where the API shows those who paid that they did.
@@ -57,6 +59,9 @@ pub async fn top_up(
     form: Option<FormKey>,
 ) -> Result<TopUp, AppError> {
     let account = accounts::get(services, account).await?;
+    if credits <= Credits::ZERO {
+        return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, "must be more than 0 credits"));
+    }
     if account.balance.checked_add(credits).is_none_or(|sum| sum > Credits::MAX) {
         let message = format!("is too much: the account has {}, and may have a billion", account.balance);
         return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, &message));
@@ -94,6 +99,13 @@ pub async fn top_up(
         order.id = idempotency::made_before(recalled)?;
     }
     let checkout = services.payments.open_checkout(&order).await?;
-    payments::note_session(&services.store, order.id, &checkout.session).await?;
+    payment_checks::note_session(
+        &services.store,
+        account.key,
+        order.id,
+        &checkout.session,
+        services.clock.now(),
+    )
+    .await?;
     Ok(TopUp { payment: order.id, url: checkout.url })
 }

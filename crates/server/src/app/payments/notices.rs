@@ -77,23 +77,8 @@ async fn fetch(services: &Services, reference: &NoticeReference) -> Result<Notic
     Ok(fetched?)
 }
 
-/// Asks the provider whether an order was paid, and posts it if so: for where it could not tell.
-///
-/// # Errors
-///
-/// [`AppError::Payment`] or [`AppError::Unavailable`] for what the provider says.
-pub async fn check(services: &Services, order: &Payment) -> Result<Heard, AppError> {
-    let Some(session) = order.session.as_deref().filter(|_| order.paid_at.is_none()) else {
-        return Ok(Heard::Nothing);
-    };
-    match services.payments.find_receipt_of_session(session).await? {
-        Some(receipt) => post_payment(services, &receipt).await,
-        None => Ok(Heard::Nothing),
-    }
-}
-
 /// Posts the credits of an order, or the part of them that was paid.
-async fn post_payment(services: &Services, receipt: &Receipt) -> Result<Heard, AppError> {
+pub(super) async fn post_payment(services: &Services, receipt: &Receipt) -> Result<Heard, AppError> {
     let Some(ordered) = payments::find(&services.store, receipt.payment).await? else {
         return Ok(Heard::Nothing);
     };
@@ -175,11 +160,25 @@ fn note(notice: &Notice, heard: Heard) {
             tracing::info!(id, reference, amount, currency, "payment notice posted");
             count("posted");
         }
-        Heard::PostedBefore => count("posted_before"),
+        Heard::PostedBefore => {
+            note_repeat(notice, &id, reference, *amount);
+            count("posted_before");
+        }
         Heard::Nothing => {
             tracing::info!(id, reference, "payment notice ignored: not a payment of this service");
             count("nothing");
         }
+    }
+}
+
+/// A notice comes more than once, so most repeats are nothing. A dispute may also take its funds a second time.
+fn note_repeat(notice: &Notice, id: &str, reference: &str, amount: i64) {
+    match notice {
+        Notice::Dispute { is_withdrawn: true, .. } => {
+            let say = "a dispute was told of again and is posted once: look at the provider whether it took its funds twice";
+            tracing::warn!(id, reference, amount, "{say}");
+        }
+        _ => tracing::info!(id, reference, amount, "payment notice was posted before"),
     }
 }
 

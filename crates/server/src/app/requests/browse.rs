@@ -12,9 +12,9 @@ use super::labels::Label;
 use crate::app::errors::AppError;
 use crate::app::failures::Failure;
 use crate::app::{Services, batches, input};
-pub use crate::store::requests::RequestCharge;
 use crate::store::requests::models;
 use crate::store::requests::{self, ListFilter, ListScope, ListedRequest};
+pub use crate::store::requests::{RequestCharge, RequestHandling};
 
 /// How much of what was asked a row shows, in characters.
 const EXCERPT_CHARS_MAX: usize = 120;
@@ -130,17 +130,17 @@ pub async fn charge_of(
     requests::find_charge(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
 }
 
-/// When a request was released to the queue, in milliseconds; `None` where it was not or that was not noted.
+/// How a request was handled, as far as that was noted.
 ///
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn released_at(
+pub async fn handling(
     services: &Services,
     account: AccountKey,
     id: RequestId,
-) -> Result<Option<i64>, AppError> {
-    Ok(requests::find_release(&services.store, account, id).await?)
+) -> Result<RequestHandling, AppError> {
+    Ok(requests::find_handling(&services.store, account, id).await?)
 }
 
 async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<RequestId>, AppError> {

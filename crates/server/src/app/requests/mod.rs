@@ -16,7 +16,7 @@ use overnight_domain::scheduler::AccountKey;
 
 pub use self::again::{send_again, send_one};
 pub use self::browse::{
-    BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of, released_at,
+    BrowseQuery, RequestCharge, RequestHandling, RequestRow, RequestsPage, browse, charge_of, handling,
 };
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
@@ -30,6 +30,7 @@ use super::Services;
 use super::errors::AppError;
 use super::forecasts;
 use super::waiting::{self, WaitingReason};
+use crate::planted_bugs::Bug;
 use crate::store::requests;
 pub use crate::store::requests::Direction;
 
@@ -81,6 +82,12 @@ pub async fn get_summary(
     id: RequestId,
 ) -> Result<(RequestSummary, Prospect), AppError> {
     let found = requests::find_summary(&services.store, account, id).await?;
+    if Bug::ForeignIdToldApart.is_planted()
+        && found.is_none()
+        && requests::find_owner(&services.store, id).await?.is_some()
+    {
+        return Err(AppError::NotEnded(NOUN));
+    }
     let (summary, model) = found.ok_or(AppError::NotFound(NOUN))?;
     let waiting = match summary.state {
         RequestState::InProgress { .. } => {

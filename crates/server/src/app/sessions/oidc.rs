@@ -8,6 +8,7 @@ use crate::app::Services;
 use crate::app::accounts::{self, Start};
 use crate::app::errors::AppError;
 use crate::app::people::{self, Standing};
+pub use crate::openid::Returned;
 use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
 use crate::store::identity::users::{self, NewUser, User};
 use crate::store::identity::{invitations, sign_ups};
@@ -18,19 +19,6 @@ const RETURN_PATH: &str = "/console/sign-in/oidc/callback";
 
 const NOT_BEGUN: SignInError =
     SignInError::Refused("this sign-in was not begun in this browser, or too long ago: begin again");
-
-/// What a browser brings back from the provider.
-#[derive(Debug, Clone, Default)]
-pub struct Answer {
-    /// What it was sent there with.
-    pub state: String,
-    /// By which the provider tells us who it is.
-    pub code: Option<String>,
-    /// Why it does not.
-    pub error: Option<String>,
-    /// The same in a sentence.
-    pub error_description: Option<String>,
-}
 
 /// What people call the provider, if there is one.
 pub fn name(services: &Services) -> Option<&str> {
@@ -49,28 +37,27 @@ pub async fn begin(services: &Services) -> Result<(String, String), SignInError>
     Ok((url.map_err(|error| told(provider, &error))?, secret.text()))
 }
 
-/// Signs in who comes back with `answer` to the browser that keeps `secret`; the token that it is to show from now on.
+/// Whether the sign-in that `secret` was made for is the one of this state.
+pub fn is_of(secret: &str, state: &str) -> bool {
+    SignInSecret::parse(secret).is_some_and(|secret| secret.is_state(state))
+}
+
+/// Signs in who comes back to the browser that keeps the `secret` of this sign-in, if it does; the token that it is to show from
+/// now on.
 ///
 /// # Errors
 ///
 /// [`SignInError::Refused`] and [`SignInError::ByProvider`] where nobody is signed in; [`SignInError::Away`].
 pub async fn finish(
     services: &Services,
-    secret: &str,
-    answer: Answer,
+    secret: Option<&str>,
+    returned: &Returned,
     browser: Browser,
 ) -> Result<String, SignInError> {
     let provider = provider(services)?;
-    let secret = SignInSecret::parse(secret).filter(|secret| secret.is_state(&answer.state));
-    // Before anything of the answer is shown: otherwise a link could have the sign-in page say anything.
-    let secret = secret.ok_or(NOT_BEGUN)?;
-    let Some(code) = answer.code.filter(|_| answer.error.is_none()) else {
-        let words: Vec<String> = [answer.error, answer.error_description].into_iter().flatten().collect();
-        let words =
-            printable(if words.is_empty() { "nothing".to_owned() } else { words.join(": ") }.as_str());
-        return Err(SignInError::ByProvider { provider: provider.name().to_owned(), words });
-    };
-    let person = provider.finish(&secret, &code, &services.config.public_address(RETURN_PATH)).await;
+    // Before anything that was returned is shown: otherwise a link could have the sign-in page say anything.
+    let secret = secret.and_then(SignInSecret::parse).ok_or(NOT_BEGUN)?;
+    let person = provider.finish(&secret, returned, &services.config.public_address(RETURN_PATH)).await;
     let person = person.map_err(|error| told(provider, &error))?;
     let user = recognized(services, person).await?;
     Ok(super::begin(services, &user, browser, CameBy::Identity).await?)
@@ -83,12 +70,22 @@ fn provider(services: &Services) -> Result<&OpenId, SignInError> {
 /// What went wrong is for the operator; whoever signs in is told what to do.
 fn told(provider: &OpenId, error: &OpenIdError) -> SignInError {
     tracing::warn!(%error, provider = provider.name(), "OpenID sign-in failed");
-    match error.is_passing() {
-        true => SignInError::Away(provider.name().to_owned()),
-        false => SignInError::Refused(
+    match error {
+        OpenIdError::Declined(words) => {
+            SignInError::ByProvider { provider: provider.name().to_owned(), words: words.clone() }
+        }
+        error if error.is_passing() => SignInError::Away(provider.name().to_owned()),
+        _ => SignInError::Refused(
             "that did not work: begin again; if it stays so, the operator's log says why",
         ),
     }
+}
+
+/// What somebody is told who is not known and not let in. The log has what an operator needs to link them to a user by hand.
+fn unknown(person: &Person, why: &'static str) -> SignInError {
+    let (issuer, subject) = (&person.issuer, printable(&person.subject));
+    tracing::info!(%issuer, %subject, why, "OpenID sign-in of somebody who is not known");
+    SignInError::Refused(why)
 }
 
 /// The user who this person is.
@@ -97,7 +94,8 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
         return Ok(user);
     }
     let Some(email) = &person.email else {
-        return Err(SignInError::Refused(
+        return Err(unknown(
+            &person,
             "you are not known here yet, and your e-mail address is not verified where you signed in",
         ));
     };
@@ -108,7 +106,8 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
     if !invitations::is_invited(&services.store, &email, services.clock.now()).await?
         && !services.config.console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up)
     {
-        return Err(SignInError::Refused(
+        return Err(unknown(
+            &person,
             "nobody invited you: an owner of an account can, by the e-mail address that you signed in with",
         ));
     }
@@ -119,7 +118,8 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
 /// this user until now does so no more.
 async fn linked(services: &Services, user: User, person: Person) -> Result<User, SignInError> {
     if !users::link(&services.store, user.key, &person.issuer, &person.subject).await? {
-        return Err(SignInError::Refused(
+        return Err(unknown(
+            &person,
             "your e-mail address belongs to somebody who signs in by another name: the operator can remove them",
         ));
     }

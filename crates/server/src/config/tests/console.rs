@@ -70,6 +70,25 @@ fn an_issuer_is_reached_safely_and_knows_a_client() {
 }
 
 #[test]
+fn a_domain_whose_addresses_are_verified_is_named_whole() {
+    let oidc = |line: &str| {
+        let text = format!("[console.oidc]\nissuer = \"https://id.example.com\"\nclient_id = \"c\"\n{line}");
+        load_text(&text).map(|config| config.console.oidc.unwrap())
+    };
+    let default = oidc("").unwrap();
+    assert!(!default.trust_xms_edov && default.verified_domains.is_empty());
+    assert!(oidc("trust_xms_edov = true").unwrap().trust_xms_edov);
+    let read = oidc("verified_domains = [\"Example.COM\", \"xn--bcher-kva.example\", \"intern\"]").unwrap();
+    assert_eq!(read.verified_domains, ["example.com", "xn--bcher-kva.example", "intern"]);
+    let wrong =
+        ["", "@example.com", "a@example.com", "*.example.com", ".example.com", "example.com.", "-a.b"];
+    for wrong in wrong.into_iter().chain(["example.com ", "https://example.com", "bücher.example", "a,b"]) {
+        let refused = oidc(&format!("verified_domains = [{wrong:?}]")).unwrap_err().to_string();
+        assert!(refused.contains("`console.oidc.verified_domains` must be domains"), "{refused}");
+    }
+}
+
+#[test]
 fn a_proxy_is_believed_by_its_address() {
     let console = load_text("[console]\ntrusted_proxies = [\"10.1.0.0/16\"]").unwrap().console;
     for (address, expected) in [("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("10.2.0.1", false)] {

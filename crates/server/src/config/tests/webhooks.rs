@@ -61,7 +61,7 @@ fn the_address_of_a_database_is_the_one_that_is_connected_to() {
     let variables = [("PGHOST", "other"), ("PGPORT", "7000")];
     assert_eq!(address("postgres://me:secret@db.example:6432/night", &variables), is("db.example", 6432));
     assert_eq!(address("postgres://db.example/night", &[]), is("db.example", 5432));
-    assert_eq!(address("postgresql://[fd00::1]/night", &[]), is("[fd00::1]", 5432));
+    assert_eq!(address("postgresql://[fd00::1]/night", &[]), is("fd00::1", 5432));
     assert_eq!(address("postgres://db/night?host=10.0.0.5&port=1", &[]), is("10.0.0.5", 1));
     assert_eq!(address("postgres://db/night?hostaddr=10.0.0.5", &variables), is("10.0.0.5", 7000));
     assert_eq!(address("postgres:///night", &[]), is("localhost", 5432));

@@ -17,6 +17,16 @@ pub(in crate::console) fn state(word: impl Display, _: &dyn Values) -> Result<St
     Ok(State(word.to_string()))
 }
 
+/// How a batch stands that has this status and these counts.
+#[askama::filter_fn]
+pub(in crate::console) fn batch_state(
+    status: impl Display,
+    _: &dyn Values,
+    counters: &Counters,
+) -> Result<State> {
+    Ok(State::of_batch(status.to_string(), counters))
+}
+
 /// A status in the word that people read everywhere.
 #[askama::filter_fn]
 pub(in crate::console) fn word(status: impl Display, _: &dyn Values) -> Result<String> {

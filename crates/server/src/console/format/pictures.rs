@@ -7,9 +7,20 @@ use overnight_domain::batches::Counters;
 
 use super::count;
 
+/// How a batch stands of which some requests failed and the rest completed.
+const WITH_FAILURES: &str = "completed with failures";
+
 /// How something stands: a word, a shape and a colour.
 #[derive(Debug, Clone)]
 pub(crate) struct State(pub(super) String);
+
+impl State {
+    /// How a batch with this status and these counts stands.
+    pub(super) fn of_batch(status: String, counters: &Counters) -> Self {
+        let has_failures = status == "completed" && counters.failed > 0;
+        Self(if has_failures { WITH_FAILURES.to_owned() } else { status })
+    }
+}
 
 impl HtmlSafe for State {}
 
@@ -19,6 +30,7 @@ impl Display for State {
         let (class, word) = match &*self.0 {
             "in progress" => ("running", "in progress"),
             "completed" => ("completed", "completed"),
+            WITH_FAILURES => ("failed", WITH_FAILURES),
             "failed" => ("failed", "failed"),
             "cancelled" => ("cancelled", "cancelled"),
             "pending" => ("running", "pending"),
@@ -84,6 +96,19 @@ impl Display for Night {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_batch_whose_requests_failed_does_not_look_as_if_they_had_not() {
+        let failed = Counters { completed: 39, failed: 1, ..Counters::default() };
+        let state = |status: &str, counters| State::of_batch(status.to_owned(), counters).to_string();
+        assert_eq!(
+            state("completed", &failed),
+            "<span class=\"state failed\">completed with failures</span>"
+        );
+        assert!(state("in progress", &failed).contains(">in progress<"));
+        let counters = Counters { completed: 40, ..Counters::default() };
+        assert_eq!(state("completed", &counters), "<span class=\"state completed\">completed</span>");
+    }
 
     #[test]
     fn a_bar_has_a_segment_for_each_outcome_and_says_the_same_in_words() {

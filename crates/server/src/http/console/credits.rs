@@ -63,6 +63,11 @@ pub(super) async fn top_up(visit: MemberVisit, form: Form) -> PageResult {
     show(&visit, params).await
 }
 
+/// `GET /console/{account}/credits/top-up`, for a browser that comes back to what it once sent: nothing is ordered.
+pub(super) async fn not_topped_up(visit: MemberVisit) -> PageResult {
+    replies::see_other(&format!("/console/{}/credits", visit.account.id))
+}
+
 async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let services = visit.services();
     let mut layout = visit.layout(Section::Credits).await?;

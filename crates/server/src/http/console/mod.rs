@@ -5,6 +5,7 @@
 mod accounts;
 mod assets;
 mod batches;
+mod begun;
 mod charts;
 mod cookies;
 mod credits;
@@ -75,7 +76,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/{account}/account/invitations/withdraw", post(invitations::withdraw))
         .route("/{account}/account/members/{user}", post(members::change))
         .route("/{account}/credits", get(credits::page))
-        .route("/{account}/credits/top-up", post(credits::top_up))
+        .route("/{account}/credits/top-up", get(credits::not_topped_up).post(credits::top_up))
         .route("/operator", get(operator::page))
         .route("/operator/accounts", post(operator::create_account))
         .route("/operator/accounts/{account}/activate", post(operator::activate))

@@ -5,18 +5,19 @@ use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use url::form_urlencoded;
 
+use super::begun::BegunSignIns;
 use super::cookies::Cookie;
 use super::replies::{PageError, PageResult};
 use super::sign_in::{destination, let_in, refused};
 use super::visitors::Guest;
 use crate::app::sessions::SignedIn;
-use crate::app::sessions::oidc::{self, Answer};
+use crate::app::sessions::oidc::{self, Returned};
 
 /// How long somebody may take at the provider, in seconds.
 const TAKES_MAX: u32 = 600;
 
 /// `GET /console/sign-in/oidc`.
-pub(super) async fn begin(guest: Guest, RawQuery(query): RawQuery) -> PageResult {
+pub(super) async fn begin(guest: Guest, headers: HeaderMap, RawQuery(query): RawQuery) -> PageResult {
     let services = &guest.context.services;
     if oidc::name(services).is_none() {
         return Err(PageError::NoSuchPage);
@@ -26,41 +27,47 @@ pub(super) async fn begin(guest: Guest, RawQuery(query): RawQuery) -> PageResult
         Ok(begun) => begun,
         Err(error) => return refused(&guest, error, &next, ""),
     };
-    let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
     let mut response = PageError::Elsewhere(url).into_response();
-    let cookie = Cookie::sign_in(&guest.origin).set_for(&format!("{secret}.{next}"), TAKES_MAX);
-    if let Some(cookie) = cookie {
+    let cookie = Cookie::sign_in(&guest.origin);
+    let begun = BegunSignIns::read(cookie.read(&headers)).and(&secret, &next);
+    if let Some(cookie) = cookie.set_for(&begun, TAKES_MAX) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     Ok(response)
 }
 
-/// `GET /console/sign-in/oidc/callback`: whatever comes of it, the browser forgets what it kept.
+/// `GET /console/sign-in/oidc/callback`: whatever comes of the sign-in that is finished, the browser forgets it, and no other.
 pub(super) async fn finish(guest: Guest, headers: HeaderMap, RawQuery(query): RawQuery) -> PageResult {
     let services = &guest.context.services;
     if oidc::name(services).is_none() {
         return Err(PageError::NoSuchPage);
     }
-    let cookie = Cookie::sign_in(&guest.origin);
-    let (secret, next) = cookie.read(&headers).and_then(|kept| kept.split_once('.')).unwrap_or_default();
-    let next = form_urlencoded::parse(next.as_bytes()).next().map(|(next, _)| next.into_owned());
-    let next = next.unwrap_or_default();
     let field = |name| field(query.as_deref(), name);
-    let answer = Answer {
-        state: field("state").unwrap_or_default(),
+    let returned = Returned {
         code: field("code"),
         error: field("error"),
         error_description: field("error_description"),
+        issuer: field("iss"),
     };
-    let reply = match oidc::finish(services, secret, answer, guest.browser.clone()).await {
+    let state = field("state").unwrap_or_default();
+    let cookie = Cookie::sign_in(&guest.origin);
+    let mut begun = BegunSignIns::read(cookie.read(&headers));
+    let finished = begun.take(|secret| oidc::is_of(secret, &state));
+    let (secret, next) = finished.unzip();
+    let next = next.unwrap_or_default();
+    let reply = match oidc::finish(services, secret, &returned, guest.browser.clone()).await {
         Ok(token) => {
             let_in(&guest.origin, &SignedIn { token, mark: None }, &destination(&guest.origin, &next))
         }
         Err(error) => refused(&guest, error, &next, ""),
     };
     let mut response = reply.into_response();
-    if let Some(forget) = cookie.forget() {
-        response.headers_mut().append(header::SET_COOKIE, forget);
+    let kept = match begun.kept() {
+        Some(kept) => cookie.set_for(&kept, TAKES_MAX),
+        None => cookie.forget(),
+    };
+    if let Some(kept) = kept {
+        response.headers_mut().append(header::SET_COOKIE, kept);
     }
     Ok(response)
 }

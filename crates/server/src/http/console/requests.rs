@@ -110,7 +110,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         trying: if is_running { requests::trying(services, key, record.summary.id).await? } else { None },
         stall,
         completed_at: prospect.completed_at.map(minute),
-        released_at: requests::released_at(services, key, record.summary.id).await?,
+        handling: requests::handling(services, key, record.summary.id).await?,
         deleted_at: services
             .config
             .retention

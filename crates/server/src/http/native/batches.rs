@@ -57,7 +57,8 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery
 /// some cannot be grouped, `details` says which and why (`unknown`, `duplicate`, `in_another_batch`), and
 /// `details_total` how many.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/batches", operation_id = "create_batch", tag = "Batches",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters. Calls with the same \
+    params(("Idempotency-Key" = Option<String>, Header, nullable = false, min_length = 1, max_length = 255,
+        pattern = "^[!-~]+$", description = "1 to 255 visible ASCII characters. Calls with the same \
         key do it once: a repeat within 48 hours gets the first answer, with the header `Idempotent-Replayed: true`. Another body \
         under the same key is refused (`idempotency_key_reused`). What was refused leaves the key free.")),
     request_body(content = CreateBatch, content_type = "application/json"),
@@ -160,7 +161,7 @@ pub(super) async fn get_requests(
 #[cfg_attr(test, utoipa::path(get, path = "/v1/batches/{batch_id}/results", operation_id = "get_batch_results",
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch."), ResultsFilter,
-        ("Last-Event-ID" = Option<String>, Header, description = "As `after`, where events are asked for. It counts where both are \
+        ("Last-Event-ID" = Option<String>, Header, nullable = false, description = "As `after`, where events are asked for. It counts where both are \
             sent.")),
     responses((status = 200, description = "One request on each line; or one as the `data` of each event.",
             content((FullRequest = "application/x-ndjson"), (FullRequest = "text/event-stream"))),

@@ -71,7 +71,8 @@ fn write_created(request: &records::RequestSummary, out: &mut Vec<u8>) {
 /// `Idempotency-Key`, sending the same lines again takes in the rest, and answers the first ids for what was taken in. Each line has
 /// its number as a part of the key: leave lines where they are. A line waits where the account may create no more in this second.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters. Calls with the same \
+    params(("Idempotency-Key" = Option<String>, Header, nullable = false, min_length = 1, max_length = 255,
+        pattern = "^[!-~]+$", description = "1 to 255 visible ASCII characters. Calls with the same \
         key do it once: a repeat within 48 hours gets the first answer, with the header `Idempotent-Replayed: true`. Another body \
         under the same key is refused (`idempotency_key_reused`). What was refused leaves the key free.")),
     request_body(content((CreateRequest = "application/json"), (CreateRequest = "application/x-ndjson"))),

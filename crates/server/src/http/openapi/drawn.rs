@@ -144,6 +144,6 @@ fn what_a_creation_leads_to_is_there() {
             let count = operations.iter().filter(|it| **it == operation).count();
             assert_eq!(count, 2, "{operation}: once where it is, once in the link");
         }
-        assert_eq!(links.len(), 4);
+        assert!(links.len() >= 5, "{path}: every operation that takes its identifier");
     }
 }

@@ -13,7 +13,9 @@ use url::form_urlencoded::Serializer;
 use super::sessions::{PAYMENT_KEY, Session};
 use super::{events, refusal};
 use crate::clock::SharedClock;
-use crate::payment::{Checkout, Notice, NoticeReference, Order, PaymentError, PaymentUnusable, Receipt};
+use crate::payment::{
+    Checkout, Notice, NoticeReference, Order, PaymentError, PaymentUnusable, Receipt, SessionState,
+};
 use crate::secrets::Secret;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_whole};
 
@@ -89,15 +91,16 @@ impl Client {
         let uri = uri.map_err(|error| PaymentError::NotUnderstood(error.to_string()))?;
         let request = self.request(Method::GET, uri).body(Full::new(Bytes::new()));
         let sessions: Sessions = self.call(request).await?;
-        receipt_of(sessions.data.into_iter().next())
+        match sessions.data.into_iter().next().filter(Session::is_paid) {
+            Some(session) => session.into_receipt().map_err(PaymentError::NotUnderstood),
+            None => Ok(None),
+        }
     }
 
-    /// The receipt of what was paid at a page.
-    pub(super) async fn find_receipt_of_session(
-        &self,
-        session: &str,
-    ) -> Result<Option<Receipt>, PaymentError> {
-        receipt_of(Some(self.fetch("checkout/sessions", session).await?))
+    /// What became of a page.
+    pub(super) async fn find_session(&self, session: &str) -> Result<SessionState, PaymentError> {
+        let session: Session = self.fetch("checkout/sessions", session).await?;
+        session.into_state().map_err(PaymentError::NotUnderstood)
     }
 
     /// What a thin event is about, as it is now.
@@ -155,13 +158,6 @@ impl Client {
         }
         serde_json::from_slice(&body)
             .map_err(|error| PaymentError::NotUnderstood(printable(&self.key.conceal(error.to_string()))))
-    }
-}
-
-fn receipt_of(session: Option<Session>) -> Result<Option<Receipt>, PaymentError> {
-    match session.filter(Session::is_paid) {
-        Some(session) => session.into_receipt().map_err(PaymentError::NotUnderstood),
-        None => Ok(None),
     }
 }
 

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 
 use super::{
     Checkout, Notice, NoticeReference, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable,
-    Receipt, Told,
+    Receipt, SessionState, Told,
 };
 use crate::clock::SharedClock;
 use crate::config::StripeConfig;
@@ -97,10 +97,7 @@ impl PaymentProvider for Stripe {
         async move { self.client()?.find_receipt(reference).await }.boxed()
     }
 
-    fn find_receipt_of_session<'a>(
-        &'a self,
-        session: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
-        async move { self.client()?.find_receipt_of_session(session).await }.boxed()
+    fn find_session<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<SessionState, PaymentError>> {
+        async move { self.client()?.find_session(session).await }.boxed()
     }
 }

@@ -3,7 +3,7 @@
 use overnight_domain::ids::PaymentId;
 use serde::Deserialize;
 
-use crate::payment::Receipt;
+use crate::payment::{Receipt, SessionState};
 
 /// The most minor units that are believed; Stripe takes no payment of more than twelve digits.
 const AMOUNT_MAX: i64 = 999_999_999_999;
@@ -21,6 +21,7 @@ pub(super) struct Session {
     pub(super) url: Option<String>,
     client_reference_id: Option<String>,
     metadata: Option<Metadata>,
+    status: Option<String>,
     payment_status: Option<String>,
     payment_intent: Option<Expandable>,
     amount_total: Option<i64>,
@@ -63,6 +64,15 @@ impl Session {
         let amount = checked_amount(self.amount_total.ok_or_else(|| missing("amount_total"))?)?;
         let currency = self.currency.ok_or_else(|| missing("currency"))?;
         Ok(Some(Receipt { payment, reference, amount, currency }))
+    }
+
+    /// What became of it. One that is paid and none of ours has nothing more to tell.
+    pub(super) fn into_state(self) -> Result<SessionState, String> {
+        match (self.is_paid(), self.status.as_deref()) {
+            (true, _) => Ok(self.into_receipt()?.map_or(SessionState::Closed, SessionState::Paid)),
+            (false, Some("expired")) => Ok(SessionState::Closed),
+            (false, _) => Ok(SessionState::Open),
+        }
     }
 
     /// Our order. A payer can choose the reference of a payment link's session, and never the metadata.

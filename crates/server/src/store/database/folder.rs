@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::store::error::StoreError;
 use crate::store::exposures::narrow;
 
-const FILE: &str = "overnight.lock";
+/// The file of the lock, in the data folder.
+pub const LOCK_FILE: &str = "overnight.lock";
 
 /// An exclusive lock on a data folder, held until it is dropped or the process ends.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub struct FolderLock {
 impl FolderLock {
     /// Takes the lock, or names the process that holds it.
     pub fn take(folder: &Path) -> Result<Self, StoreError> {
-        let path = folder.join(FILE);
+        let path = folder.join(LOCK_FILE);
         let failed = |source| StoreError::File { path: path.display().to_string(), source };
         let mut file = OpenOptions::new()
             .read(true)
@@ -46,7 +47,7 @@ impl FolderLock {
 
     /// The process that serves `folder` now, if one does.
     pub fn holder(folder: &Path) -> Option<String> {
-        let mut file = File::open(folder.join(FILE)).ok()?;
+        let mut file = File::open(folder.join(LOCK_FILE)).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 26] = [
+const MIGRATIONS: [Migration; 28] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -58,6 +58,8 @@ const MIGRATIONS: [Migration; 26] = [
     migration!("0024_endpoints.sql"),
     migration!("0025_uploads.sql"),
     migration!("0026_moments.sql"),
+    migration!("0027_payment_checks.sql"),
+    migration!("0028_operator_views.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

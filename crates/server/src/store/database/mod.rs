@@ -14,6 +14,7 @@ mod page;
 mod postgres;
 mod readers;
 mod row;
+mod server;
 pub(in crate::store) mod settings;
 mod sql;
 mod sqlite;

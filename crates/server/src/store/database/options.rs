@@ -2,26 +2,20 @@
 
 use std::path::Path;
 
-use sqlx::ConnectOptions;
-use sqlx::postgres::PgConnectOptions;
-use url::Url;
-
 use crate::store::StoreError;
+use crate::store::database::Dialect;
 use crate::store::database::checkpoint::Checkpointer;
 use crate::store::database::connection::Connection;
 use crate::store::database::postgres::Postgres;
+use crate::store::database::server::Server;
 use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::thread::SqliteThread;
-use crate::store::database::{Dialect, PostgresError};
-
-/// What a URL calls the number of statements that a connection keeps.
-const STATEMENTS: &str = "statement-cache-capacity";
 
 /// How connections are made.
 #[derive(Debug, Clone)]
 pub(in crate::store) enum Database {
     Sqlite(SqliteOptions),
-    Postgres { options: Box<PgConnectOptions>, is_lent_by_transaction: bool },
+    Postgres(Box<Server>),
 }
 
 impl Database {
@@ -31,30 +25,23 @@ impl Database {
         Self::Sqlite(SqliteOptions { path: path.to_owned(), page_bytes, is_durable, is_read_only: false })
     }
 
-    /// The server at `url`, where `statement-cache-capacity=0` tells of a pooler that lends a server for one transaction at
-    /// a time.
+    /// The server at `url`.
     pub(in crate::store) fn server(url: &str) -> Result<Self, StoreError> {
-        let url = Url::parse(url).map_err(|error| PostgresError::Configuration(error.into()))?;
-        let options = PgConnectOptions::from_url(&url)?;
-        // Poolers refuse what they do not know, and we read no floats.
-        let options = options.application_name("overnight").extra_float_digits(None);
-        let mut settings = url.query_pairs();
-        let is_lent_by_transaction = settings.any(|(key, value)| key == STATEMENTS && value == "0");
-        Ok(Self::Postgres { options: Box::new(options), is_lent_by_transaction })
+        Ok(Self::Postgres(Box::new(Server::new(url)?)))
     }
 
     /// The file, where the database is one.
     pub(in crate::store) fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(options) => Some(&options.path),
-            Self::Postgres { .. } => None,
+            Self::Postgres(_) => None,
         }
     }
 
     pub(in crate::store) const fn dialect(&self) -> Dialect {
         match self {
             Self::Sqlite(_) => Dialect::Sqlite,
-            Self::Postgres { .. } => Dialect::Postgres,
+            Self::Postgres(_) => Dialect::Postgres,
         }
     }
 
@@ -62,9 +49,7 @@ impl Database {
     pub(in crate::store) async fn connect(&self) -> Result<Connection, StoreError> {
         Ok(match self {
             Self::Sqlite(options) => Connection::Sqlite(options.open()?),
-            Self::Postgres { options, is_lent_by_transaction } => {
-                Connection::Postgres(Postgres::connect(options, *is_lent_by_transaction).await?)
-            }
+            Self::Postgres(server) => Connection::Postgres(Postgres::connect(server).await?),
         })
     }
 
@@ -87,7 +72,7 @@ impl Database {
     pub(in crate::store) async fn connect_beside(&self) -> Result<Connection, StoreError> {
         match self {
             Self::Sqlite(options) => Ok(Connection::SqliteThread(SqliteThread::start(options)?)),
-            Self::Postgres { .. } => self.connect().await,
+            Self::Postgres(_) => self.connect().await,
         }
     }
 
@@ -98,7 +83,7 @@ impl Database {
                 let options = SqliteOptions { is_read_only: true, ..options.clone() };
                 Ok(Connection::SqliteThread(SqliteThread::start(&options)?))
             }
-            Self::Postgres { .. } => self.connect().await,
+            Self::Postgres(_) => self.connect().await,
         }
     }
 }

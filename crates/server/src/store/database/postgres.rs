@@ -1,16 +1,16 @@
 //! A connection to PostgreSQL, directly or through a pooler.
 
-use std::io;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
 
 use crate::store::StoreError;
 use crate::store::database::Dialect;
+use crate::store::database::server::{Server, within};
 use crate::store::database::statement::Statement;
 use crate::store::database::value::arguments;
 
@@ -26,7 +26,6 @@ const KEYS_OF_SESSION: &str =
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// Billions of rows are read in less.
 const WHOLE_TABLES_MAX: Duration = Duration::from_secs(86_400);
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// A connection, on which one thing is done at a time. What it does is boxed: otherwise every caller would be compiled with
 /// all of the driver's states inside its own.
@@ -42,12 +41,10 @@ pub(in crate::store) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) fn connect(
-        options: &PgConnectOptions,
-        is_lent_by_transaction: bool,
-    ) -> BoxFuture<'_, Result<Self, StoreError>> {
+    pub(super) fn connect(server: &Server) -> BoxFuture<'_, Result<Self, StoreError>> {
         async move {
-            let connection = within(CONNECT_MAX, options.connect()).await?;
+            let connection = server.connect().await?;
+            let is_lent_by_transaction = server.is_lent_by_transaction;
             let mut connected =
                 Self { connection, is_lent_by_transaction, in_transaction: false, answer_max: ANSWER_MAX };
             if !is_lent_by_transaction {
@@ -63,6 +60,7 @@ impl Postgres {
             let alone = self.begin_if_alone().await?;
             let query = self.query(&statement)?;
             let touched = within(self.answer_max, query.execute(&mut self.connection)).await?.rows_affected();
+            statement.note(usize::try_from(touched).unwrap_or(usize::MAX), || None);
             self.commit_if(alone).await?;
             Ok(touched)
         }
@@ -74,6 +72,7 @@ impl Postgres {
             let alone = self.begin_if_alone().await?;
             let query = self.query(&statement)?;
             let rows = within(self.answer_max, query.fetch_all(&mut self.connection)).await?;
+            statement.note(rows.len(), || None);
             self.commit_if(alone).await?;
             Ok(rows)
         }
@@ -139,14 +138,4 @@ impl Postgres {
         }
         Ok(())
     }
-}
-
-/// What the database said, or that it said nothing for too long.
-async fn within<T>(
-    limit: Duration,
-    work: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, StoreError> {
-    let silence =
-        |_| sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer"));
-    Ok(tokio::time::timeout(limit, work).await.map_err(silence)??)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags};
+use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags, StatementStatus};
 
 use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
@@ -122,9 +122,10 @@ impl Sqlite {
         let mut touched = 0;
         for (shared, row) in statement.executions() {
             bind(&mut prepared, shared, row)?;
-            touched += prepared.raw_execute()? as u64;
+            touched += prepared.raw_execute()?;
         }
-        Ok(touched)
+        statement.note(touched, || Some(prepared.reset_status(StatementStatus::VmStep)));
+        Ok(touched as u64)
     }
 
     /// Runs a statement; the rows it returned, of one state of the database.
@@ -151,6 +152,7 @@ impl Sqlite {
             snapshot.commit()?;
         }
         let page = Arc::new(page.finish());
+        statement.note(page.rows(), || Some(prepared.reset_status(StatementStatus::VmStep)));
         let (slots, bytes) = page.lengths();
         (answer.slots, answer.bytes) = (slots.min(SLOTS_AHEAD), bytes.min(BYTES_AHEAD));
         let row = |number| Row::Sqlite(SqliteRow::new(Arc::clone(&page), number));
@@ -186,8 +188,6 @@ fn bind(statement: &mut CachedStatement<'_>, shared: &[Value], row: &[Value]) ->
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::StatementStatus;
-
     use super::*;
     use crate::store::database::sql;
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::planted_bugs;
 use crate::store::database::Dialect;
 use crate::store::database::sql::Sql;
 use crate::store::database::value::{self, Value};
@@ -53,8 +54,16 @@ impl Statement {
         self
     }
 
-    pub(super) const fn sqlite_text(&self) -> &'static str {
-        self.sql.sqlite
+    /// Tells whoever reads the log at the level `trace` that it ran: its name, how many rows it returned or touched, and how many steps
+    /// of its virtual machine SQLite took for them, which `steps` reads.
+    pub(super) fn note(&self, rows: usize, steps: impl FnOnce() -> Option<i32>) {
+        if tracing::enabled!(tracing::Level::TRACE) {
+            tracing::trace!(statement = self.sql.name, rows, steps = steps(), "ran a statement");
+        }
+    }
+
+    pub(super) fn sqlite_text(&self) -> &'static str {
+        planted_bugs::statement(self.sql.sqlite)
     }
 
     /// Whether it is about a list of rows that is empty: there is nothing to do.
@@ -70,10 +79,11 @@ impl Statement {
 
     /// The text as this database gets it.
     pub(in crate::store) fn text(&self, dialect: Dialect) -> Cow<'static, str> {
+        let postgres = planted_bugs::statement(self.sql.postgres);
         match dialect {
-            Dialect::Sqlite => Cow::Borrowed(self.sql.sqlite),
-            Dialect::Postgres if self.sql.postgres.contains('?') => Cow::Owned(number(self.sql.postgres)),
-            Dialect::Postgres => Cow::Borrowed(self.sql.postgres),
+            Dialect::Sqlite => Cow::Borrowed(self.sqlite_text()),
+            Dialect::Postgres if postgres.contains('?') => Cow::Owned(number(postgres)),
+            Dialect::Postgres => Cow::Borrowed(postgres),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::batches::Counters;
 
+use crate::planted_bugs::Bug;
 use crate::store::database::{Tx, statements};
 use crate::store::effects::NewEnds;
 use crate::store::{StoreError, row};
@@ -56,7 +57,8 @@ pub(super) async fn apply(
         let counters = row::counters(row)?.plus(delta);
         let before = row::batch_state(row)?;
         let state = before.observe(&counters, now);
-        if before.completed_at() != state.completed_at() {
+        let is_early = Bug::EventBeforeEnd.is_planted() && counters.registered + counters.in_progress == 1;
+        if before.completed_at() != state.completed_at() || is_early {
             completed.push(CompletedBatch { seq: batch, lane: row.get("lane")? });
         }
         let update = UPDATE

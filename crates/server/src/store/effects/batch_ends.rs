@@ -1,5 +1,6 @@
 //! The order in which the requests of a batch ended, as groups write it. `batches/ends.rs` reads it.
 
+use crate::planted_bugs::Bug;
 use crate::store::StoreError;
 use crate::store::database::{Tx, Value, statements};
 
@@ -21,7 +22,9 @@ pub(in crate::store) struct NewEnds(Vec<Value>);
 impl NewEnds {
     /// So many requests of `batch` have ended with these, each with the time of its end and its row number.
     pub(in crate::store) fn push(&mut self, batch: i64, ended: i64, mut requests: Vec<(i64, i64)>) {
-        requests.sort_unstable();
+        if !Bug::EndsUnsorted.is_planted() {
+            requests.sort_unstable();
+        }
         let mut place = ended - requests.len() as i64;
         for part in requests.chunks(REQUESTS_PER_ROW) {
             place += part.len() as i64;

@@ -9,6 +9,7 @@ use overnight_domain::quotas::Quotas;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::QueuePartition;
 
+use crate::planted_bugs::Bug;
 use crate::store::StoreError;
 use crate::store::database::{Row, Tx};
 use crate::store::ledger::activity::{self, Ended};
@@ -70,6 +71,7 @@ impl LedgerDeltas {
 
     /// A request that held so much ended without a charge: it failed or was cancelled.
     pub(in crate::store) fn release(&mut self, account: i64, hold: i64, status: RequestStatus, now: i64) {
+        let hold = if Bug::HoldKept.is_planted() && status == RequestStatus::Cancelled { 0 } else { hold };
         self.add_delta(account, Totals { held: -hold, live_requests: -1, ..Totals::default() });
         self.ended.entry(activity::Key::new(account, now)).or_default().add_without_charge(status, now);
     }

@@ -1,6 +1,6 @@
 //! Who belongs to which account, and as what.
 
-use overnight_domain::ids::AccountId;
+use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
@@ -37,7 +37,8 @@ statements! {
         FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq";
     FIND_ACCOUNT = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
-        FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = ? WHERE a.id = ?";
+        FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = ?
+        WHERE a.id = ? AND (m.role IS NOT NULL OR ? = 1)";
     LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? ORDER BY m.created_at, a.seq";
@@ -48,7 +49,7 @@ statements! {
         sqlite: "SELECT seq FROM accounts WHERE seq = ?",
         postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
     };
-    LIST_ROLES = "SELECT user_seq, role FROM members WHERE account = ?";
+    LIST_ROLES = "SELECT m.user_seq, m.role, u.id FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ?";
     UPDATE = "UPDATE members SET role = ? WHERE account = ? AND user_seq = ?";
     DELETE = "DELETE FROM members WHERE account = ? AND user_seq = ?";
 }
@@ -58,15 +59,16 @@ pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Member>, Sto
     store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
 }
 
-/// The account with this identifier, and what a user is in it; `None` for the role of one who is no member.
+/// The account with this identifier, and what a user is in it; `None` for the role of one who is no member. Of an account whose member
+/// the user is not, nothing is read, unless the user `sees_all`.
 pub async fn find_account(
     store: &Store,
     account: AccountId,
     user: i64,
+    sees_all: bool,
 ) -> Result<Option<(Account, Option<Role>)>, StoreError> {
-    let Some(row) = store.readers().fetch_optional(FIND_ACCOUNT.bind(user).bind(account)).await? else {
-        return Ok(None);
-    };
+    let statement = FIND_ACCOUNT.bind(user).bind(account).bind(i64::from(sees_all));
+    let Some(row) = store.readers().fetch_optional(statement).await? else { return Ok(None) };
     let role = match row.get::<Option<i64>>("role")? {
         Some(_) => Some(read_role(&row)?),
         None => None,
@@ -102,11 +104,12 @@ pub(in crate::store) async fn insert_in(
     tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await.map(drop)
 }
 
-/// Gives a member another role, or none any more. An account keeps an owner.
+/// Gives a member another role, or none any more. An account keeps an owner. A user of other accounts is looked for as one that does not
+/// exist is: among the members.
 pub async fn change(
     store: &Store,
     account: AccountKey,
-    user: i64,
+    user: UserId,
     role: Option<Role>,
 ) -> Result<MemberChange, StoreError> {
     store.transaction_of(account, async move |tx| change_in(account, user, role, tx).await).await
@@ -114,20 +117,20 @@ pub async fn change(
 
 async fn change_in(
     account: AccountKey,
-    user: i64,
+    user: UserId,
     role: Option<Role>,
     tx: &mut Tx<'_>,
 ) -> Result<MemberChange, StoreError> {
     tx.fetch(LOCK_ACCOUNT.bind(account)).await?;
-    let (mut is_member, mut other_owners) = (false, 0);
+    let (mut member, mut other_owners) = (None, 0);
     for row in tx.fetch(LIST_ROLES.bind(account)).await? {
-        let member: i64 = row.get("user_seq")?;
-        is_member |= member == user;
-        other_owners += i64::from(member != user && read_role(&row)? == Role::Owner);
+        if row.get::<UserId>("id")? == user {
+            member = Some(row.get::<i64>("user_seq")?);
+        } else {
+            other_owners += i64::from(read_role(&row)? == Role::Owner);
+        }
     }
-    if !is_member {
-        return Ok(MemberChange::Unknown);
-    }
+    let Some(member) = member else { return Ok(MemberChange::Unknown) };
     if other_owners == 0 && role != Some(Role::Owner) {
         return Ok(MemberChange::LastOwner);
     }
@@ -135,7 +138,7 @@ async fn change_in(
         Some(role) => UPDATE.bind(role_code(role)),
         None => DELETE.unbound(),
     };
-    tx.execute(statement.bind(account).bind(user)).await?;
+    tx.execute(statement.bind(account).bind(member)).await?;
     Ok(MemberChange::Done)
 }
 

@@ -63,6 +63,19 @@ pub enum Removal {
     LastOperator,
 }
 
+/// What became of a link to a subject that was made by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Linking {
+    /// The provider knows the user by the subject, from now on or already.
+    Done,
+    /// The user has another subject; nothing is done.
+    OtherSubject,
+    /// This user has the subject; nothing is done.
+    OtherUser(UserId),
+    /// There is no such user.
+    Unknown,
+}
+
 statements! {
     INSERT = "INSERT INTO users (id, email, password, issuer, subject, is_operator, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING
@@ -81,6 +94,8 @@ statements! {
         WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM users o WHERE o.seq <> ? AND o.email = ?)";
     LINK = "UPDATE users SET issuer = ?, subject = ?, password = NULL
         WHERE seq = ? AND subject IS NULL AND NOT EXISTS (SELECT 1 FROM users o WHERE o.issuer = ? AND o.subject = ?)";
+    FIND_SUBJECT = "SELECT subject FROM users WHERE seq = ?";
+    RELINK = "UPDATE users SET issuer = ?, subject = ?, password = NULL WHERE seq = ?";
     /// One removal of an operator at a time, by the order in which the rows are locked.
     LOCK_OPERATORS = {
         sqlite: "SELECT id FROM users WHERE is_operator = 1 ORDER BY seq",
@@ -175,6 +190,32 @@ pub async fn link(store: &Store, key: i64, issuer: &str, subject: &str) -> Resul
         }
         sign_out_in(key, None, tx).await?;
         Ok(true)
+    };
+    store.transaction(change).await
+}
+
+/// The same as an operator wants it; with `replaces` a user loses the subject that there was.
+pub async fn link_by_hand(
+    store: &Store,
+    key: i64,
+    subject: (&str, &str),
+    replaces: bool,
+) -> Result<Linking, StoreError> {
+    let find_user = FIND_BY_SUBJECT.bind(subject.0).bind(subject.1);
+    let relink = RELINK.bind(subject.0).bind(subject.1).bind(key);
+    let change = async move |tx: &mut Tx<'_>| {
+        if let Some(row) = tx.fetch(find_user).await?.first() {
+            let user = read(row)?;
+            return Ok(if user.key == key { Linking::Done } else { Linking::OtherUser(user.id) });
+        }
+        let rows = tx.fetch(FIND_SUBJECT.bind(key)).await?;
+        let Some(row) = rows.first() else { return Ok(Linking::Unknown) };
+        if !replaces && row.get::<Option<String>>("subject")?.is_some() {
+            return Ok(Linking::OtherSubject);
+        }
+        tx.execute(relink).await?;
+        sign_out_in(key, None, tx).await?;
+        Ok(Linking::Done)
     };
     store.transaction(change).await
 }

@@ -37,7 +37,6 @@ pub struct Payment {
 
 statements! {
     INSERT = "INSERT INTO payments (id, account, provider, credits, amount, currency, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
-    NOTE_SESSION = "UPDATE payments SET session = ? WHERE id = ?";
     LIST = "SELECT seq, id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
         FROM payments WHERE account = ? AND seq < ? AND seq >= ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC LIMIT ?";
     /// The last row that is looked at by one statement.
@@ -47,7 +46,7 @@ statements! {
     FIND_PAID = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
         FROM payments WHERE reference = ?";
     PAYS_ANOTHER = "SELECT seq FROM payments WHERE reference = ? AND id <> ?";
-    NOTE_PAID = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ? WHERE id = ? AND paid_at IS NULL";
+    NOTE_PAID = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ?, check_at = NULL WHERE id = ? AND paid_at IS NULL";
     ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE seq = ?";
 }
 
@@ -80,12 +79,6 @@ pub async fn insert_once(
         tx.execute(insert).await.map(|_| Guarded::Done(()))
     };
     store.transaction_of(account, insert).await
-}
-
-/// Notes where an order is paid.
-pub async fn note_session(store: &Store, id: PaymentId, session: &str) -> Result<(), StoreError> {
-    let update = NOTE_SESSION.bind(session).bind(id);
-    store.transaction(async move |tx| tx.execute(update).await.map(drop)).await
 }
 
 /// A page of the orders of an account that could be paid, behind the one in row `before`, the newest first, `limit` at most.
@@ -141,7 +134,7 @@ async fn post_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> 
     Ok(posting)
 }
 
-fn read(row: &Row) -> Result<Payment, StoreError> {
+pub(super) fn read(row: &Row) -> Result<Payment, StoreError> {
     Ok(Payment {
         id: row.get("id")?,
         account: row.get("account")?,

@@ -147,6 +147,8 @@ async fn end_progress(
     for row in write.tx.fetch(END.over([], values)).await? {
         let seq = row.get("seq")?;
         let Some(from) = states.remove(&seq) else { continue };
+        // Another node's clock may be ahead: no record says that it ended before it began.
+        let ended_at = now.max(from.in_progress_at().unwrap_or(now));
         write.effects.ended(&EndedRequest {
             seq,
             account: row.get("account")?,
@@ -157,7 +159,7 @@ async fn end_progress(
             from: from.status(),
             to: end.status(),
             now,
-            ended_at: now,
+            ended_at,
         });
         ended.push(seq);
         if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>("result_seq")?, end) {

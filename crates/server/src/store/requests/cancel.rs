@@ -4,6 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
+use crate::planted_bugs::Bug;
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Operation, WriteClass};
@@ -59,6 +60,9 @@ impl CancelRequest {
             match live.state.cancel(self.now) {
                 Err(refused) => return Ok(CancelOutcome::AlreadyEnded(refused.from)),
                 Ok(cancelled) if cancelled == live.state => return Ok(CancelOutcome::Cancelled { seq }),
+                Ok(_) if Bug::CancelLost.is_planted() && live.state.in_progress_at().is_some() => {
+                    return Ok(CancelOutcome::Cancelled { seq });
+                }
                 // Another node may end it in this moment: then the next look tells how.
                 Ok(_) => end_all(vec![live], &End::Cancelled, self.now, write).await?,
             };

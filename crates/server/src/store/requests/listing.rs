@@ -81,6 +81,15 @@ pub struct RequestCharge {
     pub amount: Option<Credits>,
 }
 
+/// How a request was handled, as far as that was noted: builds of this program before the columns did not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestHandling {
+    /// When it was released to the queue, in milliseconds.
+    pub released_at: Option<i64>,
+    /// The engine replica that completed it, or failed it last, by its name in the settings, for operators.
+    pub engine: Option<String>,
+}
+
 statements! {
     /// Bound in this order: the account; the row before which to go on; the last row to look at; the range of states; the model,
     /// twice; what [`lists::bind_search`] binds; the limit.
@@ -129,7 +138,8 @@ statements! {
     COUNT_BETWEEN = "SELECT deleted, (SELECT count(*) FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ?) AS count
         FROM batches WHERE seq = ?";
     FIND_CHARGE = "SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = ? AND account = ?";
-    FIND_RELEASE = "SELECT rs.released_at FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = ? AND r.account = ?";
+    FIND_HANDLING = "SELECT rs.released_at, t.engine FROM requests r JOIN request_states rs ON rs.seq = r.seq
+        LEFT JOIN results t ON t.seq = rs.result_seq WHERE r.id = ? AND r.account = ?";
     FIND_ID = "SELECT id FROM requests WHERE seq = ?";
     LIST_ERRORS = "SELECT rs.seq, CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
         FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
@@ -214,19 +224,20 @@ pub async fn find_charge(
     store.readers().fetch_optional(query).await?.as_ref().map(read_charge).transpose()
 }
 
-/// When a request of `account` was released to the queue, in milliseconds; `None` where it was not, or a release of this program without
-/// the column did it.
+/// How a request of `account` was handled; of one that there is not, nothing is known.
 ///
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn find_release(
+pub async fn find_handling(
     store: &Store,
     account: AccountKey,
     id: RequestId,
-) -> Result<Option<i64>, StoreError> {
-    let row = store.readers().fetch_optional(FIND_RELEASE.bind(id).bind(account)).await?;
-    Ok(row.map(|row| row.get("released_at")).transpose()?.flatten())
+) -> Result<RequestHandling, StoreError> {
+    let row = store.readers().fetch_optional(FIND_HANDLING.bind(id).bind(account)).await?;
+    row.map_or(Ok(RequestHandling::default()), |row| {
+        Ok(RequestHandling { released_at: row.get("released_at")?, engine: row.get("engine")? })
+    })
 }
 
 /// How many requests of the batch in row `batch` stand from behind the row `behind` up to the row `last`; `None` where requests of it

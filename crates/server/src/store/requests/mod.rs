@@ -17,8 +17,8 @@ pub use self::insert::{insert, insert_once, stored_bytes};
 #[cfg(test)]
 pub(super) use self::listing::{COUNT_BETWEEN, FIND_CHARGE, LIST_ERRORS, list_of, list_page_of};
 pub use self::listing::{
-    ListFilter, ListScope, ListedRequest, RequestCharge, count_between, find_charge, find_id, find_release,
-    list_errors, list_page,
+    ListFilter, ListScope, ListedRequest, RequestCharge, RequestHandling, count_between, find_charge,
+    find_handling, find_id, list_errors, list_page,
 };
 pub use self::live::{LiveRequest, find_live, list_live, sample_live};
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};

@@ -7,6 +7,7 @@ use overnight_domain::money::{Credits, EntryKind};
 
 use crate::store::database::{Dialect, Row, Statement, sql};
 use crate::store::identity::accounts;
+use crate::store::ledger::payment_checks;
 use crate::store::ledger::payments::{self, Payment};
 use crate::store::ledger::{self, entries};
 use crate::store::lists::{self, Question};
@@ -156,7 +157,9 @@ async fn orders_are_listed_page_by_page_without_those_that_nobody_could_pay(fixt
         };
         payments::insert(&fixture.store, &payment).await.expect("an order");
         if number % 3 != 0 {
-            payments::note_session(&fixture.store, id, "at the provider").await.expect("a session");
+            payment_checks::note_session(&fixture.store, fixture.account, id, "at the provider", START)
+                .await
+                .expect("a session");
             payable.insert(0, id);
         }
     }

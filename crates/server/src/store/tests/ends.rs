@@ -118,6 +118,24 @@ async fn what_ended_without_a_place_is_given_one_when_somebody_reads(mut fixture
     check_without_any_place(&fixture, batch, &ended.map(|(_, id)| id)).await;
 }
 
+on_both!(the_order_of_ends_in_one_transaction_is_that_of_the_times_that_records_show);
+async fn the_order_of_ends_in_one_transaction_is_that_of_the_times_that_records_show(mut fixture: Fixture) {
+    let (batch, ids) = batch_of(&mut fixture, &[1, 2]).await;
+    fixture.release().await;
+    let first = fixture.look().await.into_iter().take(1).collect();
+    leases::take(&fixture.store, fixture.partition(), first, START + 10).await.expect("a lease");
+    batches::cancel_chunk(&fixture.store, batch, None, START + 5)
+        .await
+        .expect("a cancel by a clock that is behind");
+    let expected = [(1, ids[1]), (2, ids[0])];
+    assert_eq!(
+        rest(&fixture, batch, 0).await,
+        expected,
+        "the first had begun at a later time than it was cancelled"
+    );
+    check_without_any_place(&fixture, batch, &expected.map(|(_, id)| id)).await;
+}
+
 /// All of it, as a store of the schema before has it.
 async fn check_without_any_place(fixture: &Fixture, batch: i64, ended: &[RequestId]) {
     change(fixture, "DELETE FROM batch_ends WHERE batch > 0").await;

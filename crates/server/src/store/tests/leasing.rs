@@ -49,6 +49,14 @@ async fn a_look_goes_on_behind_its_cursor_up_to_the_end_of_its_segment() {
     }
 }
 
+on_both!(the_queue_is_read_in_the_order_of_its_keys_and_not_of_arrival);
+async fn the_queue_is_read_in_the_order_of_its_keys_and_not_of_arrival(mut fixture: Fixture) {
+    fixture.insert(&[9, 3, 7, 3, 1]).await;
+    fixture.release().await;
+    let seqs: Vec<_> = fixture.look().await.into_iter().map(|position| position.seq).collect();
+    assert_eq!(seqs, [5, 2, 4, 3, 1]);
+}
+
 on_both!(a_request_is_leased_once_at_a_time);
 async fn a_request_is_leased_once_at_a_time(mut fixture: Fixture) {
     fixture.insert(&[1, 2]).await;

@@ -40,12 +40,15 @@ mod migrations;
 mod money;
 mod nodes;
 mod opening;
+mod operator_views;
 mod outlook;
 mod paging;
 mod places;
 mod plans;
+mod postgres_urls;
 mod quotas;
 mod retention;
+mod rights;
 mod schemas;
 mod statements;
 mod test_events;
@@ -250,6 +253,7 @@ impl Fixture {
             warnings: None,
             now,
             attempt: None,
+            engine: Some("gpu-0".into()),
         }
     }
 

@@ -6,8 +6,8 @@ use overnight_domain::scheduler::AccountKey;
 use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
 use crate::store::identity::api_keys;
 use crate::store::ledger::entries;
-use crate::store::ledger::payments;
 use crate::store::ledger::totals;
+use crate::store::ledger::{payment_checks, payments};
 use crate::store::lists::{self, Search};
 use crate::store::operations::audit;
 use crate::store::outbox;
@@ -368,6 +368,8 @@ async fn lists_of_money_and_events_read_what_lies_between_two_rows() {
         (&entries::FLOOR, "SEARCH ledger USING COVERING INDEX ledger_by_account (account=? AND seq<?)"),
         (&payments::LIST, "SEARCH payments USING INDEX payments_by_account (account=? AND seq>? AND seq<?)"),
         (&payments::FLOOR, "SEARCH payments USING COVERING INDEX payments_by_account (account=? AND seq<?)"),
+        (&payment_checks::DUE, "SEARCH payments USING INDEX payments_to_check (check_at<?)"),
+        (&payment_checks::ASKED_FOR, "SEARCH payments USING INDEX payments_to_check_by_account (account=?)"),
         (&outbox::OF_ALL, events),
         (&outbox::FLOOR_OF_ALL, "SEARCH events USING INTEGER PRIMARY KEY (rowid<?)"),
         (

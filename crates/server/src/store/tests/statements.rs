@@ -92,6 +92,14 @@ fn every_file_that_declares_statements_is_listed() {
     assert_eq!(statements().len(), declarations(&store));
 }
 
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn every_planted_bug_changes_a_statement_that_is_there() {
+    for part in crate::planted_bugs::changed_parts() {
+        assert!(all().values().any(|sql| sql.sqlite.contains(part) || sql.postgres.contains(part)), "{part}");
+    }
+}
+
 /// Literal codes have their names beside them, in every statement.
 #[test]
 fn every_code_in_a_statement_has_its_name() {

@@ -14,7 +14,8 @@ use crate::store::tests::{Fixture, START, new_account};
 
 /// What a user is in the account of the fixture.
 pub(super) async fn role_of(fixture: &Fixture, user: &User) -> Option<Role> {
-    let found = members::find_account(&fixture.store, new_account(7).id, user.key).await.expect("a read");
+    let found =
+        members::find_account(&fixture.store, new_account(7).id, user.key, true).await.expect("a read");
     let (account, role) = found.expect("an account");
     assert_eq!(account.key, fixture.account);
     role
@@ -154,10 +155,12 @@ async fn an_account_is_found_with_what_a_user_is_in_it(fixture: Fixture) {
     let store = &fixture.store;
     let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     assert_eq!(role_of(&fixture, &user).await, None);
+    let find = async |account| members::find_account(store, account, user.key, false).await.expect("a read");
+    assert_eq!(find(new_account(7).id).await, None, "of a foreign account nothing is read");
     members::insert(store, fixture.account, user.key, Role::Viewer, START).await.expect("a member");
     assert_eq!(role_of(&fixture, &user).await, Some(Role::Viewer));
-    let nowhere = members::find_account(store, AccountId::from_bits(1), user.key).await.expect("a read");
-    assert_eq!(nowhere, None);
+    assert!(find(new_account(7).id).await.is_some());
+    assert_eq!(find(AccountId::from_bits(1)).await, None);
 }
 
 on_both!(an_account_keeps_an_owner);
@@ -166,7 +169,7 @@ async fn an_account_keeps_an_owner(fixture: Fixture) {
     let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     let two = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
     let change =
-        async |user: &User, role| members::change(store, account, user.key, role).await.expect("a change");
+        async |user: &User, role| members::change(store, account, user.id, role).await.expect("a change");
     assert_eq!(change(&one, Some(Role::Owner)).await, MemberChange::Unknown);
     members::insert(store, account, one.key, Role::Owner, START).await.expect("a member");
     members::insert(store, account, one.key, Role::Viewer, START + 1).await.expect("no change");
@@ -369,7 +372,7 @@ async fn an_address_that_a_provider_has_verified_accepts_all_that_invite_it(fixt
     assert_eq!(sign_up(3, "d@e.f").await, None);
     let (stranger, own) = sign_up(8, "g@h.i").await.expect("a user");
     let own = own.expect("an account");
-    let found = members::find_account(store, own.id, stranger.key).await.expect("a read");
+    let found = members::find_account(store, own.id, stranger.key, false).await.expect("a read");
     assert_eq!(found, Some((own, Some(Role::Owner))));
     assert_eq!(role_of(&fixture, &user).await, Some(Role::Developer));
     invitations::remove(store, fixture.account, "v@y.z").await.expect("a removal");

@@ -31,6 +31,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Events of the payment provider, by what became of them; of one that was `not_fetched` the provider tells again.",
     ),
     metric(
+        "overnight_payment_checks_total",
+        Counter,
+        Unit::Count,
+        Labels::Known("outcome", &["open", "closed", "posted", "posted_before", "doubtful", "failed"]),
+        "Questions to the payment provider for unpaid orders, by what came of them; `posted` is a payment whose event did not come.",
+    ),
+    metric(
         "overnight_webhook_tries_total",
         Counter,
         Unit::Count,

@@ -46,7 +46,7 @@ pub(super) const METRICS: &[Metric] = &[
         Gauge,
         Unit::Count,
         MODEL,
-        "Requests that wait in the queue, by model.",
+        "Requests that wait in the queue, by model. Every node shows those of the whole service; where several share a database, as of some seconds ago.",
     ),
     metric(
         "overnight_requests_due_first",

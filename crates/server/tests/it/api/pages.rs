@@ -5,6 +5,7 @@ use std::sync::Arc;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_server::app::{MetricsAccess, Services};
 use overnight_server::http::OPENAPI_JSON;
+use overnight_server::store::queue::releases;
 use overnight_server::workers;
 use serde_json::json;
 
@@ -141,6 +142,21 @@ async fn the_time_to_the_earliest_deadline_is_shown() {
     app.create("one").await;
     app.clock.set(START + 3_600_000);
     assert_eq!(slack().await.as_deref(), Some("82800"));
+    app.stop().await;
+}
+
+/// On SQLite the scheduler, which knows of each of them, shows it.
+#[tokio::test]
+async fn what_waits_is_counted_where_nodes_share_the_queue() {
+    let app = TestApp::start().await;
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    app.create("one").await;
+    app.create("two").await;
+    releases::release(&app.services.store, START + 60_000, 10).await.expect("a release");
+    workers::requests_waiting(&app.services).await.expect("a read");
+    let line = format!("overnight_requests_waiting{{model=\"{MODEL}\"}} 2\n");
+    assert_eq!(recorder.handle().render().contains(&line), app.services.store.is_shared());
     app.stop().await;
 }
 

@@ -8,49 +8,49 @@ use url::form_urlencoded::Serializer;
 use crate::support::{Answered, Client, TestApp};
 
 /// A browser that calls the console by this machine's name.
-pub(super) struct Browser {
+pub(crate) struct Browser {
     client: Client,
     host: String,
     cookies: BTreeMap<String, String>,
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Browser {
-    pub(super) fn new(app: &TestApp) -> Self {
+    pub(crate) fn new(app: &TestApp) -> Self {
         Self::at(app, "127.0.0.1:8080")
     }
 
     /// A browser that calls the console by this name.
-    pub(super) fn at(app: &TestApp, host: &str) -> Self {
+    pub(crate) fn at(app: &TestApp, host: &str) -> Self {
         let client = Client::new(app.address, None);
         Self { client, host: host.to_owned(), cookies: BTreeMap::new(), headers: Vec::new() }
     }
 
     /// The same browser with one more header in every call.
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// A copy with the same cookies.
-    pub(super) fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         let Self { client, host, cookies, headers } = self;
         let (client, host) = (client.clone(), host.clone());
         Self { client, host, cookies: cookies.clone(), headers: headers.clone() }
     }
 
     /// Follows a link.
-    pub(super) async fn get(&mut self, path: &str) -> Answered {
+    pub(crate) async fn get(&mut self, path: &str) -> Answered {
         self.send("GET", path, &[], String::new()).await
     }
 
     /// Sends a form of the console's own.
-    pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
         self.post_with(path, fields, &[("sec-fetch-site", "same-origin")]).await
     }
 
     /// Sends a form, with these headers.
-    pub(super) async fn post_with(
+    pub(crate) async fn post_with(
         &mut self,
         path: &str,
         fields: &[(&str, &str)],
@@ -62,7 +62,7 @@ impl Browser {
     }
 
     /// Sends a form of the console's own that may carry a file.
-    pub(super) async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
+    pub(crate) async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
         let part = |(name, value): &(&str, &str)| {
             format!("--form\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
         };
@@ -71,7 +71,14 @@ impl Browser {
         self.send("POST", path, &[("sec-fetch-site", "same-origin"), kind], body).await
     }
 
-    async fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: String) -> Answered {
+    /// Sends a call with these headers besides its own.
+    pub(crate) async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Answered {
         let mut client = self.client.clone().with("host", &self.host);
         if !self.cookies.is_empty() {
             client = client.with("cookie", &self.cookie_header());
@@ -94,13 +101,13 @@ impl Browser {
     }
 
     /// What it shows of itself.
-    pub(super) fn cookie_header(&self) -> String {
+    pub(crate) fn cookie_header(&self) -> String {
         let pairs: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         pairs.join("; ")
     }
 
     /// Whether a page of signed-in people is shown.
-    pub(super) async fn is_signed_in(&mut self) -> bool {
+    pub(crate) async fn is_signed_in(&mut self) -> bool {
         let answered = self.get("/console/you").await;
         assert!(answered.status == 200 || is_redirected_to_sign_in(&answered), "{answered:?}");
         answered.status == 200
@@ -108,6 +115,6 @@ impl Browser {
 }
 
 /// Whether a browser is sent to where somebody signs in.
-pub(super) fn is_redirected_to_sign_in(answered: &Answered) -> bool {
+pub(crate) fn is_redirected_to_sign_in(answered: &Answered) -> bool {
     answered.status == 303 && answered.header("location").starts_with("/console/sign-in")
 }

@@ -21,13 +21,13 @@ use overnight_server::app::sessions::{self, User};
 use overnight_server::app::users::Standing;
 use overnight_server::app::{members, users};
 
-use self::browser::Browser;
+pub(crate) use self::browser::Browser;
 use crate::support::{Answered, TestApp};
 
 const PASSWORD: &str = "correct horse battery";
 
 /// The accounts `test` and `stranger`.
-async fn both_accounts(app: &TestApp) -> [Account; 2] {
+pub(crate) async fn both_accounts(app: &TestApp) -> [Account; 2] {
     accounts::list(&app.services).await.unwrap().try_into().unwrap()
 }
 
@@ -38,7 +38,7 @@ async fn link(app: &TestApp, user: &User) -> String {
 }
 
 /// A browser in which a user is signed in.
-async fn signed_in(app: &TestApp, user: &User) -> Browser {
+pub(crate) async fn signed_in(app: &TestApp, user: &User) -> Browser {
     let mut browser = Browser::new(app);
     let answered = browser.post(&link(app, user).await, &[]).await;
     assert_eq!(answered.status, 303, "{}", answered.text());
@@ -51,7 +51,7 @@ async fn operator(app: &TestApp) -> Browser {
 }
 
 /// A browser in which a new member of an account is signed in.
-async fn member(app: &TestApp, account: &Account, email: &str, role: Role) -> Browser {
+pub(crate) async fn member(app: &TestApp, account: &Account, email: &str, role: Role) -> Browser {
     let user = users::create(&app.services, email, Standing::Ordinary).await.unwrap();
     members::add(&app.services, account, &user, role).await.unwrap();
     signed_in(app, &user).await

@@ -277,3 +277,14 @@ async fn who_is_removed_is_out_at_once() {
     assert!(members::list(&app.services, &account).await.unwrap().is_empty());
     app.stop().await;
 }
+
+#[tokio::test]
+async fn the_address_of_a_top_up_leads_back_to_the_credits() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
+    let page = format!("/console/{}/credits", account.id);
+    let led = owner.get(&format!("{page}/top-up")).await;
+    assert_eq!((led.status, led.header("location")), (303, &*page));
+    app.stop().await;
+}

@@ -65,8 +65,11 @@ async fn requests_wait_for_an_engine_that_refuses_a_name_that_it_does_not_list()
         tunables.unknown_model_status = 400;
     });
     let id = rig.create("hello").await;
-    told(&rig, "a pause", |states| states[0].pause.as_ref().is_some_and(|it| it.reason.contains("not list")))
-        .await;
+    told(&rig, "a pause", |states| {
+        let mut pauses = states.iter().filter_map(|state| state.pause.as_ref());
+        pauses.any(|pause| pause.reason.contains("not list"))
+    })
+    .await;
     let (summary, prospect) =
         app::requests::get_summary(&rig.services, rig.account, id).await.expect("it waits");
     assert_eq!(summary.state.status(), RequestStatus::InProgress, "it was sent once");

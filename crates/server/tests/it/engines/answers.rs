@@ -1,9 +1,12 @@
 //! Every answer that an engine may give.
 
+use std::sync::Arc;
+
 use overnight_domain::scheduler::AttemptError;
+use overnight_server::engines::EngineClient;
 use overnight_testkit::engine::echo_of;
 
-use super::{ask, client_of, simulate};
+use super::{ask, client_of, impatient_client_of, simulate};
 
 /// What became of an attempt, as tables tell it.
 fn told(error: &AttemptError) -> String {
@@ -24,9 +27,12 @@ fn told(error: &AttemptError) -> String {
 
 async fn check(faults: &[(&str, &str)]) {
     let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    check_by(&client_of(&engine), faults).await;
+}
+
+async fn check_by(client: &Arc<EngineClient>, faults: &[(&str, &str)]) {
     for (fault, expected) in faults {
-        let error = ask(&client, &format!("[[sim:{fault}]]")).await.expect_err(fault);
+        let error = ask(client, &format!("[[sim:{fault}]]")).await.expect_err(fault);
         assert_eq!(told(&error), *expected, "{fault}: {error:?}");
     }
 }
@@ -72,7 +78,9 @@ async fn a_connection_that_breaks_before_the_end_is_a_reset() {
 
 #[tokio::test]
 async fn an_answer_that_does_not_end_is_timed_out() {
-    check(&[("hang", "timed out"), ("hang_mid_body", "timed out")]).await;
+    let engine = simulate(|_| {});
+    let faults = [("hang", "timed out"), ("hang_mid_body", "timed out")];
+    check_by(&impatient_client_of(&engine), &faults).await;
 }
 
 #[tokio::test]

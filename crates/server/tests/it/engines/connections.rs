@@ -5,7 +5,7 @@ use std::time::Duration;
 use overnight_domain::scheduler::AttemptError;
 use overnight_testkit::engine::Counters;
 
-use super::{ask, at, client_of, config, simulate, start};
+use super::{ask, at, client_of, config, impatient_client_of, simulate, start};
 
 /// Waits until the engine has counted what is meant.
 async fn counted(engine: &overnight_testkit::engine::SimEngine, meant: impl Fn(&Counters) -> bool) {
@@ -41,7 +41,7 @@ async fn an_attempt_that_is_dropped_stops_the_engine() {
 #[tokio::test]
 async fn an_attempt_that_is_timed_out_stops_the_engine() {
     let engine = simulate(|_| {});
-    ask(&client_of(&engine), "[[sim:hang]]").await.unwrap_err();
+    ask(&impatient_client_of(&engine), "[[sim:hang]]").await.unwrap_err();
     counted(&engine, |counters| counters.aborted == 1 && counters.in_flight == 0).await;
 }
 
@@ -69,9 +69,7 @@ async fn an_engine_that_died_is_used_again_when_it_is_back() {
 #[tokio::test]
 async fn many_attempts_run_at_once() {
     let engine = simulate(|tunables| tunables.base_latency_ms = 100);
-    // Longer than a busy machine takes.
-    let settings = at(&engine.base_url()).replace("\"1s\"", "\"60s\"");
-    let client = start(&config(&settings)).iter().next().unwrap().clone();
+    let client = client_of(&engine);
     let attempts = (0..64).map(|number| {
         let client = client.clone();
         tokio::spawn(async move { ask(&client, &format!("number {number}")).await })

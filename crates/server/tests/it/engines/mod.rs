@@ -50,10 +50,10 @@ fn simulate_with_context(context_tokens: usize, change: impl FnOnce(&mut Tunable
     SimEngine::start(SimConfig { context_tokens, tunables, ..SimConfig::default() }).unwrap()
 }
 
-/// Settings of an engine at a base URL; it has one second to answer.
+/// Settings of an engine at a base URL. It has longer to answer than a busy machine takes.
 fn at(base_url: &str) -> String {
     format!(
-        r#"kind = "openai", base_url = "{base_url}", models = {{ ours = "theirs" }}, request_timeout = "1s""#
+        r#"kind = "openai", base_url = "{base_url}", models = {{ ours = "theirs" }}, request_timeout = "60s""#
     )
 }
 
@@ -61,6 +61,12 @@ fn at(base_url: &str) -> String {
 fn client_of(engine: &SimEngine) -> Arc<EngineClient> {
     let engines = start(&config(&at(&engine.base_url())));
     engines.iter().next().unwrap().clone()
+}
+
+/// The same; the engine has one second to answer.
+fn impatient_client_of(engine: &SimEngine) -> Arc<EngineClient> {
+    let settings = at(&engine.base_url()).replace("\"60s\"", "\"1s\"");
+    start(&config(&settings)).iter().next().unwrap().clone()
 }
 
 /// What the engine makes of one user message.

@@ -1,10 +1,14 @@
 //! Who takes payments: the client of Stripe against its stand-in, and the provider of those who have none.
 
 mod checkouts;
+mod checks;
 mod notices;
 mod posting;
 mod receipts;
+mod shop;
 mod unusable;
+
+pub(crate) use self::shop::{stand_in, start_selling};
 
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -2,93 +2,14 @@
 
 use futures_util::future::join_all;
 use overnight_domain::money::{Credits, EntryKind};
+use overnight_server::app::accounts;
 use overnight_server::app::idempotency::FormKey;
-use overnight_server::app::payments::{self as orders, Heard, TopUp};
-use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::payment;
-use overnight_server::store::identity::accounts::Account;
-use overnight_testkit::stripe::{Stripe, sign};
+use overnight_server::app::payments::{self as orders, Heard};
+use overnight_testkit::stripe::sign;
 
-use super::{SECRET_KEY, SIGNING_SECRET, keys};
-use crate::support::{Answered, Client, TestApp};
-
-/// A service that takes payments, one customer, and the Stripe that is paid.
-struct Shop {
-    app: TestApp,
-    stripe: Stripe,
-    account: Account,
-    customer: Client,
-}
-
-impl Shop {
-    async fn open() -> Self {
-        let stripe = Stripe::start(SECRET_KEY).await.expect("a stand-in");
-        let settings = [
-            ("billing.provider", "stripe"),
-            ("billing.stripe.base_url", &stripe.base_url()),
-            ("billing.credit_price", "2"),
-            ("billing.currency", "eur"),
-        ];
-        let app = TestApp::start_changed(&settings, |services| {
-            let payments = payment::provider_with(&services.config.billing, &services.clock, keys);
-            Services { payments, ..services }
-        });
-        let app = app.await;
-        let account = accounts::create(&app.services, "customer").await.expect("an account");
-        let made = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
-        let customer = Client::new(app.address, Some(&made.key));
-        Self { app, stripe, account, customer }
-    }
-
-    async fn order(&self, credits: &str) -> TopUp {
-        let credits = credits.parse().expect("credits");
-        orders::top_up(&self.app.services, self.account.id, credits, None).await.expect("an order")
-    }
-
-    fn now(&self) -> i64 {
-        self.app.services.clock.now() / 1_000
-    }
-
-    /// Tells the service of an event as Stripe does.
-    async fn tell(&self, event: &[u8]) -> Answered {
-        let signature = sign(event, SIGNING_SECRET, self.now());
-        self.tell_signed(event, &signature).await
-    }
-
-    async fn tell_signed(&self, event: &[u8], signature: &str) -> Answered {
-        let client = self.app.anonymous().with("stripe-signature", signature);
-        client
-            .with("content-type", "application/json; charset=utf-8")
-            .send("POST", "/hooks/stripe", event.to_vec())
-            .await
-    }
-
-    async fn tell_all(&self, events: &[Vec<u8>]) {
-        for event in events {
-            assert_eq!(self.tell(event).await.status, 200);
-        }
-    }
-
-    /// The kinds and amounts of the ledger, the oldest first.
-    async fn ledger(&self) -> Vec<(EntryKind, String)> {
-        let services = &self.app.services;
-        let entries = accounts::list_entries(services, &self.account, None, None, 100).await;
-        let entries = entries.expect("the ledger").rows.into_iter().rev();
-        entries.map(|entry| (entry.kind, entry.amount.to_string())).collect()
-    }
-
-    async fn available(&self) -> String {
-        accounts::get(&self.app.services, self.account.id).await.expect("the account").available().to_string()
-    }
-}
-
-fn session_of(top_up: &TopUp) -> &str {
-    top_up.url.rsplit('/').next().expect("a session")
-}
-
-fn entry(kind: EntryKind, amount: &str) -> (EntryKind, String) {
-    (kind, amount.to_owned())
-}
+use super::SIGNING_SECRET;
+use super::shop::{Shop, entry, session_of};
+use crate::support::{Log, TestApp};
 
 #[tokio::test]
 async fn a_payment_told_five_times_and_once_by_a_forger_is_posted_once() {
@@ -171,7 +92,10 @@ async fn a_dispute_may_take_an_account_below_zero_where_it_reads_and_does_not_cr
     // Won, and the withdrawal told once more behind it.
     let won = shop.stripe.win_dispute(&dispute.id);
     shop.tell_all(&won.events).await;
+    let log = Log::keep();
     shop.tell_all(&dispute.events).await;
+    let logged = log.lines_with("whether it took its funds twice");
+    assert!(logged.len() == 1 && logged[0].contains(&dispute.id), "{logged:?}");
     let expected =
         [entry(EntryKind::TopUp, "10"), entry(EntryKind::Dispute, "-10"), entry(EntryKind::Dispute, "10")];
     assert_eq!(shop.ledger().await, expected);
@@ -235,6 +159,9 @@ async fn no_order_is_made_for_what_cannot_be_paid() {
         );
     }
     assert_eq!(shop.stripe.session_count(), 0);
+    let nothing =
+        orders::top_up(&shop.app.services, shop.account.id, Credits::ZERO, None).await.expect_err("nothing");
+    assert_eq!(nothing.to_string(), "amount must be more than 0 credits");
     shop.app.stop().await;
 }
 

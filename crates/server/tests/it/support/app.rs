@@ -97,7 +97,7 @@ impl TestApp {
         let (account, key) = account(&services, "test").await;
         let (_, stranger_key) = self::account(&services, "stranger").await;
         let any_port = "127.0.0.1:0".parse().expect("an address");
-        let listeners = Listeners::bind(any_port, services.config.metrics_listen).await.expect("a port");
+        let listeners = Listeners::bind(any_port, services.config.metrics_listen).expect("a port");
         let address = listeners.address().expect("an address");
         let metrics_address = listeners.addresses().get(1).copied();
         let (stop, stopped) = oneshot::channel::<()>();

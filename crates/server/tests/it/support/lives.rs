@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{Lease, QueuePartition, ReplicaKey};
+use overnight_domain::scheduler::{AccountKey, Lease, QueuePartition, ReplicaKey};
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::releases;
 use overnight_server::store::queue::settle;
@@ -17,11 +17,16 @@ const LATER_MS: i64 = 60_000;
 impl TestApp {
     /// Starts every request that has not started.
     pub(crate) async fn lease_all(&self) -> Vec<Lease> {
+        self.lease_all_of(self.account).await
+    }
+
+    /// Starts every request of an account that has not started.
+    pub(crate) async fn lease_all_of(&self, account: AccountKey) -> Vec<Lease> {
         let store = &self.services.store;
         let now = self.services.clock.now();
         releases::release(store, now + LATER_MS, 10_000).await.expect("a release");
         let model = self.services.models.find(MODEL).expect("the model").key;
-        let group = QueuePartition { model, account: self.account };
+        let group = QueuePartition { model, account };
         let mut leased = Vec::new();
         loop {
             // On PostgreSQL a look goes on behind the one before, and begins again where nothing is left there.
@@ -55,7 +60,7 @@ impl TestApp {
         };
         let now = self.services.clock.now();
         let (lease, body) = (lease.clone(), body.into());
-        let settlement = Settlement { lease, ending, body, warnings, now, attempt: None };
+        let settlement = Settlement { lease, ending, body, warnings, now, attempt: None, engine: None };
         settle::settle(&self.services.store, settlement).await.expect("a settle")
     }
 

@@ -51,7 +51,7 @@ fn databases_of_the_shared_cluster_know_nothing_of_each_other() {
 #[test]
 fn the_url_names_the_folder_of_the_socket() {
     let expected = "postgres://overnight@localhost:5432/name?host=/tmp/a%20b/c%25.d";
-    assert_eq!(url(Path::new("/tmp/a b/c%.d"), "name"), expected);
+    assert_eq!(url(Path::new("/tmp/a b/c%.d"), PORT, "name"), expected);
 }
 
 #[test]

@@ -111,6 +111,7 @@ fn calls_become_blocks_whatever_a_model_writes() {
     };
     let block = |input: Value| json!([{"type": "tool_use", "id": "t", "name": "f", "input": input}]);
     assert_eq!(calls(json!("{\"x\": 1}"))["content"], block(json!({"x": 1})));
+    assert_eq!(calls(json!({"x": 1}))["content"], block(json!({"x": 1})), "as some engines do");
     assert_eq!(calls(json!(""))["content"], block(json!({})));
     assert_eq!(calls(json!("{\"x\""))["content"], block(json!({"INVALID_JSON": "{\"x\""})));
     assert_eq!(calls(json!("[]"))["content"], block(json!({"INVALID_JSON": "[]"})));

@@ -75,11 +75,15 @@ impl Events<'_> {
             event.json("item", item.write(id, is_whole).as_json());
         };
         self.write("response.output_item.added", |event| whole(event, false));
-        let (kind, key, text) = match item {
-            Item::Reasoning(text) => ("response.reasoning_text", "text", text),
-            Item::Text(text) => ("response.output_text", "text", text),
-            Item::Refusal(text) => ("response.refusal", "refusal", text),
-            Item::Call { arguments, .. } => ("response.function_call_arguments", "arguments", arguments),
+        let (kind, key) = match item {
+            Item::Reasoning(_) => ("response.reasoning_text", "text"),
+            Item::Text(_) => ("response.output_text", "text"),
+            Item::Refusal(_) => ("response.refusal", "refusal"),
+            Item::Call { .. } => ("response.function_call_arguments", "arguments"),
+        };
+        let said = |event: &mut ObjectWriter, key| match item {
+            Item::Reasoning(text) | Item::Text(text) | Item::Refusal(text) => event.json(key, *text),
+            Item::Call { arguments, .. } => event.string(key, arguments),
         };
         let in_part = |event: &mut ObjectWriter| {
             of_item(event);
@@ -93,14 +97,14 @@ impl Events<'_> {
         self.write_part("response.content_part.added", item.part(false), &of_item);
         self.write(&format!("{kind}.delta"), |event| {
             in_part(event);
-            event.json("delta", *text);
+            said(event, "delta");
         });
         self.write(&format!("{kind}.done"), |event| {
             in_part(event);
             if let Item::Call { name, .. } = item {
                 event.json("name", *name);
             }
-            event.json(key, *text);
+            said(event, key);
         });
         self.write_part("response.content_part.done", item.part(true), &of_item);
         self.write("response.output_item.done", |event| whole(event, true));

@@ -1,5 +1,6 @@
 //! The messages of a chat completion, as the items of a response's input.
 
+use overnight_domain::ids::RequestId;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject, array};
 use overnight_domain::records::RequestRecord;
 
@@ -26,10 +27,10 @@ impl ItemsPage {
     /// No more than so many.
     pub const LIMIT_MAX: usize = 100;
 
-    /// The places of `count` items that are on the page: from the first to before the second. An identifier that no item has is before
-    /// all of them.
-    fn places(&self, count: usize) -> (usize, usize) {
-        let after = self.after.as_deref().and_then(place_of).filter(|place| *place < count);
+    /// The places of the `count` items of a request that are on the page: from the first to before the second. An identifier that none
+    /// of them has is before all of them.
+    fn places(&self, request: RequestId, count: usize) -> (usize, usize) {
+        let after = self.after.as_deref().and_then(|id| place_of(id, request)).filter(|place| *place < count);
         if self.is_newest_first {
             let end = after.unwrap_or(count);
             (end.saturating_sub(self.limit), end)
@@ -50,7 +51,7 @@ pub fn write_input_items(request: &RequestRecord, page: &ItemsPage, out: &mut Ve
     };
     let mut counted = Items { request, places: (0, 0), count: 0, list: Vec::new() };
     messages().for_each(|message| counted.add(&message));
-    let places = page.places(counted.count);
+    let places = page.places(request.summary.id, counted.count);
     let mut items = Items { request, places, count: 0, list: Vec::new() };
     messages().for_each(|message| items.add(&message));
     let mut list = items.list;

@@ -1,5 +1,7 @@
 //! What the model answered, as the items of a response.
 
+use std::borrow::Cow;
+
 use overnight_domain::ids::RequestId;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject, array};
 
@@ -7,7 +9,7 @@ use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject, arra
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// An item of the output. Texts stand as in the completion, in quotes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Item<'a> {
     /// What the model thought.
     Reasoning(Json<'a>),
@@ -21,8 +23,8 @@ pub(super) enum Item<'a> {
         id: Option<Json<'a>>,
         /// Its name.
         name: Json<'a>,
-        /// Its arguments, a JSON text in a string.
-        arguments: Json<'a>,
+        /// Its arguments, a JSON text.
+        arguments: Cow<'a, str>,
     },
 }
 
@@ -45,10 +47,14 @@ pub(super) fn items_of<'a>(completion: &RawObject<'a>) -> Vec<Item<'a>> {
 fn read_call(call: Json<'_>) -> Option<Item<'_>> {
     let call = call.to_object()?;
     let function = call.get("function")?.to_object()?;
+    let string = |value: &Json<'_>| value.kind() == Kind::String;
     Some(Item::Call {
-        id: call.get_some("id"),
-        name: function.get("name")?,
-        arguments: function.get("arguments")?,
+        id: call.get("id").filter(string),
+        name: function.get("name").filter(string)?,
+        // Some engines write them as they are, and not as a text: clients could not send that back.
+        arguments: function.get_some("arguments").map_or(Cow::Borrowed(""), |arguments| {
+            arguments.decode_string().unwrap_or(Cow::Borrowed(arguments.as_str()))
+        }),
     })
 }
 
@@ -90,11 +96,7 @@ impl Item<'_> {
                     None => item.string("call_id", id),
                 }
                 item.json("name", *name);
-                if is_whole {
-                    item.json("arguments", *arguments);
-                } else {
-                    item.string("arguments", "");
-                }
+                item.string("arguments", if is_whole { arguments } else { "" });
             }
         }
         item.finish()
@@ -130,11 +132,12 @@ pub(super) fn item_id(prefix: &str, request: RequestId, place: usize) -> String 
     format!("{prefix}_{digits}{place:02}")
 }
 
-/// The place of an item in its list, from its name.
-pub(super) fn place_of(item_id: &str) -> Option<usize> {
-    const DIGITS: usize = 26;
+/// The place of an item in the list of a request, from its name; `None` where it is none of that request.
+pub(super) fn place_of(item_id: &str, request: RequestId) -> Option<usize> {
+    let request = request.to_string();
+    let (_, digits) = request.split_once('_')?;
     let (_, name) = item_id.split_once('_')?;
-    name.get(DIGITS..)?.parse().ok()
+    name.strip_prefix(digits)?.parse().ok()
 }
 
 /// Why an answer that came is not whole; `None` where it is.

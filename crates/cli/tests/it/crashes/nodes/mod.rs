@@ -2,6 +2,7 @@
 
 mod kills;
 mod prefixes;
+mod readers;
 mod rolling;
 
 use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
@@ -51,6 +52,14 @@ impl World {
 
     async fn start(&self, node: &str, aggregation_period: &str) -> Service {
         Service::start(&self.settings(node, aggregation_period)).await
+    }
+
+    async fn start_three(&self, aggregation_period: &str) -> Vec<Service> {
+        let mut nodes = Vec::new();
+        for name in ["a", "b", "c"] {
+            nodes.push(self.start(name, aggregation_period).await);
+        }
+        nodes
     }
 }
 

@@ -7,7 +7,7 @@
   if (!file) return;
   const form = file.form;
   const BYTES_MAX = 32 << 20;
-  const HOLE = /\{\{\s*(?:([A-Za-z_]\w*)|row\["([^"]+)"\])\s*\}\}/g;
+  const HOLE = /\{\{\s*(?:([A-Za-z_]\w*)|row\[("(?:[^"\\]|\\.)+")\])\s*\}\}/g;
   let table = null;
   let lines = null;
 
@@ -66,17 +66,29 @@
     return { name, columns, rows };
   };
 
+  // The column that a place of a template names: as a word, or quoted as JSON quotes it.
+  const named = (word, quoted) => {
+    try {
+      return word ?? JSON.parse(quoted);
+    } catch {
+      return quoted;
+    }
+  };
+  // How many columns are named.
   const check = (template) => {
-    for (const [, word, quoted] of template.matchAll(HOLE)) {
-      const name = word ?? quoted;
+    const holes = [...template.matchAll(HOLE)];
+    for (const [, word, quoted] of holes) {
+      const name = named(word, quoted);
       if (!table.columns.includes(name)) throw new Error(`There is no column “${name}”. The columns are: ${table.columns.join(", ")}.`);
     }
     if (/\{\{|\{%|\{#/.test(template.replace(HOLE, ""))) {
       throw new Error("Only columns in double braces are filled in here. For filters and conditions use overnight submit.");
     }
+    return holes.length;
   };
+  const hole = (name) => (/^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ row[${JSON.stringify(name)}] }}`);
   const fill = (template, { cells }) =>
-    template.replace(HOLE, (hole, word, quoted) => cells[table.columns.indexOf(word ?? quoted)]);
+    template.replace(HOLE, (hole, word, quoted) => cells[table.columns.indexOf(named(word, quoted))]);
 
   const requestOf = (row, place) => {
     const messages = [{ role: "user", content: fill(part("prompt").value, row) }];
@@ -92,8 +104,8 @@
     if (!part("prompt").value.trim()) throw new Error("Write the prompt of each row.");
     const limit = part("limit").value.trim();
     if (limit && !/^[1-9]\d*$/.test(limit)) throw new Error("The output limit must be a whole number above 0.");
-    check(part("prompt").value);
-    check(part("system").value);
+    const uses = check(part("prompt").value) + check(part("system").value);
+    if (!uses) throw new Error(`The prompt names no column, so every row would be asked the same. Put one in double braces: ${hole(table.columns[0])}`);
     return table.rows;
   };
 
@@ -114,7 +126,6 @@
     }
   };
 
-  const hole = (name) => (/^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ row["${name}"] }}`);
   const showTable = () => {
     part("said").textContent = `${table.name}: ${count(table.rows.length, "row")}, ${count(table.columns.length, "column")}. A column that is clicked is put into the prompt.`;
     part("columns").replaceChildren(...table.columns.map((name) => {

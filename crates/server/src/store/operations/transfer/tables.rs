@@ -197,7 +197,7 @@ pub(super) static TABLES: [Table; 28] = [
         name: "results", key: &["seq"],
         columns: &[
             integer("seq"), integer("request"), integer("prompt_tokens"), integer("completion_tokens"), json("body"),
-            json("warnings"),
+            json("warnings"), text("engine"),
         ],
         weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
     },
@@ -288,6 +288,7 @@ pub(super) static TABLES: [Table; 28] = [
         columns: &[
             integer("seq"), bytes("id"), integer("account"), text("provider"), integer("credits"), integer("amount"),
             text("currency"), integer("created_at"), text("session"), integer("paid_at"), text("reference"),
+            integer("check_at"),
         ],
         is_numbered: true, ..Table::PLAIN
     },

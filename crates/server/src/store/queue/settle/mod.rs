@@ -56,6 +56,8 @@ pub struct Settlement {
     pub now: i64,
     /// The attempt by which it failed.
     pub attempt: Option<FailedAttempt>,
+    /// The engine replica that completed it, by its name in the settings, for operators.
+    pub engine: Option<Arc<str>>,
 }
 
 /// What the queue says of a lease that is held.
@@ -89,7 +91,7 @@ impl Settlement {
             completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
         };
         let body = completion.body.into_string().into();
-        Self { lease, ending, body, warnings: None, now, attempt: None }
+        Self { lease, ending, body, warnings: None, now, attempt: None, engine: None }
     }
 
     /// The same with the `warnings` of the completion.
@@ -98,9 +100,29 @@ impl Settlement {
         Self { warnings, ..self }
     }
 
+    /// The same with the name of the engine replica that completed it.
+    #[must_use]
+    pub fn by_engine(self, engine: Arc<str>) -> Self {
+        Self { engine: Some(engine), ..self }
+    }
+
     /// The end of a request that failed for good by `attempt`; `body` is its error.
     pub fn failed(lease: Lease, body: Bytes, attempt: FailedAttempt, now: i64) -> Self {
-        Self { lease, ending: Ending::Failed, body, warnings: None, now, attempt: Some(attempt) }
+        Self {
+            lease,
+            ending: Ending::Failed,
+            body,
+            warnings: None,
+            now,
+            attempt: Some(attempt),
+            engine: None,
+        }
+    }
+
+    /// Who completed it, or failed it last.
+    fn engine_name(&self) -> Option<String> {
+        let failed_by = || self.attempt.as_ref()?.engine.clone();
+        self.engine.as_deref().map(str::to_owned).or_else(failed_by)
     }
 
     const fn seq(&self) -> i64 {

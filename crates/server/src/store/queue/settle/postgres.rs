@@ -11,7 +11,7 @@ use crate::store::writes::WriteTransaction;
 statements! {
     /// All of it at once: the rows that are deleted say for whom the rest is written. Results are taken from the array that was
     /// sent: PostgreSQL copies what is in `v` several times.
-    END over [Integer, Integer, Bytes, Integer, Integer, Integer, Integer, Integer, Integer, Bytes, Bytes] = {
+    END over [Integer, Integer, Bytes, Integer, Integer, Integer, Integer, Integer, Integer, Bytes, Bytes, Text] = {
         postgres: "WITH v AS (
                 SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
                                      $8::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY
@@ -31,15 +31,16 @@ statements! {
                        result_seq = n.result_seq FROM numbered n WHERE rs.seq = n.seq
                 RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
             ), stored AS (
-                INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings)
-                SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place], ($12::bytea[])[place] FROM numbered
+                INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
+                SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place], ($12::bytea[])[place], ($13::text[])[place]
+                FROM numbered
             ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
               FROM moved m LEFT JOIN price_points x ON x.seq = m.price",
     };
 }
 
 pub(in crate::store) fn end_by(settlements: &[&Settlement], node: i64) -> Statement {
-    let mut values = Vec::with_capacity(11 * settlements.len());
+    let mut values = Vec::with_capacity(12 * settlements.len());
     for settlement in settlements {
         leases::push_key(&mut values, &settlement.lease.key);
         values.push(settlement.lease.epoch.into());
@@ -49,6 +50,7 @@ pub(in crate::store) fn end_by(settlements: &[&Settlement], node: i64) -> Statem
         values.extend([prompt_tokens, completion_tokens].map(Value::from));
         values.push(settlement.body.clone().into());
         values.push(settlement.warnings.clone().into());
+        values.push(settlement.engine_name().into());
     }
     END.over([node.into()], values)
 }

@@ -23,9 +23,9 @@ statements! {
     END over [Integer, Integer, Integer, Integer, Integer] = {
         sqlite: "UPDATE request_states SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
     };
-    STORE over [Integer, Integer, Integer, Integer, Bytes, Bytes] = {
-        sqlite: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    STORE over [Integer, Integer, Integer, Integer, Bytes, Bytes, Text] = {
+        sqlite: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     };
 }
 
@@ -80,7 +80,7 @@ async fn find_held(
 fn survivors_statements(survivors: &[Survivor<'_>]) -> [Statement; 3] {
     let count = survivors.len();
     let (mut keys, mut states, mut results) =
-        (Vec::with_capacity(4 * count), Vec::with_capacity(5 * count), Vec::with_capacity(6 * count));
+        (Vec::with_capacity(4 * count), Vec::with_capacity(5 * count), Vec::with_capacity(7 * count));
     for Survivor { settlement, in_progress_at, ended_at, result_seq } in survivors {
         leases::push_key(&mut keys, &settlement.lease.key);
         let (seq, state) = (settlement.seq(), settlement.ending.code());
@@ -90,6 +90,7 @@ fn survivors_statements(survivors: &[Survivor<'_>]) -> [Statement; 3] {
         results.extend([prompt_tokens, completion_tokens].map(Value::from));
         results.push(settlement.body.clone().into());
         results.push(settlement.warnings.clone().into());
+        results.push(settlement.engine_name().into());
     }
     [LEAVE.over([], keys), END.over([], states), STORE.over([], results)]
 }

@@ -118,7 +118,8 @@ DELETE FROM members WHERE account = $1 AND user_seq = $2;
 -- identity::members::FIND_ACCOUNT, both
 SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
-        FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = $1 WHERE a.id = $2;
+        FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = $1
+        WHERE a.id = $2 AND (m.role IS NOT NULL OR $3 = 1);
 
 -- identity::members::INSERT, both
 INSERT INTO members (account, user_seq, role, created_at)
@@ -135,7 +136,7 @@ SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = $1 ORDER BY m.created_at, a.seq;
 
 -- identity::members::LIST_ROLES, both
-SELECT user_seq, role FROM members WHERE account = $1;
+SELECT m.user_seq, m.role, u.id FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = $1;
 
 -- identity::members::LOCK_ACCOUNT, SQLite
 SELECT seq FROM accounts WHERE seq = ?;
@@ -243,6 +244,9 @@ SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator
 -- identity::users::FIND_PASSWORD, both
 SELECT password FROM users WHERE seq = $1;
 
+-- identity::users::FIND_SUBJECT, both
+SELECT subject FROM users WHERE seq = $1;
+
 -- identity::users::INSERT, both
 INSERT INTO users (id, email, password, issuer, subject, is_operator, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT DO NOTHING
@@ -261,6 +265,9 @@ SELECT id FROM users WHERE is_operator = 1 ORDER BY seq;
 
 -- identity::users::LOCK_OPERATORS, PostgreSQL
 SELECT id FROM users WHERE is_operator = 1 ORDER BY seq FOR UPDATE;
+
+-- identity::users::RELINK, both
+UPDATE users SET issuer = $1, subject = $2, password = NULL WHERE seq = $3;
 
 -- identity::users::SET_CREDENTIALS, both
 UPDATE users SET email = coalesce($1, email), password = coalesce($2, password)

@@ -69,6 +69,22 @@ SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS mod
 UPDATE accounts SET balance = balance + $1
         WHERE seq = $2 AND balance + $3 BETWEEN $4 AND $5 AND balance - held + $6 >= $7;
 
+-- ledger::payment_checks::ASKED_FOR, both
+SELECT account FROM payments WHERE account = $1 AND check_at IS NOT NULL LIMIT 1000;
+
+-- ledger::payment_checks::DUE, both
+SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference, check_at
+        FROM payments WHERE check_at <= $1 ORDER BY check_at LIMIT $2;
+
+-- ledger::payment_checks::NOTE_SESSION, both
+UPDATE payments SET session = $1, check_at = $2 WHERE id = $3;
+
+-- ledger::payment_checks::PUT_OFF, both
+UPDATE payments SET check_at = $1 WHERE id = $2 AND check_at = $3;
+
+-- ledger::payment_checks::STOP, both
+UPDATE payments SET check_at = NULL WHERE id = $1;
+
 -- ledger::payments::ACTIVATE, both
 UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, $1) WHERE seq = $2;
 
@@ -91,10 +107,7 @@ SELECT seq, id, account, provider, credits, amount, currency, created_at, sessio
         FROM payments WHERE account = $1 AND seq < $2 AND seq >= $3 AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC LIMIT $4;
 
 -- ledger::payments::NOTE_PAID, both
-UPDATE payments SET paid_at = $1, reference = $2, credits = $3, amount = $4 WHERE id = $5 AND paid_at IS NULL;
-
--- ledger::payments::NOTE_SESSION, both
-UPDATE payments SET session = $1 WHERE id = $2;
+UPDATE payments SET paid_at = $1, reference = $2, credits = $3, amount = $4, check_at = NULL WHERE id = $5 AND paid_at IS NULL;
 
 -- ledger::payments::PAYS_ANOTHER, both
 SELECT seq FROM payments WHERE reference = $1 AND id <> $2;

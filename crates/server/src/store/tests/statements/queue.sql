@@ -342,8 +342,9 @@ WITH v AS (
                        result_seq = n.result_seq FROM numbered n WHERE rs.seq = n.seq
                 RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
             ), stored AS (
-                INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings)
-                SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place], ($12::bytea[])[place] FROM numbered
+                INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
+                SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place], ($12::bytea[])[place], ($13::text[])[place]
+                FROM numbered
             ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
               FROM moved m LEFT JOIN price_points x ON x.seq = m.price;
 
@@ -360,6 +361,6 @@ SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.outpu
 DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4;
 
 -- queue::settle::sqlite::STORE, SQLite
-INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 

@@ -71,11 +71,12 @@ SELECT deleted, (SELECT count(*) FROM request_states WHERE batch = $1 AND batch 
 -- requests::listing::FIND_CHARGE, both
 SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = $1 AND account = $2;
 
+-- requests::listing::FIND_HANDLING, both
+SELECT rs.released_at, t.engine FROM requests r JOIN request_states rs ON rs.seq = r.seq
+        LEFT JOIN results t ON t.seq = rs.result_seq WHERE r.id = $1 AND r.account = $2;
+
 -- requests::listing::FIND_ID, both
 SELECT id FROM requests WHERE seq = $1;
-
--- requests::listing::FIND_RELEASE, both
-SELECT rs.released_at FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = $1 AND r.account = $2;
 
 -- requests::listing::FLOOR_OF_ACCOUNT, both
 SELECT seq FROM request_states WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;

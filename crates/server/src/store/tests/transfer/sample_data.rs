@@ -11,6 +11,7 @@ use overnight_domain::webhooks::signature::SigningSecret;
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
 use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::Posting;
+use crate::store::ledger::payment_checks;
 use crate::store::ledger::payments::{self, Payment};
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{self, EventState, NewTest};
@@ -101,7 +102,9 @@ async fn order_credits(fixture: &Fixture) {
     for number in [1, 2] {
         payments::insert(&fixture.store, &order(number)).await.expect("an order");
     }
-    payments::note_session(&fixture.store, order(1).id, "cs_1").await.expect("a note");
+    payment_checks::note_session(&fixture.store, fixture.account, order(1).id, "cs_1", START)
+        .await
+        .expect("a note");
     let posting = payments::post(&fixture.store, &order(2), "pi_1", START + 1).await;
     assert_eq!(posting.expect("a posting"), Posting::Posted);
 }

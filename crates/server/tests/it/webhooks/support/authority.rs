@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd,
+};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -31,12 +33,22 @@ impl Authority {
         self.certify_until(name, 4_000)
     }
 
-    /// The same, to the end of a year.
-    pub(in super::super) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
+    /// A certificate for `name` and its key, as files have them.
+    pub(in super::super) fn certify_in_pem(&self, name: &str) -> (String, String) {
+        let (certificate, key) = self.sign(name, 4_000);
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    fn sign(&self, name: &str, year: i32) -> (Certificate, KeyPair) {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.not_after = date_time_ymd(year, 12, 31);
         let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.0).unwrap();
+        (params.signed_by(&key, &self.0).unwrap(), key)
+    }
+
+    /// The same, to the end of a year.
+    pub(in super::super) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
+        let (certificate, key) = self.sign(name, year);
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -44,7 +56,7 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)
             .unwrap();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
         TlsAcceptor::from(Arc::new(config))
     }
 }

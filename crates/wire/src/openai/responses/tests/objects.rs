@@ -119,6 +119,24 @@ fn every_end_has_its_status() {
 }
 
 #[test]
+fn a_call_of_a_function_can_be_sent_back_however_its_engine_writes_it() {
+    let arguments = |arguments: Value| {
+        let message = json!({"tool_calls": [{"id": 7, "function": {"name": "f", "arguments": arguments}},
+            {"function": {"name": null, "arguments": "{}"}}, {"function": {}}]});
+        let request =
+            request(&json!({"model": "m", "input": "x"}), COMPLETED, Some(&completion(&message, "stop")));
+        let output = read(&request)["output"].clone();
+        let sent_back = json!({"model": "m", "input": output});
+        assert!(chat_call(text(&sent_back).as_json()).is_ok(), "{output}");
+        assert_eq!(output.as_array().map(Vec::len), Some(1), "{output}");
+        output[0]["arguments"].clone()
+    };
+    assert_eq!(arguments(json!("{\"a\": 1}")), "{\"a\": 1}");
+    assert_eq!(arguments(json!({"a": 1})), "{\"a\":1}");
+    assert_eq!(arguments(Value::Null), "");
+}
+
+#[test]
 fn the_events_of_a_response_are_numbered_and_add_up_to_it() {
     let message = json!({"role": "assistant", "content": "Hi", "reasoning": "hm", "refusal": null,
         "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
@@ -210,6 +228,7 @@ fn input_items_are_what_the_messages_were_made_of() {
         (false, 1, after, &[2], true),
         (false, 2, after, &[2, 3], false),
         (false, 1, Some("unknown"), &[0], true),
+        (false, 1, Some("msg_01jz8m3v6qf8jbk2w5n7y9t0xd01"), &[0], true),
     ] {
         let page = list(is_newest_first, limit, after);
         let expected: Vec<Value> = expected.iter().map(|place: &usize| items[*place].clone()).collect();

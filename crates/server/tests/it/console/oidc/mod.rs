@@ -1,13 +1,17 @@
 //! Signing in by an OpenID provider.
 
+mod addresses;
+mod providers;
+mod tabs;
+
 use std::sync::Arc;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::Account;
 use overnight_server::app::{Services, accounts, invitations, members, users};
-use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::clock::{Clock, ManualClock, SharedClock, SystemClock};
 use overnight_server::openid::OpenId;
-use overnight_testkit::openid::{OpenIdProvider, Person, Trouble};
+use overnight_testkit::openid::{KeyKind, OpenIdProvider, Person, Trouble};
 
 use super::browser::Browser;
 use super::{PASSWORD, both_accounts, link as link_of, member, try_password, with_password};
@@ -18,32 +22,40 @@ const SECRET: &str = "2Tf7yK0vN4cQ";
 struct World {
     app: TestApp,
     provider: OpenIdProvider,
+    /// The clock by which the provider is asked.
+    clock: Arc<ManualClock>,
 }
 
 fn person(subject: &str, email: &str) -> Person {
-    Person { subject: subject.to_owned(), email: Some(email.to_owned()), is_verified: true }
+    let (subject, email) = (subject.to_owned(), Some(email.to_owned()));
+    Person { subject, email, is_verified: Some(true), edov: None }
 }
 
 impl World {
     async fn new(sign_up: &str) -> Self {
-        let provider = OpenIdProvider::start("overnight", SECRET).await.unwrap();
+        Self::with(SECRET, &[("console.oidc.sign_up", sign_up)]).await
+    }
+
+    /// With this secret of the client, and more settings.
+    async fn with(secret: &'static str, more: &[(&str, &str)]) -> Self {
+        let provider = OpenIdProvider::start("overnight", secret).await.unwrap();
         let settings = [
             ("console.oidc.name", "Example"),
             ("console.oidc.issuer", provider.issuer()),
             ("console.oidc.client_id", "overnight"),
             ("console.oidc.client_secret_env", "OIDC_CLIENT_SECRET"),
-            ("console.oidc.sign_up", sign_up),
         ];
-        let app = TestApp::start_changed(&settings, |services| {
+        // The provider lives by the machine's clock.
+        let clock = ManualClock::at(SystemClock.now());
+        let shown: SharedClock = Arc::clone(&clock) as SharedClock;
+        let app = TestApp::start_changed(&[&settings, more].concat(), |services| {
             let config = services.config.console.oidc.as_ref().unwrap();
-            // The provider lives by the machine's clock.
-            let clock: SharedClock = Arc::new(SystemClock);
             let openid =
-                OpenId::with(config, &clock, |name| (name == "OIDC_CLIENT_SECRET").then(|| SECRET.into()));
+                OpenId::with(config, &shown, |name| (name == "OIDC_CLIENT_SECRET").then(|| secret.into()));
             Services { openid: Some(Arc::new(openid)), ..services }
         })
         .await;
-        Self { app, provider }
+        Self { app, provider, clock }
     }
 
     /// Follows the link on the sign-in page and signs in at the provider; the path by which it leads back.
@@ -84,7 +96,7 @@ async fn a_known_address_signs_in_and_is_known_by_its_subject_from_then_on() {
     let link = "<a href=\"/console/sign-in/oidc?next=%2Fconsole%2Fyou\">Sign in with Example</a>";
     assert!(page.text().contains(link), "{}", page.text());
 
-    let led = browser.get("/console/sign-in/oidc?next=%2Fconsole%2Fyou%3Fa%3Db").await;
+    let led = Browser::new(app).get("/console/sign-in/oidc?next=%2Fconsole%2Fyou%3Fa%3Db").await;
     let cookie = led.header("set-cookie").to_owned();
     assert!(cookie.starts_with("overnight_sign_in_8080="), "{cookie}");
     assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Lax; Max-Age=600"), "{cookie}");
@@ -159,6 +171,7 @@ async fn what_is_not_the_providers_word_for_this_sign_in_is_not_believed() {
         Trouble::Unsigned,
         Trouble::SignedWithSecret,
         Trouble::WrongUserInfo,
+        Trouble::WrongReturn,
     ] {
         world.provider.trouble(Some(trouble));
         world.check_refused(&who, 403, "That did not work").await;
@@ -187,7 +200,7 @@ async fn nobody_comes_in_uninvited_or_by_an_address_that_is_not_verified() {
     let [account, _] = both_accounts(&world.app).await;
     member(&world.app, &account, "a@example.com", Role::Owner).await;
     world.check_refused(&person("s1", "b@example.com"), 403, "Nobody invited you").await;
-    let unverified = Person { is_verified: false, ..person("s1", "a@example.com") };
+    let unverified = Person { is_verified: Some(false), ..person("s1", "a@example.com") };
     world.check_refused(&unverified, 403, "is not verified").await;
     world.check_refused(&Person { email: None, ..unverified }, 403, "is not verified").await;
     let users = users::list(&world.app.services).await.unwrap();
@@ -199,7 +212,7 @@ async fn nobody_comes_in_uninvited_or_by_an_address_that_is_not_verified() {
 async fn who_signs_up_owns_an_account_without_credits() {
     let world = World::new("true").await;
     let services = &world.app.services;
-    let unverified = Person { is_verified: false, ..person("s1", "a@example.com") };
+    let unverified = Person { is_verified: Some(false), ..person("s1", "a@example.com") };
     world.check_refused(&unverified, 403, "is not verified").await;
     for _ in 0..2 {
         let mut browser = Browser::new(&world.app);
@@ -270,7 +283,7 @@ async fn an_address_that_stands_in_no_token_is_asked_for_and_another_key_is_lear
     world.provider.trouble(Some(Trouble::ThinTokens));
     let mut browser = Browser::new(&world.app);
     assert_eq!(world.sign_in(&mut browser, &person("s1", "a@example.com")).await.status, 303);
-    world.provider.change_key().unwrap();
+    world.provider.change_key(KeyKind::Es256, "second").unwrap();
     assert_eq!(world.sign_in(&mut browser, &person("s1", "a@example.com")).await.status, 303);
     assert_eq!(world.provider.discovery_count(), 2);
     world.app.stop().await;
@@ -278,7 +291,7 @@ async fn an_address_that_stands_in_no_token_is_asked_for_and_another_key_is_lear
 
 #[tokio::test]
 async fn a_provider_that_is_away_breaks_nothing_else() {
-    let World { app, provider } = World::new("false").await;
+    let World { app, provider, .. } = World::new("false").await;
     with_password(&app, "a@example.com").await;
     drop(provider);
     let mut browser = Browser::new(&app);

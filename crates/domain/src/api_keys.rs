@@ -1,4 +1,4 @@
-//! What a key looks like: `on_live_`, 43 base-62 digits of 256 random bits, and 6 of the CRC-32 of all before them, so
+//! What an API key looks like: `on_live_`, 43 base-62 digits of 256 random bits, and 6 of the CRC-32 of all before them, so
 //! that a scanner finds a leaked key and a misspelt one is told without asking the store.
 
 use sha2::{Digest, Sha256};
@@ -7,13 +7,17 @@ const PREFIX: &str = "on_live_";
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_DIGITS: usize = 43;
 const CHECKSUM_DIGITS: usize = 6;
+
+/// The digits of 256 set bits. Digits stand in the order of their values, so that no secret has greater ones.
+const HIGHEST_SECRET: &[u8; SECRET_DIGITS] = b"yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1";
+
 const KEY_BYTES: usize = PREFIX.len() + SECRET_DIGITS + CHECKSUM_DIGITS;
 
 /// How much of a key may be shown: enough to tell one's own keys apart.
 const VISIBLE_BYTES: usize = PREFIX.len() + 6;
 
 /// The key of these random bits.
-pub(super) fn write(secret: [u8; 32]) -> String {
+pub fn write(secret: [u8; 32]) -> String {
     let mut key = String::with_capacity(KEY_BYTES);
     key.push_str(PREFIX);
     push_digits(secret, SECRET_DIGITS, &mut key);
@@ -25,11 +29,15 @@ pub(super) fn write(secret: [u8; 32]) -> String {
 }
 
 /// The SHA-256 of a key, under which it is stored; `None` for what cannot be a key.
-pub(super) fn hash(key: &[u8]) -> Option<[u8; 32]> {
+pub fn hash(key: &[u8]) -> Option<[u8; 32]> {
     if key.len() != KEY_BYTES || !key.starts_with(PREFIX.as_bytes()) {
         return None;
     }
     let (signed, checksum) = key.split_at(KEY_BYTES - CHECKSUM_DIGITS);
+    let secret = &signed[PREFIX.len()..];
+    if !secret.iter().all(u8::is_ascii_alphanumeric) || secret > HIGHEST_SECRET.as_slice() {
+        return None;
+    }
     let stated = checksum.iter().try_fold(0u64, |number, digit| {
         let value = DIGITS.iter().position(|known| known == digit)?;
         Some(number * 62 + value as u64)
@@ -38,7 +46,7 @@ pub(super) fn hash(key: &[u8]) -> Option<[u8; 32]> {
 }
 
 /// The part of a key that may be shown.
-pub(super) fn visible(key: &str) -> &str {
+pub fn visible(key: &str) -> &str {
     &key[..VISIBLE_BYTES]
 }
 
@@ -80,6 +88,18 @@ mod tests {
         for wrong in ["", "on_live_", "sk-123", &"x".repeat(KEY_BYTES), &"on_live_é".repeat(9)] {
             assert_eq!(hash(wrong.as_bytes()), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_checksum_alone_makes_no_key() {
+        for digits in ["é".repeat(21) + "a", "*".repeat(SECRET_DIGITS), "z".repeat(SECRET_DIGITS)] {
+            let mut key = format!("{PREFIX}{digits}");
+            let mut number = [0; 32];
+            number[28..].copy_from_slice(&crc32fast::hash(key.as_bytes()).to_be_bytes());
+            push_digits(number, CHECKSUM_DIGITS, &mut key);
+            assert_eq!(hash(key.as_bytes()), None, "{key}");
+        }
+        assert_eq!(write([255; 32]).as_bytes()[PREFIX.len()..][..SECRET_DIGITS], *HIGHEST_SECRET);
     }
 
     #[test]

@@ -1,0 +1,63 @@
+//! Services of other data folders on this machine: a person in the wrong folder is told of the right one.
+
+use std::path::{Path, PathBuf};
+
+use crate::serve_file::url_of_running;
+
+/// A service that runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Neighbour {
+    /// Its data folder.
+    pub(crate) data_dir: PathBuf,
+    /// Where it is reached.
+    pub(crate) url: String,
+}
+
+/// The services that this user runs over other folders than `data_dir`; none where the system does not say.
+pub(crate) fn running_beside(data_dir: &Path) -> Vec<Neighbour> {
+    let own = std::fs::canonicalize(data_dir).ok();
+    let others = held_folders().into_iter().filter(|folder| Some(folder) != own.as_ref());
+    let mut found: Vec<Neighbour> =
+        others.filter_map(|data_dir| Some(Neighbour { url: url_of_running(&data_dir)?, data_dir })).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The data folders whose locks processes of this user hold open.
+#[cfg(target_os = "linux")]
+fn held_folders() -> Vec<PathBuf> {
+    let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
+    let processes = entries(PathBuf::from("/proc"))
+        .filter(|entry| entry.file_name().to_string_lossy().chars().all(|letter| letter.is_ascii_digit()));
+    // What other users run is not shown, and is left out.
+    let files = processes.flat_map(|process| entries(process.path().join("fd")));
+    let files = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    let locks =
+        files.filter(|path| path.file_name().is_some_and(|name| name == overnight_server::store::LOCK_FILE));
+    locks.filter_map(|path| path.parent().map(Path::to_owned)).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn held_folders() -> Vec<PathBuf> {
+    Vec::new()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use overnight_server::store::FolderLock;
+
+    use super::*;
+    use crate::serve_file::ServeFile;
+
+    #[test]
+    fn a_service_of_another_folder_is_found_and_ones_own_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = std::fs::canonicalize(folder.path()).unwrap();
+        let _lock = FolderLock::take(&folder).unwrap();
+        let _file = ServeFile::write(&folder, "127.0.0.1:9".parse().unwrap()).unwrap();
+        let expected = Neighbour { data_dir: folder.clone(), url: "http://127.0.0.1:9".to_owned() };
+        assert!(running_beside(Path::new("elsewhere")).contains(&expected));
+        assert!(!running_beside(&folder).contains(&expected));
+    }
+}

@@ -1,0 +1,76 @@
+//! PostgreSQL fails over: three machines under Patroni, whose leader is killed and cut off while requests pour in.
+//!
+//! `OVERNIGHT_FAIL_OVERS` sets how often the leader is killed; after each five it is cut off from the others once.
+
+mod machines;
+mod patroni;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use overnight_testkit::engine::{SimConfig, SimEngine};
+use overnight_testkit::proof;
+
+use self::machines::Machines;
+use self::patroni::Patroni;
+use super::posting::{Acknowledged, Poster};
+use super::process::{self, Service, pause};
+use super::{assert_own_answer, ends_of, every_end};
+
+const CONNECTIONS: usize = 8;
+/// How long a replication cluster may take to have a leader and a synchronous standby again.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Kills of the leader, unless the environment says otherwise.
+const KILLS: usize = 1;
+/// After so many kills the leader is cut off.
+const KILLS_A_CUT: usize = 5;
+/// Requests that are acknowledged between two events.
+const REQUESTS: usize = 300;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_ends_once_though_postgresql_fails_over() {
+    let machines = match Machines::start(3) {
+        Ok(machines) => machines,
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
+            return proof::record("fail-over", &format!("skipped: {reason}"));
+        }
+    };
+    let patroni = Patroni::start(machines);
+    patroni.settled(PATIENCE).await;
+    let engine = SimEngine::start(SimConfig::default()).expect("an engine");
+    engine.tune(|tunables| tunables.base_latency_ms = 20);
+    let of_engine = process::settings_of_engine(&engine.base_url(), "sim-model");
+    let of_node = |node: &str| {
+        format!("database_url = \"{}\"\nnode = \"{node}\"\nlease = \"3s\"\n{of_engine}", patroni.url())
+    };
+    let nodes = [Service::start(&of_node("a")).await, Service::start(&of_node("b")).await];
+    let kills = std::env::var("OVERNIGHT_FAIL_OVERS").map_or(KILLS, |text| text.parse().expect("a number"));
+    let cuts = kills.div_ceil(KILLS_A_CUT);
+    let acknowledged = Arc::<Acknowledged>::default();
+    let key = nodes[0].key();
+    let count = REQUESTS * (kills + cuts + 1);
+    let posters = nodes.iter().map(|node| {
+        let poster = Poster::over(node.client_with(&key), count / nodes.len(), "sim", &acknowledged);
+        tokio::spawn(poster.post(CONNECTIONS))
+    });
+    let posters: Vec<_> = posters.collect();
+    for event in 1..=kills + cuts {
+        acknowledged.wait_for(REQUESTS * event).await;
+        let leader = patroni.leader().await.expect("a leader");
+        let is_cut = event % (KILLS_A_CUT + 1) == 0 || event == kills + cuts;
+        patroni.fail(leader, is_cut);
+        patroni.another_leads(leader, PATIENCE).await;
+        // Old and new leader both run for a while.
+        pause(2_000).await;
+        patroni.mend(leader, is_cut);
+        patroni.settled(PATIENCE).await;
+    }
+    for poster in posters {
+        poster.await.expect("everything was posted");
+    }
+    let records = every_end(&nodes[0].client_with(&key), &acknowledged).await;
+    let ends = ends_of(&records, &acknowledged, assert_own_answer);
+    nodes[0].assert_audited().await;
+    proof::record("fail-over", &format!("leaders killed: {kills}; leaders cut off: {cuts}; {ends}"));
+}

@@ -1,0 +1,58 @@
+//! What a form of the console sends.
+
+use sha2::{Digest, Sha256};
+use url::form_urlencoded;
+
+/// The field in which a page names its forms.
+pub const TOKEN: &str = "once";
+
+/// The fields of a form, in the order sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Reads a body of the type `application/x-www-form-urlencoded` as browsers write it. Every text is one.
+    pub fn decode(body: &[u8]) -> Self {
+        Self(form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// The fields: name, value.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    /// A field without white space around it; empty where it is not there.
+    pub fn get(&self, name: &str) -> &str {
+        self.raw(name).trim()
+    }
+
+    /// A field as it was sent; empty where it is not there.
+    pub fn raw(&self, name: &str) -> &str {
+        self.fields().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    }
+
+    /// A field that was filled in.
+    pub fn filled(&self, name: &str) -> Option<&str> {
+        Some(self.get(name)).filter(|value| !value.is_empty())
+    }
+
+    /// What names the sending of this form on `page`, as [`key`].
+    pub fn key(&self, page: &str) -> Option<[u8; 32]> {
+        key(page, self.fields())
+    }
+}
+
+/// What names the sending of a form on `page`, in its account, with all that was filled in: another content is another sending. `None`
+/// where the form says no name.
+pub fn key<'f>(page: &str, fields: impl IntoIterator<Item = (&'f str, &'f str)>) -> Option<[u8; 32]> {
+    let mut sum = Sha256::new_with_prefix(format!("console {page}"));
+    let mut is_named = false;
+    for (name, value) in fields {
+        is_named |= name == TOKEN && !value.is_empty();
+        for text in [name, value] {
+            sum.update((text.len() as u64).to_le_bytes());
+            sum.update(text);
+        }
+    }
+    is_named.then(|| sum.finalize().into())
+}

@@ -1,0 +1,112 @@
+//! The URLs of webhooks: which are taken, and where each leads.
+
+use std::net::IpAddr;
+
+use url::{Host, Position, Url};
+
+use crate::faults::{Fault, codes};
+
+/// The longest one, in bytes.
+pub const BYTES_MAX: usize = 2_048;
+
+/// The longest part of a name between full stops, and the longest name, in bytes (RFC 1035).
+const LABEL_BYTES_MAX: usize = 63;
+const NAME_BYTES_MAX: usize = 253;
+
+/// Where a URL leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// Whether it is called over https, and not over http.
+    pub is_secure: bool,
+    /// The name or the address: every spelling of an address is that address.
+    pub host: Host<String>,
+    /// The port, whether it stands in the URL or not.
+    pub port: u16,
+    /// Host and port as the `Host` header has them.
+    pub authority: String,
+    /// Path and query.
+    pub path: String,
+}
+
+impl Destination {
+    /// Reads a URL as browsers do. `None` where it cannot be read, names a user, or is neither https nor, where that is allowed, http.
+    pub fn read(url: &str, allows_http: bool) -> Option<Self> {
+        let url = Url::parse(url).ok()?;
+        let is_secure = url.scheme() == "https";
+        if names_user(&url) || !(is_secure || allows_http && url.scheme() == "http") {
+            return None;
+        }
+        Some(Self {
+            is_secure,
+            host: url.host()?.to_owned(),
+            port: url.port_or_known_default()?,
+            authority: url[Position::BeforeHost..Position::AfterPort].to_owned(),
+            path: url[Position::BeforePath..Position::AfterQuery].to_owned(),
+        })
+    }
+}
+
+/// Whether a name can be looked up and stand in a certificate. Browsers read others, such as `a..b` and `{host}`, which lead nowhere.
+fn is_name(name: &str) -> bool {
+    let is_letter =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+    let is_label = |label: &str| {
+        let is_tied = !label.starts_with('-') && !label.ends_with('-');
+        (1..=LABEL_BYTES_MAX).contains(&label.len()) && label.bytes().all(is_letter) && is_tied
+    };
+    name.len() <= NAME_BYTES_MAX && name.strip_suffix('.').unwrap_or(name).split('.').all(is_label)
+}
+
+fn names_user(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
+/// Refuses what cannot be a webhook. Where a name leads is checked when it is connected to; here, that the URL is one which may be tried
+/// at all. An address that stands in it must be one of those that `allows` knows.
+///
+/// # Errors
+///
+/// The fault, of the field `webhook`.
+pub fn check(text: &str, allows_http: bool, allows: impl Fn(IpAddr) -> bool) -> Result<(), Fault> {
+    let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
+    if text.len() > BYTES_MAX {
+        let message = format!("must be at most {BYTES_MAX} bytes");
+        return Err(refuse(codes::OUT_OF_RANGE, &message));
+    }
+    let is_plain = !text.contains(|character: char| character.is_whitespace() || character.is_control());
+    let Some(url) = Url::parse(text).ok().filter(|_| is_plain) else {
+        return Err(refuse(codes::UNKNOWN_VALUE, "must be an absolute URL such as https://example.com/hook"));
+    };
+    match url.scheme() {
+        "https" => {}
+        "http" if allows_http => {}
+        "http" => {
+            return Err(refuse(
+                codes::NOT_ALLOWED,
+                "must be an https URL: this service is not set up to call http",
+            ));
+        }
+        _ if allows_http => return Err(refuse(codes::UNKNOWN_VALUE, "must be an https or http URL")),
+        _ => return Err(refuse(codes::UNKNOWN_VALUE, "must be an https URL")),
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(refuse(codes::MISSING, "must name a host"));
+    }
+    if url.domain().is_some_and(|name| !is_name(name)) {
+        return Err(refuse(codes::UNKNOWN_VALUE, "must name a host that a name server can know"));
+    }
+    if names_user(&url) {
+        return Err(refuse(codes::NOT_ALLOWED, "must carry no user name or password"));
+    }
+    let address = match url.host() {
+        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        Some(Host::Domain(_)) | None => None,
+    };
+    if url.port() == Some(0) || address.is_some_and(|address| !allows(address)) {
+        let message =
+            "must lead to an address of the public internet, or to one that this service is set up to call";
+        return Err(refuse(codes::NOT_ALLOWED, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Asking the provider whether an order was paid, for where its notice did not come.
+
+use super::Payment;
+use super::notices::{Heard, post_payment};
+use crate::app::Services;
+use crate::app::errors::AppError;
+use crate::payment::SessionState;
+use crate::store::StoreError;
+use crate::store::ledger::payment_checks;
+
+/// The most orders that one run asks for: far fewer calls than the provider takes.
+const CHECKS_MAX: u32 = 60;
+
+/// What came of a question for an order.
+enum Checked {
+    /// Nothing yet.
+    Open,
+    /// Nothing, and nothing will.
+    Closed,
+    /// It was paid.
+    Paid(Heard),
+}
+
+/// Asks the provider whether an order was paid, and posts it if so: for where it could not tell.
+///
+/// # Errors
+///
+/// [`AppError::Payment`] or [`AppError::Unavailable`] for what the provider says.
+pub async fn check(services: &Services, order: &Payment) -> Result<Heard, AppError> {
+    match ask(services, order).await? {
+        Checked::Open | Checked::Closed => Ok(Heard::Nothing),
+        Checked::Paid(heard) => Ok(heard),
+    }
+}
+
+/// Asks for orders that are unpaid for minutes, hours or days, some at a time; not for those at a provider that the settings
+/// no longer name. Where the provider does not answer, the
+/// rest of them is asked for when each is due again.
+///
+/// # Errors
+///
+/// What the store says.
+pub async fn check_unnoticed(services: &Services, now: i64) -> Result<(), StoreError> {
+    for order in payment_checks::take_due(&services.store, now, CHECKS_MAX).await? {
+        // The provider of the settings does not know the orders of one that was there before.
+        if order.provider != services.payments.name() {
+            continue;
+        }
+        match ask(services, &order).await {
+            Ok(Checked::Open) => count("open"),
+            Ok(Checked::Closed) => {
+                payment_checks::stop(&services.store, order.id).await?;
+                count("closed");
+            }
+            Ok(Checked::Paid(heard)) => note_paid(services, &order, heard).await?,
+            Err(error) => {
+                tracing::warn!(id = %order.id, error = error.in_full(), "the provider was not asked whether an order was paid");
+                count("failed");
+                if matches!(error, AppError::Unavailable(_)) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn ask(services: &Services, order: &Payment) -> Result<Checked, AppError> {
+    let Some(session) = order.session.as_deref().filter(|_| order.paid_at.is_none()) else {
+        return Ok(Checked::Closed);
+    };
+    match services.payments.find_session(session).await? {
+        SessionState::Open => Ok(Checked::Open),
+        SessionState::Closed => Ok(Checked::Closed),
+        SessionState::Paid(receipt) => Ok(Checked::Paid(post_payment(services, &receipt).await?)),
+    }
+}
+
+/// Tells the operator of a payment that nobody told the service of.
+async fn note_paid(services: &Services, order: &Payment, heard: Heard) -> Result<(), StoreError> {
+    let id = order.id;
+    match heard {
+        Heard::Posted => {
+            let say = "an order was paid, is posted now, and no notice of it came: check the webhook endpoint at the provider";
+            tracing::warn!(%id, "{say}");
+            count("posted");
+        }
+        Heard::PostedBefore => count("posted_before"),
+        Heard::Nothing | Heard::Doubtful(_) => {
+            let why =
+                if let Heard::Doubtful(why) = heard { why } else { "its page paid no order of this service" };
+            tracing::error!(%id, why, "an order was paid and is not posted: look at it at the provider");
+            payment_checks::stop(&services.store, id).await?;
+            count("doubtful");
+        }
+    }
+    Ok(())
+}
+
+fn count(outcome: &'static str) {
+    metrics::counter!("overnight_payment_checks_total", "outcome" => outcome).increment(1);
+}

@@ -1,0 +1,199 @@
+//! How connections to a PostgreSQL server are made.
+
+use std::env;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use sqlx::{ConnectOptions, PgConnection};
+use url::Url;
+
+use crate::postgres_url::{PostgresUrl, Roots, SslMode, Tls};
+use crate::store::StoreError;
+use crate::store::database::PostgresError;
+
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// What `connect_timeout=0` asks for is no limit.
+const CONNECT_NEVER: Duration = Duration::from_secs(86_400);
+/// What PostgreSQL says where its `pg_hba.conf` takes no such connection: encrypted or not is a part of that.
+const NOT_TAKEN: &str = "28000";
+/// Many certificates of authorities are less.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// How connections to a server are made.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Server {
+    /// One is tried after the other, as `sslmode` says.
+    ways: Vec<PgConnectOptions>,
+    /// The way by which a connection was last made.
+    way: Arc<AtomicUsize>,
+    tls: Tls,
+    connect_max: Duration,
+    /// Whether a pooler lends servers for one transaction at a time.
+    pub(in crate::store) is_lent_by_transaction: bool,
+}
+
+impl Server {
+    /// The server at `url`.
+    pub(super) fn new(url: &str) -> Result<Self, StoreError> {
+        let url = PostgresUrl::parse(url).map_err(StoreError::Url)?;
+        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let options = options(&url)?;
+        let is_socket = options.get_socket().is_some() || options.get_host().starts_with('/');
+        let timeout = url.connect_timeout_s.or_else(|| variable("PGCONNECT_TIMEOUT")?.parse().ok());
+        let connect_max = match timeout {
+            None => CONNECT_MAX,
+            Some(0) => CONNECT_NEVER,
+            Some(seconds) => Duration::from_secs(seconds),
+        };
+        let is_lent_by_transaction = url.statement_cache_capacity == Some(0);
+        let tls = url.tls.resolve(is_socket, variable).map_err(StoreError::Url)?;
+        let ways = ways(tls.mode).iter().map(|mode| with_tls(options.clone(), &tls, *mode));
+        let ways = ways.collect::<Result<_, _>>()?;
+        Ok(Self { ways, way: Arc::default(), tls, connect_max, is_lent_by_transaction })
+    }
+
+    /// A new connection.
+    pub(super) async fn connect(&self) -> Result<PgConnection, StoreError> {
+        check_files(&self.tls)?;
+        let mut refused = None;
+        for (place, way) in self.ways.iter().enumerate() {
+            match within(self.connect_max, way.connect()).await {
+                Ok(connection) => {
+                    self.way.store(place, Ordering::Relaxed);
+                    return Ok(connection);
+                }
+                Err(error) if error.is_of_tls() || error.sqlstate() == Some(NOT_TAKEN) => {
+                    refused.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refused.unwrap_or(StoreError::Stopped))
+    }
+
+    /// The way by which a connection was last made, for what connects by itself.
+    pub(in crate::store) fn options(&self) -> Option<&PgConnectOptions> {
+        self.ways.get(self.way.load(Ordering::Relaxed))
+    }
+}
+
+/// What is tried, in this order.
+const fn ways(mode: SslMode) -> &'static [PgSslMode] {
+    match mode {
+        SslMode::Disable => &[PgSslMode::Disable],
+        SslMode::Allow => &[PgSslMode::Disable, PgSslMode::Require],
+        SslMode::Prefer => &[PgSslMode::Prefer, PgSslMode::Disable],
+        SslMode::Require => &[PgSslMode::Require],
+        SslMode::VerifyCa => &[PgSslMode::VerifyCa],
+        SslMode::VerifyFull => &[PgSslMode::VerifyFull],
+    }
+}
+
+/// Who, where and which database. The driver adds what its variables and the file of passwords say of the rest.
+fn options(url: &PostgresUrl) -> Result<PgConnectOptions, StoreError> {
+    // With a host of its own, the driver's reading of hosts plays no part.
+    let mut plain = Url::parse("postgres:///").map_err(|error| PostgresError::Configuration(error.into()))?;
+    {
+        let mut pairs = plain.query_pairs_mut();
+        let texts = [
+            ("host", url.address.map(|address| address.to_string()).or_else(|| url.host.clone())),
+            ("port", url.port.map(|port| port.to_string())),
+            ("user", url.user.clone()),
+            ("password", url.password.clone()),
+            ("dbname", url.database.clone()),
+            ("options", url.options.clone()),
+            ("statement-cache-capacity", url.statement_cache_capacity.map(|count| count.to_string())),
+        ];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                pairs.append_pair(name, &text);
+            }
+        }
+    }
+    let options = PgConnectOptions::from_url(&plain)?;
+    let name = url.application_name.as_deref().or(options.get_application_name()).unwrap_or("overnight");
+    let name = name.to_owned();
+    // Poolers refuse what they do not know, and we read no floats.
+    Ok(options.application_name(&name).extra_float_digits(None))
+}
+
+fn with_tls(options: PgConnectOptions, tls: &Tls, mode: PgSslMode) -> Result<PgConnectOptions, StoreError> {
+    let mut options = options.ssl_mode(mode);
+    options = match &tls.roots {
+        Some(Roots::System) => options.ssl_root_cert_from_pem(roots_of_system()?),
+        Some(Roots::File(path)) => options.ssl_root_cert(path),
+        None => options,
+    };
+    Ok(match &tls.identity {
+        Some((certificate, key)) => options.ssl_client_cert(certificate).ssl_client_key(key),
+        None => options,
+    })
+}
+
+/// What this machine trusts, in the form of a file.
+fn roots_of_system() -> Result<Vec<u8>, StoreError> {
+    let roots = rustls_native_certs::load_native_certs();
+    if roots.certs.is_empty() {
+        let why = roots.errors.first().map_or(String::new(), |error| format!(" ({error})"));
+        return Err(StoreError::Url(format!(
+            "`sslrootcert=system`: this machine trusts no authority{why}: install ca-certificates, or set SSL_CERT_FILE"
+        )));
+    }
+    let block = |certificate: CertificateDer<'_>| {
+        format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
+    };
+    Ok(roots.certs.into_iter().map(block).collect::<String>().into_bytes())
+}
+
+/// Whether the files are there and are what they should be: the driver does not say which of them is not.
+fn check_files(tls: &Tls) -> Result<(), StoreError> {
+    let certificates = |bytes: &[u8]| {
+        let mut found = CertificateDer::pem_slice_iter(bytes).peekable();
+        found.peek().is_some() && found.all(|certificate| certificate.is_ok())
+    };
+    if let Some(Roots::File(path)) = &tls.roots {
+        check_file("sslrootcert", path, "holds no certificates in PEM form", certificates)?;
+    }
+    if let Some((certificate, key)) = &tls.identity {
+        check_file("sslcert", certificate, "holds no certificates in PEM form", certificates)?;
+        let is_key = |bytes: &[u8]| PrivateKeyDer::from_pem_slice(bytes).is_ok();
+        check_file("sslkey", key, "holds no key in PEM form without a password", is_key)?;
+    }
+    Ok(())
+}
+
+fn check_file(
+    parameter: &'static str,
+    path: &Path,
+    fault: &'static str,
+    is_good: impl Fn(&[u8]) -> bool,
+) -> Result<(), StoreError> {
+    let failed = |fault| StoreError::Certificate { parameter, path: path.display().to_string(), fault };
+    let read = || {
+        let length = std::fs::metadata(path)?.len();
+        if length > FILE_BYTES_MAX { Ok(None) } else { std::fs::read(path).map(Some) }
+    };
+    match read() {
+        Err(error) => Err(failed(error.to_string())),
+        Ok(Some(bytes)) if is_good(&bytes) => Ok(()),
+        Ok(_) => Err(failed(fault.to_owned())),
+    }
+}
+
+/// What the database said, or that it said nothing for too long.
+pub(super) async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, StoreError> {
+    let silence =
+        |_| sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer"));
+    Ok(tokio::time::timeout(limit, work).await.map_err(silence)??)
+}

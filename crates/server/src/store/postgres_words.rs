@@ -1,0 +1,78 @@
+//! What PostgreSQL said, in words for people: without the lines of its sources, and with what to grant where a right is missing.
+
+use sqlx::Error;
+use sqlx::postgres::PgDatabaseError;
+
+const NO_RIGHT: &str = "42501";
+const NO_SCHEMA: &str = "3F000";
+
+/// What went wrong.
+pub(super) fn in_words(error: &Error) -> String {
+    let Some(said) = said(error) else { return error.to_string() };
+    let details = [said.detail(), said.hint()].into_iter().flatten().map(|text| format!("; {text}"));
+    let advice = match said.code() {
+        NO_RIGHT => format!("; {}: docs/postgresql.md#roles", advice(said.message())),
+        NO_SCHEMA => "; the role of `database_url` may use no schema of its search_path: \
+             GRANT USAGE, CREATE ON SCHEMA public TO ROLE: docs/postgresql.md#roles"
+            .to_owned(),
+        _ => String::new(),
+    };
+    [said.message().to_owned(), details.collect(), advice].concat()
+}
+
+/// What the server itself said, if it did.
+pub(super) fn said(error: &Error) -> Option<&PgDatabaseError> {
+    error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()
+}
+
+/// What to grant the role. Servers may speak another language than English: then what they said must do.
+fn advice(message: &str) -> String {
+    let after = |start: &str| message.strip_prefix(start)?.split_once(' ');
+    if let Some((kind, name)) = after("permission denied for ") {
+        let rights = match kind {
+            "table" | "view" | "relation" => format!("SELECT, INSERT, UPDATE, DELETE ON {name}"),
+            "sequence" => format!("USAGE, SELECT, UPDATE ON SEQUENCE {name}"),
+            "schema" => format!("USAGE, CREATE ON SCHEMA {name}"),
+            "database" => format!("CONNECT ON DATABASE {name}"),
+            "function" => format!("EXECUTE ON FUNCTION {name}"),
+            _ => return "the role of `database_url` lacks a right".to_owned(),
+        };
+        return format!(
+            "the role of `database_url` needs more rights, for all tables: GRANT {rights} TO ROLE"
+        );
+    }
+    match after("must be owner of ") {
+        Some((kind, name)) => {
+            let kind = kind.to_uppercase();
+            format!(
+                "run `overnight migrate` as the owner of the tables, or ALTER {kind} {name} OWNER TO ROLE"
+            )
+        }
+        None => "the role of `database_url` lacks a right".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_grant_is_told_by_the_kind_of_what_was_denied() {
+        for (message, wanted) in [
+            (
+                "permission denied for table requests",
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON requests TO ROLE",
+            ),
+            (
+                "permission denied for sequence requests_seq_seq",
+                "GRANT USAGE, SELECT, UPDATE ON SEQUENCE requests_seq_seq",
+            ),
+            ("permission denied for schema night", "GRANT USAGE, CREATE ON SCHEMA night TO ROLE"),
+            ("must be owner of table results", "ALTER TABLE results OWNER TO ROLE"),
+            ("keine Berechtigung für Tabelle requests", "the role of `database_url` lacks a right"),
+            ("permission denied to create role", "the role of `database_url` lacks a right"),
+        ] {
+            assert!(advice(message).contains(wanted), "{message}: {}", advice(message));
+        }
+    }
+}

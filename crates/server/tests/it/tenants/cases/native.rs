@@ -1,0 +1,40 @@
+//! The operations of the native dialect.
+
+use super::Noun::{Batch, Request, RequestOfBatch};
+use super::Place::{Body, LastEvent, Query};
+use super::Stage::Completed;
+use super::{Case, program};
+use crate::tenants::sent::Sent::{Json, Lines};
+
+/// The smallest request.
+pub(super) const REQUEST: &str =
+    r#"{"request_body":{"model":"llama-3.1-8b-instruct","messages":[{"role":"user","content":"hello"}]}}"#;
+
+pub(super) const CASES: &[Case] = &[
+    program("GET /v1/requests"),
+    program("GET /v1/requests").naming_in(Query("after=ID"), &[Request]),
+    program("GET /v1/requests").naming_in(Query("full=true&order=desc&after=ID"), &[Request]),
+    program("POST /v1/requests").sending(Json(REQUEST)),
+    program("POST /v1/requests").sending(Lines(REQUEST)),
+    program("GET /v1/requests/{request_id}").naming(&[Request]),
+    program("DELETE /v1/requests/{request_id}").naming(&[Request]).once(Completed),
+    program("GET /v1/requests/{request_id}/status").naming(&[Request]),
+    program("POST /v1/requests/{request_id}/cancel").naming(&[Request]),
+    program("GET /v1/batches"),
+    program("GET /v1/batches").naming_in(Query("after=ID"), &[Batch]),
+    program("POST /v1/batches")
+        .naming_in(Body, &[Request])
+        .sending(Json(r#"{"requests_ids":["ID"],"metadata":{"n":NEW}}"#)),
+    program("GET /v1/batches/{batch_id}").naming(&[Batch]),
+    program("DELETE /v1/batches/{batch_id}").naming(&[Batch]).once(Completed),
+    program("GET /v1/batches/{batch_id}/status").naming(&[Batch]),
+    program("GET /v1/batches/{batch_id}/requests").naming(&[Batch]),
+    program("GET /v1/batches/{batch_id}/results").naming(&[Batch]),
+    program("GET /v1/batches/{batch_id}/results")
+        .naming_in(Query("after=ID"), &[RequestOfBatch])
+        .once(Completed),
+    program("GET /v1/batches/{batch_id}/results").naming_in(LastEvent, &[RequestOfBatch]).once(Completed),
+    program("POST /v1/batches/{batch_id}/cancel").naming(&[Batch, Request]),
+    program("GET /v1/models"),
+    program("GET /v1/account"),
+];

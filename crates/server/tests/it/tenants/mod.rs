@@ -1,0 +1,12 @@
+//! Attacks of one account on another: every operation of every dialect and page is called with what belongs to somebody else.
+
+mod attack;
+mod callers;
+mod cases;
+mod foreign;
+mod ids;
+mod routes;
+mod scripts;
+mod sent;
+mod statements;
+mod world;

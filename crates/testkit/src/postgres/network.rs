@@ -1,0 +1,54 @@
+//! A server that listens on this machine's network too, with TLS.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+
+use super::account::Account;
+use super::folder::Folder;
+
+const CERTIFICATE: &str = "server.crt";
+const KEY: &str = "server.key";
+const AUTHORITY: &str = "clients.pem";
+
+/// What a server needs to listen on 127.0.0.1 and ::1 with TLS. Everything is in PEM form.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    /// Its certificate.
+    pub certificate: String,
+    /// The key of that.
+    pub key: String,
+    /// The authority of the certificates of clients.
+    pub client_authority: String,
+    /// Who may connect, as lines of `pg_hba.conf`; everybody over the socket.
+    pub access: String,
+}
+
+impl Network {
+    /// A port that nobody listens on.
+    pub(super) fn free_port() -> io::Result<u16> {
+        Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    }
+
+    /// Writes its files into the folder; the settings that name them.
+    pub(super) fn write(&self, folder: &Folder, account: Option<Account>) -> io::Result<Vec<String>> {
+        for (name, text) in
+            [(CERTIFICATE, &self.certificate), (KEY, &self.key), (AUTHORITY, &self.client_authority)]
+        {
+            let path = folder.path().join(name);
+            fs::write(&path, text)?;
+            fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            account.map(|account| account.take_over(&path)).transpose()?;
+        }
+        fs::write(folder.data().join("pg_hba.conf"), format!("local all all trust\n{}", self.access))?;
+        let file = |name: &str| folder.path().join(name).display().to_string();
+        Ok(vec![
+            "listen_addresses=127.0.0.1,::1".to_owned(),
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={}", file(CERTIFICATE)),
+            format!("ssl_key_file={}", file(KEY)),
+            format!("ssl_ca_file={}", file(AUTHORITY)),
+        ])
+    }
+}
