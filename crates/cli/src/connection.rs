@@ -9,7 +9,7 @@ use overnight_server::config::Config;
 use crate::errors::{CliError, Trouble};
 use crate::globals::Globals;
 use crate::neighbours::{Neighbour, running_beside};
-use crate::serve_file::{url_of, url_of_running};
+use crate::serve_file::{url_of_running, url_of_service};
 
 /// How many other services are named.
 const NEIGHBOURS_SHOWN: usize = 3;
@@ -36,7 +36,7 @@ pub(crate) fn named_url(globals: &Globals) -> Option<String> {
 fn url_by_settings(config: &Config) -> String {
     url_of_running(&config.data_dir).unwrap_or_else(|| match &config.public_url {
         Some(url) => url.as_str().to_owned(),
-        None => url_of(config.listen),
+        None => url_of_service(config, config.listen),
     })
 }
 

@@ -1,8 +1,9 @@
 //! Services of other data folders on this machine: a person in the wrong folder is told of the right one.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use crate::serve_file::url_of_running;
+use crate::serve_file::{address_of_running, url_of_running};
 
 /// A service that runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,14 +12,19 @@ pub(crate) struct Neighbour {
     pub(crate) data_dir: PathBuf,
     /// Where it is reached.
     pub(crate) url: String,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
 }
 
 /// The services that this user runs over other folders than `data_dir`; none where the system does not say.
 pub(crate) fn running_beside(data_dir: &Path) -> Vec<Neighbour> {
     let own = std::fs::canonicalize(data_dir).ok();
     let others = held_folders().into_iter().filter(|folder| Some(folder) != own.as_ref());
-    let mut found: Vec<Neighbour> =
-        others.filter_map(|data_dir| Some(Neighbour { url: url_of_running(&data_dir)?, data_dir })).collect();
+    let neighbour = |data_dir: PathBuf| {
+        let (url, address) = (url_of_running(&data_dir)?, address_of_running(&data_dir)?);
+        Some(Neighbour { data_dir, url, address })
+    };
+    let mut found: Vec<Neighbour> = others.filter_map(neighbour).collect();
     found.sort();
     found.dedup();
     found
@@ -55,8 +61,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = std::fs::canonicalize(folder.path()).unwrap();
         let _lock = FolderLock::take(&folder).unwrap();
-        let _file = ServeFile::write(&folder, "127.0.0.1:9".parse().unwrap()).unwrap();
-        let expected = Neighbour { data_dir: folder.clone(), url: "http://127.0.0.1:9".to_owned() };
+        let (address, url) = ("127.0.0.1:9".parse().unwrap(), "http://127.0.0.1:9");
+        let _file = ServeFile::write(&folder, address, url).unwrap();
+        let expected = Neighbour { data_dir: folder.clone(), url: url.to_owned(), address };
         assert!(running_beside(Path::new("elsewhere")).contains(&expected));
         assert!(!running_beside(&folder).contains(&expected));
     }

@@ -1,9 +1,10 @@
-//! Where the service that holds a data folder is reached: `serve.json` in that folder, `{"pid", "url"}`.
+//! Where the service that holds a data folder is reached: `serve.json` in that folder, `{"pid", "url", "address"}`.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use overnight_server::config::Config;
 use overnight_server::store::FolderLock;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,10 @@ const FILE: &str = "serve.json";
 #[derive(Debug, Serialize, Deserialize)]
 struct Contents {
     pid: u32,
+    /// Where clients on this machine reach it.
     url: String,
+    /// Where it listens.
+    address: SocketAddr,
 }
 
 /// The file of this process's service. Dropped, it is removed.
@@ -25,10 +29,10 @@ pub(crate) struct ServeFile {
 }
 
 impl ServeFile {
-    /// Writes it: this process serves `data_dir` at `address`.
-    pub(crate) fn write(data_dir: &Path, address: SocketAddr) -> Result<Self, CliError> {
+    /// Writes it: this process serves `data_dir` at `address`, where clients call it by `url`.
+    pub(crate) fn write(data_dir: &Path, address: SocketAddr, url: &str) -> Result<Self, CliError> {
         let path = data_dir.join(FILE);
-        let contents = Contents { pid: std::process::id(), url: url_of(address) };
+        let contents = Contents { pid: std::process::id(), url: url.to_owned(), address };
         let written = || {
             let mut file = AtomicFile::create_private(&path)?;
             serde_json::to_writer(&mut file, &contents)?;
@@ -48,24 +52,42 @@ impl Drop for ServeFile {
 
 /// Where the process is reached that serves `data_dir` now; `None` where none does or it has not said so yet.
 pub(crate) fn url_of_running(data_dir: &Path) -> Option<String> {
-    let holder = FolderLock::holder(data_dir)?;
-    let contents: Contents = serde_json::from_slice(&fs::read(data_dir.join(FILE)).ok()?).ok()?;
-    (contents.pid.to_string() == holder).then_some(contents.url)
+    Some(running(data_dir)?.url)
 }
 
 /// Where that process listens, as this machine reaches it.
 pub(crate) fn address_of_running(data_dir: &Path) -> Option<SocketAddr> {
-    url_of_running(data_dir)?.strip_prefix("http://")?.parse().ok()
+    Some(reached_here(running(data_dir)?.address))
+}
+
+fn running(data_dir: &Path) -> Option<Contents> {
+    let holder = FolderLock::holder(data_dir)?;
+    let contents: Contents = serde_json::from_slice(&fs::read(data_dir.join(FILE)).ok()?).ok()?;
+    (contents.pid.to_string() == holder).then_some(contents)
 }
 
 /// The URL at which this machine reaches what listens at `address`.
 pub(crate) fn url_of(address: SocketAddr) -> String {
+    format!("http://{}", reached_here(address))
+}
+
+/// The URL at which this machine reaches a service with these settings that listens at `address`. With TLS it is the public one, where
+/// there is one: the certificate is for that name.
+pub(crate) fn url_of_service(config: &Config, address: SocketAddr) -> String {
+    match &config.public_url {
+        Some(url) if config.tls.is_some() => url.as_str().trim_end_matches('/').to_owned(),
+        _ => format!("{}://{}", config.scheme(), reached_here(address)),
+    }
+}
+
+/// How this machine reaches what listens at `address`.
+pub(crate) fn reached_here(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    format!("http://{}", SocketAddr::new(ip, address.port()))
+    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]
@@ -89,7 +111,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let _lock = FolderLock::take(folder.path()).unwrap();
         for address in ["127.0.0.1:9", "[::1]:80"] {
-            let _file = ServeFile::write(folder.path(), address.parse().unwrap()).unwrap();
+            let _file = ServeFile::write(folder.path(), address.parse().unwrap(), "https://night").unwrap();
+            assert_eq!(url_of_running(folder.path()).as_deref(), Some("https://night"));
             assert_eq!(address_of_running(folder.path()), address.parse().ok());
         }
     }
@@ -98,7 +121,7 @@ mod tests {
     fn a_file_whose_process_holds_no_lock_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
         let address = "127.0.0.1:9".parse().unwrap();
-        let file = ServeFile::write(folder.path(), address).unwrap();
+        let file = ServeFile::write(folder.path(), address, &url_of(address)).unwrap();
         assert_eq!(url_of_running(folder.path()), None);
         let lock = FolderLock::take(folder.path()).unwrap();
         assert_eq!(url_of_running(folder.path()).as_deref(), Some("http://127.0.0.1:9"));

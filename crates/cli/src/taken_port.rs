@@ -8,7 +8,7 @@ use overnight_server::service::ServiceError;
 
 use crate::errors::CliError;
 use crate::neighbours::running_beside;
-use crate::serve_file::url_of;
+use crate::serve_file::reached_here;
 
 /// How many ports behind the one that is taken are tried.
 const PORTS_TRIED: u16 = 100;
@@ -19,8 +19,8 @@ pub(crate) fn explain(error: ServiceError, data_dir: &Path, listen: SocketAddr) 
     if source.kind() != ErrorKind::AddrInUse {
         return error.into();
     }
-    let url = url_of(*address);
-    let holder = running_beside(data_dir).into_iter().find(|service| service.url == url);
+    let holder =
+        running_beside(data_dir).into_iter().find(|service| service.address == reached_here(*address));
     let by = holder.map_or_else(
         || "another program".to_owned(),
         |service| format!("the service of the data folder {}", service.data_dir.display()),

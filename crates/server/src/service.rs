@@ -16,7 +16,7 @@ use crate::app::{MetricsTokenUnusable, Services, store_options};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Config;
 use crate::engines::{EngineClient, EngineUnusable, Engines};
-use crate::http::{self, Listeners};
+use crate::http::{self, Listeners, Tls, TlsUnusable};
 use crate::ids::Ids;
 use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
@@ -52,6 +52,9 @@ pub enum ServiceError {
     /// Nobody can read the metrics as configured.
     #[error(transparent)]
     Metrics(#[from] MetricsTokenUnusable),
+    /// The API cannot be served by https as configured.
+    #[error(transparent)]
+    Tls(#[from] TlsUnusable),
     /// The address is taken, or not this machine's.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -257,7 +260,10 @@ fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {
     let failed = |(address, source)| ServiceError::Listen { address, source };
     let listeners = Listeners::bind(config.listen, config.metrics_listen).map_err(failed)?;
     let address = listeners.address().map_err(|source| failed((config.listen, source)))?;
-    Ok((listeners, address))
+    match &config.tls {
+        Some(files) => Ok((listeners.with_tls(Tls::read(files)?), address)),
+        None => Ok((listeners, address)),
+    }
 }
 
 async fn stopped(mut signal: watch::Receiver<bool>) {

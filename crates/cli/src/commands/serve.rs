@@ -12,7 +12,7 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
-use crate::serve_file::{ServeFile, url_of};
+use crate::serve_file::{ServeFile, url_of_service};
 use crate::{logging, service_manager, taken_port};
 
 #[derive(Debug, Args)]
@@ -39,8 +39,9 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let address = config.listen;
     let started = Service::start(config).await;
     let service = started.map_err(|error| taken_port::explain(error, &data_dir, address))?;
-    let file = ServeFile::write(&data_dir, service.address())?;
-    tell(&service, output)?;
+    let url = url_of_service(&service.services().config, service.address());
+    let file = ServeFile::write(&data_dir, service.address(), &url)?;
+    tell(&service, &url, output)?;
     if let Some(why) = no_console {
         output.note(&format!("there is no console. {}", why.reason()));
     }
@@ -63,8 +64,7 @@ fn refuse_second(data_dir: &Path) -> Result<(), CliError> {
 }
 
 /// Says where it is reached, and what the first start made.
-fn tell(service: &Service, output: &Output) -> Result<(), CliError> {
-    let url = url_of(service.address());
+fn tell(service: &Service, url: &str, output: &Output) -> Result<(), CliError> {
     let made = service.bootstrapped();
     if output.is_json {
         let key_path = made.map(|made| made.key_path.display().to_string());

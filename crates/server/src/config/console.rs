@@ -73,7 +73,8 @@ impl NoConsole {
             Self::SwitchedOff => "The operator has switched the console off (console.enabled).",
             Self::Insecure => {
                 "Passwords would be sent in the open. The console is served where public_url is https, or http to this machine \
-                 (loopback). Set public_url to the https address of a proxy in front of the service. Or, for browsers on your own \
+                 (loopback). Set public_url to the https address of a proxy in front of the service, or of the service itself with a \
+                 certificate under [tls]. Or, for browsers on your own \
                  machine only, set it to http://127.0.0.1:8080 and run there: ssh -N -L 8080:127.0.0.1:PORT SERVER, where PORT is \
                  the port of `listen`."
             }
@@ -82,13 +83,18 @@ impl NoConsole {
 }
 
 impl ConsoleOrigin {
-    /// The origin of a console that browsers reach at `public_url`, or else at `listen`.
-    pub(super) fn new(public_url: Option<&Url>, listen: SocketAddr) -> Result<Self, NoConsole> {
+    /// The origin of a console that browsers reach at `public_url`, or else at `listen`, by https where that has TLS.
+    pub(super) fn new(
+        public_url: Option<&Url>,
+        listen: SocketAddr,
+        has_tls: bool,
+    ) -> Result<Self, NoConsole> {
         let Some(url) = public_url else {
             let is_here = listen.ip().is_loopback();
             let port = listen.port();
             let name = SocketAddr::new(listen.ip(), port).to_string();
-            return is_here.then(|| Self::here(&name, port, "")).ok_or(NoConsole::Insecure);
+            let here = || Self::here(&name, port, "", has_tls);
+            return is_here.then(here).ok_or(NoConsole::Insecure);
         };
         let port = url.port_or_known_default().unwrap_or(80);
         let path = url.path().trim_end_matches('/');
@@ -101,22 +107,22 @@ impl ConsoleOrigin {
             return Ok(Self { hosts, is_secure: true, port, base: format!("{path}/console") });
         }
         let name = format!("{}:{port}", url.host_str().unwrap_or_default());
-        engines::is_loopback(url).then(|| Self::here(&name, port, path)).ok_or(NoConsole::Insecure)
+        engines::is_loopback(url).then(|| Self::here(&name, port, path, false)).ok_or(NoConsole::Insecure)
     }
 
     /// Of this machine, which has more names than the one that the operator wrote.
-    fn here(name: &str, port: u16, path: &str) -> Self {
+    fn here(name: &str, port: u16, path: &str, is_secure: bool) -> Self {
         let names = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
         let mut hosts = names.to_vec();
         if !hosts.iter().any(|known| known == name) {
             hosts.push(name.to_owned());
         }
-        if port == 80 {
-            let bare: Vec<String> =
-                hosts.iter().filter_map(|name| name.strip_suffix(":80")).map(str::to_owned).collect();
-            hosts.extend(bare);
-        }
-        Self { hosts, is_secure: false, port, base: format!("{path}/console") }
+        // Browsers leave the usual port out.
+        let usual = if is_secure { ":443" } else { ":80" };
+        let bare: Vec<String> =
+            hosts.iter().filter_map(|name| name.strip_suffix(usual)).map(str::to_owned).collect();
+        hosts.extend(bare);
+        Self { hosts, is_secure, port, base: format!("{path}/console") }
     }
 }
 

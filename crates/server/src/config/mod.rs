@@ -16,6 +16,7 @@ mod rate_limits;
 mod read;
 mod section;
 mod sources;
+mod tls;
 mod tree;
 mod units;
 mod webhooks;
@@ -45,6 +46,7 @@ pub use models::ModelConfig;
 pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use sources::Sources;
+pub use tls::TlsConfig;
 pub use units::{ByteSize, Millis, Price};
 pub use webhooks::WebhooksConfig;
 
@@ -58,6 +60,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where clients reach it; `None` where that is `listen`.
     pub public_url: Option<Url>,
+    /// The certificate of the API; `None` where it is served by http.
+    pub tls: Option<TlsConfig>,
     /// Where metrics are served, if not with the API.
     pub metrics_listen: Option<SocketAddr>,
     /// The environment variable that holds the token of the metrics; `None` where they need none.
@@ -125,8 +129,13 @@ impl Config {
     pub fn public_address(&self, path: &str) -> String {
         match &self.public_url {
             Some(url) => format!("{}{path}", url.as_str().trim_end_matches('/')),
-            None => format!("http://{}{path}", self.listen),
+            None => format!("{}://{}{path}", self.scheme(), self.listen),
         }
+    }
+
+    /// How `listen` is called.
+    pub const fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// The same settings, and the model of the Hub that is meant, under the name that clients have for it, on an embedded engine of
@@ -157,7 +166,7 @@ impl Config {
         if !self.console.enabled {
             return Err(NoConsole::SwitchedOff);
         }
-        ConsoleOrigin::new(self.public_url.as_ref(), self.listen)
+        ConsoleOrigin::new(self.public_url.as_ref(), self.listen, self.tls.is_some())
     }
 
     /// What is allowed and probably not meant, one sentence each.

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use overnight_domain::limits::Limits;
+use url::Url;
 
 use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
 use super::{
     ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console, engines,
-    models, quotas, webhooks,
+    models, quotas, tls, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -81,9 +82,11 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
     let Nodes { database, role, node, drain, linger } = nodes::read(&root)?;
     let listen = root.required("listen", root.read("listen", address)?)?;
     let (models, engines) = models_and_engines(&root)?;
+    let tls = tls::read(&root)?;
     Ok(Config {
         listen,
-        public_url: root.read("public_url", engines::base_url)?,
+        public_url: public_url(&root, tls.is_some())?,
+        tls,
         metrics_listen: metrics_listen(&root, listen)?,
         metrics_token_env: root.read("metrics_token_env", engines::variable_name)?,
         data_dir: root.required("data_dir", engines::path(&root, "data_dir")?)?,
@@ -114,6 +117,14 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "an IP address and a port like \"127.0.0.1:8080\"".to_owned())
+}
+
+fn public_url(root: &Section<'_>, has_tls: bool) -> Result<Option<Url>, ConfigError> {
+    let url = root.read("public_url", engines::base_url)?;
+    if has_tls && url.as_ref().is_some_and(|url| url.scheme() == "http") {
+        return Err(root.refuse("public_url", "must begin with https:// where `[tls]` has a certificate"));
+    }
+    Ok(url)
 }
 
 fn metrics_listen(root: &Section<'_>, listen: SocketAddr) -> Result<Option<SocketAddr>, ConfigError> {

@@ -11,6 +11,7 @@ mod daily_limits;
 mod hours;
 mod quotas;
 mod rate_limits;
+mod tls;
 mod webhooks;
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {

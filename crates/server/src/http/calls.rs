@@ -211,6 +211,11 @@ pub(super) async fn no_such_path(request: Request) -> Refusal {
     }
 }
 
+/// What a call is answered with that should have come by https, whatever it asks for.
+pub(super) async fn https_required() -> Refusal {
+    Refusal::HttpsRequired
+}
+
 /// What a method is answered with that its path does not take.
 pub(super) async fn method_not_allowed() -> Refusal {
     Refusal::MethodNotAllowed

@@ -19,6 +19,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tower::Service as _;
 
 use super::activity::Activity;
@@ -27,6 +29,7 @@ use super::context::{Context, Peer, Shared, Timeouts, after};
 use super::counters;
 use super::permits::IsReserve;
 use super::sending::{Outgoing, Socket, Streams};
+use super::tls::{self, Tls};
 
 const HEADERS_MAX: usize = 64;
 const HEADER_BYTES_MAX: u32 = 16 << 10;
@@ -53,11 +56,23 @@ const PING_AFTER: Duration = Duration::from_secs(30);
 /// A peer of HTTP/2 that is not there.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// What a connection is served with where the API is served by https.
+#[derive(Clone)]
+pub(super) struct Https {
+    pub(super) tls: Arc<Tls>,
+    /// Answers calls that come in the open.
+    pub(super) in_the_open: Router,
+}
+
+/// A connection in the open, or one with TLS.
+type Stream = Either<Socket, Box<TlsStream<Socket>>>;
+
 /// What a connection is served with.
 pub(super) struct Connection {
     pub(super) context: Shared,
     /// Made in `router.rs`: a call passes `calls::handle`, then its handler.
     pub(super) router: Router,
+    pub(super) https: Option<Https>,
     pub(super) peer: Peer,
     pub(super) activity: Arc<Activity>,
     /// Whether only the health paths are served, and one call.
@@ -67,14 +82,13 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Serves it until either side ends it.
-    pub(super) async fn run(self, stream: TcpStream) {
+    pub(super) async fn run(mut self, stream: TcpStream) {
         let has_asked = Arc::new(AtomicBool::new(false));
-        let (clock, timeouts) = (&self.context.services.clock, &self.context.timeouts);
-        let socket = Socket::new(stream, clock, timeouts.stalled, Arc::clone(&self.activity));
+        let mut interruptions = interruptions(&self);
+        let Some(stream) = self.open(stream, &mut interruptions).await else { return };
         let builder = builder(&self.context, self.is_reserve);
         let service = self.service(&has_asked);
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(socket), service));
-        let mut interruptions = interruptions(&self);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         let mut is_leaving = false;
         loop {
             tokio::select! {
@@ -114,6 +128,43 @@ impl Connection {
                 },
             }
         }
+    }
+
+    /// Opens it, with TLS where that is spoken; `None` where it ended before.
+    async fn open(&mut self, stream: TcpStream, interruptions: &mut Interruptions) -> Option<Stream> {
+        let is_reserve = self.is_reserve;
+        let (clock, timeouts) = (&self.context.services.clock, &self.context.timeouts);
+        let https = self.https.take();
+        let activity = Arc::clone(&self.activity);
+        let socket = |stream| Socket::new(stream, clock, timeouts.stalled, activity);
+        let Some(Https { tls, in_the_open }) = https else { return Some(Either::Left(socket(stream))) };
+        let mut opening = pin!(async move {
+            let mut first = [0];
+            stream.peek(&mut first).await?;
+            match first {
+                [tls::FIRST_BYTE] => tls.accept(socket(stream), is_reserve).await.map(Either::Right),
+                _ => Ok(Either::Left(socket(stream))),
+            }
+        });
+        let opened = loop {
+            tokio::select! {
+                biased;
+                opened = opening.as_mut() => break opened,
+                Some(interruption) = interruptions.next() => match interruption {
+                    Interruption::IdleDue => interruptions.push(self.idle_due()),
+                    _ => return None,
+                },
+            }
+        };
+        if matches!(opened, Ok(Either::Left(_))) {
+            self.router = in_the_open;
+        }
+        opened
+            .inspect_err(|error| {
+                counters::count_failed_handshake();
+                tracing::debug!(%error, "handshake failed");
+            })
+            .ok()
     }
 
     /// What its calls are answered by.
@@ -181,7 +232,9 @@ enum Interruption {
 }
 
 /// Unlike the branches of a `select`, they are looked at only when they have something to say.
-fn interruptions(connection: &Connection) -> FuturesUnordered<BoxFuture<'static, Interruption>> {
+type Interruptions = FuturesUnordered<BoxFuture<'static, Interruption>>;
+
+fn interruptions(connection: &Connection) -> Interruptions {
     let Connection { context, activity, stopping, .. } = connection;
     let clock = &context.services.clock;
     // hyper's own time-out begins once the version is known; a client that says too little for that has this one.

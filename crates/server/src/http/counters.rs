@@ -6,6 +6,7 @@ const CROWDED: &str = "overnight_http_connections_crowded_total";
 const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
 const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
+const FAILED_HANDSHAKES: &str = "overnight_tls_failed_handshakes_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
 const FOLLOWERS: &str = "overnight_http_followers";
 const FOLLOWED_PAGES: &str = "overnight_http_followed_pages_total";
@@ -41,6 +42,11 @@ pub(super) fn count_cut() {
 /// Counts a connection or a stream that was cut because its client took nothing.
 pub(super) fn count_stalled(what: &'static str) {
     counter!(STALLED, "cut" => what).increment(1);
+}
+
+/// Counts a connection that ended before it had TLS.
+pub(super) fn count_failed_handshake() {
+    counter!(FAILED_HANDSHAKES).increment(1);
 }
 
 /// Counts a call that was refused because its client has its share.

@@ -30,6 +30,8 @@ pub(super) enum Refusal {
     App(AppError),
     /// The token of the metrics was not shown.
     NoMetricsToken,
+    /// The call came in the open to an address that is served by https.
+    HttpsRequired,
     /// Nothing is served at this path.
     NoSuchPath,
     /// Something is served at this path, but not for this method.
@@ -87,6 +89,7 @@ impl Refusal {
         match self {
             Self::App(AppError::InvalidApiKey) => &codes::INVALID_API_KEY,
             Self::NoMetricsToken => &codes::INVALID_TOKEN,
+            Self::HttpsRequired => &codes::HTTPS_REQUIRED,
             Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
             Self::App(AppError::QuotaExceeded(_)) => &codes::QUOTA_EXCEEDED,
@@ -118,6 +121,7 @@ impl Refusal {
             Self::NoMetricsToken => {
                 "the token of the metrics is required, as Authorization: Bearer".to_owned()
             }
+            Self::HttpsRequired => "the service is called by https:// here".to_owned(),
             Self::NoSuchPath => "there is nothing at this path".to_owned(),
             Self::MethodNotAllowed => {
                 "this path does not take this method; Allow names those it takes".to_owned()

@@ -11,9 +11,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::activity::Activity;
-use super::connections::{Connection, asked_to_stop};
+use super::connections::{Connection, Https, asked_to_stop};
 use super::context::{Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
+use super::tls::Tls;
 use super::{counters, metrics, router};
 use crate::app::{ClientNetwork, Services};
 use crate::telemetry;
@@ -35,6 +36,7 @@ const WAITING_CONNECTIONS_MAX: u32 = 4_096;
 pub struct Listeners {
     api: TcpListener,
     metrics: Option<TcpListener>,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Listeners {
@@ -49,7 +51,13 @@ impl Listeners {
             Some(address) => Some(bind(address)?),
             None => None,
         };
-        Ok(Self { api: bind(api)?, metrics })
+        Ok(Self { api: bind(api)?, metrics, tls: None })
+    }
+
+    /// The API is served by https.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        Self { tls: Some(Arc::new(tls)), ..self }
     }
 
     /// Where the API is called.
@@ -102,13 +110,18 @@ pub async fn serve_with(
         // With shares of its own: the calls of an address at `listen` keep no probe out that has the same.
         let context = router::context(context.services.clone(), timeouts);
         let router = router::assemble_metrics(Arc::clone(&context));
-        let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
+        let server = Server::new(&context, router, None, METRICS_CONNECTIONS_MAX, stopping.clone());
         servers.spawn(server.run(listener).boxed());
     }
-    let router = router::assemble(Arc::clone(&context));
-    let server = Server::new(&context, router, context.services.config.connections.max, stopping);
-    servers.spawn(server.run(listeners.api).boxed());
     let mut upkeep = JoinSet::new();
+    let https = listeners.tls.map(|tls| {
+        let (kept, clock) = (Arc::clone(&tls), Arc::clone(&context.services.clock));
+        upkeep.spawn(async move { kept.keep_current(&clock).await }.boxed());
+        Https { tls, in_the_open: router::assemble_https_required(Arc::clone(&context)) }
+    });
+    let router = router::assemble(Arc::clone(&context));
+    let server = Server::new(&context, router, https, context.services.config.connections.max, stopping);
+    servers.spawn(server.run(listeners.api).boxed());
     upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
     shutdown.await;
     context.stop.send_replace(true);
@@ -126,6 +139,7 @@ async fn keep_up(context: Shared) {
 struct Server {
     context: Shared,
     router: Router,
+    https: Option<Https>,
     permits: Arc<ConnectionPermits>,
     stopping: watch::Receiver<bool>,
     connections: JoinSet<()>,
@@ -135,12 +149,13 @@ impl Server {
     fn new(
         context: &Shared,
         router: Router,
+        https: Option<Https>,
         connections_max: usize,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let permits =
             ConnectionPermits::new(connections_max, context.services.config.connections.per_address);
-        Self { context: Arc::clone(context), router, permits, stopping, connections: JoinSet::new() }
+        Self { context: Arc::clone(context), router, https, permits, stopping, connections: JoinSet::new() }
     }
 
     async fn run(mut self, listener: TcpListener) {
@@ -176,6 +191,7 @@ impl Server {
         let connection = Connection {
             context: Arc::clone(&self.context),
             router: self.router.clone(),
+            https: self.https.clone(),
             peer: Peer(peer),
             activity,
             is_reserve: permit.is_reserve,

@@ -6,6 +6,7 @@ mod engines;
 mod folder;
 mod metrics;
 mod service;
+mod tls;
 mod webhooks;
 
 use serde::Serialize;
@@ -63,6 +64,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);
+            findings.extend(tls::check(&config));
             findings.push(metrics::check(&config));
             findings.extend(webhooks::check(globals, &config).await);
             findings.push(service::check(globals, &config).await);

@@ -46,13 +46,14 @@ impl Host {
             return Ok(Self { data_dir, url, own: None });
         }
         config.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        (config.public_url, config.metrics_listen) = (None, None);
+        (config.public_url, config.tls, config.metrics_listen) = (None, None, None);
         config.drain = Millis(0);
         log_to(&data_dir, &config)?;
         match Service::start(config).await {
             Ok(service) => {
-                let file = ServeFile::write(&data_dir, service.address())?;
-                Ok(Self { data_dir, url: url_of(service.address()), own: Some((service, file)) })
+                let url = url_of(service.address());
+                let file = ServeFile::write(&data_dir, service.address(), &url)?;
+                Ok(Self { data_dir, url, own: Some((service, file)) })
             }
             Err(ServiceError::Store(error @ StoreError::Locked { .. })) => {
                 let url = wait_for_address(&data_dir).await.ok_or(error)?;

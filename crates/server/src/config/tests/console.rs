@@ -38,6 +38,12 @@ fn the_console_is_where_no_password_is_sent_in_the_open() {
             "public_url = \"https://night.example.com:8443\"",
             Ok((base, hosts(&["night.example.com:8443"]), true)),
         ),
+        ("[tls]\ncert = \"c\"\nkey = \"k\"", Ok((base.clone(), here(8080), true))),
+        (
+            "listen = \"127.0.0.1:443\"\n[tls]\ncert = \"c\"\nkey = \"k\"",
+            Ok((base.clone(), [here(443), hosts(&["127.0.0.1", "localhost", "[::1]"])].concat(), true)),
+        ),
+        ("listen = \"0.0.0.0:443\"\n[tls]\ncert = \"c\"\nkey = \"k\"", Err(NoConsole::Insecure)),
         ("[console]\nenabled = false", Err(NoConsole::SwitchedOff)),
     ] {
         assert_eq!(origin(text), expected, "{text}");

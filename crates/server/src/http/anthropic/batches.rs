@@ -36,7 +36,7 @@ impl FromRequestParts<Shared> for BaseUrl {
         let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let named = named.or_else(|| parts.uri.authority().map(Authority::as_str));
         Ok(Self(match named.filter(|_| config.public_url.is_none()) {
-            Some(host) => format!("http://{host}{PATH}"),
+            Some(host) => format!("{}://{host}{PATH}", config.scheme()),
             None => config.public_address(PATH),
         }))
     }

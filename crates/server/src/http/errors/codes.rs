@@ -35,6 +35,8 @@ codes! {
         "The engine refused the request: its message says why. The code of a failed request, too.";
     INVALID_NOTICE: BAD_REQUEST "invalid_notice" INVALID_REQUEST
         "A notice of the payment provider is not signed as it should be. No API key gets this.";
+    HTTPS_REQUIRED: BAD_REQUEST "https_required" INVALID_REQUEST
+        "The service is called by https here, and the call came in the open. Replace its API key: others may have read it.";
     INVALID_API_KEY: UNAUTHORIZED "invalid_api_key" AUTHENTICATION
         "No API key, or one that is unknown, revoked or expired. Check `X-API-Key`.";
     INVALID_TOKEN: UNAUTHORIZED "invalid_token" AUTHENTICATION

@@ -63,6 +63,20 @@ pub(super) const METRICS: &[Metric] = &[
         "Calls refused by the share of an account or address, by what is shared: calls, waiting calls, followers, bulk creates, memory.",
     ),
     metric(
+        "overnight_tls_certificate_expiry_timestamp_seconds",
+        Gauge,
+        Unit::Seconds,
+        Labels::None,
+        "When the certificate of `[tls]` ends, in seconds since 1970. Absent without one.",
+    ),
+    metric(
+        "overnight_tls_failed_handshakes_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Connections that broke in the handshake of TLS, for example because the client does not trust the certificate.",
+    ),
+    metric(
         "overnight_http_waiting_calls",
         Gauge,
         Unit::Count,

@@ -28,3 +28,4 @@ mod quotas;
 mod requests;
 mod slow_readers;
 mod streams;
+mod tls;

@@ -42,7 +42,7 @@ impl Stage {
 
     /// The same, with connections that may be idle for a minute.
     pub(crate) async fn start_impatient() -> Self {
-        let (app, clock) = TestApp::start_stepped_impatient().await;
+        let (app, clock) = TestApp::start_stepped_impatient(&[]).await;
         Self { app, clock }
     }
 

@@ -9,7 +9,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
 use overnight_server::clock::{ManualClock, SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::http::{self, Listeners, Timeouts};
+use overnight_server::http::{self, Listeners, Timeouts, Tls};
 use overnight_server::ids::Ids;
 use overnight_server::store::operations::audit;
 use overnight_server::store::{Store, StoreOptions};
@@ -98,6 +98,10 @@ impl TestApp {
         let (_, stranger_key) = self::account(&services, "stranger").await;
         let any_port = "127.0.0.1:0".parse().expect("an address");
         let listeners = Listeners::bind(any_port, services.config.metrics_listen).expect("a port");
+        let listeners = match &services.config.tls {
+            Some(files) => listeners.with_tls(Tls::read(files).expect("a certificate")),
+            None => listeners,
+        };
         let address = listeners.address().expect("an address");
         let metrics_address = listeners.addresses().get(1).copied();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -136,8 +140,8 @@ impl TestApp {
     }
 
     /// The same, with connections that may be idle for a minute.
-    pub(crate) async fn start_stepped_impatient() -> (Self, Arc<SteppedClock>) {
-        Self::start_on_steps(&[], PATIENT).await
+    pub(crate) async fn start_stepped_impatient(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
+        Self::start_on_steps(settings, PATIENT).await
     }
 
     async fn start_on_steps(settings: &[(&str, &str)], timeouts: Timeouts) -> (Self, Arc<SteppedClock>) {

@@ -1,6 +1,7 @@
 //! A whole service in one line, and those who call it.
 
 mod app;
+mod authority;
 mod client;
 mod engines;
 mod http2;
@@ -10,8 +11,10 @@ mod order;
 mod raw;
 mod stepped_clock;
 mod stores;
+mod tls;
 
 pub(crate) use self::app::{AGES, MODEL, START, TestApp};
+pub(crate) use self::authority::Authority;
 pub(crate) use self::client::{Answered, Client};
 pub(crate) use self::engines::idle_engine;
 pub(crate) use self::http2::Http2;
@@ -20,3 +23,4 @@ pub(crate) use self::order::keys;
 pub(crate) use self::raw::{Raw, pause};
 pub(crate) use self::stepped_clock::{SharedSteps, SteppedClock};
 pub(crate) use self::stores::store_options;
+pub(crate) use self::tls::{Secured, TlsFiles};

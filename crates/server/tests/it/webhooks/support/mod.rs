@@ -1,6 +1,5 @@
 //! Who is called, who must not be, and what a try is made with.
 
-mod authority;
 mod clocks;
 mod kernel;
 mod listeners;
@@ -16,12 +15,12 @@ use overnight_server::clock::{ManualClock, SharedClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::webhooks::{EngineAddresses, Message, Policy, Resolve, Sender, Tried};
 
-pub(super) use self::authority::Authority;
 pub(super) use self::clocks::Stepped;
 pub(super) use self::kernel::taken_in;
 pub(super) use self::listeners::{Forbidden, deaf, two_addresses};
 pub(super) use self::receiver::{Receiver, Then};
 pub(super) use self::resolvers::{Lingering, Names, Silent, Turns};
+pub(super) use crate::support::Authority;
 
 /// How long a test waits for what must come, in real time.
 const PATIENCE: Duration = Duration::from_secs(60);

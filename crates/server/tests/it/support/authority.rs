@@ -9,32 +9,32 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
 /// Who certifies receivers.
-pub(in super::super) struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    pub(in super::super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
     /// What to trust.
-    pub(in super::super) fn root(&self) -> CertificateDer<'static> {
+    pub(crate) fn root(&self) -> CertificateDer<'static> {
         self.0.der().clone()
     }
 
     /// The same, as files have it.
-    pub(in super::super) fn pem(&self) -> String {
+    pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
     /// The other side of TLS, certified to be `name`.
-    pub(in super::super) fn certify(&self, name: &str) -> TlsAcceptor {
+    pub(crate) fn certify(&self, name: &str) -> TlsAcceptor {
         self.certify_until(name, 4_000)
     }
 
     /// A certificate for `name` and its key, as files have them.
-    pub(in super::super) fn certify_in_pem(&self, name: &str) -> (String, String) {
+    pub(crate) fn certify_in_pem(&self, name: &str) -> (String, String) {
         let (certificate, key) = self.sign(name, 4_000);
         (certificate.pem(), key.serialize_pem())
     }
@@ -47,7 +47,7 @@ impl Authority {
     }
 
     /// The same, to the end of a year.
-    pub(in super::super) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
+    pub(crate) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
         let (certificate, key) = self.sign(name, year);
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
