@@ -70,6 +70,8 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("account list", &["overnight account list", "overnight account list --json"]),
     ("account show", &["overnight account show $ACCOUNT"]),
     ("account activate", &["overnight account activate $ACCOUNT"]),
+    ("account suspend", &["overnight account suspend $ACCOUNT"]),
+    ("account resume", &["overnight account resume $ACCOUNT"]),
     (
         "account grant",
         &["overnight account grant $ACCOUNT 25 --source invoice-17", "overnight account grant $ACCOUNT -0.5"],
@@ -89,7 +91,13 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         "key",
         &["overnight key create --account $ACCOUNT --name laptop", "overnight key list --account $ACCOUNT"],
     ),
-    ("key create", &["overnight key create --account $ACCOUNT --name laptop --expires-in 90d"]),
+    (
+        "key create",
+        &[
+            "overnight key create --account $ACCOUNT --name laptop --expires-in 90d",
+            "overnight key create --account $ACCOUNT --name dashboard --scope read",
+        ],
+    ),
     ("key list", &["overnight key list --account $ACCOUNT"]),
     ("key revoke", &["overnight key revoke $KEY_ID"]),
     ("user", &["overnight user create ada@example.com --operator", "overnight user link ada@example.com"]),

@@ -16,6 +16,33 @@ const KEY_BYTES: usize = PREFIX.len() + SECRET_DIGITS + CHECKSUM_DIGITS;
 /// How much of a key may be shown: enough to tell one's own keys apart.
 const VISIBLE_BYTES: usize = PREFIX.len() + 6;
 
+/// What a key may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyScope {
+    /// Everything that the API has.
+    Write,
+    /// What changes nothing: lists, records, results.
+    Read,
+}
+
+impl KeyScope {
+    /// Every scope, the widest first.
+    pub const ALL: [Self; 2] = [Self::Write, Self::Read];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+
+    /// Reads the name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == name)
+    }
+}
+
 /// The key of these random bits.
 pub fn write(secret: [u8; 32]) -> String {
     let mut key = String::with_capacity(KEY_BYTES);
@@ -67,6 +94,14 @@ fn push_digits(mut number: [u8; 32], count: usize, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_scope_reads_back_from_its_name() {
+        for scope in KeyScope::ALL {
+            assert_eq!(KeyScope::parse(scope.as_str()), Some(scope));
+        }
+        assert_eq!(KeyScope::parse("admin"), None);
+    }
 
     #[test]
     fn a_key_is_known_by_its_checksum() {

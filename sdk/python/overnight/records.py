@@ -292,6 +292,8 @@ class Account:
     """Set aside for requests that have not ended: the most that they may cost."""
     available: str
     payments_activated: bool
+    suspended: bool = False
+    """The operator has suspended the account: its keys only read."""
     quotas: AccountQuotas | None = None
 
 

@@ -18,7 +18,8 @@ pub(crate) struct MadeAccount {
 pub(super) async fn run(config: PathBuf) -> io::Result<MadeAccount> {
     let services = opening::open(config, Durability::ProcessOnly).await?;
     let account = accounts::create(&services, "bench").await.map_err(io::Error::other)?;
-    let made = api_keys::create(&services, account.id, None, None).await.map_err(io::Error::other)?;
+    let made =
+        api_keys::create(&services, account.id, api_keys::KeyDraft::PLAIN).await.map_err(io::Error::other)?;
     services.store.close().await;
     Ok(MadeAccount { key: made.key })
 }

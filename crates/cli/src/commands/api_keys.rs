@@ -1,8 +1,9 @@
 //! `overnight key`: what opens an account over HTTP.
 
 use clap::{Args, Subcommand};
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, KeyId};
-use overnight_server::app::api_keys::{self, ENDED_LISTED_MAX, KeyList};
+use overnight_server::app::api_keys::{self, ENDED_LISTED_MAX, KeyDraft, KeyList};
 use overnight_server::config::Millis;
 use overnight_server::store::identity::api_keys::ApiKey;
 use serde::Serialize;
@@ -19,6 +20,7 @@ const COLUMNS: Columns = &[
     ("KEY", 30),
     ("PREFIX", 14),
     ("STATE", 7),
+    ("SCOPE", 5),
     ("CREATED", 20),
     ("EXPIRES", 20),
     ("LAST USED", 20),
@@ -43,6 +45,9 @@ pub(crate) struct Create {
     /// What to call it.
     #[arg(long)]
     name: Option<String>,
+    /// What it may do: `write` reads and writes, `read` changes nothing.
+    #[arg(long, value_name = "SCOPE", value_parser = ["write", "read"], default_value = "write")]
+    scope: String,
     /// How long it works, such as 90d [default: for ever].
     #[arg(long, value_name = "DURATION", value_parser = str::parse::<Millis>)]
     expires_in: Option<Millis>,
@@ -68,6 +73,7 @@ struct Made {
     key: String,
     prefix: String,
     name: Option<String>,
+    scope: &'static str,
     created_at: i64,
     expires_at: Option<i64>,
 }
@@ -77,6 +83,7 @@ struct Record {
     id: String,
     prefix: String,
     name: Option<String>,
+    scope: &'static str,
     created_at: i64,
     expires_at: Option<i64>,
     revoked_at: Option<i64>,
@@ -89,6 +96,7 @@ impl From<ApiKey> for Record {
             id: key.id.to_string(),
             prefix: key.prefix,
             name: key.name,
+            scope: key.scope.as_str(),
             created_at: key.created_at / 1_000,
             expires_at: key.expires_at.map(|time| time / 1_000),
             revoked_at: key.revoked_at.map(|time| time / 1_000),
@@ -104,11 +112,13 @@ fn parse_key_id(text: &str) -> Result<KeyId, String> {
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let services = operator::open(globals).await?;
     match command {
-        Command::Create(Create { account, name, expires_in }) => {
+        Command::Create(Create { account, name, scope, expires_in }) => {
             let expires_in_ms = expires_in.map(|Millis(ms)| ms);
-            let made = api_keys::create(&services, account, name.as_deref(), expires_in_ms).await?;
-            let Record { id, prefix, name, created_at, expires_at, .. } = made.record.into();
-            let made = Made { id, key: made.key, prefix, name, created_at, expires_at };
+            let scope = KeyScope::parse(&scope).unwrap_or(KeyScope::Write);
+            let draft = KeyDraft { name: name.as_deref(), scope, expires_in_ms };
+            let made = api_keys::create(&services, account, draft).await?;
+            let Record { id, prefix, name, scope, created_at, expires_at, .. } = made.record.into();
+            let made = Made { id, key: made.key, prefix, name, scope, created_at, expires_at };
             output.either(&made, || made.key.clone())?;
             let until = made
                 .expires_at
@@ -124,7 +134,10 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
                 let expires = times::utc_or_dash(key.expires_at);
                 let used = times::utc_or_dash(key.last_used_at);
                 let name = key.name.as_deref().unwrap_or("-");
-                list.row(&key, &[&key.id, &key.prefix, key.state(), &created, &expires, &used, name])?;
+                list.row(
+                    &key,
+                    &[&key.id, &key.prefix, key.state(), key.scope, &created, &expires, &used, name],
+                )?;
             }
             list.end()?;
             if is_cut {

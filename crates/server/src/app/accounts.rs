@@ -73,6 +73,7 @@ pub async fn record(services: &Services, account: &Account) -> Result<Record, Ap
         held: account.held.to_string(),
         available: account.available().to_string(),
         payments_activated: account.payments_activated_at.is_some(),
+        suspended: account.suspended_at.is_some(),
         quotas: AccountQuotas { stored_bytes, live_requests, requests_per_second, tokens_per_day },
     })
 }
@@ -103,6 +104,31 @@ pub async fn list(services: &Services) -> Result<Vec<Account>, AppError> {
 pub async fn activate(services: &Services, id: AccountId) -> Result<Account, AppError> {
     let activated = accounts::activate(&services.store, id, services.clock.now()).await?;
     activated.ok_or(AppError::NotFound("account"))
+}
+
+/// Suspends an account: its keys and members change nothing any more, at once in this process and within a second in every other.
+/// What it sent before is done and charged, and can be read. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn suspend(services: &Services, id: AccountId) -> Result<Account, AppError> {
+    set_suspended(services, id, true).await
+}
+
+/// Lets an account go on that was suspended. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn resume(services: &Services, id: AccountId) -> Result<Account, AppError> {
+    set_suspended(services, id, false).await
+}
+
+async fn set_suspended(services: &Services, id: AccountId, is_suspended: bool) -> Result<Account, AppError> {
+    let set = accounts::set_suspended(&services.store, id, is_suspended, services.clock.now()).await?;
+    services.api_key_cache.distrust();
+    set.ok_or(AppError::NotFound("account"))
 }
 
 /// A grant that stands in the ledger.

@@ -58,7 +58,8 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
         [only] if only.name == ACCOUNT && has_no_key(services, only).await? => Some(only),
         _ => return Ok(None),
     };
-    let (key, stored) = api_keys::new(services, Some(ACCOUNT), None);
+    let (key, stored) =
+        api_keys::new(services, api_keys::KeyDraft { name: Some(ACCOUNT), ..api_keys::KeyDraft::PLAIN });
     let key_path = services.config.data_dir.join(KEY_FILE);
     write_privately(&key_path, &key)
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;

@@ -149,6 +149,7 @@ fn with_a_date_at(path: &str) -> String {
         "console.oidc" => vec!["[console.oidc]", "issuer = \"https://h\"", "client_id = \"c\""],
         "billing.stripe" => vec!["[billing.stripe]"],
         "quotas" => vec!["[quotas]"],
+        "tls" => vec!["[tls]", "cert = \"c\"", "key = \"k\""],
         "webhooks" => vec!["[webhooks]"],
         _ => vec!["[limits]"],
     };
@@ -171,7 +172,7 @@ fn only_what_is_built_is_a_setting() {
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
     assert_eq!(
         sections,
-        ["billing", "console", "engines", "limits", "models", "quotas", "webhooks"].map(str::to_owned).into()
+        ["billing", "console", "engines", "limits", "models", "quotas", "tls", "webhooks"].map(str::to_owned).into()
     );
 }
 

@@ -63,6 +63,11 @@ impl Section {
         }
     }
 
+    /// Whether it is one of an account.
+    const fn is_of_account(self) -> bool {
+        !matches!(self, Self::Operator | Self::You)
+    }
+
     /// Its address under the account's.
     pub(super) const fn path(self) -> &'static str {
         match self {
@@ -86,6 +91,7 @@ pub(crate) struct AccountBadge {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) role: Role,
+    pub(crate) is_suspended: bool,
 }
 
 /// The layout of a page: its navigation, and what is told about the page before.
@@ -114,6 +120,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Whether the page is one of an account that is suspended.
+    pub(super) fn is_suspended(&self) -> bool {
+        self.section.is_of_account() && self.account.as_ref().is_some_and(|account| account.is_suspended)
+    }
+
     /// The address of the account's pages.
     pub(crate) fn home(&self) -> String {
         match &self.account {
@@ -186,6 +197,8 @@ pub(crate) fn flash(code: &str) -> Option<&'static str> {
         "replayed" => "It is sent again within a second.",
         "account_made" => "The account is made. Its payments are not activated yet, and it has no credits.",
         "activated" => "Its payments are activated: its keys work from now on.",
+        "suspended" => "The account is suspended: its keys and members read, and change nothing.",
+        "resumed" => "The account goes on: its keys and members may change things again.",
         "granted" => "The credits are granted, and stand in the account’s ledger.",
         "user_removed" => "The user is removed and signed out everywhere.",
         "key_revoked" => "The key is revoked. Whoever still uses it is refused within a second.",

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use axum::body::HttpBody;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
 use tracing::{Instrument, Span, field};
@@ -25,6 +26,7 @@ use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::{Buffer, Client, MemoryPermit};
+use super::tls::InTheOpen;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
 use crate::app::{ClientNetwork, ReadsFor};
@@ -122,6 +124,9 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
 
 /// Whose share the call uses; `None` for a probe, and where a proxy does not say for whom it calls.
 async fn identify(context: &Context, request: &mut Request) -> Result<Option<Client>, Refusal> {
+    if request.extensions().get::<InTheOpen>().is_some() {
+        return Err(Refusal::HttpsRequired);
+    }
     if health::is_path(request.uri().path()) {
         return Ok(None);
     }
@@ -134,10 +139,21 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
             Presented::Unread(key) => look_up(context, key, network_of(context, request)).await?,
         };
         name_account(opened.id);
+        check_access(opened, request.method())?;
         request.extensions_mut().insert(Caller(opened.account));
         return Ok(Some(Client::Account(opened.account)));
     }
     Ok(network_of(context, request).map(Client::Network))
+}
+
+/// Refuses a change with a key that only reads, or of an account that is suspended.
+fn check_access(opened: Opened, method: &Method) -> Result<(), Refusal> {
+    match opened {
+        _ if method.is_safe() => Ok(()),
+        Opened { is_suspended: true, .. } => Err(Refusal::AccountSuspended),
+        Opened { scope: KeyScope::Read, .. } => Err(Refusal::InsufficientScope),
+        Opened { scope: KeyScope::Write, .. } => Ok(()),
+    }
 }
 
 /// Where the call comes from; `None` where a proxy does not say for whom it calls.
@@ -209,11 +225,6 @@ pub(super) async fn no_such_path(request: Request) -> Refusal {
         Err(refusal) => refusal,
         Ok(()) => Refusal::NoSuchPath,
     }
-}
-
-/// What a call is answered with that should have come by https, whatever it asks for.
-pub(super) async fn https_required() -> Refusal {
-    Refusal::HttpsRequired
 }
 
 /// What a method is answered with that its path does not take.

@@ -56,14 +56,6 @@ const PING_AFTER: Duration = Duration::from_secs(30);
 /// A peer of HTTP/2 that is not there.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a connection is served with where the API is served by https.
-#[derive(Clone)]
-pub(super) struct Https {
-    pub(super) tls: Arc<Tls>,
-    /// Answers calls that come in the open.
-    pub(super) in_the_open: Router,
-}
-
 /// A connection in the open, or one with TLS.
 type Stream = Either<Socket, Box<TlsStream<Socket>>>;
 
@@ -72,7 +64,9 @@ pub(super) struct Connection {
     pub(super) context: Shared,
     /// Made in `router.rs`: a call passes `calls::handle`, then its handler.
     pub(super) router: Router,
-    pub(super) https: Option<Https>,
+    pub(super) tls: Option<Arc<Tls>>,
+    /// Whether its client speaks no TLS where there is a certificate.
+    pub(super) is_in_the_open: bool,
     pub(super) peer: Peer,
     pub(super) activity: Arc<Activity>,
     /// Whether only the health paths are served, and one call.
@@ -134,10 +128,10 @@ impl Connection {
     async fn open(&mut self, stream: TcpStream, interruptions: &mut Interruptions) -> Option<Stream> {
         let is_reserve = self.is_reserve;
         let (clock, timeouts) = (&self.context.services.clock, &self.context.timeouts);
-        let https = self.https.take();
+        let tls = self.tls.take();
         let activity = Arc::clone(&self.activity);
         let socket = |stream| Socket::new(stream, clock, timeouts.stalled, activity);
-        let Some(Https { tls, in_the_open }) = https else { return Some(Either::Left(socket(stream))) };
+        let Some(tls) = tls else { return Some(Either::Left(socket(stream))) };
         let mut opening = pin!(async move {
             let mut first = [0];
             stream.peek(&mut first).await?;
@@ -156,9 +150,7 @@ impl Connection {
                 },
             }
         };
-        if matches!(opened, Ok(Either::Left(_))) {
-            self.router = in_the_open;
-        }
+        self.is_in_the_open = matches!(opened, Ok(Either::Left(_)));
         opened
             .inspect_err(|error| {
                 counters::count_failed_handshake();
@@ -179,6 +171,7 @@ impl Connection {
     > + 'static {
         let (context, router, peer) = (Arc::clone(&self.context), self.router.clone(), self.peer);
         let (activity, is_reserve) = (Arc::clone(&self.activity), self.is_reserve);
+        let is_in_the_open = self.is_in_the_open;
         let has_asked = Arc::clone(has_asked);
         service_fn(move |request| {
             has_asked.store(true, Ordering::Relaxed);
@@ -186,6 +179,9 @@ impl Connection {
             let mut request = prepare(request, peer, &context);
             if is_reserve {
                 request.extensions_mut().insert(IsReserve);
+            }
+            if is_in_the_open {
+                request.extensions_mut().insert(tls::InTheOpen);
             }
             let answered = call.map(|call| (router.clone().call(request), call));
             async move {

@@ -30,6 +30,10 @@ pub(super) enum Refusal {
     App(AppError),
     /// The token of the metrics was not shown.
     NoMetricsToken,
+    /// The API key reads, and the call is to change something.
+    InsufficientScope,
+    /// The account is suspended, and the call is to change something.
+    AccountSuspended,
     /// The call came in the open to an address that is served by https.
     HttpsRequired,
     /// Nothing is served at this path.
@@ -89,6 +93,8 @@ impl Refusal {
         match self {
             Self::App(AppError::InvalidApiKey) => &codes::INVALID_API_KEY,
             Self::NoMetricsToken => &codes::INVALID_TOKEN,
+            Self::InsufficientScope => &codes::INSUFFICIENT_SCOPE,
+            Self::AccountSuspended => &codes::ACCOUNT_SUSPENDED,
             Self::HttpsRequired => &codes::HTTPS_REQUIRED,
             Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
@@ -120,6 +126,12 @@ impl Refusal {
             Self::App(error) => error.to_string(),
             Self::NoMetricsToken => {
                 "the token of the metrics is required, as Authorization: Bearer".to_owned()
+            }
+            Self::InsufficientScope => {
+                "this API key has the scope `read` and changes nothing; use one with the scope `write`".to_owned()
+            }
+            Self::AccountSuspended => {
+                "the account is suspended: its keys read and change nothing until the operator resumes it".to_owned()
             }
             Self::HttpsRequired => "the service is called by https:// here".to_owned(),
             Self::NoSuchPath => "there is nothing at this path".to_owned(),

@@ -77,18 +77,11 @@ pub(super) fn assemble_metrics(context: Shared) -> Router {
     finish(health_routes(true), context)
 }
 
-/// What is answered in the open where the API is served by https.
-pub(super) fn assemble_https_required(context: Shared) -> Router {
-    named(Router::new().fallback(calls::https_required), context)
-}
-
 fn finish(router: Router<Shared>, context: Shared) -> Router {
     telemetry::install();
-    let router = router.fallback(calls::no_such_path).method_not_allowed_fallback(calls::method_not_allowed);
-    named(router, context)
-}
-
-/// Calls are named, let in, and refused in one shape.
-fn named(router: Router<Shared>, context: Shared) -> Router {
-    router.layer(middleware::from_fn_with_state(Arc::clone(&context), calls::handle)).with_state(context)
+    router
+        .fallback(calls::no_such_path)
+        .method_not_allowed_fallback(calls::method_not_allowed)
+        .layer(middleware::from_fn_with_state(Arc::clone(&context), calls::handle))
+        .with_state(context)
 }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::activity::Activity;
-use super::connections::{Connection, Https, asked_to_stop};
+use super::connections::{Connection, asked_to_stop};
 use super::context::{Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
 use super::tls::Tls;
@@ -114,13 +114,13 @@ pub async fn serve_with(
         servers.spawn(server.run(listener).boxed());
     }
     let mut upkeep = JoinSet::new();
-    let https = listeners.tls.map(|tls| {
-        let (kept, clock) = (Arc::clone(&tls), Arc::clone(&context.services.clock));
-        upkeep.spawn(async move { kept.keep_current(&clock).await }.boxed());
-        Https { tls, in_the_open: router::assemble_https_required(Arc::clone(&context)) }
-    });
+    if let Some(tls) = &listeners.tls {
+        let (tls, clock) = (Arc::clone(tls), Arc::clone(&context.services.clock));
+        upkeep.spawn(async move { tls.keep_current(&clock).await }.boxed());
+    }
     let router = router::assemble(Arc::clone(&context));
-    let server = Server::new(&context, router, https, context.services.config.connections.max, stopping);
+    let server =
+        Server::new(&context, router, listeners.tls, context.services.config.connections.max, stopping);
     servers.spawn(server.run(listeners.api).boxed());
     upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
     shutdown.await;
@@ -139,7 +139,7 @@ async fn keep_up(context: Shared) {
 struct Server {
     context: Shared,
     router: Router,
-    https: Option<Https>,
+    tls: Option<Arc<Tls>>,
     permits: Arc<ConnectionPermits>,
     stopping: watch::Receiver<bool>,
     connections: JoinSet<()>,
@@ -149,13 +149,13 @@ impl Server {
     fn new(
         context: &Shared,
         router: Router,
-        https: Option<Https>,
+        tls: Option<Arc<Tls>>,
         connections_max: usize,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let permits =
             ConnectionPermits::new(connections_max, context.services.config.connections.per_address);
-        Self { context: Arc::clone(context), router, https, permits, stopping, connections: JoinSet::new() }
+        Self { context: Arc::clone(context), router, tls, permits, stopping, connections: JoinSet::new() }
     }
 
     async fn run(mut self, listener: TcpListener) {
@@ -191,7 +191,8 @@ impl Server {
         let connection = Connection {
             context: Arc::clone(&self.context),
             router: self.router.clone(),
-            https: self.https.clone(),
+            tls: self.tls.clone(),
+            is_in_the_open: false,
             peer: Peer(peer),
             activity,
             is_reserve: permit.is_reserve,

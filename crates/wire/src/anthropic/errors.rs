@@ -11,10 +11,12 @@ pub const INVALID_REQUEST: &str = "invalid_request_error";
 pub const API_ERROR: &str = "api_error";
 
 /// The types of errors by the codes of the native dialect.
-const TYPES: [(&str, &str); 15] = [
+const TYPES: [(&str, &str); 17] = [
     ("invalid_api_key", "authentication_error"),
     ("payments_not_activated", "billing_error"),
     ("insufficient_credits", "billing_error"),
+    ("insufficient_scope", "permission_error"),
+    ("account_suspended", "permission_error"),
     ("not_found", "not_found_error"),
     ("too_large", "request_too_large"),
     ("quota_exceeded", "rate_limit_error"),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
     "held": "1.2",
     "available": "98.55",
     "payments_activated": true,
+    "suspended": false,
     "quotas": {
         "stored_bytes": {"used": 52_428_800, "limit": 107_374_182_400_i64},
         "live_requests": {"used": 1200, "limit": 1_000_000},
@@ -37,6 +38,9 @@ pub struct Account {
     pub available: String,
     /// Whether payments are activated, without which no key works.
     pub payments_activated: bool,
+    /// Whether the operator has suspended the account: its keys only read.
+    #[serde(default)]
+    pub suspended: bool,
     /// What the account uses and may use. A request beyond that is refused with 429 `quota_exceeded`.
     #[serde(default)]
     pub quotas: AccountQuotas,

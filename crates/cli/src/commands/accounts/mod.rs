@@ -21,8 +21,15 @@ use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;
 
-const COLUMNS: Columns =
-    &[("ACCOUNT", 31), ("CREATED", 20), ("AVAILABLE", 14), ("HELD", 14), ("PAYMENTS", 9), ("NAME", 0)];
+const COLUMNS: Columns = &[
+    ("ACCOUNT", 31),
+    ("CREATED", 20),
+    ("AVAILABLE", 14),
+    ("HELD", 14),
+    ("PAYMENTS", 9),
+    ("STATE", 9),
+    ("NAME", 0),
+];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -34,6 +41,10 @@ pub(crate) enum Command {
     Show(One),
     /// Activate an account's payments: until then its keys do nothing.
     Activate(One),
+    /// Suspend an account: its keys and members read, and change nothing; felt by a running service within a second.
+    Suspend(One),
+    /// Let an account go on that was suspended.
+    Resume(One),
     /// Give an account credits, or take some back.
     Grant(Grant),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
@@ -102,6 +113,14 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             let services = operator::open(globals).await?;
             print(&services, output, &accounts::activate(&services, account).await?).await?;
         }
+        Command::Suspend(One { account }) => {
+            let services = operator::open(globals).await?;
+            print(&services, output, &accounts::suspend(&services, account).await?).await?;
+        }
+        Command::Resume(One { account }) => {
+            let services = operator::open(globals).await?;
+            print(&services, output, &accounts::resume(&services, account).await?).await?;
+        }
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
         Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
@@ -139,7 +158,15 @@ async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
         let payments = words(account.payments_activated);
         list.row(
             &account,
-            &[&account.id, &created, &account.available, &account.held, payments, &account.name],
+            &[
+                &account.id,
+                &created,
+                &account.available,
+                &account.held,
+                payments,
+                state(account.suspended),
+                &account.name,
+            ],
         )?;
     }
     list.end()?;
@@ -172,10 +199,11 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
     let created = times::utc(record.created_at);
     output.either(&record, || {
         format!(
-            "{}\nname       {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
+            "{}\nname       {}\nstate      {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
              stored     {}\nlive       {}\nper second {}\ntokens/day {}",
             record.id,
             record.name,
+            state(record.suspended),
             record.balance,
             record.held,
             record.available,
@@ -196,6 +224,10 @@ fn quota(QuotaUse { used, limit }: &QuotaUse, unit: &str) -> String {
         (None, Some(limit)) => format!("{limit} {unit}"),
         (None, None) => "no limit".to_owned(),
     }
+}
+
+const fn state(is_suspended: bool) -> &'static str {
+    if is_suspended { "suspended" } else { "active" }
 }
 
 const fn words(is_activated: bool) -> &'static str {

@@ -99,7 +99,7 @@ async fn customers(operator: &Services, service: &Service) -> Vec<Customer> {
         accounts::activate(operator, made.id).await.expect("an activation");
         let credits = if number < POOR { "5" } else { "100000" }.parse().expect("credits");
         accounts::grant(operator, made.id, credits, Some("the first")).await.expect("a grant");
-        let key = api_keys::create(operator, made.id, None, None).await.expect("a key").key;
+        let key = api_keys::create(operator, made.id, api_keys::KeyDraft::PLAIN).await.expect("a key").key;
         customers.push(Customer { account: made, client: service.client_with(&key) });
     }
     customers

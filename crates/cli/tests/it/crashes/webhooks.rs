@@ -205,7 +205,8 @@ async fn a_slow_receiver_of_one_account_delays_nobody_else() {
         accounts::activate(&operator, account.id).await.expect("an activation");
         let credits = "1000".parse().expect("credits");
         accounts::grant(&operator, account.id, credits, None).await.expect("a grant");
-        let key = api_keys::create(&operator, account.id, None, None).await.expect("a key").key;
+        let key =
+            api_keys::create(&operator, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key").key;
         quick.push(account.id);
         let (client, url) = (service.client_with(&key), receiver.url(&format!("/ok/{number}")));
         senders.spawn(async move {

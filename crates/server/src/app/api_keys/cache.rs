@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
 
@@ -33,6 +34,10 @@ pub struct Opened {
     pub account: AccountKey,
     /// Its identifier.
     pub id: AccountId,
+    /// What the key may be used for.
+    pub scope: KeyScope,
+    /// Whether the account is suspended.
+    pub is_suspended: bool,
 }
 
 #[derive(Debug)]
@@ -47,7 +52,8 @@ struct Known {
 impl Opened {
     /// What this holder's key opens.
     pub(super) fn by(holder: &KeyHolder) -> Self {
-        Self { account: holder.account, id: holder.account_id }
+        let KeyHolder { account, account_id: id, scope, is_suspended, .. } = *holder;
+        Self { account, id, scope, is_suspended }
     }
 }
 
@@ -114,7 +120,12 @@ mod tests {
 
     use super::*;
 
-    const OPENED: Opened = Opened { account: AccountKey(7), id: AccountId::from_bits(1) };
+    const OPENED: Opened = Opened {
+        account: AccountKey(7),
+        id: AccountId::from_bits(1),
+        scope: KeyScope::Write,
+        is_suspended: false,
+    };
 
     fn holder(expires_at: Option<i64>) -> KeyHolder {
         KeyHolder {
@@ -122,7 +133,9 @@ mod tests {
             account_id: OPENED.id,
             key: 2,
             key_id: KeyId::from_bits(2),
+            scope: OPENED.scope,
             expires_at,
+            is_suspended: OPENED.is_suspended,
             is_activated: true,
             last_used_at: None,
             requests_per_second_quota: None,

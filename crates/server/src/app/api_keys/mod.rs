@@ -4,7 +4,7 @@ mod cache;
 mod uses;
 
 use hmac::{Hmac, Mac};
-use overnight_domain::api_keys as format;
+use overnight_domain::api_keys::{self as format, KeyScope};
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, KeyId, KeyKind};
 use overnight_domain::scheduler::AccountKey;
@@ -99,7 +99,33 @@ pub async fn find_account(services: &Services, key: &str) -> Result<Option<Accou
     Ok(holder.map(|holder| holder.account_id))
 }
 
-/// Makes a key for an account, which works in every process once this returns; for ever, or for `expires_in_ms`.
+/// What is wanted of a key.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyDraft<'a> {
+    /// What people call it.
+    pub name: Option<&'a str>,
+    /// What it may be used for.
+    pub scope: KeyScope,
+    /// How long it works, in milliseconds; `None` for ever.
+    pub expires_in_ms: Option<i64>,
+}
+
+impl KeyDraft<'_> {
+    /// A key for everything, that works for ever and has no name.
+    pub const PLAIN: Self = Self { name: None, scope: KeyScope::Write, expires_in_ms: None };
+
+    fn check(&self) -> Result<(), AppError> {
+        if let Some(name) = self.name {
+            names::check("name", name)?;
+        }
+        if self.expires_in_ms.is_some_and(|time| time <= 0) {
+            return Err(AppError::invalid("expires_in", codes::OUT_OF_RANGE, "must be longer than nothing"));
+        }
+        Ok(())
+    }
+}
+
+/// Makes a key for an account, which works in every process once this returns.
 ///
 /// # Errors
 ///
@@ -108,17 +134,11 @@ pub async fn find_account(services: &Services, key: &str) -> Result<Option<Accou
 pub async fn create(
     services: &Services,
     account: AccountId,
-    name: Option<&str>,
-    expires_in_ms: Option<i64>,
+    draft: KeyDraft<'_>,
 ) -> Result<MadeKey, AppError> {
-    if let Some(name) = name {
-        names::check("name", name)?;
-    }
-    if expires_in_ms.is_some_and(|time| time <= 0) {
-        return Err(AppError::invalid("expires_in", codes::OUT_OF_RANGE, "must be longer than nothing"));
-    }
+    draft.check()?;
     let account = accounts::get(services, account).await?;
-    let made = new(services, name, expires_in_ms);
+    let made = new(services, draft);
     store(services, account.key, made).await
 }
 
@@ -130,18 +150,17 @@ pub async fn create(
 pub async fn create_once(
     services: &Services,
     account: AccountId,
-    name: &str,
-    expires_in_ms: Option<i64>,
+    draft: KeyDraft<'_>,
     form: FormKey,
 ) -> Result<String, AppError> {
-    names::check("name", name)?;
+    draft.check()?;
     let account = accounts::get(services, account).await?;
     // It is nowhere kept: who has the form, and nobody else, can have it made of the installation's secret once more.
     let mac = Hmac::<Sha256>::new_from_slice(services.store.sort_key_secret());
     let mac = mac.map_err(|_| StoreError::Damaged("the installation's secret"))?;
     let mac = mac.chain_update("an API key that a form makes\n").chain_update(account.id.to_string());
     let secret = mac.chain_update(form.0).finalize().into_bytes().into();
-    let (key, new) = of_secret(services, secret, Some(name), expires_in_ms);
+    let (key, new) = of_secret(services, secret, draft);
     let once = form.once(&new.id);
     match api_keys::insert_once(&services.store, account.key, &new, Some(once)).await? {
         Guarded::Done(true) => Ok(key),
@@ -151,20 +170,12 @@ pub async fn create_once(
 }
 
 /// A key that is not stored yet, with what is to be stored of it.
-pub(super) fn new(
-    services: &Services,
-    name: Option<&str>,
-    expires_in_ms: Option<i64>,
-) -> (String, NewApiKey) {
-    of_secret(services, services.ids.random(), name, expires_in_ms)
+pub(super) fn new(services: &Services, draft: KeyDraft<'_>) -> (String, NewApiKey) {
+    of_secret(services, services.ids.random(), draft)
 }
 
-fn of_secret(
-    services: &Services,
-    secret: [u8; 32],
-    name: Option<&str>,
-    expires_in_ms: Option<i64>,
-) -> (String, NewApiKey) {
+fn of_secret(services: &Services, secret: [u8; 32], draft: KeyDraft<'_>) -> (String, NewApiKey) {
+    let KeyDraft { name, scope, expires_in_ms } = draft;
     let now = services.clock.now();
     let key = format::write(secret);
     let record = NewApiKey {
@@ -172,6 +183,7 @@ fn of_secret(
         sha256: format::hash(key.as_bytes()).unwrap_or_default(),
         prefix: format::visible(&key).to_owned(),
         name: name.map(str::to_owned),
+        scope,
         created_at: now,
         expires_at: expires_in_ms.map(|time| now.saturating_add(time)),
     };
@@ -191,10 +203,19 @@ pub(super) async fn store(
     if !api_keys::insert(&services.store, account, &new).await? {
         return Err(too_many());
     }
-    let NewApiKey { id, prefix, name, created_at, expires_at, .. } = new;
+    let NewApiKey { id, prefix, name, scope, created_at, expires_at, .. } = new;
     Ok(MadeKey {
         key,
-        record: ApiKey { id, prefix, name, created_at, expires_at, revoked_at: None, last_used_at: None },
+        record: ApiKey {
+            id,
+            prefix,
+            name,
+            scope,
+            created_at,
+            expires_at,
+            revoked_at: None,
+            last_used_at: None,
+        },
     })
 }
 

@@ -36,7 +36,7 @@ fn the_console_is_where_no_password_is_sent_in_the_open() {
         ),
         (
             "public_url = \"https://night.example.com:8443\"",
-            Ok((base, hosts(&["night.example.com:8443"]), true)),
+            Ok((base.clone(), hosts(&["night.example.com:8443"]), true)),
         ),
         ("[tls]\ncert = \"c\"\nkey = \"k\"", Ok((base.clone(), here(8080), true))),
         (

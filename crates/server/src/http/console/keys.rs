@@ -1,12 +1,13 @@
 //! API keys: made, shown once, revoked.
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::KeyKind;
 use overnight_domain::roles::Permission;
 
 use super::forms::Form;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
-use crate::app::api_keys::{self, KeyList};
+use crate::app::api_keys::{self, KeyDraft, KeyList};
 use crate::console::{KeysPage, Section};
 
 const DAY_MS: i64 = 86_400_000;
@@ -19,17 +20,20 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
 /// `POST /console/{account}/keys`: the key is on the page that answers, and nowhere else.
 pub(super) async fn create(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Work)?;
-    let expires_in = match form.get("expires") {
+    let expires_in_ms = match form.get("expires") {
         "30d" => Some(30 * DAY_MS),
         "90d" => Some(90 * DAY_MS),
         "365d" => Some(365 * DAY_MS),
         "never" => None,
         _ => return Err(replies::PageError::Unreadable("Say when the key is to expire.".into())),
     };
-    let (services, account, name) = (visit.services(), visit.account.id, form.get("name"));
+    let scope = KeyScope::parse(form.filled("scope").unwrap_or(KeyScope::Write.as_str()))
+        .ok_or(replies::PageError::Unreadable("Say what the key is for.".into()))?;
+    let (services, account) = (visit.services(), visit.account.id);
+    let draft = KeyDraft { name: Some(form.get("name")), scope, expires_in_ms };
     let made = match form.key("keys") {
-        Some(key) => api_keys::create_once(services, account, name, expires_in, key).await,
-        None => api_keys::create(services, account, Some(name), expires_in).await.map(|made| made.key),
+        Some(key) => api_keys::create_once(services, account, draft, key).await,
+        None => api_keys::create(services, account, draft).await.map(|made| made.key),
     };
     match made {
         Ok(made) => show(&visit, Some(&made), None).await,

@@ -80,6 +80,8 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/operator", get(operator::page))
         .route("/operator/accounts", post(operator::create_account))
         .route("/operator/accounts/{account}/activate", post(operator::activate))
+        .route("/operator/accounts/{account}/suspend", post(operator::suspend))
+        .route("/operator/accounts/{account}/resume", post(operator::resume))
         .route("/operator/accounts/{account}/grant", post(operator::grant))
         .route("/operator/users", post(operator::create_user))
         .route("/operator/users/{user}/link", post(operator::link_user))

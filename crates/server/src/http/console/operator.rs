@@ -76,6 +76,18 @@ pub(super) async fn activate(visit: OperatorVisit, Path(account): Path<String>) 
     visit.conclude(activated, "activated").await
 }
 
+/// `POST /console/operator/accounts/{account}/suspend`.
+pub(super) async fn suspend(visit: OperatorVisit, Path(account): Path<String>) -> PageResult {
+    let suspended = accounts::suspend(visit.0.services(), account_id(&account)?).await;
+    visit.conclude(suspended, "suspended").await
+}
+
+/// `POST /console/operator/accounts/{account}/resume`.
+pub(super) async fn resume(visit: OperatorVisit, Path(account): Path<String>) -> PageResult {
+    let resumed = accounts::resume(visit.0.services(), account_id(&account)?).await;
+    visit.conclude(resumed, "resumed").await
+}
+
 /// `POST /console/operator/accounts/{account}/grant`.
 pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, form: Form) -> PageResult {
     let account = account_id(&account)?;

@@ -28,6 +28,8 @@ pub(super) enum PageError {
     Elsewhere(String),
     /// The use case says why.
     App(AppError),
+    /// The account is suspended.
+    Suspended,
     /// Somebody in this role may not.
     NotAllowed(Role),
     /// Nothing is there, or nothing of the visitor's.
@@ -188,6 +190,10 @@ impl IntoResponse for PageError {
                 );
                 refused(StatusCode::FORBIDDEN, &sentence)
             }
+            Self::Suspended => refused(
+                StatusCode::FORBIDDEN,
+                "This account is suspended. Its members read, and change nothing, until the operator of this service resumes it.",
+            ),
             Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, &why),
             Self::Unwritten(error) => {
                 tracing::error!(%error, "console page failed to render");

@@ -114,6 +114,10 @@ impl FromRequestParts<Shared> for MemberVisit {
         let services = &visit.context.services;
         let (account, role) = members::account_of(services, &visit.visitor.user, id).await?;
         calls::name_account(account.id);
+        let is_operator = visit.visitor.user.is_operator;
+        if account.suspended_at.is_some() && !parts.method.is_safe() && !is_operator {
+            return Err(PageError::Suspended);
+        }
         Ok(Self { visit, account, role, path })
     }
 }
@@ -146,7 +150,12 @@ impl Visit {
         let mut layout = self.bare_layout(section);
         layout.live_batches = batches::count_live(self.services(), account.key).await?;
         let (id, name) = (account.id.to_string(), account.name.clone());
-        layout.account = Some(crate::console::AccountBadge { id, name, role });
+        layout.account = Some(crate::console::AccountBadge {
+            id,
+            name,
+            role,
+            is_suspended: account.suspended_at.is_some(),
+        });
         Ok(layout)
     }
 

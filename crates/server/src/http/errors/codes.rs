@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 
 const INVALID_REQUEST: &str = "invalid_request_error";
 const AUTHENTICATION: &str = "authentication_error";
+const PERMISSION: &str = "permission_error";
 const BILLING: &str = "billing_error";
 const RATE_LIMIT: &str = "rate_limit_error";
 const SERVER: &str = "server_error";
@@ -45,6 +46,10 @@ codes! {
         "The account's payments are not activated. The operator, or a payment in the console, does that.";
     INSUFFICIENT_CREDITS: PAYMENT_REQUIRED "insufficient_credits" BILLING
         "The request would hold more credits than are available; the message names both amounts. Add credits, or lower `max_tokens`.";
+    INSUFFICIENT_SCOPE: FORBIDDEN "insufficient_scope" PERMISSION
+        "The API key reads and changes nothing. Use one with the scope `write`.";
+    ACCOUNT_SUSPENDED: FORBIDDEN "account_suspended" PERMISSION
+        "The operator has suspended the account. Its keys read, and change nothing, until the operator resumes it.";
     NOT_FOUND: NOT_FOUND "not_found" INVALID_REQUEST
         "Nothing is at this path, or what the identifier names is none of yours or was deleted.";
     METHOD_NOT_ALLOWED: METHOD_NOT_ALLOWED "method_not_allowed" INVALID_REQUEST

@@ -52,6 +52,9 @@ pub(super) enum OfPath {
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "the reference is drawn from the type")]
 pub(super) enum OfBody {
+    /// The API key has the scope `read` (`insufficient_scope`), or the account is suspended (`account_suspended`). Nothing was done.
+    #[response(status = 403)]
+    Forbidden(ErrorEnvelope),
     /// The body took too long to come; the connection is closed.
     #[response(status = 408)]
     TimedOut(ErrorEnvelope),
@@ -71,6 +74,9 @@ pub(super) enum OfBody {
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "the reference is drawn from the type")]
 pub(super) enum OfDelete {
+    /// The API key has the scope `read` (`insufficient_scope`), or the account is suspended (`account_suspended`). Nothing was done.
+    #[response(status = 403)]
+    Forbidden(ErrorEnvelope),
     /// It waits or runs: cancel it first.
     #[response(status = 409)]
     NotEnded(ErrorEnvelope),
@@ -80,6 +86,9 @@ pub(super) enum OfDelete {
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "the reference is drawn from the type")]
 pub(super) enum OfCancel {
+    /// The API key has the scope `read` (`insufficient_scope`), or the account is suspended (`account_suspended`). Nothing was done.
+    #[response(status = 403)]
+    Forbidden(ErrorEnvelope),
     /// It has completed or failed, and stays so.
     #[response(status = 409)]
     AlreadyEnded(ErrorEnvelope),

@@ -25,6 +25,10 @@ const LOOK_MS: i64 = 10_000;
 /// The first byte of every connection with TLS: the type of a handshake's record.
 pub(super) const FIRST_BYTE: u8 = 22;
 
+/// A call without TLS where the API is served with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InTheOpen;
+
 const EXPIRY: &str = "overnight_tls_certificate_expiry_timestamp_seconds";
 
 /// How connections with TLS are opened.

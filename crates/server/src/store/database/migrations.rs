@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 28] = [
+const MIGRATIONS: [Migration; 29] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -60,6 +60,7 @@ const MIGRATIONS: [Migration; 28] = [
     migration!("0026_moments.sql"),
     migration!("0027_payment_checks.sql"),
     migration!("0028_operator_views.sql"),
+    migration!("0029_access.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -46,6 +46,8 @@ pub struct Account {
     pub held: Credits,
     /// Since when its payments are activated.
     pub payments_activated_at: Option<i64>,
+    /// Since when it is suspended.
+    pub suspended_at: Option<i64>,
     /// Its requests that have not ended.
     pub live_requests: i64,
     /// The bytes that are stored for it.
@@ -63,31 +65,35 @@ impl Account {
 
 statements! {
     INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+    /// A second time keeps the first time.
+    SET_SUSPENDED = "UPDATE accounts SET suspended_at = CASE WHEN ? = 1 THEN coalesce(suspended_at, ?) END WHERE id = ?
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     SET_QUOTAS = "UPDATE accounts SET live_requests_quota = ?, stored_bytes_quota = ?, requests_per_second_quota = ?,
                tokens_per_day_quota = ?
         WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     FIND_TO_CHANGE = {
-        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?",
-        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ? FOR UPDATE",
     };
-    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?";
-    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq = ?";
-    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq";
 }
@@ -141,6 +147,17 @@ pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<A
     store.transaction(async move |tx| tx.fetch(activate).await?.first().map(read).transpose()).await
 }
 
+/// Suspends an account, or lets it go on; felt in every process within a second. A second time keeps the first time.
+pub async fn set_suspended(
+    store: &Store,
+    id: AccountId,
+    is_suspended: bool,
+    now: i64,
+) -> Result<Option<Account>, StoreError> {
+    let set = SET_SUSPENDED.bind(i64::from(is_suspended)).bind(now).bind(id);
+    store.transaction(async move |tx| tx.fetch(set).await?.first().map(read).transpose()).await
+}
+
 /// Changes some quotas of an account's own, felt in every process within a second.
 pub async fn set_quotas(
     store: &Store,
@@ -179,7 +196,7 @@ pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
 }
 
-/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes` and the quotas.
+/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes` and the quotas.
 pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
         key: row.get("seq")?,
@@ -189,6 +206,7 @@ pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
         balance: row.get("balance")?,
         held: row.get("held")?,
         payments_activated_at: row.get("payments_activated_at")?,
+        suspended_at: row.get("suspended_at")?,
         live_requests: row.get("live_requests")?,
         stored_bytes: row.get("stored_bytes")?,
         quotas: totals::read_quotas(row)?,

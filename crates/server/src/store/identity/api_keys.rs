@@ -1,5 +1,6 @@
 //! API keys: kept as their SHA-256, with a visible prefix.
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
@@ -27,6 +28,8 @@ pub struct NewApiKey {
     pub prefix: String,
     /// What people call it.
     pub name: Option<String>,
+    /// What it may be used for.
+    pub scope: KeyScope,
     /// When it was made, in milliseconds.
     pub created_at: i64,
     /// When it stops working, in milliseconds.
@@ -42,6 +45,8 @@ pub struct ApiKey {
     pub prefix: String,
     /// What people call it.
     pub name: Option<String>,
+    /// What it may be used for.
+    pub scope: KeyScope,
     /// When it was made.
     pub created_at: i64,
     /// When it stops working.
@@ -70,8 +75,12 @@ pub struct KeyHolder {
     pub key: i64,
     /// The key's identifier: what logs may name.
     pub key_id: KeyId,
+    /// What the key may be used for.
+    pub scope: KeyScope,
     /// When the key stops working, in milliseconds.
     pub expires_at: Option<i64>,
+    /// Whether the account is suspended.
+    pub is_suspended: bool,
     /// Whether the account's payments are activated.
     pub is_activated: bool,
     /// When the key was used last, as far as it is stored; in milliseconds.
@@ -81,25 +90,25 @@ pub struct KeyHolder {
 }
 
 statements! {
-    INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
-    FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.expires_at, k.last_used_at,
-               a.payments_activated_at IS NOT NULL AS is_activated, a.requests_per_second_quota
+    INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, scope, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.scope, k.expires_at, k.last_used_at,
+               a.suspended_at IS NOT NULL AS is_suspended, a.payments_activated_at IS NOT NULL AS is_activated, a.requests_per_second_quota
         FROM api_keys k JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
     /// Up to so many of those that work.
     COUNT_USABLE = "SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
         WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ? LIMIT ?) v";
     /// Those that work, and the newest of the others.
-    LIST = "SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM (
-            SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+    LIST = "SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (
+            SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
             WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ?
             UNION ALL
-            SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM (
-                SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+            SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (
+                SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
                 WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
         ) v ORDER BY seq";
     FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
     REVOKE = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
-        RETURNING id, prefix, name, created_at, expires_at, revoked_at, last_used_at";
+        RETURNING id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at";
     /// Everybody locks in the order of `seq`.
     NOTE over [Integer, Integer] = {
         sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
@@ -158,6 +167,7 @@ pub(in crate::store) async fn insert_in(
         .bind(key.sha256)
         .bind(key.prefix.as_str())
         .bind(key.name.clone())
+        .bind(scope_code(key.scope))
         .bind(key.created_at)
         .bind(key.expires_at);
     tx.execute(insert).await.map(drop)
@@ -173,7 +183,9 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
         account_id: row.get("account_id")?,
         key: row.get("seq")?,
         key_id: row.get("id")?,
+        scope: read_scope(&row)?,
         expires_at: row.get("expires_at")?,
+        is_suspended: row.get("is_suspended")?,
         is_activated: row.get("is_activated")?,
         last_used_at: row.get("last_used_at")?,
         requests_per_second_quota: row.get("requests_per_second_quota")?,
@@ -254,12 +266,27 @@ impl Operation for NoteUses {
     }
 }
 
-/// Reads `id, prefix, name, created_at, expires_at, revoked_at, last_used_at`.
+const fn scope_code(scope: KeyScope) -> i64 {
+    match scope {
+        KeyScope::Write => 0,
+        KeyScope::Read => 1,
+    }
+}
+
+/// Reads `scope`.
+fn read_scope(row: &Row) -> Result<KeyScope, StoreError> {
+    let code: i64 = row.get("scope")?;
+    let scope = KeyScope::ALL.into_iter().find(|scope| scope_code(*scope) == code);
+    scope.ok_or(StoreError::Damaged("an API key's scope"))
+}
+
+/// Reads `id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at`.
 fn read(row: &Row) -> Result<ApiKey, StoreError> {
     Ok(ApiKey {
         id: row.get("id")?,
         prefix: row.get("prefix")?,
         name: row.get("name")?,
+        scope: read_scope(row)?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
         revoked_at: row.get("revoked_at")?,

@@ -1,5 +1,6 @@
 //! Keys, and when they were used.
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::KeyId;
 
 use crate::store::identity::accounts;
@@ -34,6 +35,7 @@ fn key(number: u32, expires_at: Option<i64>) -> NewApiKey {
         sha256,
         prefix: format!("on_live_{number}"),
         name: None,
+        scope: KeyScope::Write,
         created_at: START,
         expires_at,
     }

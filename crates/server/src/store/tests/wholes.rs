@@ -1,5 +1,6 @@
 //! What one step of a user writes is written as a whole: wherever it dies, nothing of it is there.
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::KeyId;
 use overnight_domain::money::EntryKind;
 use overnight_domain::roles::Role;
@@ -202,6 +203,7 @@ async fn an_account_with_a_key_is_made_with_it_or_not_at_all(fixture: Fixture) {
         sha256: [1; 32],
         prefix: "on_live_1".to_owned(),
         name: None,
+        scope: KeyScope::Write,
         created_at: START,
         expires_at: None,
     };

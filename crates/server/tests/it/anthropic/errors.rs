@@ -88,7 +88,7 @@ async fn an_account_that_cannot_pay_is_told_so() {
     let app = TestApp::start().await;
     let poor = accounts::create(&app.services, "poor").await.expect("an account");
     accounts::activate(&app.services, poor.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, poor.id, None, None).await.expect("a key");
+    let made = api_keys::create(&app.services, poor.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     let answered = client.post(MESSAGES, &params("x")).await;
     refused(&answered, 402, "billing_error");

@@ -27,7 +27,7 @@ async fn account(app: &TestApp, credits: &str, is_activated: bool) -> (Account, 
     if is_activated {
         accounts::activate(services, account.id).await.expect("an activation");
     }
-    let made = api_keys::create(services, account.id, None, None).await.expect("a key");
+    let made = api_keys::create(services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
     (account, Client::new(app.address, Some(&made.key)))
 }
 

@@ -1,5 +1,6 @@
 //! Keys: what they open, and for how long.
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_server::app::api_keys::USABLE_MAX;
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
@@ -20,7 +21,7 @@ async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_
     let operator = operator(&app).await;
     let account = accounts::create(&operator, "made elsewhere").await.expect("an account");
     accounts::activate(&operator, account.id).await.expect("an activation");
-    let made = api_keys::create(&operator, account.id, None, None).await.expect("a key");
+    let made = api_keys::create(&operator, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);
     assert_eq!(client.get("/v1/models").await.status, 200);
@@ -77,7 +78,13 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "brief").await.expect("an account");
     accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, account.id, Some("brief"), Some(300)).await.expect("a key");
+    let made = api_keys::create(
+        &app.services,
+        account.id,
+        api_keys::KeyDraft { name: Some("brief"), expires_in_ms: Some(300), ..api_keys::KeyDraft::PLAIN },
+    )
+    .await
+    .expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);
     let listed = api_keys::list(&app.services, account.id).await.expect("keys").keys;
@@ -95,8 +102,8 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "used").await.expect("an account");
     accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
-    let gone = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
+    let made = api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
+    let gone = api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
     api_keys::revoke(&app.services, gone.record.id).await.expect("a revocation");
     let listed = async || {
         workers::key_usage_flusher(&app.services).await.expect("a note");
@@ -121,10 +128,34 @@ async fn no_key_is_made_for_nobody_or_for_no_time() {
     let app = TestApp::start().await;
     let account = accounts::list(&app.services).await.expect("accounts")[0].id;
     let nobody = overnight_domain::ids::AccountId::from_bits(1);
-    assert!(api_keys::create(&app.services, nobody, None, None).await.is_err());
-    assert!(api_keys::create(&app.services, account, Some(""), None).await.is_err());
-    assert!(api_keys::create(&app.services, account, Some("a\u{1b}[31m"), None).await.is_err());
-    assert!(api_keys::create(&app.services, account, None, Some(0)).await.is_err());
+    assert!(api_keys::create(&app.services, nobody, api_keys::KeyDraft::PLAIN).await.is_err());
+    assert!(
+        api_keys::create(
+            &app.services,
+            account,
+            api_keys::KeyDraft { name: Some(""), ..api_keys::KeyDraft::PLAIN }
+        )
+        .await
+        .is_err()
+    );
+    assert!(
+        api_keys::create(
+            &app.services,
+            account,
+            api_keys::KeyDraft { name: Some("a\u{1b}[31m"), ..api_keys::KeyDraft::PLAIN }
+        )
+        .await
+        .is_err()
+    );
+    assert!(
+        api_keys::create(
+            &app.services,
+            account,
+            api_keys::KeyDraft { expires_in_ms: Some(0), ..api_keys::KeyDraft::PLAIN }
+        )
+        .await
+        .is_err()
+    );
     assert!(api_keys::revoke(&app.services, overnight_domain::ids::KeyId::from_bits(1)).await.is_err());
     app.stop().await;
 }
@@ -133,7 +164,7 @@ async fn no_key_is_made_for_nobody_or_for_no_time() {
 async fn an_account_whose_keys_all_work_gets_no_more_until_one_is_revoked() {
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "many keys").await.expect("an account").id;
-    let create = || api_keys::create(&app.services, account, None, None);
+    let create = || api_keys::create(&app.services, account, api_keys::KeyDraft::PLAIN);
     let mut made = None;
     for _ in 0..USABLE_MAX {
         made = Some(create().await.expect("a key").record);
@@ -143,5 +174,58 @@ async fn an_account_whose_keys_all_work_gets_no_more_until_one_is_revoked() {
     assert_eq!(refused.to_string(), message);
     api_keys::revoke(&app.services, made.expect("a key").id).await.expect("a revocation");
     create().await.expect("a key");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_that_reads_changes_nothing_in_any_dialect() {
+    let app = TestApp::start_without_billing().await;
+    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    let draft = api_keys::KeyDraft { scope: KeyScope::Read, ..api_keys::KeyDraft::PLAIN };
+    let made = api_keys::create(&app.services, account, draft).await.expect("a key");
+    assert_eq!(made.record.scope, KeyScope::Read);
+    let reader = Client::new(app.address, Some(&made.key));
+    let id = app.create("by another key").await;
+    assert_eq!(reader.get(&format!("/v1/requests/{id}")).await.status, 200);
+    assert_eq!(reader.get("/v1/requests").await.status, 200);
+    let body = TestApp::quick_start("no").to_string();
+    for (method, path, kind) in [
+        ("POST", "/v1/requests", "permission_error"),
+        ("POST", "/v1/batches", "permission_error"),
+        ("POST", &*format!("/v1/requests/{id}/cancel"), "permission_error"),
+        ("DELETE", &*format!("/v1/requests/{id}"), "permission_error"),
+        ("POST", "/openai/v1/chat/completions", "permission_error"),
+        ("POST", "/openai/v1/files", "permission_error"),
+        ("POST", "/anthropic/v1/messages", "permission_error"),
+    ] {
+        let refused = reader.send(method, path, body.clone()).await;
+        assert_eq!((refused.status, &refused.json()["error"]["type"]), (403, &kind.into()), "{path}");
+    }
+    let refused = reader.send("POST", "/v1/requests", body).await;
+    assert_eq!(refused.json()["error"]["code"], "insufficient_scope");
+    let listed = app.client().get("/v1/requests").await;
+    assert_eq!(listed.text().lines().count(), 1, "nothing was created: {}", listed.text());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_suspended_account_reads_and_changes_nothing_until_it_is_resumed() {
+    let app = TestApp::start().await;
+    let id = app.create("before").await;
+    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    for _ in 0..2 {
+        accounts::suspend(&app.services, account).await.expect("a suspension");
+    }
+    let body = TestApp::quick_start("no").to_string();
+    let refused = app.client().send("POST", "/v1/requests", body.clone()).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &"account_suspended".into()));
+    assert_eq!(app.client().send("POST", &format!("/v1/requests/{id}/cancel"), "").await.status, 403);
+    assert_eq!(app.client().get(&format!("/v1/requests/{id}")).await.status, 200);
+    assert_eq!(app.client().get("/v1/account").await.json()["suspended"], true);
+    // Others are not.
+    assert_eq!(app.stranger().send("POST", "/v1/requests", body.clone()).await.status, 201);
+    accounts::resume(&app.services, account).await.expect("an account that goes on");
+    assert_eq!(app.client().send("POST", "/v1/requests", body).await.status, 201);
+    assert_eq!(app.client().get("/v1/account").await.json()["suspended"], false);
     app.stop().await;
 }

@@ -372,6 +372,6 @@ async fn a_batch_that_cannot_be_paid_or_has_another_endpoint_is_refused_or_fails
 async fn poor(app: &TestApp) -> Client {
     let account = accounts::create(&app.services, "poor").await.expect("an account");
     accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
+    let made = api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
     Client::new(app.address, Some(&made.key))
 }

@@ -24,11 +24,23 @@ async fn a_page_is_sent_when_it_changes_and_no_more_once_its_reader_is_signed_ou
         first.contains("content-type: text/event-stream") && first.contains("data: <!doctype html>"),
         "{first}"
     );
-    api_keys::create(&app.services, account.id, Some("new-on-the-page"), None).await.unwrap();
+    api_keys::create(
+        &app.services,
+        account.id,
+        api_keys::KeyDraft { name: Some("new-on-the-page"), ..api_keys::KeyDraft::PLAIN },
+    )
+    .await
+    .unwrap();
     assert!(raw.until("</html>").await.contains("new-on-the-page"));
     let user = users::named(&app.services, "a@example.com").await.unwrap();
     sessions::sign_out_everywhere(&app.services, &user, None).await.unwrap();
-    api_keys::create(&app.services, account.id, Some("not-to-be-seen"), None).await.unwrap();
+    api_keys::create(
+        &app.services,
+        account.id,
+        api_keys::KeyDraft { name: Some("not-to-be-seen"), ..api_keys::KeyDraft::PLAIN },
+    )
+    .await
+    .unwrap();
     assert!(!raw.rest().await.contains("not-to-be-seen"));
     app.stop().await;
 }

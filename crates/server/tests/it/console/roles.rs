@@ -1,5 +1,6 @@
 //! Who may do what, and what others never learn.
 
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 use overnight_server::app::engines::{EngineRates, EngineState, ModelOut, PrefixCacheState};
@@ -286,5 +287,32 @@ async fn the_address_of_a_top_up_leads_back_to_the_credits() {
     let page = format!("/console/{}/credits", account.id);
     let led = owner.get(&format!("{page}/top-up")).await;
     assert_eq!((led.status, led.header("location")), (303, &*page));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn members_of_a_suspended_account_read_and_change_nothing_and_the_operator_resumes_it() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
+    let mut operator = operator(&app).await;
+    let keys = format!("/console/{}/keys", account.id);
+    let of_account = |what: &str| format!("/console/operator/accounts/{}/{what}", account.id);
+    assert_eq!(operator.post(&of_account("suspend"), &[]).await.status, 303);
+    assert!(operator.get("/console/operator").await.text().contains("suspended</span>"));
+    let fields = [("name", "a key"), ("expires", "90d"), ("scope", "read")];
+    let refused = owner.post(&keys, &fields).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().contains("This account is suspended"), "{}", refused.text());
+    let page = owner.get(&keys).await;
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("This account is suspended"), "{}", page.text());
+    assert_eq!(operator.post(&of_account("resume"), &[]).await.status, 303);
+    assert_eq!(owner.post(&keys, &fields).await.status, 200);
+    let made = api_keys::list(&app.services, account.id).await.unwrap().keys;
+    assert_eq!(made.last().map(|key| key.scope), Some(KeyScope::Read));
+    assert!(!owner.get(&keys).await.text().contains("This account is suspended"));
+    let refused = owner.post(&keys, &[("name", "a"), ("expires", "90d"), ("scope", "admin")]).await;
+    assert_eq!(refused.status, 400);
     app.stop().await;
 }

@@ -43,7 +43,8 @@ impl Shop {
         let stripe = stand_in().await;
         let app = start_selling(&stripe).await;
         let account = accounts::create(&app.services, "customer").await.expect("an account");
-        let made = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
+        let made =
+            api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
         let customer = Client::new(app.address, Some(&made.key));
         Self { app, stripe, account, customer }
     }

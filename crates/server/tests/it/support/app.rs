@@ -180,7 +180,9 @@ impl TestApp {
     /// A client whose key was revoked.
     pub(crate) async fn revoked(&self) -> Client {
         let account = app::accounts::list(&self.services).await.expect("accounts")[0].id;
-        let made = app::api_keys::create(&self.services, account, None, None).await.expect("a key");
+        let made = app::api_keys::create(&self.services, account, app::api_keys::KeyDraft::PLAIN)
+            .await
+            .expect("a key");
         app::api_keys::revoke(&self.services, made.record.id).await.expect("a revocation");
         Client::new(self.address, Some(&made.key))
     }
@@ -239,6 +241,12 @@ async fn account(services: &Services, name: &str) -> (AccountKey, String) {
     app::accounts::activate(services, account.id).await.expect("an activation");
     let credits = "1000".parse().expect("credits");
     app::accounts::grant(services, account.id, credits, None).await.expect("a grant");
-    let made = app::api_keys::create(services, account.id, Some("first"), None).await.expect("a key");
+    let made = app::api_keys::create(
+        services,
+        account.id,
+        app::api_keys::KeyDraft { name: Some("first"), ..app::api_keys::KeyDraft::PLAIN },
+    )
+    .await
+    .expect("a key");
     (account.key, made.key)
 }

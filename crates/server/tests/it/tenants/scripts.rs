@@ -115,7 +115,8 @@ struct Session {
 impl Session {
     async fn begin(app: &TestApp, place: usize) -> Self {
         let account = accounts::list(&app.services).await.expect("accounts").remove(place);
-        let key = api_keys::create(&app.services, account.id, None, None).await.expect("a key").key;
+        let key =
+            api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key").key;
         let client = Client::new(app.address, Some(&key));
         Self { account: account.key, client, names: BTreeMap::new(), transcript: Vec::new() }
     }

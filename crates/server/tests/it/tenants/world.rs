@@ -142,8 +142,13 @@ impl World {
                 alone(user.id.to_string())
             }
             Noun::Key => {
-                let made =
-                    api_keys::create(&services, account.id, Some("one more"), None).await.expect("a key");
+                let made = api_keys::create(
+                    &services,
+                    account.id,
+                    api_keys::KeyDraft { name: Some("one more"), ..api_keys::KeyDraft::PLAIN },
+                )
+                .await
+                .expect("a key");
                 alone(made.record.id.to_string())
             }
             Noun::Event => {

@@ -141,7 +141,7 @@ pub(super) static TABLES: [Table; 28] = [
             integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"),
             integer("payments_activated_at"), integer("live_requests"), integer("stored_bytes"),
             integer("live_requests_quota"), integer("stored_bytes_quota"), integer("requests_per_second_quota"),
-            integer("tokens_per_day_quota"),
+            integer("tokens_per_day_quota"), integer("suspended_at"),
         ],
         is_numbered: true, ..Table::PLAIN
     },
@@ -150,6 +150,7 @@ pub(super) static TABLES: [Table; 28] = [
         columns: &[
             integer("seq"), bytes("id"), integer("account"), bytes("sha256"), text("prefix"), text("name"),
             integer("created_at"), integer("expires_at"), integer("revoked_at"), integer("last_used_at"),
+            integer("scope"),
         ],
         is_numbered: true, ..Table::PLAIN
     },

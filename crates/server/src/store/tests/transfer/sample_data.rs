@@ -1,6 +1,7 @@
 //! A store that holds everything that a store can hold.
 
 use bytes::Bytes;
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{EventId, KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
@@ -147,6 +148,7 @@ async fn add_keys(fixture: &Fixture) {
         sha256: [number; 32],
         prefix: format!("on_live_{number}"),
         name: name.map(str::to_owned),
+        scope: if number == 1 { KeyScope::Write } else { KeyScope::Read },
         created_at: START,
         expires_at: name.map(|_| START + 1_000),
     };

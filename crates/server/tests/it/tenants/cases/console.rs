@@ -71,6 +71,8 @@ pub(super) const CASES: &[Case] = &[
     operator("GET /console/operator"),
     operator("POST /console/operator/accounts").sending(Form(&[("name", "another NEW")])),
     operator("POST /console/operator/accounts/{account}/activate").naming(&[Account]),
+    operator("POST /console/operator/accounts/{account}/suspend").naming(&[Account]),
+    operator("POST /console/operator/accounts/{account}/resume").naming(&[Account]),
     operator("POST /console/operator/accounts/{account}/grant")
         .naming(&[Account])
         .sending(Form(&[("amount", "25")])),
