@@ -26,6 +26,7 @@ SETTINGS = """
 data_dir = "{folder}/data"
 metrics_listen = "127.0.0.1:{metrics_port}"
 aggregation_period = "50ms"
+linger = "{linger}"
 [console]
 trusted_proxies = []
 [[models]]
@@ -51,13 +52,13 @@ def free_ports(count):
 class Service:
     """A running `overnight serve`."""
 
-    def __init__(self, program, folder, engine_port, database_url, timeout, model="m"):
-        self.port, self.metrics_port = free_ports(2)
+    def __init__(self, program, folder, engine_port, database_url, timeout, model="m", ports=None, linger="0s"):
+        self.port, self.metrics_port = ports or free_ports(2)
         self.log = f"{folder}/log"
         settings = f"{folder}/overnight.toml"
         with open(settings, "w") as file:
             file.write(SETTINGS.format(folder=folder, metrics_port=self.metrics_port, engine_port=engine_port, timeout=timeout,
-                                       input_price=INPUT_PRICE, output_price=OUTPUT_PRICE, slots=SLOTS, model=model))
+                                       input_price=INPUT_PRICE, output_price=OUTPUT_PRICE, slots=SLOTS, model=model, linger=linger))
         self.command = [os.path.abspath(program), "--config", settings, *(["--database-url", database_url] if database_url else [])]
         with open(self.log, "wb") as log:
             serve = [*self.command, "serve", "--listen", f"127.0.0.1:{self.port}"]
