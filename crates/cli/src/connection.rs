@@ -88,7 +88,7 @@ fn how_to_name_another(data_dir: &Path) -> String {
     let services: Vec<String> = running_beside(data_dir)
         .into_iter()
         .take(NEIGHBOURS_SHOWN)
-        .map(|Neighbour { data_dir, url }| format!("`--data-dir {}` ({url})", data_dir.display()))
+        .map(|Neighbour { data_dir, url, .. }| format!("`--data-dir {}` ({url})", data_dir.display()))
         .collect();
     match services.is_empty() {
         true => {
