@@ -103,5 +103,5 @@ fn stored(data: &Path) -> HashSet<u128> {
 }
 
 fn bits_of(id: &str) -> u128 {
-    id.parse::<RequestId>().expect("an identifier").to_bits()
+    RequestId::parse(id).expect("an identifier").bits()
 }
