@@ -26,7 +26,7 @@ const RESTORING: &str = "restoring";
 
 statements! {
     /// Whether the pages make a database, in words; `ok` where they do.
-    CHECK = { sqlite: "SELECT quick_check AS said FROM pragma_quick_check(1)" };
+    CHECK = { sqlite: "SELECT quick_check AS said FROM pragma_quick_check LIMIT 1" };
     COUNTS = {
         sqlite: "SELECT (SELECT count(*) FROM requests) AS requests,
                         (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
