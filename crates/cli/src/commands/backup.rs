@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use overnight_server::config::Millis;
+use overnight_server::config::{Database, Millis};
 use overnight_server::store::Store;
 use overnight_server::store::operations::backup::{self, BackupError, Keep, Pruned, Repository, Summary};
 use serde_json::{Value, json};
@@ -49,10 +49,11 @@ impl Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let store = operator::open_store(globals).await?;
-    if store.is_shared() {
+    // Before anything is asked of the server.
+    if globals.load_config()?.database != Database::Sqlite {
         return Err(BackupError::OnServer.into());
     }
+    let store = operator::open_store(globals).await?;
     let Some(Millis(every_ms)) = arguments.every else {
         let (taken, pruned) = take(&arguments, &store).await?;
         output.either(&told(&taken, pruned.as_ref()), || in_words(&taken, pruned.as_ref()))?;

@@ -68,6 +68,11 @@ fn what_cannot_be_backed_up_or_restored_is_refused_by_name() {
         ("restore kept --backup 2026 --data-dir other", "kept holds no backup 2026"),
         ("restore kept", "is there already"),
         ("restore kept --list --check", "cannot be used with"),
+        ("backup kept --database-url postgres://nobody@127.0.0.1:1/none", "hint: use pg_dump"),
+        (
+            "restore kept --data-dir other --database-url postgres://nobody@127.0.0.1:1/none",
+            "hint: use pg_dump",
+        ),
     ] {
         let refused = world.run(line);
         assert_eq!(refused.code, 2, "{line}: {refused:?}");
