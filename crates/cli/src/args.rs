@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, bench, cancel, completion, engine_guard, explain, export, import, list, listen, man,
-    migrate, model, results, run, serve, status, submit, users, watch, webhooks,
+    accounts, api_keys, backup, bench, cancel, completion, engine_guard, explain, export, import, list,
+    listen, man, migrate, model, restore, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -92,6 +92,12 @@ pub(crate) enum Command {
     Audit,
     /// Migrate the database schema, without serving.
     Migrate(migrate::Arguments),
+    /// Back up the data folder, online, into a repository of backups.
+    ///
+    /// With or without a running service.
+    Backup(backup::Arguments),
+    /// Restore a backup into a new data folder, audited; or list and check backups.
+    Restore(restore::Arguments),
     /// Write everything that is stored into a file.
     ///
     /// With or without a running service.
@@ -126,6 +132,8 @@ impl Command {
             | Self::Explain(_)
             | Self::Audit
             | Self::Migrate(_)
+            | Self::Backup(_)
+            | Self::Restore(_)
             | Self::Export(_)
             | Self::Import(_)
             | Self::Doctor => true,

@@ -5,8 +5,9 @@ use std::pin::Pin;
 use crate::args::Command;
 use crate::command_line::shown_command;
 use crate::commands::{
-    accounts, api_keys, audit, bench, cancel, completion, doctor, explain, export, import, list, listen, man,
-    migrate, model, openapi, results, run, serve, status, submit, users, watch, webhooks,
+    accounts, api_keys, audit, backup, bench, cancel, completion, doctor, explain, export, import, list,
+    listen, man, migrate, model, openapi, restore, results, run, serve, status, submit, users, watch,
+    webhooks,
 };
 use crate::connection;
 use crate::errors::{CliError, Exit};
@@ -35,6 +36,8 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
         Command::Audit => Box::pin(audit::run(globals, output)),
         Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),
+        Command::Backup(arguments) => Box::pin(backup::run(arguments, globals, output)),
+        Command::Restore(arguments) => Box::pin(restore::run(arguments, globals, output)),
         Command::Export(arguments) => Box::pin(export::run(arguments, globals, output)),
         Command::Import(arguments) => Box::pin(import::run(arguments, globals, output)),
         Command::Doctor => Box::pin(doctor::run(globals, output)),

@@ -10,6 +10,7 @@ use overnight_server::app::errors::AppError;
 use overnight_server::config::ConfigError;
 use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
+use overnight_server::store::operations::backup::BackupError;
 use overnight_server::store::operations::transfer::ImportError;
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
@@ -157,6 +158,9 @@ impl From<ClientError> for CliError {
             ClientError::Api { status: 429 | 500.., .. }
             | ClientError::Foreign { status: 429 | 500.., .. } => Self::unavailable(&error),
             ClientError::Api { .. } | ClientError::Foreign { .. } => Self::refused(&error),
+            ClientError::Transport(_) if error.to_string().contains("certificate") => {
+                Self::unavailable(&error).with_hint("set SSL_CERT_FILE to a file with the authority of its certificate")
+            }
             ClientError::Transport(cause) if cause.is_connect() => Self::unavailable(&error)
                 .of_trouble(Trouble::Unreachable)
                 .with_hint("start it with `overnight serve`, or say where it is with --url or OVERNIGHT_URL"),
@@ -197,6 +201,34 @@ impl From<ImportError> for CliError {
             ImportError::Unsound { .. } => Self::new(Exit::Failed, error)
                 .with_hint("run `overnight audit` on the store that was exported, and report what it says"),
             ImportError::Store(inner) => inner.into(),
+            _ => Self::unusable(error),
+        }
+    }
+}
+
+impl From<BackupError> for CliError {
+    fn from(error: BackupError) -> Self {
+        match error {
+            BackupError::Store(inner) => inner.into(),
+            BackupError::OnServer => Self::unusable(error).with_hint(
+                "use pg_dump, or pg_basebackup and an archive of its log: docs/operating/backup.md has the steps",
+            ),
+            BackupError::InUse { .. } => Self::unavailable(error),
+            BackupError::Unknown { .. } => {
+                Self::unusable(error).with_hint("`overnight restore REPOSITORY --list` shows those that it holds")
+            }
+            BackupError::MissingChunk { .. } | BackupError::DamagedChunk { .. } | BackupError::Manifest { .. } => {
+                Self::unusable(error).with_hint(
+                    "take the file from a copy of the repository, or restore another backup: --backup names it",
+                )
+            }
+            BackupError::Occupied { .. } => Self::unusable(error)
+                .with_hint("name another folder with --data-dir, or move the database away first, with its -wal and -shm"),
+            BackupError::Unsound { .. } => Self::new(Exit::Failed, error).with_hint(
+                "restore an older backup, or see what is broken: --allow-breaches makes the folder all the same, and \
+                 `overnight audit` tells of it",
+            ),
+            BackupError::DamagedDatabase { .. } => Self::new(Exit::Failed, error).with_hint("restore an older backup"),
             _ => Self::unusable(error),
         }
     }

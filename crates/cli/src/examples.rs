@@ -143,6 +143,23 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("migrate", &["overnight migrate --check", "overnight migrate"]),
+    (
+        "backup",
+        &[
+            "overnight backup /mnt/backups/overnight",
+            "overnight backup /mnt/backups/overnight --keep 24 --keep-days 30",
+            "overnight backup /mnt/backups/overnight --every 1m --keep 60 --keep-days 7",
+        ],
+    ),
+    (
+        "restore",
+        &[
+            "overnight restore /mnt/backups/overnight --list",
+            "overnight restore /mnt/backups/overnight --check",
+            "overnight restore /mnt/backups/overnight --data-dir restored",
+            "overnight restore /mnt/backups/overnight --backup 20261120T211403.512Z --data-dir restored",
+        ],
+    ),
     ("export", &["overnight export overnight.export"]),
     ("import", &["overnight import overnight.export --data-dir restored"]),
     ("doctor", &["overnight doctor"]),

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod completion;
@@ -18,6 +19,7 @@ pub(crate) mod migrate;
 pub(crate) mod model;
 pub(crate) mod openapi;
 mod operator;
+pub(crate) mod restore;
 pub(crate) mod results;
 pub(crate) mod run;
 pub(crate) mod serve;

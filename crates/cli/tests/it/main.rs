@@ -7,6 +7,7 @@
 )]
 
 mod alerts;
+mod backups;
 mod clients;
 mod command_line;
 mod console;

@@ -2,6 +2,7 @@
 //!
 //! `OVERNIGHT_SOAK_REQUESTS` sets how many requests each test posts, and `OVERNIGHT_SOAK_KILLS` how often it kills.
 
+mod backups;
 #[cfg(target_os = "linux")]
 mod fail_over;
 #[cfg(target_os = "linux")]

@@ -24,6 +24,11 @@ impl Acknowledged {
         self.ids.lock().expect("the list").clone()
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.ids.lock().expect("the list").len()
+    }
+
     /// Posts whose answer never came: each may be stored or not.
     pub(super) fn unknown(&self) -> usize {
         self.unknown.load(Ordering::Relaxed)
@@ -31,7 +36,7 @@ impl Acknowledged {
 
     /// Waits for the first `count` of them.
     pub(super) async fn wait_for(&self, count: usize) {
-        while self.ids.lock().expect("the list").len() < count {
+        while self.count() < count {
             self.bell.notified().await;
         }
     }

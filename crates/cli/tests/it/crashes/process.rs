@@ -164,6 +164,19 @@ impl Service {
         assert!(audit.status.success(), "{said}{}", String::from_utf8_lossy(&audit.stderr));
     }
 
+    /// Its data folder.
+    pub(super) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Runs a command with its settings, which must do well; its JSON.
+    pub(super) async fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let ran =
+            command().arg("--config").arg(&self.settings).args(arguments).output().await.expect("a command");
+        assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        serde_json::from_slice(&ran.stdout).expect("JSON")
+    }
+
     async fn wait_until_ready(&self) {
         let ready = async {
             while !is_ready(&self.address).await.unwrap_or(false) {

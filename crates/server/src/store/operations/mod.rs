@@ -1,4 +1,5 @@
-//! What operators do with the whole database: recount it, export it, import it.
+//! What operators do with the whole database: recount it, back it up, export it, import it.
 
 pub mod audit;
+pub mod backup;
 pub mod transfer;

@@ -55,6 +55,8 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         nodes::lifecycle::STATEMENTS,
         nodes::replicas::STATEMENTS,
         opening::STATEMENTS,
+        operations::backup::restoring::STATEMENTS,
+        operations::backup::taking::STATEMENTS,
         operations::transfer::target::STATEMENTS,
         outbox::claims::STATEMENTS,
         outbox::attempt_results::STATEMENTS,

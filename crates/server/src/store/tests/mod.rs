@@ -21,6 +21,7 @@ macro_rules! on_both {
 
 mod activity;
 mod api_keys;
+mod backups;
 mod batch_deletion;
 mod bounded_lists;
 mod declared;

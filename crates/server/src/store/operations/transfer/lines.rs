@@ -65,6 +65,6 @@ impl<'a> Lines<'a> {
 }
 
 /// In hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(in crate::store) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

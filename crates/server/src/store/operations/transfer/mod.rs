@@ -23,6 +23,7 @@ pub use self::counts::Counts;
 pub use self::errors::{ExportError, ImportError};
 pub use self::export::export;
 pub use self::import::import;
+pub(in crate::store) use self::lines::hex;
 
 /// How many rows are read or written together.
 const ROWS_MAX: usize = 256;

@@ -1,3 +1,17 @@
+-- operations::backup::restoring::CHECK, SQLite
+SELECT quick_check AS said FROM pragma_quick_check LIMIT 1;
+
+-- operations::backup::restoring::COUNTS, SQLite
+SELECT (SELECT count(*) FROM requests) AS requests,
+                        (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
+                        (SELECT count(*) FROM events WHERE state = 0 /* waiting */) AS waiting_events;
+
+-- operations::backup::taking::PAGE, SQLite
+SELECT data FROM sqlite_dbpage WHERE pgno = ?1;
+
+-- operations::backup::taking::SIZE, SQLite
+SELECT page_count, page_size FROM pragma_page_count, pragma_page_size;
+
 -- operations::transfer::target::SERVING, PostgreSQL
 SELECT coalesce(nullif(name, ''), 'a service') AS name FROM nodes
             WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1;

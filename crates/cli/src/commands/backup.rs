@@ -1,0 +1,149 @@
+//! `overnight backup`: the data folder as of one moment, in a repository of backups.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use overnight_server::config::{Database, Millis};
+use overnight_server::store::Store;
+use overnight_server::store::operations::backup::{self, BackupError, Keep, Pruned, Repository, Summary};
+use serde_json::{Value, json};
+
+use super::model::size;
+use super::operator;
+use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::times;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The backup is as of one moment. A running service goes on; whatever it acknowledged before the stamp of the backup is in it.
+Runs of pages that the repository has already are not stored again. `overnight restore` lists, checks and restores backups.
+
+The repository holds all that the database holds, with its secrets: the signing secrets of webhooks and the secret of the
+sort keys as they are, hashes of passwords, digests of API keys, and all prompts, answers and e-mail addresses. It is for
+its owner only, as the data folder is. Encrypt what leaves this machine.")]
+pub(crate) struct Arguments {
+    /// The folder of the backups, on another disk; made if it is absent.
+    #[arg(value_name = "REPOSITORY", value_hint = ValueHint::DirPath)]
+    repository: PathBuf,
+    /// Go on, and take one each time so long after the last began, such as 1m.
+    #[arg(long, value_name = "DURATION", value_parser = str::parse::<Millis>)]
+    every: Option<Millis>,
+    /// Delete all backups but so many of the newest, and what --keep-days keeps.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+    /// Keep the newest backup of each of so many of the latest days, UTC, too; deletes the others.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+    keep_days: Option<u32>,
+}
+
+impl Arguments {
+    /// Which backups stay; `None` where all do.
+    fn kept(&self) -> Option<Keep> {
+        let count = |option: Option<u32>| option.unwrap_or(0) as usize;
+        let keep = Keep { newest: count(self.keep).max(1), days: count(self.keep_days) };
+        (self.keep.is_some() || self.keep_days.is_some()).then_some(keep)
+    }
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    // Before anything is asked of the server.
+    if globals.load_config()?.database != Database::Sqlite {
+        return Err(BackupError::OnServer.into());
+    }
+    let store = operator::open_store(globals).await?;
+    let Some(Millis(every_ms)) = arguments.every else {
+        let (taken, pruned) = take(&arguments, &store).await?;
+        output.either(&told(&taken, pruned.as_ref()), || in_words(&taken, pruned.as_ref()))?;
+        store.close().await;
+        return Ok(Exit::Done);
+    };
+    let interrupt = Interrupt::listen()?;
+    loop {
+        let next = times::now().saturating_add(every_ms);
+        let done = tokio::select! {
+            () = interrupt.raised() => return Ok(Exit::Done),
+            done = take(&arguments, &store) => done,
+        };
+        match done {
+            Ok((taken, pruned)) if output.is_json => {
+                output.line(&told(&taken, pruned.as_ref()).to_string())?;
+            }
+            Ok((taken, pruned)) => output.line(&in_words(&taken, pruned.as_ref()))?,
+            // A restore reads it: the next one is not far.
+            Err(error @ BackupError::InUse { .. }) => output.say(&format!("{error}: no backup this time")),
+            Err(error) => return Err(error.into()),
+        }
+        tokio::select! {
+            () = interrupt.raised() => return Ok(Exit::Done),
+            () = times::pause(next.saturating_sub(times::now())) => {}
+        }
+    }
+}
+
+/// Takes a backup, and deletes those that are not to be kept. The repository is free between two of them.
+async fn take(arguments: &Arguments, store: &Store) -> Result<(Summary, Option<Pruned>), BackupError> {
+    let repository = Repository::open_to_write(&arguments.repository)?;
+    let taken = backup::take(store, &repository, times::now()).await?;
+    let pruned = arguments.kept().map(|keep| backup::prune(&repository, keep)).transpose()?;
+    Ok((taken, pruned))
+}
+
+/// A backup as `--json` tells it.
+pub(super) fn told(backup: &Summary, pruned: Option<&Pruned>) -> Value {
+    let mut told = json!({
+        "id": backup.id, "taken_at_ms": backup.taken_at, "release": backup.release, "schema": backup.schema,
+        "bytes": backup.bytes, "new_bytes": backup.new_bytes,
+    });
+    if let Some(pruned) = pruned {
+        told["deleted"] = json!(pruned);
+    }
+    told
+}
+
+fn in_words(backup: &Summary, pruned: Option<&Pruned>) -> String {
+    let deleted = match pruned {
+        Some(Pruned { backups, bytes, .. }) if *backups > 0 => {
+            format!("; deleted {backups} older, {}", size(*bytes))
+        }
+        _ => String::new(),
+    };
+    format!("{}: {}, {} stored{deleted}", backup.id, size(backup.bytes), size(backup.new_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(keep: Option<u32>, keep_days: Option<u32>) -> Option<Keep> {
+        Arguments { repository: PathBuf::new(), every: None, keep, keep_days }.kept()
+    }
+
+    #[test]
+    fn nothing_is_deleted_unless_it_is_asked_for() {
+        assert_eq!(kept(None, None), None);
+        assert_eq!(kept(Some(3), None), Some(Keep { newest: 3, days: 0 }));
+        assert_eq!(kept(None, Some(7)), Some(Keep { newest: 1, days: 7 }));
+        assert_eq!(kept(Some(3), Some(7)), Some(Keep { newest: 3, days: 7 }));
+    }
+
+    #[test]
+    fn a_backup_is_told_with_what_it_stored_and_deleted() {
+        let backup = Summary {
+            id: "20261120T211403.512Z".to_owned(),
+            taken_at: 1_795_209_243_512,
+            release: "0.1.0".to_owned(),
+            schema: 28,
+            bytes: 12_400_000_000,
+            new_bytes: 31_000_000,
+        };
+        assert_eq!(in_words(&backup, None), "20261120T211403.512Z: 12.4 GB, 31 MB stored");
+        let pruned = Pruned { backups: 2, chunks: 9, bytes: 4_000_000 };
+        let said = in_words(&backup, Some(&pruned));
+        assert_eq!(said, "20261120T211403.512Z: 12.4 GB, 31 MB stored; deleted 2 older, 4 MB");
+        assert_eq!(told(&backup, Some(&pruned))["deleted"]["chunks"], 9);
+        assert!(told(&backup, None).get("deleted").is_none());
+    }
+}

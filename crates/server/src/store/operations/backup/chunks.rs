@@ -1,0 +1,200 @@
+//! Chunks: runs of pages, each in a file that its digest names.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+use crate::store::operations::backup::errors::BackupError;
+use crate::store::operations::backup::files;
+use crate::store::operations::transfer::hex;
+
+/// The lowest level: beside a service, its time counts for more than the tenth that higher ones save.
+const LEVEL: i32 = 1;
+const ENDING: &str = ".zst";
+
+/// The SHA-256 of a chunk, which is written as hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Digest([u8; 32]);
+
+/// The chunks of a repository.
+#[derive(Debug, Clone)]
+pub(super) struct Chunks {
+    kept: PathBuf,
+    incoming: PathBuf,
+}
+
+impl Digest {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let is_plain = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != 64 || !text.as_bytes().iter().all(is_plain) {
+            return None;
+        }
+        let byte = |place: usize| u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok();
+        let mut digest = [0; 32];
+        for (place, digit) in digest.iter_mut().enumerate() {
+            *digit = byte(place)?;
+        }
+        Some(Self(digest))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("no SHA-256 in hexadecimal digits"))
+    }
+}
+
+impl Chunks {
+    pub(super) fn in_repository(folder: &Path) -> Self {
+        Self { kept: folder.join("chunks"), incoming: folder.join("incoming") }
+    }
+
+    /// Gets rid of what a backup that broke off has left.
+    pub(super) fn begin(&self) -> Result<(), BackupError> {
+        match fs::remove_dir_all(&self.incoming) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(BackupError::file(&self.incoming)(error));
+            }
+            _ => {}
+        }
+        files::make_folder(&self.incoming)?;
+        files::make_folder(&self.kept)
+    }
+
+    /// Takes a chunk in, where there is none like it; the bytes that this takes. It is there for good once [`Chunks::settle`] returns.
+    pub(super) fn store(&self, bytes: &[u8]) -> Result<(Digest, u64), BackupError> {
+        let digest = Digest::of(bytes);
+        if self.path_of(digest).exists() {
+            return Ok((digest, 0));
+        }
+        let path = self.incoming.join(hex(&digest.0));
+        let mut file = match files::create_new(&path) {
+            // Another chunk of the same backup is the same.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok((digest, 0)),
+            file => file.map_err(BackupError::file(&path))?,
+        };
+        let written = zstd::bulk::compress(bytes, LEVEL).and_then(|compressed| {
+            file.write_all(&compressed)?;
+            Ok(compressed.len() as u64)
+        });
+        Ok((digest, written.map_err(BackupError::file(&path))?))
+    }
+
+    /// Gives what was taken in its names, once all of it is on the disk.
+    pub(super) fn settle(&self) -> Result<(), BackupError> {
+        files::sync_files_in(&self.incoming).map_err(BackupError::file(&self.incoming))?;
+        let mut folders = BTreeSet::new();
+        for name in files::names_in(&self.incoming)? {
+            let Some(digest) = Digest::parse(&name) else { continue };
+            let path = self.path_of(digest);
+            let folder = path.parent().unwrap_or(&self.kept).to_owned();
+            if folders.insert(folder.clone()) {
+                files::make_folder(&folder)?;
+            }
+            fs::rename(self.incoming.join(&name), &path).map_err(BackupError::file(&path))?;
+        }
+        folders.iter().chain([&self.kept]).try_for_each(|folder| files::sync_folder(folder))
+    }
+
+    /// Reads a chunk of so many bytes, which must be what was taken in.
+    pub(super) fn load(&self, digest: Digest, length: usize) -> Result<Vec<u8>, BackupError> {
+        let path = self.path_of(digest);
+        let damaged = |what| BackupError::DamagedChunk { path: path.display().to_string(), what };
+        let compressed = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(BackupError::MissingChunk { path: path.display().to_string() });
+            }
+            read => read.map_err(BackupError::file(&path))?,
+        };
+        let bytes = zstd::bulk::decompress(&compressed, length);
+        let bytes = bytes.map_err(|_| damaged("was cut off or changed: it cannot be decompressed"))?;
+        if bytes.len() != length || Digest::of(&bytes) != digest {
+            return Err(damaged("was changed: its content has another SHA-256 than its name"));
+        }
+        Ok(bytes)
+    }
+
+    /// Deletes every chunk for which `is_used` says no; how many there were, and their bytes.
+    pub(super) fn delete_unused(&self, is_used: impl Fn(Digest) -> bool) -> Result<(u64, u64), BackupError> {
+        let (mut count, mut bytes) = (0, 0);
+        for folder in files::names_in(&self.kept)? {
+            let folder = self.kept.join(folder);
+            for name in files::names_in(&folder)? {
+                let Some(digest) = name.strip_suffix(ENDING).and_then(Digest::parse) else { continue };
+                if !is_used(digest) {
+                    let path = folder.join(&name);
+                    bytes += fs::metadata(&path).map_or(0, |found| found.len());
+                    fs::remove_file(&path).map_err(BackupError::file(&path))?;
+                    count += 1;
+                }
+            }
+        }
+        Ok((count, bytes))
+    }
+
+    fn path_of(&self, digest: Digest) -> PathBuf {
+        let name = hex(&digest.0);
+        self.kept.join(&name[..2]).join(name + ENDING)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunks() -> (Chunks, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let chunks = Chunks::in_repository(folder.path());
+        chunks.begin().expect("folders");
+        (chunks, folder)
+    }
+
+    #[test]
+    fn what_is_the_same_is_stored_once_and_read_as_it_was() {
+        let (chunks, _folder) = chunks();
+        let (digest, bytes) = chunks.store(b"pages").expect("a chunk");
+        assert!(bytes > 0);
+        assert_eq!(chunks.store(b"pages").expect("the same"), (digest, 0));
+        assert!(matches!(chunks.load(digest, 5), Err(BackupError::MissingChunk { .. })), "not settled yet");
+        chunks.settle().expect("a name");
+        assert_eq!(chunks.store(b"pages").expect("the same"), (digest, 0));
+        assert_eq!(chunks.load(digest, 5).expect("a chunk"), b"pages");
+    }
+
+    #[test]
+    fn what_broke_off_is_no_chunk() {
+        let (chunks, _folder) = chunks();
+        let (digest, _) = chunks.store(b"pages").expect("a chunk");
+        chunks.begin().expect("a new begin");
+        chunks.settle().expect("nothing");
+        assert!(matches!(chunks.load(digest, 5), Err(BackupError::MissingChunk { .. })));
+        assert!(chunks.store(b"pages").expect("a chunk").1 > 0, "it is stored anew");
+    }
+
+    #[test]
+    fn a_digest_is_nothing_but_64_digits() {
+        let text = hex(&Digest::of(b"pages").0);
+        assert_eq!(Digest::parse(&text), Some(Digest::of(b"pages")));
+        for text in
+            ["", &text[1..], &text.to_uppercase(), &format!("../{}", &text[3..]), &format!("é{}", &text[2..])]
+        {
+            assert_eq!(Digest::parse(text), None, "{text}");
+        }
+    }
+}

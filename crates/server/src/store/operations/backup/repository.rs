@@ -1,0 +1,189 @@
+//! The folder that backups are in.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::operations::backup::chunks::Chunks;
+use crate::store::operations::backup::errors::BackupError;
+use crate::store::operations::backup::files;
+use crate::store::operations::backup::manifest::{Manifest, ManifestFault, Summary, VERSION};
+
+const MARKER: &str = "repository.json";
+const FORMAT: &str = "overnight-backups";
+const BACKUPS: &str = "backups";
+const LOCK: &str = "lock";
+const ENDING: &str = ".json";
+/// What a file system of its own has.
+const NOBODYS: [&str; 2] = ["lost+found", "repository.part"];
+
+/// What [`MARKER`] says.
+#[derive(Serialize, Deserialize)]
+struct Marker {
+    format: String,
+    version: u32,
+}
+
+/// A folder of backups, locked for as long as this lives.
+#[derive(Debug)]
+pub struct Repository {
+    folder: PathBuf,
+    chunks: Chunks,
+    /// `None` where there is nothing to lock: in a copy.
+    _lock: Option<File>,
+}
+
+impl Repository {
+    /// Opens the folder to take and delete backups, which one process does at a time; makes the folder, and a repository of one
+    /// that is empty.
+    ///
+    /// # Errors
+    /// The folder holds other files or a newer repository, is in use, or cannot be written.
+    pub fn open_to_write(folder: &Path) -> Result<Self, BackupError> {
+        files::make_folder(folder)?;
+        if !is_repository(folder)? {
+            let names = files::names_in(folder)?;
+            if names.iter().any(|name| !NOBODYS.contains(&name.as_str())) {
+                return Err(BackupError::Foreign { path: folder.display().to_string() });
+            }
+            let marker = Marker { format: FORMAT.to_owned(), version: VERSION };
+            let text = serde_json::to_vec(&marker).map_err(io::Error::from);
+            let path = folder.join(MARKER);
+            files::write_whole(&path, &text.map_err(BackupError::file(&path))?)?;
+        }
+        let path = folder.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock = options.open(&path).map_err(BackupError::file(&path))?;
+        held(folder, lock.try_lock())?;
+        let repository = Self::over(folder, Some(lock));
+        files::make_folder(&repository.backups())?;
+        repository.chunks.begin()?;
+        Ok(repository)
+    }
+
+    /// Opens the folder to read; nothing is deleted from it meanwhile. It may be on a disk that cannot be written.
+    ///
+    /// # Errors
+    /// The folder is no repository or a newer one, a backup is being taken, or it cannot be read.
+    pub fn open_to_read(folder: &Path) -> Result<Self, BackupError> {
+        if !is_repository(folder)? {
+            return Err(BackupError::NoRepository { path: folder.display().to_string() });
+        }
+        let path = folder.join(LOCK);
+        let lock = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            lock => Some(lock.map_err(BackupError::file(&path))?),
+        };
+        if let Some(lock) = &lock {
+            held(folder, lock.try_lock_shared())?;
+        }
+        Ok(Self::over(folder, lock))
+    }
+
+    /// What each backup holds, the oldest first, without a lock: while a backup is taken too.
+    ///
+    /// # Errors
+    /// The folder is no repository or a newer one, or the description of a backup is damaged.
+    pub fn list(folder: &Path) -> Result<Vec<Summary>, BackupError> {
+        if !is_repository(folder)? {
+            return Err(BackupError::NoRepository { path: folder.display().to_string() });
+        }
+        let repository = Self::over(folder, None);
+        let ids = repository.ids()?;
+        ids.iter().map(|id| Ok(repository.manifest(id)?.summary)).collect()
+    }
+
+    fn over(folder: &Path, lock: Option<File>) -> Self {
+        Self { folder: folder.to_owned(), chunks: Chunks::in_repository(folder), _lock: lock }
+    }
+
+    pub(super) const fn chunks(&self) -> &Chunks {
+        &self.chunks
+    }
+
+    /// What the backups are called, the oldest first: by the clock of the machine that took them.
+    pub(super) fn ids(&self) -> Result<Vec<String>, BackupError> {
+        let names = files::names_in(&self.backups())?;
+        Ok(names.iter().filter_map(|name| name.strip_suffix(ENDING)).map(ToOwned::to_owned).collect())
+    }
+
+    /// Describes the backup of this name, or the newest.
+    pub(super) fn find(&self, id: Option<&str>) -> Result<Manifest, BackupError> {
+        let ids = self.ids()?;
+        let found = match id {
+            Some(id) => ids.iter().find(|found| *found == id),
+            None => ids.last(),
+        };
+        let unknown = || BackupError::Unknown {
+            path: self.folder.display().to_string(),
+            id: id.map(ToOwned::to_owned),
+        };
+        self.manifest(found.ok_or_else(unknown)?)
+    }
+
+    pub(super) fn manifest(&self, id: &str) -> Result<Manifest, BackupError> {
+        let path = self.path_of(id);
+        let text = fs::read(&path).map_err(BackupError::file(&path))?;
+        let path = path.display().to_string();
+        Manifest::read(&text).map_err(|fault| match fault {
+            ManifestFault::Wrong(what) => BackupError::Manifest { path, what },
+            ManifestFault::Newer(found) => BackupError::OtherVersion { path, found, known: VERSION },
+        })
+    }
+
+    /// Makes the backup appear, whose chunks are there.
+    pub(super) fn add(&self, manifest: &Manifest) -> Result<(), BackupError> {
+        let path = self.path_of(&manifest.summary.id);
+        if path.exists() {
+            let taken = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(BackupError::file(&path)(taken));
+        }
+        let text = manifest.to_text().map_err(io::Error::from);
+        files::write_whole(&path, &text.map_err(BackupError::file(&path))?)
+    }
+
+    /// Makes backups disappear; their chunks stay.
+    pub(super) fn remove(&self, ids: &[String]) -> Result<(), BackupError> {
+        for path in ids.iter().map(|id| self.path_of(id)) {
+            files::remove(&path).map_err(BackupError::file(&path))?;
+        }
+        files::sync_folder(&self.backups())
+    }
+
+    fn backups(&self) -> PathBuf {
+        self.folder.join(BACKUPS)
+    }
+
+    fn path_of(&self, id: &str) -> PathBuf {
+        self.backups().join(format!("{id}{ENDING}"))
+    }
+}
+
+fn held(folder: &Path, lock: Result<(), TryLockError>) -> Result<(), BackupError> {
+    lock.map_err(|error| match error {
+        TryLockError::WouldBlock => BackupError::InUse { path: folder.display().to_string() },
+        TryLockError::Error(source) => BackupError::file(&folder.join(LOCK))(source),
+    })
+}
+
+/// Whether the folder is a repository that this program knows.
+fn is_repository(folder: &Path) -> Result<bool, BackupError> {
+    let path = folder.join(MARKER);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        text => text.map_err(BackupError::file(&path))?,
+    };
+    let path = path.display().to_string();
+    match serde_json::from_slice(&text) {
+        Ok(Marker { format, version: VERSION }) if format == FORMAT => Ok(true),
+        Ok(Marker { format, version }) if format == FORMAT => {
+            Err(BackupError::OtherVersion { path, found: version, known: VERSION })
+        }
+        _ => Err(BackupError::Manifest { path, what: "describes no repository of backups".to_owned() }),
+    }
+}

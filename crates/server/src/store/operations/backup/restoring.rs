@@ -1,0 +1,228 @@
+//! Restoring a backup: into a folder of its own, audited before anything can serve it.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use serde::Serialize;
+use tokio::task::spawn_blocking;
+
+use crate::store::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
+use crate::store::database::{Database, migrations, statements};
+use crate::store::operations::audit;
+use crate::store::operations::backup::errors::BackupError;
+use crate::store::operations::backup::files;
+use crate::store::operations::backup::manifest::{Manifest, Summary};
+use crate::store::operations::backup::repository::Repository;
+use crate::store::options::DATABASE_FILE;
+use crate::store::{StoreError, StoreOptions};
+
+/// Where the database is until it was audited.
+const RESTORING: &str = "restoring";
+
+statements! {
+    /// Whether the pages make a database, in words; `ok` where they do.
+    CHECK = { sqlite: "SELECT quick_check AS said FROM pragma_quick_check LIMIT 1" };
+    COUNTS = {
+        sqlite: "SELECT (SELECT count(*) FROM requests) AS requests,
+                        (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
+                        (SELECT count(*) FROM events WHERE state = 0 /* waiting */) AS waiting_events",
+    };
+}
+
+/// What becomes of a database that breaks what must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnBreach {
+    /// It is not restored.
+    Refuse,
+    /// It is restored, and its breaches are told.
+    Tell,
+}
+
+/// What was restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// From which backup.
+    pub backup: Summary,
+    /// The schema that the database has now.
+    pub schema: i64,
+    /// Its requests.
+    pub requests: i64,
+    /// Those that have not ended: a service will run them.
+    pub live_requests: i64,
+    /// The events of webhooks that a service will send.
+    pub waiting_events: i64,
+    /// How many rules were checked.
+    pub rules: usize,
+    /// Those that are broken, each with the number of rows that break it.
+    pub breaches: Vec<(&'static str, i64)>,
+}
+
+/// Restores a backup, the newest without an `id`, into the data folder of `options`, which must hold no database; makes the folder
+/// where it is absent. Every byte is compared with its digest, and the database is audited, before it takes its name: a service
+/// that starts earlier is refused.
+///
+/// # Errors
+/// What is wrong with the backup, the folder or the database; then the folder holds no database.
+pub fn restore<'a>(
+    repository: &'a Repository,
+    id: Option<&'a str>,
+    options: &'a StoreOptions,
+    on_breach: OnBreach,
+) -> BoxFuture<'a, Result<Restored, BackupError>> {
+    // Boxed, so that it is compiled here and not as a part of the program.
+    Box::pin(async move {
+        if options.server_url.is_some() {
+            return Err(BackupError::OnServer);
+        }
+        let manifest = repository.find(id)?;
+        refuse_newer(&manifest)?;
+        let folder = &options.folder;
+        prepare_folder(folder)?;
+        let lock = FolderLock::take(folder)?;
+        refuse_occupied(folder)?;
+        let place = Place::make(folder)?;
+        let (file, path) = (files::create_new(&place.database()), place.database());
+        let mut file = file.map_err(BackupError::file(&path))?;
+        read(repository, &manifest, |bytes| file.write_all(bytes).map_err(BackupError::file(&path))).await?;
+        file.sync_all().map_err(BackupError::file(&path))?;
+        drop(file);
+        let restored = look_at(&path, manifest, on_breach).await?;
+        place.settle(folder)?;
+        drop(lock);
+        Ok(restored)
+    })
+}
+
+/// Reads a backup, the newest without an `id`, as a restore would, and keeps nothing of it.
+///
+/// # Errors
+/// What is wrong with the backup.
+pub async fn verify(repository: &Repository, id: Option<&str>) -> Result<Summary, BackupError> {
+    let manifest = repository.find(id)?;
+    read(repository, &manifest, |_| Ok(())).await?;
+    Ok(manifest.summary)
+}
+
+/// Reads the chunks of a backup in their order.
+async fn read(
+    repository: &Repository,
+    manifest: &Manifest,
+    mut take: impl FnMut(&[u8]) -> Result<(), BackupError>,
+) -> Result<(), BackupError> {
+    let at_once = available_parallelism().map_or(1, |cores| cores.get().min(8));
+    let loads = manifest.chunks.iter().copied().enumerate().map(|(place, digest)| {
+        let (chunks, length) = (repository.chunks().clone(), manifest.length_of(place));
+        // Begun when it is polled: a stream polls so many at once.
+        async move { spawn_blocking(move || chunks.load(digest, length)).await }
+    });
+    let mut chunks = stream::iter(loads).buffered(at_once);
+    while let Some(chunk) = chunks.next().await {
+        take(&chunk.map_err(|_| StoreError::Stopped)??)?;
+    }
+    Ok(())
+}
+
+fn refuse_newer(manifest: &Manifest) -> Result<(), BackupError> {
+    let (found, known) = (manifest.summary.schema, migrations::NEWEST);
+    if found > known { Err(StoreError::Newer { found, known }.into()) } else { Ok(()) }
+}
+
+/// A log that lies beside another database would be read into the restored one.
+fn refuse_occupied(folder: &Path) -> Result<(), BackupError> {
+    let found = files::names_in(folder)?.into_iter().find(|name| name.starts_with(DATABASE_FILE));
+    match found {
+        Some(name) => Err(BackupError::Occupied { path: folder.join(name).display().to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Brings the schema up to date, and checks what must hold.
+async fn look_at(path: &Path, manifest: Manifest, on_breach: OnBreach) -> Result<Restored, BackupError> {
+    // On the thread that asks, so that the file is closed, and its log gone, when the connection is dropped.
+    let mut connection = Database::file(path, manifest.page_bytes, true).connect().await?;
+    let check = connection.fetch_one(CHECK.unbound()).await?;
+    let said: String = check.get("said")?;
+    if said != "ok" {
+        return Err(BackupError::DamagedDatabase { what: said });
+    }
+    let (_, schema) = migrations::run(&mut connection).await?;
+    connection.begin_snapshot().await?;
+    let checks = audit::recount(&mut connection).await?;
+    let counts = connection.fetch_one(COUNTS.unbound()).await?;
+    connection.execute_all("ROLLBACK").await?;
+    let broken = checks.iter().filter(|check| check.breaches > 0);
+    let breaches: Vec<_> = broken.map(|check| (check.rule, check.breaches)).collect();
+    if let (OnBreach::Refuse, Some(&(rule, breaches))) = (on_breach, breaches.first()) {
+        return Err(BackupError::Unsound { rule, breaches });
+    }
+    Ok(Restored {
+        backup: manifest.summary,
+        schema,
+        requests: counts.get("requests")?,
+        live_requests: counts.get("live_requests")?,
+        waiting_events: counts.get("waiting_events")?,
+        rules: checks.len(),
+        breaches,
+    })
+}
+
+/// The folder inside the data folder in which the database is restored; dropped, it is gone.
+struct Place(PathBuf);
+
+impl Place {
+    fn make(folder: &Path) -> Result<Self, BackupError> {
+        let place = Self(folder.join(RESTORING));
+        // What a restore that was killed has left.
+        place.clear();
+        files::make_folder(&place.0)?;
+        Ok(place)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.0.join(DATABASE_FILE)
+    }
+
+    /// Gives the database its name.
+    fn settle(self, folder: &Path) -> Result<(), BackupError> {
+        let (from, to) = (self.database(), folder.join(DATABASE_FILE));
+        leave_to_owner(folder, &[&from, &folder.join(LOCK_FILE)])?;
+        fs::rename(&from, &to).map_err(BackupError::file(&to))?;
+        files::sync_folder(folder)
+    }
+
+    fn clear(&self) {
+        // What cannot be removed is in the way of what is made next, and that says why.
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Files that root made in the folder of another user are that user's, whose service is to open them.
+#[cfg(unix)]
+fn leave_to_owner(folder: &Path, paths: &[&Path]) -> Result<(), BackupError> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let owner = fs::metadata(folder).map_err(BackupError::file(folder))?;
+    for path in paths {
+        let given = File::open(path).and_then(|file| fchown(file, Some(owner.uid()), Some(owner.gid())));
+        given.map_err(BackupError::file(path))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn leave_to_owner(_folder: &Path, _paths: &[&Path]) -> Result<(), BackupError> {
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Taking a backup beside a running service.
+//!
+//! One read transaction sees the database as of one moment for as long as it lasts, whatever is written and checkpointed
+//! meanwhile, and `sqlite_dbpage` reads its pages (<https://www.sqlite.org/dbpage.html>). SQLite's own online backup would
+//! write the whole database a second time before anything of it could be compared.
+
+use std::collections::VecDeque;
+use std::thread::available_parallelism;
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::store::database::{Connection, migrations, statements};
+use crate::store::operations::backup::chunks::Digest;
+use crate::store::operations::backup::errors::BackupError;
+use crate::store::operations::backup::manifest::{Manifest, Summary};
+use crate::store::operations::backup::repository::Repository;
+use crate::store::{Store, StoreError};
+
+/// How many pages are compared and stored together: 256 KiB of them, as pages usually are.
+const CHUNK_PAGES: u32 = 64;
+
+statements! {
+    /// How large the database is in the transaction that asks.
+    SIZE = { sqlite: "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size" };
+    PAGE over [Integer] = { sqlite: "SELECT data FROM sqlite_dbpage WHERE pgno = ?1" };
+}
+
+type Stored = Result<(Digest, u64), BackupError>;
+
+/// Takes a backup of a store in a data folder, while the service goes on. `now` is its stamp, to be read right before: whatever was
+/// acknowledged before is in it.
+///
+/// # Errors
+/// The store is a PostgreSQL or cannot be read, or the repository cannot be written; then there is no such backup.
+pub fn take<'a>(
+    store: &'a Store,
+    repository: &'a Repository,
+    now: i64,
+) -> BoxFuture<'a, Result<Summary, BackupError>> {
+    // Boxed, so that it is compiled here and not as a part of the program.
+    Box::pin(async move {
+        if store.is_shared() {
+            return Err(BackupError::OnServer);
+        }
+        let mut reader = store.readers().take().await?;
+        reader.begin_snapshot().await?;
+        let image = copy(&mut reader, repository).await;
+        reader.execute_all("ROLLBACK").await?;
+        reader.give_back();
+        let Image { schema, page_bytes, pages, chunks, new_bytes } = image?;
+        let summary = Summary {
+            id: name_of(now),
+            taken_at: now,
+            release: env!("CARGO_PKG_VERSION").to_owned(),
+            schema,
+            bytes: u64::from(page_bytes) * u64::from(pages),
+            new_bytes,
+        };
+        let manifest = Manifest::new(summary, page_bytes, CHUNK_PAGES, chunks);
+        repository.chunks().settle()?;
+        repository.add(&manifest)?;
+        Ok(manifest.summary)
+    })
+}
+
+/// The name of a backup: its stamp, in the order of which names stand.
+fn name_of(now: i64) -> String {
+    let at = Timestamp::from_millisecond(now).unwrap_or(Timestamp::UNIX_EPOCH);
+    at.strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
+}
+
+/// The database as of one moment.
+struct Image {
+    schema: i64,
+    page_bytes: u32,
+    pages: u32,
+    chunks: Vec<Digest>,
+    new_bytes: u64,
+}
+
+/// Stores every page that the transaction of `reader` sees.
+async fn copy(reader: &mut Connection, repository: &Repository) -> Result<Image, BackupError> {
+    let schema = migrations::version(reader).await?;
+    if schema > migrations::NEWEST {
+        // A newer program has been here since the store was opened.
+        return Err(StoreError::Newer { found: schema, known: migrations::NEWEST }.into());
+    }
+    let size = reader.fetch_one(SIZE.unbound()).await?;
+    let number =
+        |column| u32::try_from(size.get::<i64>(column)?).map_err(|_| StoreError::DamagedColumn(column));
+    let (pages, page_bytes) = (number("page_count")?, number("page_size")?);
+    let mut image = Image { schema, page_bytes, pages, chunks: Vec::new(), new_bytes: 0 };
+    // The service is not to feel it: half of the cores compress, and never more than the disk can take.
+    let at_once = available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
+    let mut under_way: VecDeque<JoinHandle<Stored>> = VecDeque::new();
+    let mut first = 1;
+    while first <= pages {
+        let behind = first.saturating_add(CHUNK_PAGES).min(pages + 1);
+        let bytes = read_pages(reader, first..behind, page_bytes).await?;
+        if under_way.len() == at_once
+            && let Some(chunk) = under_way.pop_front()
+        {
+            image.add(chunk).await?;
+        }
+        let chunks = repository.chunks().clone();
+        under_way.push_back(spawn_blocking(move || chunks.store(&bytes)));
+        first = behind;
+    }
+    for chunk in under_way {
+        image.add(chunk).await?;
+    }
+    Ok(image)
+}
+
+async fn read_pages(
+    reader: &mut Connection,
+    pages: std::ops::Range<u32>,
+    page_bytes: u32,
+) -> Result<Vec<u8>, BackupError> {
+    let rows =
+        reader.fetch(PAGE.over([], pages.clone().map(|page| i64::from(page).into()).collect())).await?;
+    let length = pages.len() * page_bytes as usize;
+    let mut bytes = Vec::with_capacity(length);
+    for row in &rows {
+        bytes.extend_from_slice(row.get("data").map_err(BackupError::Store)?);
+    }
+    if bytes.len() == length { Ok(bytes) } else { Err(StoreError::Damaged("a page has another size").into()) }
+}
+
+impl Image {
+    async fn add(&mut self, chunk: JoinHandle<Stored>) -> Result<(), BackupError> {
+        let (digest, new_bytes) = chunk.await.map_err(|_| StoreError::Stopped)??;
+        self.chunks.push(digest);
+        self.new_bytes += new_bytes;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_in_the_order_of_stamps() {
+        assert_eq!(name_of(1_795_209_243_512), "20261120T211403.512Z");
+        assert!(name_of(999) < name_of(1_000) && name_of(-1) < name_of(0));
+    }
+}
