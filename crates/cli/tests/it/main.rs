@@ -7,6 +7,8 @@
 )]
 
 mod alerts;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod chart;
 mod clients;
 mod command_line;
 mod console;
@@ -19,6 +21,8 @@ mod embedded;
 mod engines;
 mod explanations;
 mod file_modes;
+#[cfg(target_os = "linux")]
+mod image;
 mod lines;
 mod listen;
 mod metrics;
