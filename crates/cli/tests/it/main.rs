@@ -8,6 +8,8 @@
 
 mod alerts;
 mod backups;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod chart;
 mod clients;
 mod command_line;
 mod console;
@@ -20,6 +22,8 @@ mod embedded;
 mod engines;
 mod explanations;
 mod file_modes;
+#[cfg(target_os = "linux")]
+mod image;
 mod lines;
 mod listen;
 mod metrics;

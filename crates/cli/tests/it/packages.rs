@@ -58,9 +58,14 @@ fn packages_are_the_same_bytes_again_and_what_they_install_serves() {
         "./lib/systemd/system/overnight.service",
         "./etc/overnight/overnight.toml",
         "./usr/share/man/man1/overnight.1.gz",
+        "./usr/share/doc/overnight/sbom.cdx.json",
     ] {
         assert!(names.contains(name), "{name} is not in\n{names}");
     }
+    let bill = fs::read(first.join(ending(&files, ".cdx.json"))).unwrap();
+    assert!(bill == fs::read(installed.join("share/doc/overnight/sbom.cdx.json")).unwrap());
+    let chart = run(Command::new("tar").arg("-tf").arg(first.join(ending(&files, ".tgz"))));
+    assert!(chart.contains("overnight/Chart.yaml\n") && !chart.contains("/ci/"), "{chart}");
     for programs in ["usr/bin", "bin"] {
         let mut serve = Command::new(installed.join(programs).join("overnight"));
         serve
