@@ -74,8 +74,8 @@ fn start_pods(arguments: &[&str], database_url: &str) {
         .into_iter()
         .partition(|(_, pod)| pod["spec"]["containers"][0]["args"][0] == "migrate");
     for (name, pod) in migrations {
-        let ran = command_of(pod, &folder.path().join(name), settings, database_url).status().unwrap();
-        assert!(ran.success(), "{name}");
+        let ran = command_of(pod, &folder.path().join(name), settings, database_url).output().unwrap();
+        assert!(ran.status.success(), "{name}");
     }
     let mut serving = Vec::new();
     for (name, pod) in services {
