@@ -151,7 +151,7 @@ def _read_outcome(answer: Any, offset: int) -> BulkOutcome:
 
 def _status(body: ErrorBody) -> int:
     """The status of the same refusal to a call of its own."""
-    by_type = {"authentication_error": 401, "billing_error": 402, "rate_limit_error": 429}
+    by_type = {"authentication_error": 401, "billing_error": 402, "permission_error": 403, "rate_limit_error": 429}
     by_code = {"too_large": 413, "unavailable": 503}
     fallback = 500 if body.type == "server_error" else 422
     return by_type.get(body.type) or by_code.get(body.code, fallback)

@@ -87,6 +87,10 @@ class CreditsError(APIError):
     """402: the account has too few credits, or its payments are not activated."""
 
 
+class PermissionDeniedError(APIError):
+    """403: the API key only reads (`insufficient_scope`), or the account is suspended (`account_suspended`)."""
+
+
 class NotFoundError(APIError):
     """404: it is none of the caller's."""
 
@@ -140,6 +144,7 @@ _BY_CODE: dict[str, type[APIError]] = {
 _BY_STATUS: dict[int, type[APIError]] = {
     401: AuthenticationError,
     402: CreditsError,
+    403: PermissionDeniedError,
     404: NotFoundError,
     409: ConflictError,
     413: TooLargeError,

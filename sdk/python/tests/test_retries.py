@@ -79,6 +79,7 @@ def test_an_error_is_read_by_its_status_first(scripted: ScriptedServer) -> None:
     for status, code, kind in [
         (409, "already_ended", overnight.AlreadyEndedError),
         (402, "quota_exceeded", overnight.CreditsError),
+        (403, "insufficient_scope", overnight.PermissionDeniedError),
         (404, "of_a_later_release", overnight.NotFoundError),
         (500, "internal", overnight.ServerError),
         (418, "teapot", overnight.APIError),

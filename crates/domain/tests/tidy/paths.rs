@@ -6,9 +6,9 @@ const ENDINGS: [&str; 16] = [
     ".rs", ".md", ".toml", ".lock", ".sql", ".sh", ".py", ".txt", ".json", ".jsonl", ".gguf", ".html",
     ".css", ".js", ".yml", ".yaml",
 ];
-/// Files that users write, and that the program keeps in its data folder; documents may name them.
-const ELSEWHERE: [&str; 5] =
-    ["overnight.toml", "prompts.jsonl", "results.jsonl", "overnight.lock", "serve.json"];
+/// Files that users write, that the program keeps in its data folder, and that packages hold; documents may name them.
+const ELSEWHERE: [&str; 6] =
+    ["overnight.toml", "prompts.jsonl", "results.jsonl", "overnight.lock", "serve.json", "sbom.cdx.json"];
 
 /// Paths in backticks, links and commands that lead nowhere.
 pub(crate) fn missing_paths(tree: &Tree) -> Vec<Finding> {

@@ -172,7 +172,9 @@ fn only_what_is_built_is_a_setting() {
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
     assert_eq!(
         sections,
-        ["billing", "console", "engines", "limits", "models", "quotas", "tls", "webhooks"].map(str::to_owned).into()
+        ["billing", "console", "engines", "limits", "models", "quotas", "tls", "webhooks"]
+            .map(str::to_owned)
+            .into()
     );
 }
 

@@ -60,7 +60,7 @@ pub enum TlsUnusable {
 }
 
 impl TlsUnusable {
-    pub(super) fn unusable(files: &TlsConfig, reason: impl ToString) -> Self {
+    pub(super) fn unusable(files: &TlsConfig, reason: &impl ToString) -> Self {
         Self::Unusable { cert: name(&files.cert), key: name(&files.key), reason: reason.to_string() }
     }
 }
@@ -88,7 +88,7 @@ impl Certificate {
         let Some(first) = chain.first() else {
             return Err(lacks("tls.cert", &files.cert, "certificate"));
         };
-        let not_after = not_after(first).map_err(|reason| TlsUnusable::unusable(files, reason))?;
+        let not_after = not_after(first).map_err(|reason| TlsUnusable::unusable(files, &reason))?;
         let key = PrivateKeyDer::from_pem_slice(&key)
             .map_err(|_| lacks("tls.key", &files.key, "private key without a passphrase"))?;
         let certified = CertifiedKey::from_der(chain, key, &ring::default_provider());
@@ -96,7 +96,7 @@ impl Certificate {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                 TlsUnusable::OtherKey { cert: name(&files.cert), key: name(&files.key) }
             }
-            reason => TlsUnusable::unusable(files, reason),
+            reason => TlsUnusable::unusable(files, &reason),
         })?;
         Ok(Self { key: Arc::new(key), not_after })
     }

@@ -52,7 +52,7 @@ impl Tls {
             // Of the versions that ring's provider has, both that are in use.
             let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
                 .with_safe_default_protocol_versions()
-                .map_err(|reason| TlsUnusable::unusable(files, reason))?;
+                .map_err(|reason| TlsUnusable::unusable(files, &reason))?;
             let resolver = Arc::clone(&current);
             let mut config = builder.with_no_client_auth().with_cert_resolver(resolver);
             config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();

@@ -170,7 +170,7 @@ async fn damage_is_refused_by_the_name_of_the_file_and_leaves_no_database() {
         let found = verify(&repository, Some(&taken.id)).await.expect_err("damage").to_string();
         assert!(found.starts_with(&path.display().to_string()), "{number}: {found}");
         drop(repository);
-        let refused = world.restore(None, "restored").await.err().expect("a refusal").to_string();
+        let refused = world.restore(None, "restored").await.expect_err("a refusal").to_string();
         assert_eq!(refused, found, "{number}");
         assert!(!world.folder.path().join("restored").join(DATABASE_FILE).exists(), "{number}");
         fs::write(&chunk, &whole).unwrap();
@@ -252,14 +252,14 @@ async fn a_folder_with_a_database_or_a_service_takes_no_restore() {
     world.fixture.insert(&[1]).await;
     world.take(START).await.expect("a backup");
     let (_, options) = world.restore(None, "restored").await.expect("a folder");
-    let occupied = world.restore(None, "restored").await.err().expect("a refusal");
+    let occupied = world.restore(None, "restored").await.expect_err("a refusal");
     assert!(matches!(occupied, BackupError::Occupied { .. }), "{occupied}");
     fs::create_dir(world.folder.path().join("left")).unwrap();
     fs::write(world.folder.path().join("left/overnight.db-wal"), "of another database").unwrap();
-    let left = world.restore(None, "left").await.err().expect("a refusal");
+    let left = world.restore(None, "left").await.expect_err("a refusal");
     assert!(matches!(left, BackupError::Occupied { .. }), "{left}");
     let lock = crate::store::FolderLock::take(&options.folder).expect("a lock");
-    let served = world.restore(None, "restored").await.err().expect("a refusal");
+    let served = world.restore(None, "restored").await.expect_err("a refusal");
     assert!(matches!(served, BackupError::Store(StoreError::Locked { .. })), "{served}");
     drop(lock);
 }
@@ -272,7 +272,7 @@ async fn what_breaks_a_rule_is_restored_only_where_that_is_asked_for() {
         rusqlite::Connection::open(world.fixture.folder().join(DATABASE_FILE)).expect("a database");
     database.execute("UPDATE accounts SET balance = balance + 1", []).expect("a breach");
     world.take(START).await.expect("a backup");
-    let refused = world.restore(None, "refused").await.err().expect("a refusal");
+    let refused = world.restore(None, "refused").await.expect_err("a refusal");
     assert!(matches!(refused, BackupError::Unsound { .. }), "{refused}");
     assert!(!world.folder.path().join("refused").join(DATABASE_FILE).exists());
     let options = StoreOptions { folder: world.folder.path().join("told"), ..options(&world.folder) };

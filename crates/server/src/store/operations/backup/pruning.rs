@@ -35,7 +35,7 @@ pub struct Pruned {
 /// # Errors
 /// A file cannot be deleted, or the description of a backup that is kept is damaged: then no chunk is deleted.
 pub fn prune(repository: &Repository, keep: Keep) -> Result<Pruned, BackupError> {
-    let (kept, dropped) = part(repository.ids()?, keep);
+    let (kept, dropped) = part(&repository.ids()?, keep);
     let mut used = HashSet::new();
     for id in &kept {
         used.extend(repository.manifest(id)?.chunks);
@@ -46,7 +46,7 @@ pub fn prune(repository: &Repository, keep: Keep) -> Result<Pruned, BackupError>
 }
 
 /// Parts the names of backups, the oldest first, into those that stay and those that go.
-fn part(ids: Vec<String>, keep: Keep) -> (Vec<String>, Vec<String>) {
+fn part(ids: &[String], keep: Keep) -> (Vec<String>, Vec<String>) {
     let oldest_kept = ids.len().saturating_sub(keep.newest.max(1));
     let mut days = BTreeSet::new();
     let mut stays = vec![false; ids.len()];
@@ -66,7 +66,7 @@ mod tests {
 
     fn kept(newest: usize, days: usize) -> Vec<String> {
         let ids = ["20261118T01", "20261119T01", "20261119T23", "20261121T01", "20261121T02", "20261121T03"];
-        part(ids.map(ToOwned::to_owned).to_vec(), Keep { newest, days }).0
+        part(&ids.map(ToOwned::to_owned), Keep { newest, days }).0
     }
 
     #[test]
@@ -80,6 +80,6 @@ mod tests {
     #[test]
     fn one_stays_whatever_is_asked() {
         assert_eq!(kept(0, 0), ["20261121T03"]);
-        assert_eq!(part(Vec::new(), Keep { newest: 0, days: 0 }), (Vec::new(), Vec::new()));
+        assert_eq!(part(&[], Keep { newest: 0, days: 0 }), (Vec::new(), Vec::new()));
     }
 }
