@@ -113,3 +113,57 @@ fn not_after(certificate: &[u8]) -> Result<u64, x509_cert::der::Error> {
     let read = x509_cert::Certificate::from_der(certificate)?;
     Ok(read.tbs_certificate().validity().not_after.to_unix_duration().as_secs())
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    /// Files of these contents, in a folder of their own.
+    fn files(cert: &str, key: &str) -> (TlsConfig, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let files = TlsConfig { cert: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
+        fs::write(&files.cert, cert).unwrap();
+        fs::write(&files.key, key).unwrap();
+        (files, folder)
+    }
+
+    /// A certificate that ends with the year 2030, and its key.
+    fn made() -> (String, String) {
+        let mut params = CertificateParams::new(vec!["night.example.com".to_owned()]).unwrap();
+        params.not_after = date_time_ymd(2030, 12, 31);
+        let key = KeyPair::generate().unwrap();
+        (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    }
+
+    fn refused(cert: &str, key: &str) -> String {
+        let (files, _folder) = files(cert, key);
+        Certificate::read(&files).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_certificate_is_read_with_its_end() {
+        let (cert, key) = made();
+        let (files, _folder) = files(&cert, &key);
+        assert_eq!(Certificate::read(&files).unwrap().not_after, 1_924_905_600);
+    }
+
+    #[test]
+    fn what_cannot_be_served_with_is_told_by_its_file() {
+        let ((cert, key), (_, other_key)) = (made(), made());
+        assert!(refused(&cert, &other_key).contains("key.pem is not that of the certificate in "));
+        for (cert, key, said) in [
+            ("", &*key, ["`tls.cert`: ", "cert.pem holds no certificate in PEM"]),
+            (&*key, &*key, ["`tls.cert`: ", "cert.pem holds no certificate in PEM"]),
+            (&*cert, "", ["`tls.key`: ", "key.pem holds no private key without a passphrase in PEM"]),
+            (&*cert, &*cert, ["`tls.key`: ", "key.pem holds no private key without a passphrase in PEM"]),
+        ] {
+            let refused = refused(cert, key);
+            assert!(said.iter().all(|said| refused.contains(said)), "{refused}");
+        }
+        let (files, folder) = files(&cert, &key);
+        drop(folder);
+        assert!(Certificate::read(&files).unwrap_err().to_string().contains("cert.pem cannot be read: "));
+    }
+}

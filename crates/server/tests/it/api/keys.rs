@@ -1,7 +1,7 @@
 //! Keys: what they open, and for how long.
 
 use overnight_domain::api_keys::KeyScope;
-use overnight_server::app::api_keys::USABLE_MAX;
+use overnight_server::app::api_keys::{KeyDraft, USABLE_MAX};
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
 use overnight_server::workers;
@@ -21,7 +21,7 @@ async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_
     let operator = operator(&app).await;
     let account = accounts::create(&operator, "made elsewhere").await.expect("an account");
     accounts::activate(&operator, account.id).await.expect("an activation");
-    let made = api_keys::create(&operator, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
+    let made = api_keys::create(&operator, account.id, KeyDraft::PLAIN).await.expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);
     assert_eq!(client.get("/v1/models").await.status, 200);
@@ -81,7 +81,7 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let made = api_keys::create(
         &app.services,
         account.id,
-        api_keys::KeyDraft { name: Some("brief"), expires_in_ms: Some(300), ..api_keys::KeyDraft::PLAIN },
+        KeyDraft { name: Some("brief"), expires_in_ms: Some(300), ..KeyDraft::PLAIN },
     )
     .await
     .expect("a key");
@@ -102,8 +102,8 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "used").await.expect("an account");
     accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
-    let gone = api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
+    let made = api_keys::create(&app.services, account.id, KeyDraft::PLAIN).await.expect("a key");
+    let gone = api_keys::create(&app.services, account.id, KeyDraft::PLAIN).await.expect("a key");
     api_keys::revoke(&app.services, gone.record.id).await.expect("a revocation");
     let listed = async || {
         workers::key_usage_flusher(&app.services).await.expect("a note");
@@ -128,35 +128,15 @@ async fn no_key_is_made_for_nobody_or_for_no_time() {
     let app = TestApp::start().await;
     let account = accounts::list(&app.services).await.expect("accounts")[0].id;
     let nobody = overnight_domain::ids::AccountId::from_bits(1);
-    assert!(api_keys::create(&app.services, nobody, api_keys::KeyDraft::PLAIN).await.is_err());
-    assert!(
-        api_keys::create(
-            &app.services,
-            account,
-            api_keys::KeyDraft { name: Some(""), ..api_keys::KeyDraft::PLAIN }
-        )
-        .await
-        .is_err()
-    );
-    assert!(
-        api_keys::create(
-            &app.services,
-            account,
-            api_keys::KeyDraft { name: Some("a\u{1b}[31m"), ..api_keys::KeyDraft::PLAIN }
-        )
-        .await
-        .is_err()
-    );
-    assert!(
-        api_keys::create(
-            &app.services,
-            account,
-            api_keys::KeyDraft { expires_in_ms: Some(0), ..api_keys::KeyDraft::PLAIN }
-        )
-        .await
-        .is_err()
-    );
-    assert!(api_keys::revoke(&app.services, overnight_domain::ids::KeyId::from_bits(1)).await.is_err());
+    let plain = KeyDraft::PLAIN;
+    for (account, draft) in [
+        (nobody, plain),
+        (account, KeyDraft { name: Some(""), ..plain }),
+        (account, KeyDraft { name: Some("a\u{1b}[31m"), ..plain }),
+        (account, KeyDraft { expires_in_ms: Some(0), ..plain }),
+    ] {
+        assert!(api_keys::create(&app.services, account, draft).await.is_err(), "{draft:?}");
+    }
     app.stop().await;
 }
 
@@ -164,7 +144,7 @@ async fn no_key_is_made_for_nobody_or_for_no_time() {
 async fn an_account_whose_keys_all_work_gets_no_more_until_one_is_revoked() {
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "many keys").await.expect("an account").id;
-    let create = || api_keys::create(&app.services, account, api_keys::KeyDraft::PLAIN);
+    let create = || api_keys::create(&app.services, account, KeyDraft::PLAIN);
     let mut made = None;
     for _ in 0..USABLE_MAX {
         made = Some(create().await.expect("a key").record);
@@ -181,7 +161,7 @@ async fn an_account_whose_keys_all_work_gets_no_more_until_one_is_revoked() {
 async fn a_key_that_reads_changes_nothing_in_any_dialect() {
     let app = TestApp::start_without_billing().await;
     let account = accounts::list(&app.services).await.expect("accounts")[0].id;
-    let draft = api_keys::KeyDraft { scope: KeyScope::Read, ..api_keys::KeyDraft::PLAIN };
+    let draft = KeyDraft { scope: KeyScope::Read, ..KeyDraft::PLAIN };
     let made = api_keys::create(&app.services, account, draft).await.expect("a key");
     assert_eq!(made.record.scope, KeyScope::Read);
     let reader = Client::new(app.address, Some(&made.key));
