@@ -2,19 +2,11 @@
 
 use std::fs;
 
-use crate::support::{World, chats, wait_until};
-
-/// A world whose folder holds answered prompts.
-fn answered() -> World {
-    let world = World::new();
-    world.write("prompts.jsonl", &chats(5));
-    assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
-    world
-}
+use crate::support::{World, wait_until};
 
 #[test]
 fn a_folder_is_backed_up_listed_checked_and_restored_with_its_keys() {
-    let world = answered();
+    let world = World::answered();
     let serving = world.serve();
     let first = world.json("backup kept");
     let second = world.run("backup kept --keep 1");
@@ -45,7 +37,7 @@ fn a_folder_is_backed_up_listed_checked_and_restored_with_its_keys() {
 
 #[test]
 fn backups_are_taken_again_and_again_until_it_is_told_to_stop() {
-    let world = answered();
+    let world = World::answered();
     let mut backing_up = world.start("backup kept --every 50ms --keep 3");
     let lines: Vec<String> = (0..5).map(|_| backing_up.line()).collect();
     assert!(lines.iter().all(|line| line.contains(" stored")), "{lines:?}");
@@ -57,7 +49,7 @@ fn backups_are_taken_again_and_again_until_it_is_told_to_stop() {
 
 #[test]
 fn what_cannot_be_backed_up_or_restored_is_refused_by_name() {
-    let world = answered();
+    let world = World::answered();
     world.json("backup kept");
     fs::create_dir(world.path("full")).unwrap();
     world.write("full/thesis.txt", "mine");

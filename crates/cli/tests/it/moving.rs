@@ -6,7 +6,7 @@ use std::process::Command;
 use overnight_testkit::postgres::Cluster;
 use serde_json::json;
 
-use crate::support::{Ran, World, chats, lines, wait_until};
+use crate::support::{Ran, World, lines, wait_until};
 
 fn database(name: &str) -> String {
     Cluster::shared().database(name).unwrap()
@@ -23,17 +23,9 @@ fn shell(world: &World, line: &str) -> Ran {
     command.current_dir(world.folder.path()).output().unwrap().into()
 }
 
-/// A world whose folder holds answered prompts.
-fn answered() -> World {
-    let world = World::new();
-    world.write("prompts.jsonl", &chats(5));
-    assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
-    world
-}
-
 #[test]
 fn a_house_is_moved_through_a_pipe_and_served_with_the_same_keys() {
-    let (world, url) = (answered(), database("moved"));
+    let (world, url) = (World::answered(), database("moved"));
     let there = format!("--database-url '{url}' --data-dir other");
     let piped = shell(&world, &format!("$overnight export - | $overnight {there} import -"));
     assert_eq!(piped.code, 0, "{piped:?}");
@@ -60,7 +52,7 @@ fn a_house_is_moved_through_a_pipe_and_served_with_the_same_keys() {
 
 #[test]
 fn an_export_is_its_owners_only_and_whole_or_not_at_all() {
-    let world = answered();
+    let world = World::answered();
     let serving = world.serve();
     let told = world.run("export all.jsonl");
     assert_eq!(
@@ -99,7 +91,7 @@ fn the_help_of_an_export_names_the_secrets_in_the_file() {
 
 #[test]
 fn an_import_that_is_refused_says_what_to_do_and_another_try_succeeds() {
-    let world = answered();
+    let world = World::answered();
     world.json("export all.jsonl");
     let file = world.read("all.jsonl");
     world.write("cut.jsonl", &file[..file.len() - 200]);

@@ -40,6 +40,14 @@ impl World {
         Self::with(SimConfig::default())
     }
 
+    /// The same, with answered prompts in its folder.
+    pub(crate) fn answered() -> Self {
+        let world = Self::new();
+        world.write("prompts.jsonl", &chats(5));
+        assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
+        world
+    }
+
     /// An engine that is slow enough for commands to be stopped midway.
     pub(crate) fn slow() -> Self {
         let speed = Speed::Modelled(CostModel { output_tokens_per_second: 100.0, ..CostModel::default() });
