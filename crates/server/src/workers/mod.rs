@@ -44,7 +44,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 
 /// Runs every recurring worker at its own interval, and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
-    let lease_ms = services.config.lease.0;
+    let lease_ms = services.config().lease.0;
     let recurring: [(&str, i64, Run); 14] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
@@ -91,7 +91,7 @@ pub async fn heartbeat(services: &Services, now: i64) -> Result<(), StoreError> 
 
 /// Reclaims the leases of nodes whose heartbeat is too old.
 pub async fn dead_node_reaper(services: &Services, now: i64) -> Result<(), StoreError> {
-    let lease_ms = services.config.lease.0;
+    let lease_ms = services.config().lease.0;
     let reclaimed =
         nodes::reclaim_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
     if reclaimed > 0 {
@@ -121,7 +121,7 @@ pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreEr
 /// Shows how many requests of each model wait where nodes share the queue: none of their schedulers knows of all of them. On SQLite the
 /// scheduler shows it.
 pub async fn requests_waiting(services: &Services) -> Result<(), StoreError> {
-    for model in services.models.iter().filter(|_| services.store.is_shared()) {
+    for model in services.models().iter().filter(|_| services.store.is_shared()) {
         let name = &model.config.name;
         match waiting::count(services, name).await {
             Ok(count) => {
@@ -145,7 +145,7 @@ pub async fn batch_deletion_resumer(services: &Services) -> Result<(), StoreErro
 
 /// Deletes every request whose retention is over, some at a time.
 pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> {
-    let Some(Millis(retention)) = services.config.retention else { return Ok(()) };
+    let Some(Millis(retention)) = services.config().retention else { return Ok(()) };
     loop {
         let deleted = requests::delete_ended(&services.store, now - retention).await?;
         if deleted == 0 {
