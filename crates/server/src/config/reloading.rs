@@ -16,70 +16,81 @@ pub struct Reloaded {
 impl Config {
     /// What holds when these settings are loaded again as `loaded`: prices, models, engines, limits, quotas and the like are taken
     /// from there. Where the service listens, what it stores where, and what is made of settings at its start stay as they are.
-    pub fn reloaded(&self, loaded: Self) -> Reloaded {
-        let config = Self {
-            models: loaded.models.clone(),
-            engines: loaded.engines.clone(),
-            limits: loaded.limits.clone(),
-            quotas: loaded.quotas.clone(),
-            retention: loaded.retention.clone(),
-            disk_reserve: loaded.disk_reserve.clone(),
-            aggregation_period: loaded.aggregation_period.clone(),
-            webhooks: loaded.webhooks.clone(),
-            drain: loaded.drain.clone(),
-            linger: loaded.linger.clone(),
-            listen: self.listen.clone(),
-            public_url: self.public_url.clone(),
-            tls: self.tls.clone(),
-            metrics_listen: self.metrics_listen.clone(),
-            metrics_token_env: self.metrics_token_env.clone(),
-            data_dir: self.data_dir.clone(),
-            database: self.database.clone(),
-            role: self.role.clone(),
-            node: self.node.clone(),
-            lease: self.lease.clone(),
-            log: self.log.clone(),
-            log_format: self.log_format.clone(),
-            connections: self.connections.clone(),
-            console: self.console.clone(),
-            billing: self.billing.clone(),
-        };
-        let has_same_listen = loaded.listen.port() == 0 && loaded.listen.ip() == self.listen.ip();
-        let changed = [
-            ("limits", self.limits != loaded.limits),
-            ("quotas", self.quotas != loaded.quotas),
-            ("retention", self.retention != loaded.retention),
-            ("disk_reserve", self.disk_reserve != loaded.disk_reserve),
-            ("aggregation_period", self.aggregation_period != loaded.aggregation_period),
-            ("webhooks", self.webhooks != loaded.webhooks),
-            ("drain", self.drain != loaded.drain),
-            ("linger", self.linger != loaded.linger),
-        ];
+    pub fn reloaded(&self, mut loaded: Self) -> Reloaded {
+        if loaded.listen.port() == 0 && loaded.listen.ip() == self.listen.ip() {
+            loaded.listen = self.listen;
+        }
         let needs_restart = [
-            ("listen", self.listen != loaded.listen && !has_same_listen),
+            ("listen", self.listen != loaded.listen),
             ("public_url", self.public_url != loaded.public_url),
             ("tls", self.tls != loaded.tls),
             ("metrics_listen", self.metrics_listen != loaded.metrics_listen),
             ("metrics_token_env", self.metrics_token_env != loaded.metrics_token_env),
             ("data_dir", self.data_dir != loaded.data_dir),
-            ("database", self.database != loaded.database),
+            ("database_url", self.database != loaded.database),
             ("role", self.role != loaded.role),
             ("node", self.node != loaded.node),
             ("lease", self.lease != loaded.lease),
             ("log", self.log != loaded.log),
             ("log_format", self.log_format != loaded.log_format),
-            ("connections", self.connections != loaded.connections),
+            ("limits on connections", self.connections != loaded.connections),
             ("console", self.console != loaded.console),
             ("billing", self.billing != loaded.billing),
         ];
-        let names = |found: &[(&'static str, bool)]| -> Vec<String> {
-            found.iter().filter(|(_, is_other)| *is_other).map(|(name, _)| (*name).to_owned()).collect()
+        let kept = self.clone();
+        // Each setting is named here once, so that a new one must be put on a side.
+        let config = Self {
+            listen: kept.listen,
+            public_url: kept.public_url,
+            tls: kept.tls,
+            metrics_listen: kept.metrics_listen,
+            metrics_token_env: kept.metrics_token_env,
+            data_dir: kept.data_dir,
+            database: kept.database,
+            role: kept.role,
+            node: kept.node,
+            lease: kept.lease,
+            log: kept.log,
+            log_format: kept.log_format,
+            connections: kept.connections,
+            console: kept.console,
+            billing: kept.billing,
+            limits: loaded.limits,
+            quotas: loaded.quotas,
+            retention: loaded.retention,
+            disk_reserve: loaded.disk_reserve,
+            aggregation_period: loaded.aggregation_period,
+            webhooks: loaded.webhooks,
+            drain: loaded.drain,
+            linger: loaded.linger,
+            models: loaded.models,
+            engines: loaded.engines,
         };
-        let mut changed = names(&changed);
-        changed.extend(difference("models", &self.models, &loaded.models, |model| &model.name));
-        changed.extend(difference("engines", &self.engines, &loaded.engines, |engine| &engine.name));
-        Reloaded { config, changed, needs_restart: names(&needs_restart) }
+        let changed = self.changed(&config);
+        Reloaded { config, changed, needs_restart: others(&needs_restart) }
     }
+
+    /// What holds without a restart and is another in `config`, in words.
+    fn changed(&self, config: &Self) -> Vec<String> {
+        let mut changed = others(&[
+            ("limits", self.limits != config.limits),
+            ("quotas", self.quotas != config.quotas),
+            ("retention", self.retention != config.retention),
+            ("disk_reserve", self.disk_reserve != config.disk_reserve),
+            ("aggregation_period", self.aggregation_period != config.aggregation_period),
+            ("webhooks", self.webhooks != config.webhooks),
+            ("drain", self.drain != config.drain),
+            ("linger", self.linger != config.linger),
+        ]);
+        changed.extend(difference("models", &self.models, &config.models, |model| &model.name));
+        changed.extend(difference("engines", &self.engines, &config.engines, |engine| &engine.name));
+        changed
+    }
+}
+
+/// The names of settings that are others.
+fn others(found: &[(&str, bool)]) -> Vec<String> {
+    found.iter().filter(|(_, is_other)| *is_other).map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// What is different in a list of sections that have names, in words.

@@ -28,7 +28,7 @@ fn what_holds_without_a_restart_is_taken_and_the_rest_is_told() {
         "linger",
     ];
     assert_eq!(changed, expected);
-    assert_eq!(needs_restart, ["listen", "lease", "connections"]);
+    assert_eq!(needs_restart, ["listen", "lease", "limits on connections"]);
     let (before, after) = (load_text(TWO).unwrap(), load_text(&after).unwrap());
     let Config { listen, lease, connections, .. } = before;
     assert_eq!(config, Config { listen, lease, connections, ..after });
