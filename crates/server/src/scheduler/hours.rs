@@ -45,12 +45,12 @@ impl Hours {
 
     /// Those that have no hours any more are always open.
     fn no_longer_told(&mut self, replicas: &Replicas) -> Vec<SchedulerInput> {
-        let had_hours: Vec<_> = self.told.keys().copied().collect();
-        let have_none = had_hours.into_iter().filter(|key| replicas.hours().all(|(other, _)| other != *key));
-        have_none
-            .inspect(|key| drop(self.told.remove(key)))
-            .map(|replica| SchedulerInput::Hours { replica, hours: EngineHours::ALWAYS })
-            .collect()
+        let had_hours = std::mem::take(&mut self.told);
+        let (have_some, have_none) =
+            had_hours.into_iter().partition(|(key, _)| replicas.hours().any(|(other, _)| other == *key));
+        self.told = have_some;
+        let always = |replica| SchedulerInput::Hours { replica, hours: EngineHours::ALWAYS };
+        BTreeMap::into_keys(have_none).map(always).collect()
     }
 }
 
