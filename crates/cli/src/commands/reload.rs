@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
 use crate::serve_file::settings_of_running;
 use crate::settings_file::{LoadedSettings, ReloadOutcome};
+use crate::times;
 
 /// How often it is looked whether the service is done.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK_MS: i64 = 50;
 
 /// Longer than any store is waited for.
 const WAIT: Duration = Duration::from_secs(60);
@@ -42,7 +43,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
     hang_up(pid)?;
     let loaded = async {
         loop {
-            sleep(LOOK).await;
+            times::pause(LOOK_MS).await;
             match settings_of_running(&data_dir) {
                 Some((now, Some(settings))) if now == pid && settings.reloads == before.reloads => {}
                 Some((now, Some(settings))) if now == pid => return Ok(settings),

@@ -72,17 +72,21 @@ async fn reload(service: &Service, globals: &Globals, flags: &[(String, String)]
         Ok(config) => service.reload(config).await.map_err(CliError::from),
         Err(error) => Err(error),
     };
-    match &outcome {
+    log(&outcome);
+    if let Err(error) = file.note_reload(settings, ReloadOutcome::of(&outcome)) {
+        tracing::warn!("how the reload went was not noted: {}", error.message());
+    }
+    service_manager::ready();
+}
+
+fn log(outcome: &Result<Reloaded, CliError>) {
+    match outcome {
         Ok(Reloaded { config, changed, needs_restart }) => {
             tracing::info!(?changed, ?needs_restart, "settings loaded again");
             config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
         }
         Err(error) => tracing::error!("settings not loaded; those of before hold: {}", error.message()),
     }
-    if let Err(error) = file.note_reload(settings, ReloadOutcome::of(&outcome)) {
-        tracing::warn!("how the reload went was not noted: {}", error.message());
-    }
-    service_manager::ready();
 }
 
 /// Names the process that serves the folder already, before its port gets in the way.
