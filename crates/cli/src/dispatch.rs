@@ -6,7 +6,7 @@ use crate::args::Command;
 use crate::command_line::shown_command;
 use crate::commands::{
     accounts, api_keys, audit, backup, bench, cancel, completion, doctor, explain, export, import, list,
-    listen, man, migrate, model, openapi, restore, results, run, serve, status, submit, users, watch,
+    listen, man, migrate, model, openapi, restore, results, run, serve, status, submit, users, vacuum, watch,
     webhooks,
 };
 use crate::connection;
@@ -40,6 +40,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Restore(arguments) => Box::pin(restore::run(arguments, globals, output)),
         Command::Export(arguments) => Box::pin(export::run(arguments, globals, output)),
         Command::Import(arguments) => Box::pin(import::run(arguments, globals, output)),
+        Command::Vacuum => Box::pin(vacuum::run(globals, output)),
         Command::Doctor => Box::pin(doctor::run(globals, output)),
         Command::Bench(arguments) => return bench::run(arguments, globals),
         Command::Openapi => return openapi::run(output),

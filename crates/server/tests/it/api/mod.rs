@@ -11,6 +11,7 @@ mod credits;
 mod crowds;
 mod deletions;
 mod disk;
+mod erasure;
 mod exxa;
 mod file_batch_ends;
 mod first_start;
