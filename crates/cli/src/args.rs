@@ -4,8 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accounts, api_keys, backup, bench, cancel, completion, engine_guard, explain, export, import, list,
-    listen, man, migrate, model, restore, results, run, serve, status, submit, users, watch,
-    webhooks,
+    listen, man, migrate, model, restore, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 

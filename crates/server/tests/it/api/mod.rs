@@ -6,6 +6,7 @@ mod batches;
 mod bodies;
 mod bulk;
 mod cancels;
+mod closing;
 mod connections;
 mod credits;
 mod crowds;
