@@ -44,7 +44,7 @@ pub async fn deleted(store: &Store) -> Result<Option<Deleted>, StoreError> {
 }
 
 /// Empties the write-ahead log, once all of it is in the database; whether that was possible. While a reader needs the log it is not, and
-/// may be tried again. It does not keep the writer for longer than a tenth of a second.
+/// may be tried again. It keeps the writer for a moment only.
 ///
 /// # Errors
 /// Only what the store could not do.

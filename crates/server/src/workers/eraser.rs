@@ -11,8 +11,8 @@ use crate::store::erasure::{self, Deleted, Sweep};
 const LOOK_MS: i64 = 60_000;
 
 /// How often the emptying of the log is tried, and how long after each other, before it is left to the next look.
-const TRIES: u32 = 50;
-const TRY_MS: i64 = 100;
+const TRIES: u32 = 10;
+const TRY_MS: i64 = 500;
 
 /// A step of a sweep is followed by a rest so many times as long, so that the service does not feel it.
 const REST_TIMES: i64 = 20;

@@ -20,7 +20,7 @@ use crate::store::database::value::Value;
 const BUSY: Duration = Duration::from_secs(5);
 
 /// How long the emptying of the log waits for readers, which nobody writes beside.
-const TRUNCATE_BUSY: Duration = Duration::from_millis(100);
+const TRUNCATE_BUSY: Duration = Duration::from_millis(20);
 const STATEMENTS_KEPT: usize = 512;
 
 const VACUUM: &str = "VACUUM";

@@ -115,7 +115,7 @@ async fn what_ended_long_enough_ago_is_gone_and_its_batch_keeps_its_counts() {
     let (batch, ids) = app.create_batch(2).await;
     assert_eq!(client.send("POST", &format!("/v1/batches/{batch}/cancel"), "").await.status, 200);
     let live = app.create("alive").await;
-    for (now, status) in [(START + 3 * DAY_MS - 1, 200), (START + 3 * DAY_MS, 404)] {
+    for (now, status) in [(START + 2 * DAY_MS - 1, 200), (START + 2 * DAY_MS, 404)] {
         app.clock.set(now);
         workers::retention(&app.services, now).await.expect("a run");
         for path in [format!("/v1/requests/{}", ids[0]), format!("/v1/requests/{}/status", ids[1])] {
