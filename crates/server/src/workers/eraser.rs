@@ -55,13 +55,30 @@ impl Eraser {
             if !truncate_log(store, clock).await? {
                 return Ok(false);
             }
-            if sweep(store, clock).await? > 0 && !truncate_log(store, clock).await? {
+            if self.sweep(store, clock).await? > 0 && !truncate_log(store, clock).await? {
                 return Ok(false);
             }
             (self.erased, self.pending_since) = (Some(deleted), None);
         }
         self.show(clock);
         Ok(true)
+    }
+
+    /// Overwrites what is left between the cells of pages; on how many.
+    async fn sweep(&self, store: &Store, clock: &SharedClock) -> Result<usize, StoreError> {
+        let Some(mut sweep) = Sweep::begin(store).await? else { return Ok(0) };
+        let (mut cleared, mut began) = (0, clock.now());
+        while let Some(pages) = sweep.step(store).await? {
+            cleared += pages;
+            let now = clock.now();
+            if now > began {
+                let rested = now + REST_TIMES * (now - began);
+                clock.sleep_until(rested).await;
+                began = rested;
+                self.show(clock);
+            }
+        }
+        Ok(cleared)
     }
 
     fn show(&self, clock: &SharedClock) {
@@ -80,20 +97,4 @@ async fn truncate_log(store: &Store, clock: &SharedClock) -> Result<bool, StoreE
     }
     tracing::info!("the write-ahead log is being read for long, and keeps what was deleted until then");
     Ok(false)
-}
-
-/// Overwrites what is left between the cells of pages; on how many.
-async fn sweep(store: &Store, clock: &SharedClock) -> Result<usize, StoreError> {
-    let Some(mut sweep) = Sweep::begin(store).await? else { return Ok(0) };
-    let (mut cleared, mut began) = (0, clock.now());
-    while let Some(pages) = sweep.step(store).await? {
-        cleared += pages;
-        let now = clock.now();
-        if now > began {
-            let rested = now + REST_TIMES * (now - began);
-            clock.sleep_until(rested).await;
-            began = rested;
-        }
-    }
-    Ok(cleared)
 }
