@@ -33,7 +33,7 @@ pub(super) async fn run(services: Services) {
             Ok(_) => {}
             Err(StoreError::Stopped) => return,
             Err(error) => {
-                tracing::warn!(%error, "deletions not carried through to the data folder; will retry")
+                tracing::warn!(%error, "deletions not carried through to the data folder; will retry");
             }
         }
         services.clock.sleep_until(services.clock.now() + LOOK_MS).await;

@@ -144,7 +144,7 @@ mod tests {
             connection.execute(insert, (key, round, length)).expect("a row");
             keys.push(key);
             if round % 3 == 2 {
-                let key = keys.swap_remove(random() as usize % keys.len());
+                let key = keys.swap_remove(usize::try_from(random()).expect("31 bits") % keys.len());
                 connection.execute("DELETE FROM t WHERE k = ?", [key]).expect("a deletion");
             }
         }
