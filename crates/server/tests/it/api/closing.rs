@@ -19,7 +19,7 @@ async fn own(app: &TestApp) -> accounts::Account {
     accounts::get_own(&app.services, app.account).await.expect("the account")
 }
 
-fn is_refused(outcome: Result<accounts::Account, AppError>) -> bool {
+fn is_refused(outcome: &Result<accounts::Account, AppError>) -> bool {
     matches!(outcome, Err(AppError::Invalid(_)))
 }
 
@@ -58,13 +58,13 @@ async fn a_closed_account_takes_nothing_and_what_lived_is_cancelled() {
     let (app, id) = furnished().await;
     let before = own(&app).await;
     assert!(before.live_requests > 0 && before.held.nanos() > 0);
-    assert!(is_refused(closing::erase(&app.services, id).await), "it is not closed");
+    assert!(is_refused(&closing::erase(&app.services, id).await), "it is not closed");
     for _ in 0..2 {
         closing::close(&app.services, id).await.expect("a closed account");
     }
     app.client().get("/v1/account").await.refused(401, "invalid_api_key");
     app.client().post("/v1/requests", &TestApp::quick_start("no")).await.refused(401, "invalid_api_key");
-    assert!(is_refused(accounts::resume(&app.services, id).await), "it is closed for good");
+    assert!(is_refused(&accounts::resume(&app.services, id).await), "it is closed for good");
     let refused = api_keys::create(&app.services, id, api_keys::KeyDraft::PLAIN).await;
     assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
     let user = users::named(&app.services, "only@example.com").await.expect("a user");
@@ -115,7 +115,7 @@ async fn an_erased_account_leaves_the_entries_of_its_ledger_and_no_one() {
     assert!(matches!(users::named(&app.services, "only@example.com").await, Err(AppError::NotFound(_))));
     let both = users::named(&app.services, "both@example.com").await.expect("a user of another account");
     assert_eq!(members::accounts_of(&app.services, &both).await.expect("a read").len(), 1);
-    assert!(is_refused(accounts::resume(&app.services, id).await));
+    assert!(is_refused(&accounts::resume(&app.services, id).await));
     assert_eq!(app.stranger().get("/v1/account").await.status, 200);
     app.stop().await;
 }
@@ -128,7 +128,7 @@ async fn an_account_has_the_retention_that_an_operator_gave_it() {
     let shown = async || app.client().get("/v1/account").await.json()["retention_seconds"].clone();
     assert_eq!(shown().await, 30 * 86_400);
     for wrong in [0, DAY_MS - 1, 3_651 * DAY_MS, -1] {
-        assert!(is_refused(accounts::set_retention(&app.services, id, Some(wrong)).await), "{wrong}");
+        assert!(is_refused(&accounts::set_retention(&app.services, id, Some(wrong)).await), "{wrong}");
     }
     let ended = app.create("ended").await;
     app.settle_all(RequestStatus::Completed).await;
