@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accounts, api_keys, backup, bench, cancel, completion, engine_guard, explain, export, import, list,
-    listen, man, migrate, model, restore, results, run, serve, status, submit, users, watch, webhooks,
+    listen, man, migrate, model, reload, restore, results, run, serve, status, submit, users, watch,
+    webhooks,
 };
 use crate::globals::Globals;
 
@@ -90,6 +91,8 @@ pub(crate) enum Command {
     Explain(explain::Arguments),
     /// Check the integrity of the live database.
     Audit,
+    /// Let the running service load its settings again.
+    Reload(reload::Arguments),
     /// Migrate the database schema, without serving.
     Migrate(migrate::Arguments),
     /// Back up the data folder, online, into a repository of backups.
@@ -135,6 +138,7 @@ impl Command {
             | Self::Webhook(_)
             | Self::Explain(_)
             | Self::Audit
+            | Self::Reload(_)
             | Self::Migrate(_)
             | Self::Backup(_)
             | Self::Restore(_)

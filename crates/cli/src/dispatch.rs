@@ -6,8 +6,8 @@ use crate::args::Command;
 use crate::command_line::shown_command;
 use crate::commands::{
     accounts, api_keys, audit, backup, bench, cancel, completion, doctor, explain, export, import, list,
-    listen, man, migrate, model, openapi, restore, results, run, serve, status, submit, users, vacuum, watch,
-    webhooks,
+    listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, users,
+    vacuum, watch, webhooks,
 };
 use crate::connection;
 use crate::errors::{CliError, Exit};
@@ -35,6 +35,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Model(command) => Box::pin(model::run(command, output)),
         Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
         Command::Audit => Box::pin(audit::run(globals, output)),
+        Command::Reload(_) => Box::pin(reload::run(globals, output)),
         Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),
         Command::Backup(arguments) => Box::pin(backup::run(arguments, globals, output)),
         Command::Restore(arguments) => Box::pin(restore::run(arguments, globals, output)),

@@ -148,6 +148,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "overnight audit --database-url postgres://overnight:secret@db.example/overnight",
         ],
     ),
+    ("reload", &["overnight reload", "overnight reload --config /etc/overnight/overnight.toml"]),
     ("migrate", &["overnight migrate --check", "overnight migrate"]),
     (
         "backup",

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ColorChoice, ValueHint};
 use overnight_server::config::{Config, Sources};
 
 use crate::errors::CliError;
+use crate::settings_file::SettingsFile;
 
 /// Flags that stand anywhere on the line.
 #[derive(Debug, Clone, Args)]
@@ -41,6 +42,11 @@ impl Globals {
         let own = own.into_iter().filter_map(|(path, value)| Some((path.to_owned(), value.clone()?)));
         let flags = own.chain(flags).collect();
         Ok(Config::load(&Sources::of_process(self.config.clone(), flags))?)
+    }
+
+    /// The file of settings, if there is one.
+    pub(crate) fn settings_file(&self) -> SettingsFile {
+        SettingsFile::read(Sources::of_process(self.config.clone(), Vec::new()).file)
     }
 
     /// The settings.

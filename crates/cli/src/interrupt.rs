@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks to stop, the second does not ask.
+//! Ctrl-C and SIGTERM: the first asks to stop, the second does not ask. SIGHUP asks to load the settings again.
 
 use tokio::sync::watch;
 
@@ -34,6 +34,43 @@ impl Interrupt {
         if raised.wait_for(|is_raised| *is_raised).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// SIGHUP. While this is held, the signal does not end the process.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) struct Hangups(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Hangups {
+    /// Begins to listen.
+    pub(crate) fn listen() -> Result<Self, CliError> {
+        let signals = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
+        signals.map(Self).map_err(|error| CliError::unusable(format!("signals cannot be heard: {error}")))
+    }
+
+    /// Ends when the signal came since the last time; several that came meanwhile count as one.
+    pub(crate) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// There is no such signal here.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub(crate) struct Hangups;
+
+#[cfg(not(unix))]
+impl Hangups {
+    pub(crate) fn listen() -> Result<Self, CliError> {
+        Ok(Self)
+    }
+
+    pub(crate) async fn next(&mut self) {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -33,6 +33,7 @@ mod sending;
 mod serve_file;
 mod served_models;
 mod service_manager;
+mod settings_file;
 mod spool;
 mod subjects;
 mod tabling;

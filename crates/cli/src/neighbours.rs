@@ -62,7 +62,7 @@ mod tests {
         let folder = std::fs::canonicalize(folder.path()).unwrap();
         let _lock = FolderLock::take(&folder).unwrap();
         let (address, url) = ("127.0.0.1:9".parse().unwrap(), "http://127.0.0.1:9");
-        let _file = ServeFile::write(&folder, address, url).unwrap();
+        let _file = ServeFile::write(&folder, address, url, None).unwrap();
         let expected = Neighbour { data_dir: folder.clone(), url: url.to_owned(), address };
         assert!(running_beside(Path::new("elsewhere")).contains(&expected));
         assert!(!running_beside(&folder).contains(&expected));

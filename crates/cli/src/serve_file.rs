@@ -1,4 +1,4 @@
-//! Where the service that holds a data folder is reached: `serve.json` in that folder, `{"pid", "url", "address"}`.
+//! Where the service that holds a data folder is reached, and which settings it loaded: `serve.json` in that folder.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,36 +10,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
 use crate::files::AtomicFile;
+use crate::settings_file::{LoadedSettings, ReloadOutcome, SettingsFile};
 
 const FILE: &str = "serve.json";
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Contents {
     pid: u32,
     /// Where clients on this machine reach it.
     url: String,
     /// Where it listens.
     address: SocketAddr,
+    /// `None` of a process that does not load them again.
+    settings: Option<LoadedSettings>,
 }
 
 /// The file of this process's service. Dropped, it is removed.
 #[derive(Debug)]
 pub(crate) struct ServeFile {
     path: PathBuf,
+    contents: Contents,
 }
 
 impl ServeFile {
-    /// Writes it: this process serves `data_dir` at `address`, where clients call it by `url`.
-    pub(crate) fn write(data_dir: &Path, address: SocketAddr, url: &str) -> Result<Self, CliError> {
-        let path = data_dir.join(FILE);
-        let contents = Contents { pid: std::process::id(), url: url.to_owned(), address };
+    /// Writes it: this process serves `data_dir` at `address`, where clients call it by `url`, with the `settings` that it
+    /// loads again when it is asked to.
+    pub(crate) fn write(
+        data_dir: &Path,
+        address: SocketAddr,
+        url: &str,
+        settings: Option<SettingsFile>,
+    ) -> Result<Self, CliError> {
+        let settings = settings.map(|file| LoadedSettings { file, reloads: 0, last: None });
+        let contents = Contents { pid: std::process::id(), url: url.to_owned(), address, settings };
+        let written = Self { path: data_dir.join(FILE), contents };
+        written.store()?;
+        Ok(written)
+    }
+
+    /// The settings of a file were loaded again, or could not be.
+    pub(crate) fn note_reload(&mut self, file: SettingsFile, outcome: ReloadOutcome) -> Result<(), CliError> {
+        if let Some(settings) = &mut self.contents.settings {
+            if let ReloadOutcome::Loaded { .. } = outcome {
+                settings.file = file;
+            }
+            settings.reloads += 1;
+            settings.last = Some(outcome);
+        }
+        self.store()
+    }
+
+    fn store(&self) -> Result<(), CliError> {
         let written = || {
-            let mut file = AtomicFile::create_private(&path)?;
-            serde_json::to_writer(&mut file, &contents)?;
+            let mut file = AtomicFile::create_private(&self.path)?;
+            serde_json::to_writer(&mut file, &self.contents)?;
             file.commit()
         };
-        written().map_err(|error| CliError::file(&path, &error))?;
-        Ok(Self { path })
+        written().map_err(|error| CliError::file(&self.path, &error))
     }
 }
 
@@ -58,6 +85,11 @@ pub(crate) fn url_of_running(data_dir: &Path) -> Option<String> {
 /// Where that process listens, as this machine reaches it.
 pub(crate) fn address_of_running(data_dir: &Path) -> Option<SocketAddr> {
     Some(reached_here(running(data_dir)?.address))
+}
+
+/// The process that serves `data_dir` now, and its settings, if it loads them again.
+pub(crate) fn settings_of_running(data_dir: &Path) -> Option<(u32, Option<LoadedSettings>)> {
+    running(data_dir).map(|contents| (contents.pid, contents.settings))
 }
 
 fn running(data_dir: &Path) -> Option<Contents> {
@@ -111,7 +143,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let _lock = FolderLock::take(folder.path()).unwrap();
         for address in ["127.0.0.1:9", "[::1]:80"] {
-            let _file = ServeFile::write(folder.path(), address.parse().unwrap(), "https://night").unwrap();
+            let _file =
+                ServeFile::write(folder.path(), address.parse().unwrap(), "https://night", None).unwrap();
             assert_eq!(url_of_running(folder.path()).as_deref(), Some("https://night"));
             assert_eq!(address_of_running(folder.path()), address.parse().ok());
         }
@@ -121,7 +154,7 @@ mod tests {
     fn a_file_whose_process_holds_no_lock_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
         let address = "127.0.0.1:9".parse().unwrap();
-        let file = ServeFile::write(folder.path(), address, &url_of(address)).unwrap();
+        let file = ServeFile::write(folder.path(), address, &url_of(address), None).unwrap();
         assert_eq!(url_of_running(folder.path()), None);
         let lock = FolderLock::take(folder.path()).unwrap();
         assert_eq!(url_of_running(folder.path()).as_deref(), Some("http://127.0.0.1:9"));

@@ -14,6 +14,11 @@ pub(crate) fn ready() {
     tell("READY=1\nSTATUS=serving");
 }
 
+/// The service loads its settings again; [`ready`] says that it has.
+pub(crate) fn reloading() {
+    tell("RELOADING=1\nSTATUS=loading the settings again");
+}
+
 /// The service ends what is under way.
 pub(crate) fn stopping() {
     tell("STOPPING=1\nSTATUS=ending what is under way");

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::sync::watch;
@@ -12,15 +13,15 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
 use crate::app::sessions::Link;
-use crate::app::{MetricsTokenUnusable, Services, store_options};
+use crate::app::{MetricsTokenUnusable, Models, Services, store_options};
 use crate::clock::{SharedClock, SystemClock};
-use crate::config::Config;
+use crate::config::{Config, Reloaded};
 use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners, Tls, TlsUnusable};
 use crate::ids::Ids;
 use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
-use crate::scheduler::{Replicas, Shell};
+use crate::scheduler::Shell;
 use crate::store::nodes;
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
@@ -30,6 +31,9 @@ use crate::{tasks, telemetry};
 
 /// The longest wait for the store to release this node's leases at shutdown.
 const RELEASE_TIMEOUT_MS: i64 = 5_000;
+
+/// How often the names of engines are looked up.
+const LOOK_UP_EVERY_MS: i64 = 10_000;
 
 /// Why the service did not start, in words for the operator.
 #[derive(Debug, Error)]
@@ -71,7 +75,7 @@ pub struct Service {
     address: SocketAddr,
     bootstrapped: Option<Bootstrapped>,
     sign_in_link: Option<Link>,
-    engines: Option<Engines>,
+    engines: Option<Arc<Engines>>,
     stop_http: watch::Sender<bool>,
     stop_scheduler: watch::Sender<bool>,
     stop_deliverer: watch::Sender<bool>,
@@ -113,15 +117,18 @@ impl Service {
         let sign_in_link = bootstrap::link_operator(&services).await?;
         let (engines, shell) = match config.role.schedules() {
             true => {
-                let engines = Engines::start(&config, &clock, &ids)?;
-                let replicas = Arc::new(Replicas::new(&engines, Arc::clone(&services.models)));
-                let shell = Shell::new(services.clone(), replicas).await?;
+                let engines = Arc::new(Engines::start(&config, &clock, &ids)?);
+                engines.look_up_again().await?;
+                let shell = Shell::new(services.clone(), Arc::clone(&engines)).await?;
                 (Some(engines), Some(shell))
             }
             false => (None, None),
         };
-        let workers = workers::spawn(&services);
-        let sender = sender(&config, &listeners, engines.as_ref(), &clock);
+        let mut workers = workers::spawn(&services);
+        if let Some(engines) = engines.clone() {
+            workers.spawn(follow_names(services.clone(), engines).boxed());
+        }
+        let sender = sender(&services, &listeners, engines.as_ref());
         let deliverer = Deliverer::new(services.clone(), sender);
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
@@ -166,8 +173,16 @@ impl Service {
     }
 
     /// The engines that this process may drive.
-    pub fn engines(&self) -> impl Iterator<Item = &Arc<EngineClient>> {
-        self.engines.iter().flat_map(Engines::iter)
+    pub fn engines(&self) -> Vec<Arc<EngineClient>> {
+        self.engines.as_ref().map_or_else(Vec::new, |engines| engines.list())
+    }
+
+    /// From now on the settings are `loaded`, as far as they hold without a restart; see [`reload`].
+    ///
+    /// # Errors
+    /// As [`reload`].
+    pub async fn reload(&self, loaded: Config) -> Result<Reloaded, ServiceError> {
+        reload(&self.services, self.engines.as_deref(), loaded).await
     }
 
     /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
@@ -177,10 +192,10 @@ impl Service {
     }
 
     async fn stop_all(mut self) {
-        let Services { clock, config, signals, .. } = &self.services;
+        let Services { clock, signals, .. } = &self.services;
         signals.stop();
         let _ = self.stop_scheduler.send(true);
-        clock.sleep_until(clock.now() + config.linger.0).await;
+        clock.sleep_until(clock.now() + self.services.config().linger.0).await;
         let _ = self.stop_http.send(true);
         let _ = self.http.await;
         let _ = self.scheduler.await;
@@ -239,21 +254,55 @@ async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
     let clock = &services.clock;
     tokio::select! {
         _ = &mut *deliverer => {}
-        () = clock.sleep_until(clock.now() + services.config.drain.0 + RELEASE_TIMEOUT_MS) => {
+        () = clock.sleep_until(clock.now() + services.config().drain.0 + RELEASE_TIMEOUT_MS) => {
             deliverer.abort();
             tracing::warn!("store unavailable at shutdown; last webhook outcomes not stored, they are sent again");
         }
     }
 }
 
+/// From now on the settings are `loaded`, as far as they hold without a restart ([`Config::reloaded`]); and `engines`, where this process
+/// drives any, are those that they name. Engines that are not among them any more finish what they work on. Keys of engines are read
+/// again. Returns what has changed.
+///
+/// # Errors
+/// An engine that no waiting will bring up, or what the store could not do. Then everything is as before.
+pub async fn reload(
+    services: &Services,
+    engines: Option<&Engines>,
+    loaded: Config,
+) -> Result<Reloaded, ServiceError> {
+    let reloaded = services.config().reloaded(loaded);
+    let config = Arc::new(reloaded.config.clone());
+    let models = Models::load(&services.store, &config).await?;
+    if let Some(engines) = engines {
+        engines.configure(&config.engines).await?;
+    }
+    services.replace_settings(config, models);
+    Ok(reloaded)
+}
+
+/// Keeps the engines that DNS names those that it names now.
+async fn follow_names(services: Services, engines: Arc<Engines>) {
+    loop {
+        services.clock.sleep_until(services.clock.now() + LOOK_UP_EVERY_MS).await;
+        match engines.look_up_again().await {
+            Ok(true) => services.signals.engines_changed(),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "engines stay as they were"),
+        }
+    }
+}
+
 /// Sends webhooks to where they may lead.
-fn sender(config: &Config, listeners: &Listeners, engines: Option<&Engines>, clock: &SharedClock) -> Sender {
-    let engine_addresses: EngineAddresses = match engines {
-        Some(engines) => Arc::new(engines.listening()),
+fn sender(services: &Services, listeners: &Listeners, engines: Option<&Arc<Engines>>) -> Sender {
+    let engine_addresses: EngineAddresses = match engines.cloned() {
+        Some(engines) => Arc::new(move || engines.listening()),
         None => Arc::new(Vec::new),
     };
-    let policy = Policy::new(config, listeners.addresses(), engine_addresses);
-    Sender::new(policy, Arc::new(SystemResolver::new()), Arc::clone(clock))
+    let (of_now, clock) = (services.clone(), Arc::clone(&services.clock));
+    let policy = Policy::new(Arc::new(move || of_now.config()), listeners.addresses(), engine_addresses);
+    Sender::new(policy, Arc::new(SystemResolver::new()), clock)
 }
 
 fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {

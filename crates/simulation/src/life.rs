@@ -91,7 +91,8 @@ impl Life {
 
     /// The models' keys, in the order of their names.
     pub(super) fn models(&self) -> Vec<ModelKey> {
-        MODELS.iter().filter_map(|name| self.services.models.find(name)).map(|model| model.key).collect()
+        let models = self.services.models();
+        MODELS.iter().filter_map(|name| models.find(name)).map(|model| model.key).collect()
     }
 
     /// Whether the scheduler knows of nothing that waits or runs.

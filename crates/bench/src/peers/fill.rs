@@ -71,7 +71,7 @@ pub(super) async fn run(
 /// The one account's queue of the one model.
 pub(super) async fn partition(services: &Services) -> Result<QueuePartition, StoreError> {
     let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
-    let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
+    let model = services.models().iter().next().map_or(ModelKey(1), |model| model.key);
     Ok(QueuePartition { model, account })
 }
 
@@ -107,8 +107,7 @@ async fn create(
     let mut body = CreateBody::new();
     let now = services.clock.now();
     let secret = services.store.sort_key_secret();
-    let model = services.models.get(partition.model);
-    let price = model.and_then(|model| model.price);
+    let price = services.models().get(partition.model).and_then(|model| model.price);
     let hold = price.map(|(price, pricing)| Hold { amount: pricing.hold(BOUND), price });
     let new = numbers.map(|number| {
         let body = body.chat(number).to_vec();

@@ -19,6 +19,7 @@ pub(crate) mod migrate;
 pub(crate) mod model;
 pub(crate) mod openapi;
 mod operator;
+pub(crate) mod reload;
 pub(crate) mod restore;
 pub(crate) mod results;
 pub(crate) mod run;

@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use clap::Args;
-use overnight_server::config::NoConsole;
+use overnight_server::config::{NoConsole, Reloaded};
 use overnight_server::service::Service;
 use overnight_server::store::{FolderLock, StoreError};
 use serde_json::json;
 
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Hangups, Interrupt};
 use crate::output::Output;
 use crate::serve_file::{ServeFile, url_of_service};
+use crate::settings_file::ReloadOutcome;
 use crate::{logging, service_manager, taken_port};
 
 #[derive(Debug, Args)]
@@ -29,30 +30,59 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let Arguments { listen, role } = arguments;
     let flags = [("listen", listen), ("role", role)];
     let flags = flags.into_iter().filter_map(|(path, value)| Some((path.to_owned(), value?)));
-    let config = globals.config_with(flags.collect())?;
+    let flags: Vec<_> = flags.collect();
+    let settings = globals.settings_file();
+    let config = globals.config_with(flags.clone())?;
     logging::to_stderr(&config, output.is_coloured());
     config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
     let data_dir = config.data_dir.clone();
     let no_console = config.console_origin().err().filter(|why| *why == NoConsole::Insecure);
     refuse_second(&data_dir)?;
     let interrupt = Interrupt::listen()?;
+    let mut hangups = Hangups::listen()?;
     let address = config.listen;
     let started = Service::start(config).await;
     let service = started.map_err(|error| taken_port::explain(error, &data_dir, address))?;
-    let url = url_of_service(&service.services().config, service.address());
-    let file = ServeFile::write(&data_dir, service.address(), &url)?;
+    let url = url_of_service(&service.services().config(), service.address());
+    let mut file = ServeFile::write(&data_dir, service.address(), &url, Some(settings))?;
     tell(&service, &url, output)?;
     if let Some(why) = no_console {
         output.note(&format!("there is no console. {}", why.reason()));
     }
     service_manager::ready();
-    interrupt.raised().await;
+    loop {
+        tokio::select! {
+            () = interrupt.raised() => break,
+            () = hangups.next() => reload(&service, globals, &flags, &mut file).await,
+        }
+    }
     service_manager::stopping();
     tracing::info!("stopping; a second signal stops at once");
     drop(file);
     service.shutdown().await;
     tracing::info!("stopped");
     Ok(Exit::Done)
+}
+
+/// Loads the settings again. Where they cannot be used, those of before hold, and the log says why.
+async fn reload(service: &Service, globals: &Globals, flags: &[(String, String)], file: &mut ServeFile) {
+    service_manager::reloading();
+    let settings = globals.settings_file();
+    let outcome = match globals.config_with(flags.to_vec()) {
+        Ok(config) => service.reload(config).await.map_err(CliError::from),
+        Err(error) => Err(error),
+    };
+    match &outcome {
+        Ok(Reloaded { config, changed, needs_restart }) => {
+            tracing::info!(?changed, ?needs_restart, "settings loaded again");
+            config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
+        }
+        Err(error) => tracing::error!("settings not loaded; those of before hold: {}", error.message()),
+    }
+    if let Err(error) = file.note_reload(settings, ReloadOutcome::of(&outcome)) {
+        tracing::warn!("how the reload went was not noted: {}", error.message());
+    }
+    service_manager::ready();
 }
 
 /// Names the process that serves the folder already, before its port gets in the way.

@@ -185,7 +185,8 @@ async fn link_subject(
     linked: &Linked,
     output: &Output,
 ) -> Result<(), CliError> {
-    let configured = services.config.console.oidc.as_ref().map(|oidc| &oidc.issuer);
+    let config = services.config();
+    let configured = config.console.oidc.as_ref().map(|oidc| &oidc.issuer);
     let issuer = linked.issuer.as_ref().or(configured).ok_or_else(|| {
         CliError::unusable("`console.oidc.issuer` is not set: name the provider's issuer with --issuer")
     })?;
@@ -204,7 +205,7 @@ fn print_link(services: &Services, user: &User, link: &Link, output: &Output) ->
     output.either(&told, || url.clone())?;
     let until = times::utc(expires_at);
     output.note(&format!("it signs {} in once, until {until}: hand it to nobody else", user.id));
-    if services.config.console_origin().is_err() {
+    if services.config().console_origin().is_err() {
         output.say("there is no console at this address: `overnight doctor` says why");
     }
     Ok(())

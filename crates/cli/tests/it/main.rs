@@ -37,6 +37,7 @@ mod power_loss;
 mod published;
 mod python;
 mod readme;
+mod reloading;
 mod resuming;
 mod runs;
 mod serving;

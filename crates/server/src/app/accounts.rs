@@ -91,7 +91,7 @@ pub async fn record(services: &Services, account: &Account) -> Result<Record, Ap
 
 /// How long ended requests of an account are kept, in milliseconds; `None` for ever.
 fn retention_of(services: &Services, account: &Account) -> Option<i64> {
-    let default = services.config.retention.map(|Millis(retention)| retention);
+    let default = services.config().retention.map(|Millis(retention)| retention);
     account.retention_ms.or(default).filter(|retention| *retention != FOR_EVER)
 }
 

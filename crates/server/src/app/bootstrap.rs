@@ -60,14 +60,14 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
     };
     let (key, stored) =
         api_keys::new(services, api_keys::KeyDraft { name: Some(ACCOUNT), ..api_keys::KeyDraft::PLAIN });
-    let key_path = services.config.data_dir.join(KEY_FILE);
+    let key_path = services.config().data_dir.join(KEY_FILE);
     write_privately(&key_path, &key)
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
     let account = if let Some(alone) = alone {
         api_keys::store(services, alone.key, (key.clone(), stored)).await?;
         alone.id
     } else {
-        let credits = services.config.billing.bootstrap_credits;
+        let credits = services.config().billing.bootstrap_credits;
         let account = super::accounts::draft(services, ACCOUNT, Start { is_activated: true, credits })?;
         store::identity::accounts::insert_with_key(store, &account, &stored).await?.id
     };
@@ -85,7 +85,7 @@ async fn has_no_key(services: &Services, account: &Account) -> Result<bool, AppE
 ///
 /// Only what the store could not do.
 pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError> {
-    if services.config.console_origin().is_err() {
+    if services.config().console_origin().is_err() {
         return Ok(None);
     }
     let _turn = services.store.take_turn().await?;

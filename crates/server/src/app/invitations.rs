@@ -52,7 +52,7 @@ pub async fn invite(
     }
     tracing::info!(account = %account.id, role = role.as_str(), "user invited to account");
     let path = format!("/console/invitation/{}", token.text());
-    Ok(Link { url: services.config.public_address(&path), expires_at: invitation.expires_at })
+    Ok(Link { url: services.config().public_address(&path), expires_at: invitation.expires_at })
 }
 
 /// The invitations of an account that wait.

@@ -36,6 +36,7 @@ mod rate_limits;
 mod request_pages;
 pub mod requests;
 pub mod sessions;
+mod settings;
 mod signals;
 pub mod stalls;
 pub mod submissions;
@@ -65,6 +66,7 @@ pub use self::parsing::{Parsers, parse};
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::rate_limits::{RateLimits, RateStanding};
 pub use self::requests::AwaitedEnds;
+pub use self::settings::Settings;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals, SweepQuestion, SweepState};
 use crate::clock::SharedClock;
 use crate::config::{ByteSize, Config, Database};
@@ -84,10 +86,8 @@ pub struct Services {
     pub clock: SharedClock,
     /// Identifiers and chance.
     pub ids: Arc<Ids>,
-    /// The settings.
-    pub config: Arc<Config>,
-    /// The configured models.
-    pub models: Arc<Models>,
+    /// The settings as last loaded, and the models that they name.
+    pub settings: Arc<Settings>,
     /// News for the scheduler.
     pub signals: Arc<Signals>,
     /// Who takes payments.
@@ -139,8 +139,7 @@ impl Services {
                 store,
                 clock,
                 ids,
-                config,
-                models,
+                settings: Arc::new(Settings::new(config, models)),
                 signals,
                 payments,
                 openid,
@@ -156,6 +155,23 @@ impl Services {
                 started_at,
             })
         })
+    }
+
+    /// The settings as last loaded.
+    pub fn config(&self) -> Arc<Config> {
+        self.settings.config()
+    }
+
+    /// From now on the settings are these, and the models that they name.
+    pub fn replace_settings(&self, config: Arc<Config>, models: Models) {
+        self.store.set_limits(&store_options(&config));
+        self.settings.replace(config, Arc::new(models));
+        self.signals.engines_changed();
+    }
+
+    /// The models that the settings name.
+    pub fn models(&self) -> Arc<Models> {
+        self.settings.models()
     }
 }
 

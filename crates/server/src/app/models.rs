@@ -1,5 +1,7 @@
 //! The models that requests may name.
 
+use std::sync::Arc;
+
 use overnight_domain::endpoint_rules::RequestBody;
 use overnight_domain::money::Pricing;
 use overnight_domain::scheduler::ModelKey;
@@ -30,7 +32,7 @@ impl Model {
 
 /// The configured models, in the order of the settings.
 #[derive(Debug)]
-pub struct Models(Vec<Model>);
+pub struct Models(Vec<Arc<Model>>);
 
 impl Models {
     /// Gives each configured model its row, and its price too.
@@ -43,23 +45,23 @@ impl Models {
                 Some(pricing) => Some((price_points::ensure(store, pricing).await?, pricing)),
                 None => None,
             };
-            models.push(Model { key, config: model.clone(), price });
+            models.push(Arc::new(Model { key, config: model.clone(), price }));
         }
         Ok(Self(models))
     }
 
     /// The model with this name.
-    pub fn find(&self, name: &str) -> Option<&Model> {
+    pub fn find(&self, name: &str) -> Option<&Arc<Model>> {
         self.0.iter().find(|model| model.config.name == name)
     }
 
     /// The model with this row number.
-    pub fn get(&self, key: ModelKey) -> Option<&Model> {
+    pub fn get(&self, key: ModelKey) -> Option<&Arc<Model>> {
         self.0.iter().find(|model| model.key == key)
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Model> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Model>> {
         self.0.iter()
     }
 }

@@ -28,7 +28,7 @@ pub async fn list(
     services: &Services,
     account: &Account,
 ) -> Result<[QuotaStanding; Quota::ALL.len()], AppError> {
-    let applied = account.quotas.or(services.store.quotas());
+    let applied = account.quotas.or(&services.store.quotas());
     let Usage { stored_bytes, live_requests, tokens_today } = usage(services, account).await?;
     Ok(Quota::ALL.map(|quota| {
         let used = match quota {
@@ -59,7 +59,7 @@ pub(super) async fn check(
     requests: i64,
     bytes: i64,
 ) -> Result<(), AppError> {
-    let applied = account.quotas.or(services.store.quotas());
+    let applied = account.quotas.or(&services.store.quotas());
     let usage = usage(services, account).await?;
     Ok(usage.check(requests, bytes, &applied, services.clock.now())?)
 }

@@ -17,6 +17,7 @@ pub struct Signals {
     gathering_until: AtomicI64,
     ended: Mutex<Vec<i64>>,
     questions: Mutex<Vec<SweepQuestion>>,
+    are_engines_changed: AtomicBool,
     has_scheduler: AtomicBool,
     bell: Notify,
     fillers: Notify,
@@ -54,6 +55,8 @@ pub struct News {
     pub ended: Vec<i64>,
     /// What somebody wants to know.
     pub questions: Vec<SweepQuestion>,
+    /// Whether the engines or the models are others.
+    pub are_engines_changed: bool,
 }
 
 impl Default for Signals {
@@ -62,6 +65,7 @@ impl Default for Signals {
             gathering_until: AtomicI64::new(NOTHING),
             ended: Mutex::default(),
             questions: Mutex::default(),
+            are_engines_changed: AtomicBool::new(false),
             has_scheduler: AtomicBool::new(false),
             bell: Notify::new(),
             fillers: Notify::new(),
@@ -86,6 +90,12 @@ impl Signals {
             self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(seqs);
             self.bell.notify_one();
         }
+    }
+
+    /// The engines or the models that the settings name are others.
+    pub fn engines_changed(&self) {
+        self.are_engines_changed.store(true, Ordering::Release);
+        self.bell.notify_one();
     }
 
     /// A scheduler takes the news from now on, or none does any more.
@@ -114,7 +124,9 @@ impl Signals {
         let gathering_until = self.gathering_until.swap(NOTHING, Ordering::AcqRel);
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         let questions = std::mem::take(&mut *self.questions.lock().unwrap_or_else(PoisonError::into_inner));
-        News { gathering_until: (gathering_until != NOTHING).then_some(gathering_until), ended, questions }
+        let are_engines_changed = self.are_engines_changed.swap(false, Ordering::AcqRel);
+        let gathering_until = (gathering_until != NOTHING).then_some(gathering_until);
+        News { gathering_until, ended, questions, are_engines_changed }
     }
 
     /// A batch of a file was made, and is to be filled.

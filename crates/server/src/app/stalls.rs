@@ -39,7 +39,7 @@ pub async fn of_account(
     audience: Audience,
 ) -> Result<Vec<Stall>, AppError> {
     let mut stalls = Vec::new();
-    for model in services.models.iter() {
+    for model in services.models().iter() {
         if let Some(stall) = of_model(services, &model.config.name, audience).await?
             && forecasts::has_work(services, account, model.key).await?
         {
@@ -62,7 +62,7 @@ pub async fn of_batch(
 ) -> Result<Vec<Stall>, AppError> {
     let mut stalls = Vec::new();
     for model in forecasts::models_of_batch(services, account, batch).await? {
-        let Some(model) = services.models.get(model) else { continue };
+        let Some(model) = services.models().get(model).cloned() else { continue };
         stalls.extend(of_model(services, &model.config.name, audience).await?);
     }
     Ok(stalls)

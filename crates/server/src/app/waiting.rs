@@ -208,7 +208,7 @@ async fn hindrance(services: &Services, model: &str) -> Result<Option<WaitingRea
 /// Only what the store could not do.
 pub async fn hindrances(services: &Services) -> Result<Vec<(String, WaitingReason)>, AppError> {
     let mut found = Vec::new();
-    for model in services.models.iter().map(|model| &model.config.name) {
+    for model in services.models().iter().map(|model| &model.config.name) {
         if let Some(reason) = hindrance(services, model).await?
             && count(services, model).await? > 0
         {
@@ -229,7 +229,7 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
 ///
 /// Only what the store could not do.
 pub async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
-    let key = match services.models.find(model) {
+    let key = match services.models().find(model) {
         Some(model) => Some(model.key),
         None => models::find(&services.store, model).await?,
     };

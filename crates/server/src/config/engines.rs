@@ -2,8 +2,10 @@
 
 mod command;
 mod embedded;
+mod key_source;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use overnight_domain::scheduler::{DailyLimits, RateLimits};
@@ -11,6 +13,7 @@ use url::{Host, Url};
 
 pub use self::command::{CommandConfig, ExclusiveDevice};
 pub use self::embedded::{EmbeddedConfig, ModelSource};
+pub use self::key_source::KeySource;
 use super::models::{self, ModelConfig};
 use super::section::Section;
 use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, daily_limits, hours, rate_limits};
@@ -57,8 +60,10 @@ pub enum EngineKind {
 pub struct OpenAiConfig {
     /// What `/chat/completions` and `/models` are under: http or https, without a slash at its end.
     pub base_url: Url,
-    /// The environment variable that holds its key.
-    pub api_key_env: Option<String>,
+    /// Where its key stands.
+    pub api_key: Option<KeySource>,
+    /// Whether each address of the host is a replica of its own, whichever there are at the time.
+    pub is_discovered: bool,
     /// Whether other nodes reach the same engine at this address, so that one of them drives it at a time.
     pub is_shared: bool,
     /// Whether it is sent `cache_salt`.
@@ -101,6 +106,24 @@ impl EngineConfig {
     /// The part of `max_concurrency` that it is sent at most, in percent, where it serves online traffic too.
     pub fn colocated_percent(&self) -> Option<u8> {
         self.openai()?.colocated_percent
+    }
+
+    /// Whether it stands for all replicas whose addresses DNS names.
+    pub fn is_discovered(&self) -> bool {
+        self.openai().is_some_and(|openai| openai.is_discovered)
+    }
+
+    /// One of the replicas that it stands for.
+    #[must_use]
+    pub fn at(&self, address: IpAddr) -> Self {
+        let mut replica = self.clone();
+        replica.name = format!("{}/{address}", self.name);
+        if let EngineKind::OpenAi(openai) = &mut replica.kind {
+            openai.is_discovered = false;
+            // A base URL has a host that an address can stand for.
+            let _ = openai.base_url.set_ip_host(address);
+        }
+        replica
     }
 
     /// What it is sent in a minute, at most.
@@ -246,8 +269,9 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
 
 fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     let is_shared = section.boolean("shared")?;
-    let api_key_env = section.read("api_key_env", variable_name)?;
+    let api_key = key_source::read(section)?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
+    let is_discovered = discovery(section, &base_url)?;
     let is_shared = is_shared.unwrap_or_else(|| !is_loopback(&base_url));
     let cache_salt = section.read("cache_salt", cache_salt)?.unwrap_or_default();
     let colocated_percent = section.read("colocated_share", percent)?;
@@ -258,13 +282,35 @@ fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     }
     Ok(OpenAiConfig {
         base_url,
-        api_key_env,
+        api_key,
+        is_discovered,
         is_shared,
         cache_salt,
         colocated_percent,
         rate_limits: rate_limits::read(section)?,
         daily_limits: daily_limits::read(section)?,
     })
+}
+
+/// Whether the replicas are those that DNS names. A certificate is for a name, and a limit for a contract: neither is an address's own.
+fn discovery(section: &Section<'_>, base_url: &Url) -> Result<bool, ConfigError> {
+    let read = |text: &str| if text == "dns" { Ok(()) } else { Err("\"dns\"".to_owned()) };
+    if section.read("discovery", read)?.is_none() {
+        return Ok(false);
+    }
+    if base_url.scheme() != "http" || base_url.domain().is_none() {
+        return Err(
+            section.refuse("discovery", "needs a `base_url` that begins with http:// and a name of DNS")
+        );
+    }
+    let limits = [rate_limits::REQUESTS, rate_limits::TOKENS, daily_limits::REQUESTS, daily_limits::TOKENS];
+    match limits.into_iter().find(|limit| section.has(limit)) {
+        Some(limit) => {
+            Err(section
+                .refuse("discovery", format!("makes several replicas, and `{limit}` is a limit of one")))
+        }
+        None => Ok(true),
+    }
 }
 
 fn percent(text: &str) -> Result<u8, String> {

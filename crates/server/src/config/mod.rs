@@ -14,6 +14,7 @@ mod nodes;
 mod quotas;
 mod rate_limits;
 mod read;
+mod reloading;
 mod section;
 mod sources;
 mod tls;
@@ -37,14 +38,15 @@ pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
 pub use engines::{
-    CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, ModelSource,
-    OpenAiConfig,
+    CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, KeySource,
+    ModelSource, OpenAiConfig,
 };
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
 pub use models::ModelConfig;
 pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
+pub use reloading::Reloaded;
 pub use sources::Sources;
 pub use tls::TlsConfig;
 pub use units::{ByteSize, Millis, Price};
@@ -156,6 +158,16 @@ impl Config {
         let is_here =
             self.listen.ip().is_loopback() && self.public_url.as_ref().is_none_or(engines::is_loopback);
         self.metrics_listen.is_none() && (self.metrics_token_env.is_some() || is_here)
+    }
+
+    /// The engine that has a replica of this name: its own, or one of those that DNS names for it.
+    pub fn engine_of(&self, replica: &str) -> Option<&EngineConfig> {
+        let is_meant = |engine: &&EngineConfig| {
+            engine.name == replica
+                || engine.is_discovered()
+                    && replica.strip_prefix(&*engine.name).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.engines.iter().find(is_meant)
     }
 
     /// Where browsers reach the console.

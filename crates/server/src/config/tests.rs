@@ -8,9 +8,11 @@ mod commands;
 mod connections;
 mod console;
 mod daily_limits;
+mod discovery;
 mod hours;
 mod quotas;
 mod rate_limits;
+mod reloading;
 mod tls;
 mod webhooks;
 
@@ -75,7 +77,7 @@ fn the_manual_switched_on_is_a_configuration_that_shows_the_defaults() {
     assert_eq!(config.models[0].shared_cache, plain.models[0].shared_cache);
     assert_eq!(cache_salt_of(&config), cache_salt_of(&plain));
     let (EngineKind::Embedded(shown), EngineKind::Embedded(boxed)) =
-        (&config.engines[2].kind, &EngineConfig::boxed().kind)
+        (&config.engines[3].kind, &EngineConfig::boxed().kind)
     else {
         panic!("not embedded");
     };

@@ -25,7 +25,7 @@ use super::served::ServedEndpoints;
 use super::target::Target;
 use super::{load, refusal};
 use crate::clock::SharedClock;
-use crate::config::{CacheSaltUse, EngineConfig};
+use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
 use crate::tasks;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole, retry_after};
 
@@ -60,14 +60,15 @@ pub struct EngineClient {
     cache_tokens: AtomicU64,
 }
 
-/// How the replica's address is known.
+/// How the replica's address is known. Clients that share one share its process.
+#[derive(Clone)]
 pub(super) enum Source {
     /// From the settings.
     Fixed(Arc<Target>),
     /// From the child process, which has another one in each life.
-    Embedded(Embedded),
+    Embedded(Arc<Embedded>),
     /// From the settings of a process that the service starts.
-    Command(Arc<Target>, Box<CommandProcess>),
+    Command(Arc<Target>, Arc<CommandProcess>),
 }
 
 /// What an engine is asked for.
@@ -113,6 +114,34 @@ impl EngineClient {
             Source::Command(_, process) => Some(process),
             Source::Fixed(_) | Source::Embedded(_) => None,
         }
+    }
+
+    /// Whether it calls with the key of `target`, or with none as that does.
+    pub(super) fn has_key_of(&self, target: Option<&Target>) -> bool {
+        let own = match &self.source {
+            Source::Fixed(target) | Source::Command(target, _) => Some(&**target),
+            Source::Embedded(_) => None,
+        };
+        own.and_then(|it| it.authorization.as_ref()) == target.and_then(|it| it.authorization.as_ref())
+    }
+
+    /// Its process, for another client of an engine of that kind; `None` where it has none, or that is to be another one.
+    pub(super) fn process_source(&self, kind: &EngineKind) -> Option<Source> {
+        (self.has_process() && self.config.kind == *kind).then(|| self.source.clone())
+    }
+
+    /// Whether both clients call the same process of this service.
+    pub fn shares_process(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Embedded(one), Source::Embedded(other)) => Arc::ptr_eq(one, other),
+            (Source::Command(_, one), Source::Command(_, other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// Whether what answers it is a process of this service.
+    pub const fn has_process(&self) -> bool {
+        !matches!(self.source, Source::Fixed(_))
     }
 
     /// Sends a stored request body to the engine's endpoint of its kind and waits for its completion, within `request_timeout`. The engine is sent its own

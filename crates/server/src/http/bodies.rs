@@ -160,7 +160,7 @@ impl FromRequest<Shared> for JsonBody {
     async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
         let (parts, body) = request.into_parts();
         check_json(&parts.headers)?;
-        let limit = context.services.config.limits.request_body_bytes;
+        let limit = context.services.config().limits.request_body_bytes;
         let text = read(body, limit, Buffers::of(&parts, context)).await?;
         extract::refuse_query(&parts)?;
         Ok(Self(text))

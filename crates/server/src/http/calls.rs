@@ -158,7 +158,7 @@ fn check_access(opened: Opened, method: &Method) -> Result<(), Refusal> {
 
 /// Where the call comes from; `None` where a proxy does not say for whom it calls.
 fn network_of(context: &Context, request: &Request) -> Option<ClientNetwork> {
-    let console = &context.services.config.console;
+    let console = &context.services.config().console;
     let Peer(peer) = request.extensions().get()?;
     let address = caller(console, peer.ip(), request.headers());
     (!console.trusts(address)).then(|| ClientNetwork::of(address))

@@ -69,7 +69,7 @@ pub(super) struct Context {
 impl Context {
     /// The context of a service that speaks these dialects.
     pub(super) fn new(services: Services, timeouts: Timeouts, dialects: Vec<Dialect>) -> Shared {
-        let shares = Shares::new(services.config.connections);
+        let shares = Shares::new(services.config().connections);
         let (wrong_keys, feeds, stop) = (WrongKeys::default(), Feeds::default(), watch::Sender::new(false));
         Arc::new(Self { services, timeouts, shares, wrong_keys, feeds, stop, dialects })
     }

@@ -13,7 +13,7 @@ const DOCS: &str = "/docs";
 
 /// `GET /`. A browser is led to the console, or to the reference where there is none.
 pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> Response {
-    let console = context.services.config.console_origin().ok().map(|_| CONSOLE);
+    let console = context.services.config().console_origin().ok().map(|_| CONSOLE);
     if accept::names(&headers, "text/html") {
         let mut response = Response::default();
         *response.status_mut() = StatusCode::SEE_OTHER;

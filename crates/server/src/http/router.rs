@@ -41,8 +41,8 @@ fn health_routes(has_metrics: bool) -> Router<Shared> {
 
 /// The routes that need no key.
 fn open_routes(services: &Services) -> Router<Shared> {
-    let router = health_routes(services.config.serves_metrics_with_api());
-    let router = match services.config.billing.provider {
+    let router = health_routes(services.config().serves_metrics_with_api());
+    let router = match services.config().billing.provider {
         ProviderConfig::Manual => router,
         ProviderConfig::Stripe(_) => router.route(payments::STRIPE_PATH, post(payments::hear)),
     };
@@ -57,14 +57,14 @@ fn open_routes(services: &Services) -> Router<Shared> {
 /// Everything that is served, for a host program with a server of its own; [`super::serve`] also keeps the time-outs
 /// and takes a trailing slash for the same path.
 pub fn router(services: Services) -> Router {
-    let timeouts = Timeouts::new(&services.config.connections);
+    let timeouts = Timeouts::new(&services.config().connections);
     assemble(context(services, timeouts))
 }
 
 /// Everything that is served where the API is.
 pub(super) fn assemble(context: Shared) -> Router {
-    let has_metrics = context.services.config.serves_metrics_with_api();
-    if !context.services.config.role.serves_api() {
+    let has_metrics = context.services.config().serves_metrics_with_api();
+    if !context.services.config().role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
     let dialects = DIALECTS.iter().fold(Router::new(), |routes, (_, more)| routes.merge(more()));

@@ -91,7 +91,7 @@ fn bind(address: SocketAddr) -> Result<TcpListener, (SocketAddr, io::Error)> {
 /// Serves the API, and the figures where they have an address of their own, until `shutdown` ends; then calls under
 /// way are given time to end.
 pub async fn serve(services: Services, listeners: Listeners, shutdown: impl Future<Output = ()> + Send) {
-    let timeouts = Timeouts::new(&services.config.connections);
+    let timeouts = Timeouts::new(&services.config().connections);
     serve_with(services, listeners, shutdown, timeouts).await;
 }
 
@@ -120,7 +120,7 @@ pub async fn serve_with(
     }
     let router = router::assemble(Arc::clone(&context));
     let server =
-        Server::new(&context, router, listeners.tls, context.services.config.connections.max, stopping);
+        Server::new(&context, router, listeners.tls, context.services.config().connections.max, stopping);
     servers.spawn(server.run(listeners.api).boxed());
     upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
     shutdown.await;
@@ -154,7 +154,7 @@ impl Server {
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let permits =
-            ConnectionPermits::new(connections_max, context.services.config.connections.per_address);
+            ConnectionPermits::new(connections_max, context.services.config().connections.per_address);
         Self { context: Arc::clone(context), router, tls, permits, stopping, connections: JoinSet::new() }
     }
 
@@ -185,7 +185,7 @@ impl Server {
 
     fn begin(&mut self, stream: TcpStream, peer: SocketAddr) {
         let activity = Activity::new(&self.context.services.clock);
-        let is_proxy = self.context.services.config.console.trusts(peer.ip());
+        let is_proxy = self.context.services.config().console.trusts(peer.ip());
         let origin = Origin { network: ClientNetwork::of(peer.ip()), is_proxy };
         let permit = self.permits.take(origin, &activity);
         let connection = Connection {

@@ -32,7 +32,6 @@ const SETTLED_AT_ONCE: usize = 256;
 pub(super) struct Attempts {
     clock: SharedClock,
     store: Store,
-    replicas: Arc<Replicas>,
     prompts: Arc<Prompts>,
     /// From which the salts of accounts are derived: the same on every node, and moved with the data.
     salt_secret: [u8; 32],
@@ -47,7 +46,6 @@ impl Attempts {
     /// all of them have.
     pub(super) fn begin(
         services: &Services,
-        replicas: Arc<Replicas>,
         prompts: Arc<Prompts>,
         answers: UnboundedSender<SchedulerInput>,
     ) -> (Arc<Self>, JoinHandle<()>) {
@@ -56,22 +54,22 @@ impl Attempts {
         let clock = Arc::clone(&services.clock);
         let store = services.store.clone();
         let salt_secret = *store.sort_key_secret();
-        (Arc::new(Self { clock, store, replicas, prompts, salt_secret, answers, completions }), settling)
+        (Arc::new(Self { clock, store, prompts, salt_secret, answers, completions }), settling)
     }
 
     /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
     /// drops the connection to the engine. What is logged meanwhile says who answers whom: the request once it is read.
-    pub(super) async fn run(self: Arc<Self>, replica: ReplicaKey, lease: Lease) {
+    pub(super) async fn run(self: Arc<Self>, replicas: Arc<Replicas>, replica: ReplicaKey, lease: Lease) {
         let span = tracing::info_span!(
             "attempt",
-            model = self.replicas.model_name(lease.key.partition.model),
-            replica = self.replicas.name(replica),
+            model = replicas.model_name(lease.key.partition.model),
+            replica = replicas.name(replica),
             request = field::Empty,
         );
-        self.attempt(replica, lease).instrument(span).await;
+        self.attempt(&replicas, replica, lease).instrument(span).await;
     }
 
-    async fn attempt(&self, replica: ReplicaKey, lease: Lease) {
+    async fn attempt(&self, replicas: &Replicas, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
         let prompt = match self.prompts.take(seq).await {
             Ok(Some(prompt)) => {
@@ -87,11 +85,11 @@ impl Attempts {
         let partition = lease.key.partition;
         let cache_salt = CacheSalt::new(&self.salt_secret, partition.account);
         let is_limited = !self.prompts.take_refusal(seq);
-        match self.replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt).await {
+        match replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt).await {
             Ok((completion, warnings)) => {
                 let (cost, tokens) = (completion.usage.cost(), completion.usage.tokens());
                 let settlement = Settlement::completed(lease, completion, self.clock.now())
-                    .by_engine(self.replicas.name(replica).into());
+                    .by_engine(replicas.name(replica).into());
                 let warnings = write_warnings(&warnings).map(Into::into);
                 let _ = self.completions.send(settlement.with_warnings(warnings));
                 self.answer(SchedulerInput::Completed { seq, cost, tokens });
@@ -103,7 +101,8 @@ impl Attempts {
             Err(error) => {
                 tracing::debug!(?error, "attempt failed");
                 metrics::counter!("overnight_attempts_failed_total").increment(1);
-                let error = self.look_back(replica, partition.account, prompt.id, error).await;
+                let limit_ms = replicas.request_timeout_ms(replica);
+                let error = self.look_back(limit_ms, partition.account, prompt.id, error).await;
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
             }
         }
@@ -113,7 +112,7 @@ impl Attempts {
     /// hardly end otherwise. Any other error is as it was.
     async fn look_back(
         &self,
-        replica: ReplicaKey,
+        limit_ms: i64,
         account: AccountKey,
         id: RequestId,
         error: AttemptError,
@@ -121,7 +120,7 @@ impl Attempts {
         let AttemptError::TimedOut(_) = &error else { return error };
         match list_attempts(&self.store, account, id).await {
             Ok(attempts) if attempts.iter().any(FailedAttempt::is_timeout) => {
-                let limit_s = self.replicas.request_timeout_ms(replica) / 1_000;
+                let limit_s = limit_ms / 1_000;
                 AttemptError::TooSlow(format!(
                     "the engine works and had not answered after {limit_s} s, its `request_timeout`, as once before: \
                      the request is too long for it"

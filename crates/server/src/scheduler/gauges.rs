@@ -5,6 +5,24 @@ use overnight_domain::scheduler::{Replica, Scheduler};
 use super::replicas::Replicas;
 use crate::app::Services;
 
+const OF_ENGINES: [&str; 8] = [
+    "overnight_engine_requests_in_flight",
+    "overnight_engine_paused",
+    "overnight_engine_concurrency_limit",
+    "overnight_engine_driven",
+    "overnight_engine_open",
+    "overnight_engine_running",
+    "overnight_engine_rate_limited",
+    "overnight_engine_over_budget",
+];
+
+/// Sets those of an engine that the settings name no more to 0.
+pub(super) fn clear(engine: &str) {
+    for gauge in OF_ENGINES {
+        metrics::gauge!(gauge, "engine" => engine.to_owned()).set(0.0);
+    }
+}
+
 /// Sets them all.
 pub(super) fn set(
     scheduler: &Scheduler,
@@ -17,17 +35,17 @@ pub(super) fn set(
         let key = replica.key;
         let name = replicas.name(key).to_owned();
         let flag = |is_so: bool| f64::from(u8::from(is_so));
-        let gauges = [
-            ("overnight_engine_requests_in_flight", scheduler.in_flight(key) as f64),
-            ("overnight_engine_paused", flag(scheduler.is_paused(key))),
-            ("overnight_engine_concurrency_limit", f64::from(scheduler.concurrency_limit(key).unwrap_or(0))),
-            ("overnight_engine_driven", flag(is_driven(&replica))),
-            ("overnight_engine_open", flag(scheduler.closed_until(key).is_none())),
-            ("overnight_engine_running", flag(scheduler.is_running(key))),
-            ("overnight_engine_rate_limited", flag(scheduler.is_rate_limited(key, now))),
-            ("overnight_engine_over_budget", flag(scheduler.over_budget(key).is_some())),
+        let values = [
+            scheduler.in_flight(key) as f64,
+            flag(scheduler.is_paused(key)),
+            f64::from(scheduler.concurrency_limit(key).unwrap_or(0)),
+            flag(is_driven(&replica)),
+            flag(scheduler.closed_until(key).is_none()),
+            flag(scheduler.is_running(key)),
+            flag(scheduler.is_rate_limited(key, now)),
+            flag(scheduler.over_budget(key).is_some()),
         ];
-        for (gauge, value) in gauges {
+        for (gauge, value) in OF_ENGINES.into_iter().zip(values) {
             metrics::gauge!(gauge, "engine" => name.clone()).set(value);
         }
         if let Some((requests, tokens)) = scheduler.used_today(key).filter(|_| is_driven(&replica)) {
@@ -36,7 +54,7 @@ pub(super) fn set(
             metrics::gauge!("overnight_engine_budget_tokens_used", "engine" => name).set(tokens as f64);
         }
     }
-    for model in services.models.iter() {
+    for model in services.models().iter() {
         let name = model.config.name.clone();
         // Where nodes share the queue it is counted: each of them knows of a part.
         if !services.store.is_shared() {

@@ -20,7 +20,7 @@ struct Told {
 impl Hours {
     /// What the scheduler does not know of the replicas' hours at `now`, in milliseconds: all of them at first.
     pub(super) fn news(&mut self, replicas: &Replicas, now: i64) -> Vec<SchedulerInput> {
-        let mut news = Vec::new();
+        let mut news = self.no_longer_told(replicas);
         for (replica, weekly) in replicas.hours() {
             let before = self.told.get(&replica);
             // The clock may have been set back.
@@ -36,6 +36,21 @@ impl Hours {
             self.told.insert(replica, Told { at: now, hours });
         }
         news
+    }
+
+    /// The settings are others: what was told need not hold any more.
+    pub(super) fn doubt(&mut self) {
+        self.told.values_mut().for_each(|told| told.at = i64::MAX);
+    }
+
+    /// Those that have no hours any more are always open.
+    fn no_longer_told(&mut self, replicas: &Replicas) -> Vec<SchedulerInput> {
+        let had_hours: Vec<_> = self.told.keys().copied().collect();
+        let have_none = had_hours.into_iter().filter(|key| replicas.hours().all(|(other, _)| other != *key));
+        have_none
+            .inspect(|key| drop(self.told.remove(key)))
+            .map(|replica| SchedulerInput::Hours { replica, hours: EngineHours::ALWAYS })
+            .collect()
     }
 }
 

@@ -42,6 +42,11 @@ impl Loads {
         self.asked.get(&replica).is_some_and(|asked| asked.has_told)
     }
 
+    /// A replica has left.
+    pub(super) fn forget(&mut self, replica: ReplicaKey) {
+        self.asked.remove(&replica);
+    }
+
     /// Asks a replica, where that is due.
     pub(super) fn ask(
         &mut self,

@@ -1,5 +1,6 @@
 //! The engine replicas by the keys under which the scheduler knows them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use overnight_domain::answers::Completion;
@@ -17,20 +18,89 @@ use crate::engines::{EngineClient, Engines, NotReady};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
 
-/// The replicas, in the order of the settings: a key is a place in it.
+/// The replicas as the settings name them now, and those that leave. It never changes: what comes after it is another one.
 pub struct Replicas {
-    clients: Vec<Arc<EngineClient>>,
-    /// Of each client.
-    tokens: Vec<TokenCounters>,
+    known: BTreeMap<ReplicaKey, Known>,
+    devices: BTreeMap<String, DeviceKey>,
+    next_key: u32,
     models: Arc<Models>,
+}
+
+#[derive(Clone)]
+struct Known {
+    client: Arc<EngineClient>,
+    tokens: Arc<TokenCounters>,
+    /// It is not among the settings any more, and runs out.
+    is_leaving: bool,
+    /// The client of the same name before it, whose process may have the same port.
+    after: Option<Arc<EngineClient>>,
 }
 
 impl Replicas {
     /// The replicas of `engines`, which serve some of `models`.
     pub fn new(engines: &Engines, models: Arc<Models>) -> Self {
-        let clients: Vec<_> = engines.iter().cloned().collect();
-        let tokens = clients.iter().map(|client| TokenCounters::new(&client.config().name)).collect();
-        Self { clients, tokens, models }
+        let none = Self {
+            known: BTreeMap::new(),
+            devices: BTreeMap::new(),
+            next_key: 0,
+            models: Arc::clone(&models),
+        };
+        none.followed_by(engines, models)
+    }
+
+    /// What comes after these replicas, now that `engines` are others. A replica keeps its key while it has its name and its process, if
+    /// it has one; those that have no successor leave. Keys are never used again.
+    pub fn followed_by(&self, engines: &Engines, models: Arc<Models>) -> Self {
+        let leaving = |it: &Known| Known { is_leaving: true, ..it.clone() };
+        let known = self.known.iter().map(|(key, it)| (*key, leaving(it))).collect();
+        let mut next = Self { known, devices: self.devices.clone(), next_key: self.next_key, models };
+        for client in engines.list() {
+            next.add_device(&client);
+            let before = self.named(&client.config().name).map(|(key, it)| (key, it.clone()));
+            let tokens = match &before {
+                Some((_, before)) => Arc::clone(&before.tokens),
+                None => Arc::new(TokenCounters::new(&client.config().name)),
+            };
+            let (key, after) = match before {
+                Some((key, before)) if is_same_place(&before.client, &client) => (key, before.after),
+                before => {
+                    next.next_key += 1;
+                    (ReplicaKey(next.next_key - 1), before.map(|(_, before)| before.client))
+                }
+            };
+            next.known.insert(key, Known { client, tokens, is_leaving: false, after });
+        }
+        next
+    }
+
+    /// The same without one that has left, and its client.
+    pub(super) fn without(&self, key: ReplicaKey) -> (Self, Option<Arc<EngineClient>>) {
+        let mut known = self.known.clone();
+        let left = known.remove(&key).map(|it| it.client);
+        let (devices, models) = (self.devices.clone(), Arc::clone(&self.models));
+        (Self { known, devices, next_key: self.next_key, models }, left)
+    }
+
+    /// Those that leave.
+    pub(super) fn leaving(&self) -> impl Iterator<Item = ReplicaKey> {
+        self.known.iter().filter(|(_, it)| it.is_leaving).map(|(key, _)| *key)
+    }
+
+    /// Whether the settings name a replica so.
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.named(name).is_some()
+    }
+
+    fn named(&self, name: &str) -> Option<(ReplicaKey, &Known)> {
+        let mut known = self.known.iter().filter(|(_, it)| !it.is_leaving);
+        known.find(|(_, it)| it.client.config().name == name).map(|(key, it)| (*key, it))
+    }
+
+    fn add_device(&mut self, client: &EngineClient) {
+        let EngineKind::Command(command) = &client.config().kind else { return };
+        let Some(device) = &command.exclusive else { return };
+        let next = u32::try_from(self.devices.len()).map_or(DeviceKey(u32::MAX), DeviceKey);
+        self.devices.entry(device.name.clone()).or_insert(next);
     }
 
     /// What the scheduler is to know of them.
@@ -43,10 +113,15 @@ impl Replicas {
         self.client(key)?.config().shared_name()
     }
 
-    /// The replica with that name.
-    pub fn find_shared(&self, name: &str) -> Option<ReplicaKey> {
-        let mut named = self.keyed().filter(|(_, client)| client.config().shared_name() == Some(name));
-        named.next().map(|(key, _)| key)
+    /// The names of all that other nodes could drive as well.
+    pub(super) fn shared_names(&self) -> Vec<String> {
+        self.keyed().filter_map(|(_, client)| client.config().shared_name().map(str::to_owned)).collect()
+    }
+
+    /// The replicas with that name, those that leave too.
+    pub fn find_shared<'a>(&'a self, name: &'a str) -> impl Iterator<Item = ReplicaKey> + 'a {
+        let is_named = move |it: &Known| it.client.config().shared_name() == Some(name);
+        self.known.iter().filter(move |(_, it)| is_named(it)).map(|(key, _)| *key)
     }
 
     /// The hours of those replicas that are not always open.
@@ -55,7 +130,7 @@ impl Replicas {
     }
 
     fn keyed(&self) -> impl Iterator<Item = (ReplicaKey, &Arc<EngineClient>)> {
-        (0..).map(ReplicaKey).zip(&self.clients)
+        self.known.iter().filter(|(_, it)| !it.is_leaving).map(|(key, it)| (*key, &it.client))
     }
 
     fn describe(&self, key: ReplicaKey, client: &EngineClient) -> Replica {
@@ -81,26 +156,21 @@ impl Replicas {
         Some(ProcessRules {
             start_after_ms: command.start_after.0,
             idle_stop_ms: command.idle_stop.0,
-            device: device.and_then(|device| self.device_key(&device.name)),
+            device: device.and_then(|device| self.devices.get(&device.name).copied()),
             time_slice_ms: device.map_or(i64::MAX, |device| device.time_slice.0),
         })
     }
 
-    /// A device by its place among all that the settings name.
-    fn device_key(&self, name: &str) -> Option<DeviceKey> {
-        let named = |client: &Arc<EngineClient>| match &client.config().kind {
-            EngineKind::Command(command) => command.exclusive.as_ref().is_some_and(|it| it.name == name),
-            EngineKind::OpenAi(_) | EngineKind::Embedded(_) => false,
-        };
-        u32::try_from(self.clients.iter().position(named)?).ok().map(DeviceKey)
-    }
-
-    /// Starts its process and waits until it is ready; see [`EngineClient::start_process`].
+    /// Starts its process and waits until it is ready; see [`EngineClient::start_process`]. It begins when nothing is left of the process that
+    /// had its name before.
     pub(super) async fn start_process(&self, key: ReplicaKey) -> Result<(), NotReady> {
-        match self.client(key) {
-            Some(client) => client.start_process().await,
-            None => Err(NotReady::Failed("the replica is not configured".to_owned())),
+        let Some(Known { client, after, .. }) = self.known.get(&key) else {
+            return Err(NotReady::Failed("the replica is not configured".to_owned()));
+        };
+        if let Some(before) = after {
+            before.process_gone().await;
         }
+        client.start_process().await
     }
 
     /// Waits until its process no longer runs; see [`EngineClient::process_ended`].
@@ -169,7 +239,7 @@ impl Replicas {
         let max_tokens = is_limited.then(|| prompt.max_tokens.unwrap_or(model.config.default_max_tokens));
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
         let completion = client.complete(endpoint, &model.config.name, max_tokens, cache_salt, body).await?;
-        if let Some(counters) = self.tokens.get(key.0 as usize) {
+        if let Some(counters) = self.tokens(key) {
             counters.count(completion.usage, prompt);
         }
         let warnings = match endpoint {
@@ -186,13 +256,13 @@ impl Replicas {
 
     /// The rates at which a replica worked for this process in about the last minute before `now`.
     pub(super) fn rates(&self, key: ReplicaKey, now: i64) -> EngineRates {
-        self.tokens.get(key.0 as usize).map_or_else(EngineRates::default, |counters| counters.rates(now))
+        self.tokens(key).map_or_else(EngineRates::default, |counters| counters.rates(now))
     }
 
     /// What this process knows of a replica's prefix cache.
     pub(super) fn prefix_cache(&self, key: ReplicaKey) -> PrefixCacheState {
         let tokens = self.client(key).and_then(|client| client.cache_tokens());
-        let counters = self.tokens.get(key.0 as usize);
+        let counters = self.tokens(key);
         counters.map_or_else(PrefixCacheState::default, |counters| counters.prefix_cache(tokens))
     }
 
@@ -210,6 +280,15 @@ impl Replicas {
     }
 
     fn client(&self, key: ReplicaKey) -> Option<&Arc<EngineClient>> {
-        self.clients.get(key.0 as usize)
+        self.known.get(&key).map(|it| &it.client)
     }
+
+    fn tokens(&self, key: ReplicaKey) -> Option<&TokenCounters> {
+        self.known.get(&key).map(|it| &*it.tokens)
+    }
+}
+
+/// Whether a client goes on where another one was: with its process, or without any.
+fn is_same_place(before: &EngineClient, client: &EngineClient) -> bool {
+    before.shares_process(client) || !before.has_process() && !client.has_process()
 }

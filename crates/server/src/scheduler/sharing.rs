@@ -26,6 +26,8 @@ const LISTEN_AGAIN_MS: i64 = 5_000;
 /// What a poll brought.
 pub(super) struct Polled {
     claimed: Claimed,
+    /// The replicas that this node cannot drive any more, as its rows say now.
+    left: Vec<String>,
     /// For the scheduler.
     pub(super) inputs: Vec<SchedulerInput>,
 }
@@ -46,6 +48,8 @@ pub(super) struct Sharing {
     held: BTreeSet<String>,
     /// Those of them that another node shall drive: they run out first.
     giving_up: BTreeSet<String>,
+    /// Replicas that this node cannot drive any more, and whose rows say that it can.
+    left: BTreeSet<String>,
     is_asking: bool,
     /// Another node has news: others are asked again as soon as the last answer is there.
     hint: Arc<Notify>,
@@ -68,6 +72,7 @@ impl Sharing {
             names,
             held,
             giving_up,
+            left: BTreeSet::new(),
             is_asking: false,
             hint,
             hinted_at: i64::MIN,
@@ -75,6 +80,13 @@ impl Sharing {
             polled,
             _listener: listener,
         }
+    }
+
+    /// The replicas that this node could drive are others. Those that it held and could not any more run out first.
+    pub(super) fn replace_names(&mut self, names: Vec<String>) {
+        let before = std::mem::replace(&mut self.names, names);
+        self.left.extend(before);
+        self.left.retain(|name| !self.names.contains(name));
     }
 
     /// Tells the other nodes that there is something to ask for, though not at every turn.
@@ -103,7 +115,8 @@ impl Sharing {
         }
         self.is_asking = true;
         let giving_up = self.giving_up.iter().filter(|name| has_run_out(name)).cloned().collect();
-        let claim = Claim { names: self.names.clone(), giving_up, now: self.services.clock.now() };
+        let left: Vec<_> = self.left.iter().filter(|name| has_run_out(name)).cloned().collect();
+        let claim = Claim { names: self.names.clone(), giving_up, left, now: self.services.clock.now() };
         let (services, polled) = (self.services.clone(), self.polled.clone());
         tasks::spawn(async move {
             let outcome = poll(&services, claim, &leases).await;
@@ -130,6 +143,7 @@ impl Sharing {
         let drives = |it: &Self| it.held.difference(&it.giving_up).cloned().collect::<Vec<_>>();
         let before = drives(self);
         self.held = polled.claimed.held.iter().cloned().collect();
+        self.left.retain(|name| !polled.left.contains(name));
         self.giving_up.retain(|name| self.held.contains(name));
         let driven = drives(self);
         let surplus = driven.len().saturating_sub(polled.claimed.share);
@@ -159,7 +173,7 @@ async fn listen(services: Services, hint: Arc<Notify>) {
 }
 
 async fn poll(services: &Services, claim: Claim, leases: &[Lease]) -> Result<Polled, StoreError> {
-    let (store, now) = (&services.store, claim.now);
+    let (store, now, left) = (&services.store, claim.now, claim.left.clone());
     let claimed = replicas::claim(store, claim).await?;
     let mut inputs = vec![SchedulerInput::Waiting(queue::waiting_partitions(store, now).await?)];
     if let Some(ready_at) = queue::next_ready_at(store).await? {
@@ -169,5 +183,5 @@ async fn poll(services: &Services, claim: Claim, leases: &[Lease]) -> Result<Pol
     if !lost.is_empty() {
         inputs.push(SchedulerInput::Lost(lost));
     }
-    Ok(Polled { claimed, inputs })
+    Ok(Polled { claimed, left, inputs })
 }

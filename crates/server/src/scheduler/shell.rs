@@ -3,6 +3,8 @@
 //! One task owns the scheduler. What it asks of the store and of the engines runs beside it, and every answer comes
 //! back as an input through one channel.
 
+mod reloading;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ use super::reports::{self, Reports};
 use super::sharing::{Heard, Sharing};
 use super::uses;
 use crate::app::{HEARD_EVERY_MS, Services, SweepQuestion, SweepState};
+use crate::engines::Engines;
 use crate::store::StoreError;
 use crate::store::queue;
 use crate::tasks;
@@ -36,6 +39,7 @@ const STORE_MS: i64 = 5_000;
 /// Owns the scheduler, feeds it inputs and performs its commands.
 pub struct Shell {
     services: Services,
+    engines: Arc<Engines>,
     replicas: Arc<Replicas>,
     scheduler: Scheduler,
     prompts: Arc<Prompts>,
@@ -56,15 +60,15 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// A shell that will send to `replicas`, told of what waits in the store.
-    pub async fn new(services: Services, replicas: Arc<Replicas>) -> Result<Self, StoreError> {
+    /// A shell that will send to `engines`, told of what waits in the store.
+    pub async fn new(services: Services, engines: Arc<Engines>) -> Result<Self, StoreError> {
+        let replicas = Arc::new(Replicas::new(&engines, services.models()));
         let seed = u64::from_le_bytes(first_eight(services.ids.random()));
         let (answers, inputs) = mpsc::unbounded_channel();
         let prompts = Arc::new(Prompts::new(services.store.clone()));
-        let (attempts, settling) =
-            Attempts::begin(&services, Arc::clone(&replicas), Arc::clone(&prompts), answers.clone());
+        let (attempts, settling) = Attempts::begin(&services, Arc::clone(&prompts), answers.clone());
         let is_shared = services.store.is_shared();
-        let sharing = is_shared.then(|| Sharing::new(services.clone(), shared_names(&replicas)));
+        let sharing = is_shared.then(|| Sharing::new(services.clone(), replicas.shared_names()));
         let settings = Settings { is_shared, ..Settings::default() };
         let mut shell = Self {
             sharing,
@@ -80,6 +84,7 @@ impl Shell {
             wake_at: i64::MAX,
             is_draining: false,
             services,
+            engines,
             replicas,
             inputs,
             answers,
@@ -112,9 +117,9 @@ impl Shell {
         let clock = Arc::clone(&self.services.clock);
         tokio::select! {
             _ = futures_util::future::join_all(releases) => {}
-            () = clock.sleep_until(now + self.services.config.drain.0 + STORE_MS) => {}
+            () = clock.sleep_until(now + self.services.config().drain.0 + STORE_MS) => {}
         }
-        self.work_until(clock.sleep_until(now + self.services.config.drain.0)).await;
+        self.work_until(clock.sleep_until(now + self.services.config().drain.0)).await;
         self.stop().await;
     }
 
@@ -150,6 +155,9 @@ impl Shell {
 
     fn drain_signals(&mut self) {
         let news = self.services.signals.take();
+        if news.are_engines_changed {
+            self.replace_replicas();
+        }
         if let Some(ready_at) = news.gathering_until {
             self.feed(SchedulerInput::Gathering { ready_at });
         }
@@ -171,6 +179,7 @@ impl Shell {
             self.wake_at = i64::MAX;
         }
         self.tell_hours();
+        self.dismiss_left();
         self.feed(SchedulerInput::Tick);
         self.poll_shared_state();
         self.ask_loads();
@@ -213,7 +222,7 @@ impl Shell {
     fn poll_shared_state(&mut self) {
         let Some(sharing) = &mut self.sharing else { return };
         let (replicas, scheduler) = (&self.replicas, &self.scheduler);
-        let has_run_out = |name: &str| replicas.find_shared(name).is_none_or(|key| !scheduler.is_driven(key));
+        let has_run_out = |name: &str| !replicas.find_shared(name).any(|key| scheduler.is_driven(key));
         sharing.ask(scheduler.leases().cloned().collect(), has_run_out);
     }
 
@@ -334,7 +343,7 @@ impl Shell {
 
     fn send(&mut self, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
-        let task = tokio::spawn(Arc::clone(&self.attempts).run(replica, lease));
+        let task = tokio::spawn(Arc::clone(&self.attempts).run(Arc::clone(&self.replicas), replica, lease));
         self.in_flight.insert(seq, task.abort_handle());
     }
 
@@ -380,11 +389,6 @@ async fn heard(sharing: &mut Option<Sharing>) -> Heard {
         Some(sharing) => sharing.heard().await,
         None => std::future::pending().await,
     }
-}
-
-fn shared_names(replicas: &Replicas) -> Vec<String> {
-    let keys = replicas.list().into_iter().map(|replica| replica.key);
-    keys.filter_map(|key| replicas.shared_name(key).map(str::to_owned)).collect()
 }
 
 fn first_eight(bytes: [u8; 32]) -> [u8; 8] {

@@ -68,7 +68,8 @@ struct Inner {
     beside: std::sync::Mutex<Option<Connection>>,
     /// The reserve of the disk as it is set.
     disk_reserve: watch::Sender<Option<u64>>,
-    quotas: Quotas,
+    /// The quotas of accounts that have none of their own.
+    quotas: watch::Sender<Quotas>,
     secret: [u8; 32],
     passed: Passed,
     events: Arc<Notify>,
@@ -126,7 +127,7 @@ impl Store {
         let database = store.inner.database.clone();
         let events = EventContext { secret: store.inner.secret, written: Arc::clone(&store.inner.events) };
         let watches = Arc::clone(store.batch_watches());
-        let context = WriteContext { node, quotas: *store.quotas(), events, watches };
+        let context = WriteContext { node, quotas: store.inner.quotas.subscribe(), events, watches };
         let watched = database.path().map(ToOwned::to_owned);
         let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
         Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk)))
@@ -153,7 +154,7 @@ impl Store {
             database,
             beside: std::sync::Mutex::default(),
             disk_reserve: watch::Sender::new(options.disk_reserve),
-            quotas: quotas_of(options),
+            quotas: watch::Sender::new(quotas_of(options)),
             secret,
             passed: Passed::default(),
             events: Arc::default(),
@@ -287,8 +288,14 @@ impl Store {
     }
 
     /// The quotas of accounts that have none of their own.
-    pub fn quotas(&self) -> &Quotas {
-        &self.inner.quotas
+    pub fn quotas(&self) -> Quotas {
+        *self.inner.quotas.borrow()
+    }
+
+    /// From now on the quotas of accounts that have none of their own, and the reserve of the disk, are those of `options`.
+    pub fn set_limits(&self, options: &StoreOptions) {
+        self.inner.quotas.send_replace(quotas_of(options));
+        self.inner.disk_reserve.send_replace(options.disk_reserve);
     }
 
     /// Why writes are refused now, if they are.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use overnight_domain::quotas::Quotas;
+use tokio::sync::watch;
 
 use crate::store::batch_watches::BatchWatches;
 use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, statements};
@@ -71,7 +72,7 @@ pub(in crate::store) struct Sequences {
 pub(in crate::store) struct WriteContext {
     pub(in crate::store) node: Node,
     /// The quotas of accounts that have none of their own.
-    pub(in crate::store) quotas: Quotas,
+    pub(in crate::store) quotas: watch::Receiver<Quotas>,
     pub(in crate::store) events: EventContext,
     pub(in crate::store) watches: Arc<BatchWatches>,
 }
@@ -83,7 +84,7 @@ pub(in crate::store) struct WriteTransaction<'c> {
     /// The node whose leases these writes take and end.
     pub(in crate::store) node: &'c Node,
     /// The quotas of accounts that have none of their own.
-    pub(in crate::store) quotas: &'c Quotas,
+    pub(in crate::store) quotas: Quotas,
     /// What these writes bring about besides.
     pub(in crate::store) effects: Effects,
     events: &'c EventContext,
@@ -99,6 +100,7 @@ impl<'c> WriteTransaction<'c> {
         number: i64,
     ) -> Result<Self, StoreError> {
         let WriteContext { node, quotas, events, watches } = context;
+        let quotas = *quotas.borrow();
         let tx = Tx::begin_as(connection, Some(Numbered { node: node.key, number })).await?;
         Ok(Self { tx, sequences, node, quotas, effects: Effects::default(), events, watches })
     }

@@ -12,17 +12,22 @@ use crate::config::{Config, Database};
 /// Returns the addresses at which embedded engines listen now; they come and go.
 pub type EngineAddresses = Arc<dyn Fn() -> Vec<SocketAddr> + Send + Sync>;
 
+/// Returns the settings as last loaded.
+pub(super) type CurrentConfig = Arc<dyn Fn() -> Arc<Config> + Send + Sync>;
+
 /// Addresses that belong to the installation: of the service, its database and its engines.
 pub(super) struct OwnAddresses {
     /// Where this process listens.
     listening: Vec<SocketAddr>,
     /// Where embedded engines listen.
     engine_addresses: EngineAddresses,
-    /// The database and the engines.
-    named: Vec<Named>,
+    database: Option<Named>,
+    /// They name the engines.
+    config: CurrentConfig,
 }
 
 /// A database or engine that the settings name.
+#[derive(Clone)]
 struct Named {
     host: Host<String>,
     port: u16,
@@ -32,26 +37,32 @@ struct Named {
 
 impl OwnAddresses {
     pub(super) fn new(
-        config: &Config,
+        config: CurrentConfig,
         listening: Vec<SocketAddr>,
         engine_addresses: EngineAddresses,
     ) -> Self {
-        let database = match &config.database {
+        let database = match &config().database {
             Database::Sqlite => None,
             Database::Postgres(url) => url
                 .address(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
                 .and_then(|(host, port)| Some(Named { host: read_host(&host)?, port, may_share: false })),
         };
+        Self { listening, engine_addresses, database, config }
+    }
+
+    /// The database and the engines.
+    fn named(&self) -> Vec<Named> {
+        let config = (self.config)();
         let engines = config.engines.iter().filter_map(|engine| {
             let url = &engine.openai()?.base_url;
             Some(Named { host: url.host()?.to_owned(), port: url.port_or_known_default()?, may_share: true })
         });
-        Self { listening, engine_addresses, named: database.into_iter().chain(engines).collect() }
+        self.database.iter().cloned().chain(engines).collect()
     }
 
     /// Whether a host and a port, as they stand in a URL, are those of the database or an engine.
     pub(super) fn are_named(&self, host: &Host<String>, port: u16) -> bool {
-        self.named.iter().any(|named| named.port == port && is_same(&named.host, host))
+        self.named().iter().any(|named| named.port == port && is_same(&named.host, host))
     }
 
     /// Whether one of these addresses belongs to the installation, or is an inner one that may. The names of database
@@ -69,7 +80,7 @@ impl OwnAddresses {
         if listening.into_iter().any(|ip| addresses.iter().any(|address| listens_at(ip, *address))) {
             return true;
         }
-        let named: Vec<&Named> = self.named.iter().filter(|named| named.port == port).collect();
+        let named: Vec<Named> = self.named().into_iter().filter(|named| named.port == port).collect();
         if named.is_empty() {
             return false;
         }
@@ -183,12 +194,20 @@ mod tests {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
+    fn settings(variables: &[(&str, &str)]) -> CurrentConfig {
+        let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let config = Config::load(&Sources { environment, ..Sources::default() }).unwrap();
+        let config = Arc::new(config);
+        Arc::new(move || Arc::clone(&config))
+    }
+
     #[tokio::test]
     async fn a_public_address_may_be_shared_with_an_engine_and_nothing_else() {
         let named = |host: &str, may_share| OwnAddresses {
             listening: Vec::new(),
             engine_addresses: Arc::new(Vec::new),
-            named: vec![Named { host: read_host(host).unwrap(), port: 443, may_share }],
+            database: Some(Named { host: read_host(host).unwrap(), port: 443, may_share }),
+            config: settings(&[]),
         };
         let hold: Hold = Arc::new(());
         let database = named("db.example", false);
@@ -215,9 +234,7 @@ mod tests {
         let engines =
             r#"[{ name = "e", kind = "command", command = ["c"], base_url = "http://127.0.0.1:8001/v1" }]"#;
         let variables = [("OVERNIGHT_MODELS", r#"[{ name = "m" }]"#), ("OVERNIGHT_ENGINES", engines)];
-        let environment = variables.map(|(name, value)| (name.into(), value.into())).into();
-        let config = Config::load(&Sources { environment, ..Sources::default() }).unwrap();
-        let own = OwnAddresses::new(&config, Vec::new(), Arc::new(Vec::new));
+        let own = OwnAddresses::new(settings(&variables), Vec::new(), Arc::new(Vec::new));
         let here = Host::parse("127.0.0.1").unwrap();
         assert_eq!([own.are_named(&here, 8001), own.are_named(&here, 8002)], [true, false]);
     }

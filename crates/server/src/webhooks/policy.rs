@@ -1,34 +1,32 @@
 //! Which addresses may be called.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use overnight_domain::webhooks::addresses::meant;
 
-use super::own_addresses::{EngineAddresses, OwnAddresses};
+use super::own_addresses::{CurrentConfig, EngineAddresses, OwnAddresses};
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
-use crate::config::{Config, WebhooksConfig};
 use crate::planted_bugs::Bug;
 
 /// Which addresses may be called: those of the public internet and what the operator allows, and never this service, its
 /// database or its engines.
 pub struct Policy {
-    config: WebhooksConfig,
+    config: CurrentConfig,
     own_addresses: OwnAddresses,
 }
 
 impl Policy {
     /// What the settings allow to a process that listens at `listening`, beside those in `engine_addresses`.
-    pub fn new(config: &Config, listening: Vec<SocketAddr>, engine_addresses: EngineAddresses) -> Self {
-        Self {
-            config: config.webhooks.clone(),
-            own_addresses: OwnAddresses::new(config, listening, engine_addresses),
-        }
+    pub fn new(config: CurrentConfig, listening: Vec<SocketAddr>, engine_addresses: EngineAddresses) -> Self {
+        let own_addresses = OwnAddresses::new(Arc::clone(&config), listening, engine_addresses);
+        Self { config, own_addresses }
     }
 
     /// Whether a webhook may be an http address.
-    pub(super) const fn allows_http(&self) -> bool {
-        self.config.allow_insecure_targets
+    pub(super) fn allows_http(&self) -> bool {
+        (self.config)().webhooks.allow_insecure_targets
     }
 
     /// Whether what stands in a URL may be looked up.
@@ -53,7 +51,7 @@ impl Policy {
 
     fn allows(&self, address: IpAddr) -> bool {
         // The unspecified address leads to this machine, under a name that no list of its addresses has.
-        !is_this_network(address) && self.config.allows(address)
+        !is_this_network(address) && (self.config)().webhooks.allows(address)
     }
 }
 

@@ -49,7 +49,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 
 /// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
-    let lease_ms = services.config.lease.0;
+    let lease_ms = services.config().lease.0;
     let recurring: [(&str, i64, Run); 16] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
@@ -98,7 +98,7 @@ pub async fn heartbeat(services: &Services, now: i64) -> Result<(), StoreError> 
 
 /// Reclaims the leases of nodes whose heartbeat is too old.
 pub async fn dead_node_reaper(services: &Services, now: i64) -> Result<(), StoreError> {
-    let lease_ms = services.config.lease.0;
+    let lease_ms = services.config().lease.0;
     let reclaimed =
         nodes::reclaim_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
     if reclaimed > 0 {
@@ -128,7 +128,7 @@ pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreEr
 /// Shows how many requests of each model wait where nodes share the queue: none of their schedulers knows of all of them. On SQLite the
 /// scheduler shows it.
 pub async fn requests_waiting(services: &Services) -> Result<(), StoreError> {
-    for model in services.models.iter().filter(|_| services.store.is_shared()) {
+    for model in services.models().iter().filter(|_| services.store.is_shared()) {
         let name = &model.config.name;
         match waiting::count(services, name).await {
             Ok(count) => {
@@ -162,7 +162,7 @@ pub async fn account_eraser(services: &Services, now: i64) -> Result<(), StoreEr
 
 /// Deletes every request whose retention is over, some of each account in turn: one with many keeps none of another's for longer.
 pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> {
-    let default = services.config.retention.map(|Millis(retention)| retention);
+    let default = services.config().retention.map(|Millis(retention)| retention);
     loop {
         let due = requests::list_due(&services.store, now, default).await?;
         if due.is_empty() {

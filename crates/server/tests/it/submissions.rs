@@ -211,7 +211,7 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
 #[tokio::test]
 async fn a_request_as_long_as_the_limit_is_sent_again() {
     let app = TestApp::start().await;
-    let bytes_max = app.services.config.limits.request_body_bytes;
+    let bytes_max = app.services.config().limits.request_body_bytes;
     let sized = |length: usize| json!({"request_body": chat(&"p".repeat(length))}).to_string();
     let body = sized(bytes_max - sized(0).len());
     assert_eq!(body.len(), bytes_max);

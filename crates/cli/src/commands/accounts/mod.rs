@@ -148,8 +148,8 @@ async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), Cl
     let id = account.id;
     output.either(&accounts::record(&services, &account).await?, || id.to_string())?;
     output.note(&format!("made the account; give it a key with `overnight key create --account {id}`"));
-    if services.config.billing.enabled {
-        let how = match services.config.billing.provider {
+    if services.config().billing.enabled {
+        let how = match services.config().billing.provider {
             ProviderConfig::Stripe(_) => format!("`overnight account top-up {id} AMOUNT` is paid"),
             ProviderConfig::Manual => {
                 format!("`overnight account activate {id}` and `overnight account grant {id} AMOUNT`")

@@ -25,6 +25,10 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::with_capacity(config.engines.len());
     for engine in &config.engines {
         let name = format!("engine {}", engine.name);
+        if engine.is_discovered() {
+            findings.extend(ask_each(name, config, engine).await);
+            continue;
+        }
         findings.push(match &engine.kind {
             EngineKind::OpenAi(_) => ask(name, config, engine).await,
             EngineKind::Command(command) => command::check(name, config, engine, command).await,
@@ -43,6 +47,32 @@ fn client(config: &Config, engine: &EngineConfig, clock: &SharedClock) -> Result
     Engines::start(&only, clock, &Arc::new(Ids::from_system()))
 }
 
+/// Asks each of the engines that DNS names now.
+async fn ask_each(name: String, config: &Config, engine: &EngineConfig) -> Vec<Finding> {
+    let clock: SharedClock = Arc::new(SystemClock);
+    let engines = match client(config, engine, &clock) {
+        Ok(engines) => engines,
+        Err(error) => return vec![Finding::fail(name, error.to_string(), UNUSABLE)],
+    };
+    if let Err(error) = engines.look_up_again().await {
+        return vec![Finding::fail(name, error.to_string(), UNUSABLE)];
+    }
+    let mut findings = Vec::new();
+    for replica in engines.list() {
+        let replica = replica.config();
+        findings.push(ask(format!("engine {}", replica.name), config, replica).await);
+    }
+    if findings.is_empty() {
+        let why = engines.lookup_failure(&engine.name).await.unwrap_or_else(|| "has no address".to_owned());
+        findings.push(Finding::fail(
+            name,
+            why,
+            "check its `base_url`; requests wait until DNS names an engine",
+        ));
+    }
+    findings
+}
+
 /// Asks an engine for its models, as the service does.
 async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
     let clock: SharedClock = Arc::new(SystemClock);
@@ -50,7 +80,7 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
         Ok(engines) => engines,
         Err(error) => return Finding::fail(name, error.to_string(), UNUSABLE),
     };
-    let Some(client) = engines.iter().next() else { return Finding::ok(name, "is not configured") };
+    let Some(client) = engines.list().pop() else { return Finding::ok(name, "is not configured") };
     let closed = closed_until(engine, clock.now());
     let listed = match client.list_models().await {
         Ok(listed) => listed,

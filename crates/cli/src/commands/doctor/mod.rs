@@ -68,6 +68,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.push(metrics::check(&config));
             findings.extend(webhooks::check(globals, &config).await);
             findings.push(service::check(globals, &config).await);
+            findings.extend(service::settings(&config));
         }
         Err(error) => {
             let hint = "every setting stands in the manual, overnight.default.toml";

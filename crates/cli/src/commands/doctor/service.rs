@@ -1,4 +1,4 @@
-//! The running service, asked as its clients ask it.
+//! The running service, asked as its clients ask it, and the settings that it read.
 
 use overnight_client::Client;
 use overnight_server::config::Config;
@@ -7,7 +7,8 @@ use super::Finding;
 use crate::connection::{explain, find_key, find_url, named_url};
 use crate::errors::CliError;
 use crate::globals::Globals;
-use crate::serve_file::url_of_running;
+use crate::serve_file::{settings_of_running, url_of_running};
+use crate::settings_file::ReloadOutcome;
 
 /// Whether it answers, and takes writes and the key.
 pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
@@ -26,4 +27,28 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
         }
         Err(error) => Finding::fail(name, error.message(), error.hint().unwrap_or("see its log")),
     }
+}
+
+/// What the running service has not read of its settings, or does not go by.
+pub(super) fn settings(config: &Config) -> Vec<Finding> {
+    let name = "loaded settings";
+    let Some((_, Some(settings))) = settings_of_running(&config.data_dir) else { return Vec::new() };
+    let mut findings = Vec::new();
+    if let Some(path) = settings.file.changed() {
+        let message = format!("{} has changed since the service read it", path.display());
+        findings.push(Finding::warn(name, message, "run `overnight reload`"));
+    }
+    match settings.last {
+        Some(ReloadOutcome::Refused(why)) => {
+            let message = format!("the service goes on with the settings of before: {why}");
+            findings.push(Finding::warn(name, message, "correct them and run `overnight reload`"));
+        }
+        Some(ReloadOutcome::Loaded { needs_restart, .. }) if !needs_restart.is_empty() => {
+            let message =
+                format!("the service does not go by changed settings: {}", needs_restart.join(", "));
+            findings.push(Finding::warn(name, message, "restart the service"));
+        }
+        _ => {}
+    }
+    findings
 }

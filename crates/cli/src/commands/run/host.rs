@@ -52,7 +52,7 @@ impl Host {
         match Service::start(config).await {
             Ok(service) => {
                 let url = url_of(service.address());
-                let file = ServeFile::write(&data_dir, service.address(), &url)?;
+                let file = ServeFile::write(&data_dir, service.address(), &url, None)?;
                 Ok(Self { data_dir, url, own: Some((service, file)) })
             }
             Err(ServiceError::Store(error @ StoreError::Locked { .. })) => {
@@ -82,9 +82,9 @@ impl Host {
         loop {
             let engines = self.own.iter().flat_map(|(service, _)| service.engines());
             let is_meant =
-                |engine: &&Arc<EngineClient>| model.is_none_or(|it| engine.config().models.contains_key(it));
+                |engine: &Arc<EngineClient>| model.is_none_or(|it| engine.config().models.contains_key(it));
             let engines = engines.filter(is_meant);
-            let reasons: Vec<Option<String>> = engines.map(|engine| reason_of_absence(engine)).collect();
+            let reasons: Vec<Option<String>> = engines.map(|engine| reason_of_absence(&engine)).collect();
             if let Some(Some(reason)) = reasons.first()
                 && reasons.iter().all(Option::is_some)
             {

@@ -66,7 +66,7 @@ impl World {
     }
 
     fn client(&self) -> Arc<EngineClient> {
-        Arc::clone(self.engines.iter().next().unwrap())
+        self.engines.list().remove(0)
     }
 
     fn status(&self) -> ProcessStatus {
@@ -211,7 +211,7 @@ async fn the_group_of_an_engine_whose_guard_is_killed_is_ended_by_the_service() 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_engines_are_stopped_together_and_what_is_dropped_is_ended_too() {
     let world = World::new("", &[engine, idler]);
-    let clients: Vec<_> = world.engines.iter().cloned().collect();
+    let clients = world.engines.list();
     clients[0].start_process().await.unwrap();
     let idling = Arc::clone(&clients[1]);
     let starting = tokio::spawn(async move { idling.start_process().await });
@@ -266,7 +266,7 @@ async fn this_process_starts_an_engine_if_it_is_told_which() {
     let Ok(settings) = std::env::var(SETTINGS) else { return };
     let clock: SharedClock = Arc::new(SystemClock);
     let engines = engines_of(settings.into(), &clock);
-    engines.iter().next().unwrap().start_process().await.unwrap();
+    engines.list()[0].start_process().await.unwrap();
     std::future::pending::<()>().await;
 }
 

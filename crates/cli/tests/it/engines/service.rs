@@ -119,3 +119,24 @@ fn an_engine_that_cannot_be_started_is_tried_again_and_leaves_the_device_to_othe
         world.json(&format!("status {}", first.stdout.trim()))["status"] == "completed"
     });
 }
+
+#[test]
+fn an_engine_whose_command_changes_is_stopped_before_its_successor_starts_at_the_same_port() {
+    let (world, ports) = world("", ["", ""]);
+    let serving = world.serve();
+    let first = world.run("submit a.jsonl --wait");
+    assert_eq!((first.code, running(&world)), (0, 1), "{first:?}");
+    let told = world.run("reload");
+    assert!(told.stdout.starts_with("loaded; no setting "), "{told:?}");
+    assert_eq!(running(&world), 1, "an engine that has not changed goes on");
+    let changed = world.read("overnight.toml").replace("echo $$ >> pids;", "echo $$ >> pids; : again;");
+    world.write("overnight.toml", &changed);
+    let told = world.run("reload");
+    assert_eq!((told.code, &*told.stdout), (0, "loaded; changed: engines (changed `a`, `b`)\n"), "{told:?}");
+    wait_until("the old process is stopped", || running(&world) == 0 && are_free(ports));
+    world.write("again.jsonl", &world.read("a.jsonl"));
+    let again = world.run("submit again.jsonl --wait");
+    assert_eq!((again.code, pids(&world.path("pids")).len()), (0, 2), "{again:?}");
+    drop(serving);
+    wait_until("nothing is left of it", || running(&world) == 0 && are_free(ports));
+}

@@ -73,11 +73,11 @@ pub async fn look_up(services: &Services, key: UnreadKey) -> Result<Opened, AppE
     let holder = api_keys::find_holder(&services.store, &sha256).await?;
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
     // An account is let in from the moment it is activated: until then the store is asked each time.
-    let can_pay = |holder: &KeyHolder| holder.is_activated || !services.config.billing.enabled;
+    let can_pay = |holder: &KeyHolder| holder.is_activated || !services.config().billing.enabled;
     let opens = holder.as_ref().filter(|holder| can_pay(holder));
     services.api_key_cache.learn(sha256, opens, now);
     if let Some(KeyHolder { account, requests_per_second_quota: own, .. }) = opens {
-        services.rate_limits.learn(*account, *own, services.store.quotas(), now);
+        services.rate_limits.learn(*account, *own, &services.store.quotas(), now);
     }
     match holder {
         None => Err(AppError::InvalidApiKey),

@@ -110,7 +110,7 @@ pub(in crate::app) struct Input {
 }
 
 fn read(services: &Services, text: &JsonText) -> Result<Input, AppError> {
-    let config = &services.config;
+    let config = &services.config();
     let mut faults = Faults::default();
     let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
     let requests_ids = requests_ids(&object, &config.limits, &mut faults);

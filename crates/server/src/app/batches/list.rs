@@ -70,7 +70,7 @@ pub async fn list(
         }
         None => None,
     };
-    let batch_requests_max = services.config.limits.batch_requests;
+    let batch_requests_max = services.config().limits.batch_requests;
     let left = query.limit.unwrap_or(u64::MAX);
     Ok(BatchPages {
         store,

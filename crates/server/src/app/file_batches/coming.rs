@@ -51,7 +51,7 @@ impl ComingBatch {
     /// [`AppError::Invalid`] where it is no request, or one too many; [`AppError::QuotaExceeded`] where the account stores all that it may.
     /// Params that are refused are no error.
     pub async fn add(&mut self, element: Vec<u8>) -> Result<(), AppError> {
-        let requests_max = self.services.config.limits.batch_requests;
+        let requests_max = self.services.config().limits.batch_requests;
         if self.count == requests_max {
             let message = format!("must hold at most {requests_max} requests");
             return Err(AppError::invalid("requests", codes::OUT_OF_RANGE, &message));

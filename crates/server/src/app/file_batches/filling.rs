@@ -77,7 +77,7 @@ async fn fill_batch(
         let filled = batches::fill(&services.store, step).await?;
         // The last lines are told of like all others: nobody else tells the scheduler.
         let now = services.clock.now();
-        services.signals.accepted(now + services.config.aggregation_period.0, now);
+        services.signals.accepted(now + services.config().aggregation_period.0, now);
         match filled {
             Filled::Some(passed) if passed == count && ends_piece => {
                 (filling.next_piece, filling.next_line) = (filling.next_piece + 1, 0);

@@ -59,7 +59,7 @@ async fn create_now(
 ) -> Result<Answered<InputBatch>, AppError> {
     let FromFile { file, endpoint, webhook, metadata } = from;
     if let Some(address) = &webhook {
-        input::check_address(address, &services.config.webhooks)?;
+        input::check_address(address, &services.config().webhooks)?;
     }
     let found = files::find(services, account, file).await.map_err(|error| match error {
         AppError::NotFound(_) => no_such_file(),

@@ -51,7 +51,7 @@ impl Check {
         if line.is_empty() {
             return;
         }
-        let limit = services.config.limits.request_body_bytes;
+        let limit = services.config().limits.request_body_bytes;
         if line.len() > limit {
             return self.refuse(&LineFault {
                 code: line_codes::TOO_LARGE,
@@ -65,7 +65,7 @@ impl Check {
         }
     }
 
-    fn take(&mut self, line: &lines::Line<'_>) {
+    fn take(&mut self, line: &lines::Line) {
         let lines::Line { custom_id, endpoint, asked } = line;
         let mut digest = [0; 16];
         digest.copy_from_slice(&Sha256::digest(custom_id)[..16]);

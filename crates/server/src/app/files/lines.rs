@@ -44,18 +44,18 @@ pub(in crate::app) struct LineFault {
 }
 
 /// A line that makes a request.
-pub(in crate::app) struct Line<'s> {
+pub(in crate::app) struct Line {
     pub(in crate::app) custom_id: String,
     pub(in crate::app) endpoint: BatchEndpoint,
-    pub(in crate::app) asked: Asked<'s>,
+    pub(in crate::app) asked: Asked,
 }
 
 /// What a line asks for.
-pub(in crate::app) enum Asked<'s> {
+pub(in crate::app) enum Asked {
     /// An answer.
-    Answer(Reviewed<'s>),
+    Answer(Reviewed),
     /// Something that its request is refused for.
-    Refusal(RefusedRequest<'s>),
+    Refusal(RefusedRequest),
 }
 
 fn fault(code: &'static str, param: &str, message: &str) -> LineFault {
@@ -72,11 +72,11 @@ fn fault(code: &'static str, param: &str, message: &str) -> LineFault {
 /// # Errors
 ///
 /// The first fault of the line.
-pub(in crate::app) fn read<'s>(
-    services: &'s Services,
+pub(in crate::app) fn read(
+    services: &Services,
     line: &[u8],
     parse: fn(&str) -> Option<BatchEndpoint>,
-) -> Result<Line<'s>, LineFault> {
+) -> Result<Line, LineFault> {
     let text = input::read(line).map_err(|error| LineFault {
         code: line_codes::INVALID_JSON,
         message: error.to_string().replacen("the body", "the line", 1),
@@ -121,21 +121,17 @@ pub(in crate::app) fn read<'s>(
     Ok(Line { custom_id, endpoint, asked })
 }
 
-fn review_body<'s>(
-    services: &'s Services,
+fn review_body(
+    services: &Services,
     endpoint: Endpoint,
     (body, sent): (Json<'_>, Option<Json<'_>>),
     custom_id: &str,
-) -> Result<Reviewed<'s>, LineFault> {
+) -> Result<Reviewed, LineFault> {
     review_text(services, endpoint, &create_body(body, &metadata(sent, custom_id))).map_err(in_line)
 }
 
 /// What the params of a message ask for.
-fn read_message<'s>(
-    services: &'s Services,
-    params: Json<'_>,
-    custom_id: &str,
-) -> Result<Asked<'s>, LineFault> {
+fn read_message(services: &Services, params: Json<'_>, custom_id: &str) -> Result<Asked, LineFault> {
     let metadata = metadata(None, custom_id);
     let chat = to_chat_in_batch(params).map_err(AppError::from);
     let review = |chat: JsonText| {

@@ -91,7 +91,7 @@ impl Upload {
     pub async fn write(&mut self, content: &[u8]) -> Result<(), AppError> {
         self.content.update(content);
         self.bytes += content.len() as i64;
-        let limits = &self.services.config.limits;
+        let limits = &self.services.config().limits;
         if self.bytes > limits.file_bytes as i64 {
             let message = format!("must be at most {} bytes", limits.file_bytes);
             return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
@@ -109,7 +109,7 @@ impl Upload {
 
     /// Refuses a file with a line that is kept in memory for too long.
     fn check_line(&self) -> Result<(), AppError> {
-        let limit = self.services.config.limits.request_body_bytes;
+        let limit = self.services.config().limits.request_body_bytes;
         if self.rest.len() <= limit + PIECE_BYTES {
             return Ok(());
         }
@@ -201,7 +201,7 @@ impl Upload {
             Ok(check)
         };
         self.check = parse(&self.services, self.account, piece.len(), checked).await?;
-        let lines_max = self.services.config.limits.batch_requests;
+        let lines_max = self.services.config().limits.batch_requests;
         // Those that are bad or blank cost as much as others.
         let blank = self.check.number - self.check.lines - self.check.fault_count;
         if (self.check.number - blank).max(blank) > lines_max as i64 {

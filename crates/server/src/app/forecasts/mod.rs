@@ -32,7 +32,7 @@ pub async fn of_request(
     model: &str,
     request: &RequestSummary,
 ) -> Result<Option<i64>, AppError> {
-    let Some(model) = services.models.find(model).map(|model| model.key) else { return Ok(None) };
+    let Some(model) = services.models().find(model).map(|model| model.key) else { return Ok(None) };
     let forecast = Forecast { services, partition: QueuePartition { model, account } };
     let at = match request.state {
         RequestState::Gathering { ready_at } => {
@@ -118,7 +118,7 @@ pub async fn of_account(services: &Services, account: AccountKey) -> Result<Opti
         return Ok(None);
     }
     let mut last = None;
-    for model in services.models.iter() {
+    for model in services.models().iter() {
         let has_work = |it: &AccountQueue| it.account == account;
         let Some(queues) = recent_queues(services, model.key).await? else { return Ok(None) };
         if !queues.iter().any(has_work) {

@@ -41,18 +41,19 @@ impl Forecast<'_> {
         Ok(self.serving(&reports).filter_map(|it| self.time_of(it, now)).collect())
     }
 
-    fn model_name(&self) -> &str {
-        self.services.models.get(self.partition.model).map_or("", |model| &model.config.name)
+    fn model_name(&self) -> String {
+        self.services.models().get(self.partition.model).map_or_else(String::new, |it| it.config.name.clone())
     }
 
     /// What is known of the engines that serve the model.
     fn serving<'r>(&self, reports: &'r [EngineReport]) -> impl Iterator<Item = &'r EngineReport> {
-        reports.iter().filter(|it| it.engine.is_driven && it.engine.serves(self.model_name()))
+        let model = self.model_name();
+        reports.iter().filter(move |it| it.engine.is_driven && it.engine.serves(&model))
     }
 
     /// `None` of one that is paused for the model, and of one that does not run and whose start nobody can foretell.
     fn time_of(&self, report: &EngineReport, now: i64) -> Option<EngineTime> {
-        let out = report.engine.out_for(self.model_name());
+        let out = report.engine.out_for(&self.model_name());
         let ready_at = match out {
             Some(Out { why: Why::Paused(_), .. } | Out { why: Why::Stopped, until: None }) => return None,
             // The next day has a budget of its own.
@@ -60,7 +61,8 @@ impl Forecast<'_> {
             _ => i64::MIN,
         };
         let slots = report.engine.max_concurrency as f64;
-        let config = self.services.config.engines.iter().find(|it| it.name == report.engine.name);
+        let config = self.services.config();
+        let config = config.engine_of(&report.engine.name);
         let open = match config.and_then(|config| config.hours.as_ref()) {
             Some(hours) => hours.stretches(now - BEFORE_MS, now + AHEAD_MS),
             None => vec![(out.and_then(|it| it.until).unwrap_or(i64::MIN), i64::MAX)],
@@ -100,7 +102,7 @@ impl Forecast<'_> {
     async fn beside(&self) -> Result<Vec<ModelQueue>, AppError> {
         let reports = engines::recent(self.services).await?;
         let mut beside = Vec::new();
-        for model in self.services.models.iter().filter(|it| it.key != self.partition.model) {
+        for model in self.services.models().iter().filter(|it| it.key != self.partition.model) {
             let is_beside = |it: &EngineReport| it.engine.serves(&model.config.name);
             if !self.serving(&reports).any(is_beside) {
                 continue;

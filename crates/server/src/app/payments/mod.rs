@@ -66,7 +66,7 @@ pub async fn top_up(
         let message = format!("is too much: the account has {}, and may have a billion", account.balance);
         return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, &message));
     }
-    let billing = &services.config.billing;
+    let billing = &services.config().billing;
     let amount = billing.minor_units(credits);
     let amount = amount.map_err(|error| {
         AppError::invalid("amount", codes::OUT_OF_RANGE, &format!("cannot be paid: {error}"))
@@ -78,7 +78,7 @@ pub async fn top_up(
         amount,
         currency: billing.currency,
         description: format!("{credits} Overnight credits"),
-        return_url: services.config.public_address(RETURN_PATH),
+        return_url: services.config().public_address(RETURN_PATH),
     };
     let payment = Payment {
         id: order.id,

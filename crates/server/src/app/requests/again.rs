@@ -26,7 +26,7 @@ pub async fn send_one(
     form: Option<FormKey>,
 ) -> Result<RequestId, AppError> {
     let payer = accounts::get_own(services, account).await?;
-    if payer.payments_activated_at.is_none() && services.config.billing.enabled {
+    if payer.payments_activated_at.is_none() && services.config().billing.enabled {
         return Err(AppError::PaymentsNotActivated);
     }
     let call = form.map(|FormKey(hash)| Repeatable { hash, write: write_id });

@@ -1,5 +1,7 @@
 //! Create Request.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use overnight_domain::endpoint_rules::RequestBody;
 use overnight_domain::endpoints::Endpoint;
@@ -196,10 +198,10 @@ impl Coming {
 }
 
 /// A request that keeps every rule.
-pub(in crate::app) struct Reviewed<'s> {
+pub(in crate::app) struct Reviewed {
     body: RequestBody,
     /// The model that it names.
-    pub(in crate::app) model: &'s Model,
+    pub(in crate::app) model: Arc<Model>,
     client: ClientFields,
 }
 
@@ -208,11 +210,11 @@ pub(in crate::app) struct Reviewed<'s> {
 /// # Errors
 ///
 /// [`AppError::Invalid`] with every fault found.
-pub(in crate::app) fn review<'s>(
-    services: &'s Services,
+pub(in crate::app) fn review(
+    services: &Services,
     endpoint: Endpoint,
     body: &[u8],
-) -> Result<Reviewed<'s>, AppError> {
+) -> Result<Reviewed, AppError> {
     review_text(services, endpoint, &input::read(body)?)
 }
 
@@ -221,12 +223,12 @@ pub(in crate::app) fn review<'s>(
 /// # Errors
 ///
 /// As [`review`].
-pub(in crate::app) fn review_text<'s>(
-    services: &'s Services,
+pub(in crate::app) fn review_text(
+    services: &Services,
     endpoint: Endpoint,
     text: &JsonText,
-) -> Result<Reviewed<'s>, AppError> {
-    let config = &services.config;
+) -> Result<Reviewed, AppError> {
+    let config = services.config();
     let mut faults = Faults::default();
     let Some(object) = input::object(text, &CREATE_MEMBERS.map(|(name, _)| name), &mut faults) else {
         return Err(faults.into());
@@ -244,7 +246,7 @@ pub(in crate::app) fn review_text<'s>(
     Ok(Reviewed { body, model, client })
 }
 
-impl Reviewed<'_> {
+impl Reviewed {
     /// What it is to hold; `None` where nothing is charged.
     pub(in crate::app) fn hold(&self) -> Option<Hold> {
         self.model.hold(&self.body)
@@ -261,14 +263,14 @@ impl Reviewed<'_> {
         let Self { body, model, client } = self;
         let now = services.clock.now();
         let secret = services.store.sort_key_secret();
-        let (sort_key, arrival) = services.fifo_baselines.read(secret, account, model, &body);
+        let (sort_key, arrival) = services.fifo_baselines.read(secret, account, &model, &body);
         let request = NewRequest {
             id: services.ids.next(now),
             account,
             model: model.key,
             created_at: now,
             expires_at: now + COMPLETION_WINDOW_MS,
-            ready_at: now + services.config.aggregation_period.0,
+            ready_at: now + services.config().aggregation_period.0,
             sort_key,
             cost: i64::from(body.estimate_cost(&model.config.sizing())),
             hold,
@@ -284,26 +286,27 @@ impl Reviewed<'_> {
 }
 
 /// A request that breaks a rule, in a batch that is made all the same: it fails at once.
-pub(in crate::app) struct RefusedRequest<'s> {
-    model: &'s Model,
+pub(in crate::app) struct RefusedRequest {
+    model: Arc<Model>,
     client: ClientFields,
     body: Bytes,
     failure: Bytes,
 }
 
-impl<'s> RefusedRequest<'s> {
+impl RefusedRequest {
     /// One of this body, which is an object, with this `result_body`. It belongs to the model that it names, or to the first where it names
     /// none; `None` where no models are offered.
     pub(in crate::app) fn new(
-        services: &'s Services,
+        services: &Services,
         body: Json<'_>,
         metadata: JsonText,
         failure: Vec<u8>,
     ) -> Option<Self> {
         let named = body.to_object().and_then(|body| body.get("model")?.decode_string());
-        let named = named.and_then(|name| services.models.find(&name));
+        let models = services.models();
+        let named = named.and_then(|name| models.find(&name));
         Some(Self {
-            model: named.or_else(|| services.models.iter().next())?,
+            model: Arc::clone(named.or_else(|| models.iter().next())?),
             client: ClientFields {
                 metadata: Some(metadata.into_string().into_bytes().into()),
                 ..ClientFields::absent()
@@ -326,7 +329,7 @@ impl<'s> RefusedRequest<'s> {
             model: self.model.key,
             created_at: now,
             expires_at: now + COMPLETION_WINDOW_MS,
-            ready_at: now + services.config.aggregation_period.0,
+            ready_at: now + services.config().aggregation_period.0,
             sort_key: SortKey::from_bytes(&[]),
             cost: 0,
             hold: None,
@@ -341,25 +344,26 @@ impl<'s> RefusedRequest<'s> {
     }
 }
 
-fn request_body<'s>(
-    services: &'s Services,
+fn request_body(
+    services: &Services,
     endpoint: Endpoint,
     object: &RawObject<'_>,
     faults: &mut Faults,
-) -> Option<(RequestBody, &'s Model)> {
+) -> Option<(RequestBody, Arc<Model>)> {
     let Some(value) = object.get("request_body") else {
         faults.push("request_body", codes::MISSING, "is required");
         return None;
     };
-    match RequestBody::parse(endpoint, value, "request_body", &services.config.limits) {
+    match RequestBody::parse(endpoint, value, "request_body", &services.config().limits) {
         Err(found) => {
             faults.append(found);
             None
         }
         Ok(body) => {
-            let model = services.models.find(body.model());
+            let models = services.models();
+            let model = models.find(body.model()).cloned();
             if model.is_none() {
-                refuse_model(&services.models, body.model(), faults);
+                refuse_model(&models, body.model(), faults);
             }
             model.map(|model| (body, model))
         }

@@ -40,7 +40,7 @@ pub(in crate::app) fn draft_link(services: &Services) -> (NewLink, Link) {
     let token = Token::new(services.ids.random());
     let expires_at = now.saturating_add(VALID_MS);
     let path = format!("/console/sign-in/link/{}", token.text());
-    let link = Link { url: services.config.public_address(&path), expires_at };
+    let link = Link { url: services.config().public_address(&path), expires_at };
     (NewLink { sha256: token.sha256(), created_at: now, expires_at }, link)
 }
 

@@ -229,7 +229,7 @@ pub(super) fn draft(services: &Services, browser: Browser, came_by: CameBy) -> (
         sha256: token.sha256(),
         created_at: now,
         seen_at: now,
-        expires_at: now.saturating_add(services.config.console.session.0),
+        expires_at: now.saturating_add(services.config().console.session.0),
         is_by_link: came_by == CameBy::Link,
         agent: browser
             .agent
@@ -255,7 +255,7 @@ pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<O
     let is_live = |session: &Session| is_live(services, session, now);
     let Some((session, user)) = found.filter(|(session, _)| is_live(session)) else { return Ok(None) };
     // A minute of `session_idle` is not to be lost between two notes.
-    let noted_every_ms = NOTED_EVERY_MS.min(services.config.console.session_idle.0 / 4);
+    let noted_every_ms = NOTED_EVERY_MS.min(services.config().console.session_idle.0 / 4);
     if is_active && now - session.seen_at >= noted_every_ms {
         // A store that takes no writes shows what there is all the same.
         if let Err(error) = kept::touch(&services.store, &session.sha256, now).await {
@@ -300,6 +300,6 @@ pub async fn list(services: &Services, user: &User) -> Result<Vec<Session>, AppE
 }
 
 fn is_live(services: &Services, session: &Session, now: i64) -> bool {
-    let idle_ms = services.config.console.session_idle.0;
+    let idle_ms = services.config().console.session_idle.0;
     session.expires_at > now && session.seen_at.saturating_add(idle_ms) > now
 }

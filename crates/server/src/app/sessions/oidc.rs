@@ -33,7 +33,7 @@ pub fn name(services: &Services) -> Option<&str> {
 pub async fn begin(services: &Services) -> Result<(String, String), SignInError> {
     let provider = provider(services)?;
     let secret = SignInSecret::new(services.ids.random());
-    let url = provider.begin(&secret, &services.config.public_address(RETURN_PATH)).await;
+    let url = provider.begin(&secret, &services.config().public_address(RETURN_PATH)).await;
     Ok((url.map_err(|error| told(provider, &error))?, secret.text()))
 }
 
@@ -57,7 +57,7 @@ pub async fn finish(
     let provider = provider(services)?;
     // Before anything that was returned is shown: otherwise a link could have the sign-in page say anything.
     let secret = secret.and_then(SignInSecret::parse).ok_or(NOT_BEGUN)?;
-    let person = provider.finish(&secret, returned, &services.config.public_address(RETURN_PATH)).await;
+    let person = provider.finish(&secret, returned, &services.config().public_address(RETURN_PATH)).await;
     let person = person.map_err(|error| told(provider, &error))?;
     let user = recognized(services, person).await?;
     Ok(super::begin(services, &user, browser, CameBy::Identity).await?)
@@ -104,7 +104,7 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
         return linked(services, user, person).await;
     }
     if !invitations::is_invited(&services.store, &email, services.clock.now()).await?
-        && !services.config.console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up)
+        && !services.config().console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up)
     {
         return Err(unknown(
             &person,

@@ -43,7 +43,7 @@ impl Lines {
         if rest.is_empty() {
             return refuse("must hold at least one line");
         }
-        let lines_max = services.config.limits.batch_requests;
+        let lines_max = services.config().limits.batch_requests;
         if rest.split(|byte| *byte == b'\n').nth(lines_max).is_some() {
             return refuse(&format!("must hold at most {lines_max} lines"));
         }

@@ -74,9 +74,9 @@ pub(super) async fn review_all(
 }
 
 /// The request of a draft, or why there is none, for people.
-pub(super) fn reviewed<'s>(services: &'s Services, draft: &Draft) -> Result<Reviewed<'s>, String> {
+pub(super) fn reviewed(services: &Services, draft: &Draft) -> Result<Reviewed, String> {
     let body = draft.body.as_ref().map_err(String::clone)?;
-    let bytes_max = services.config.limits.request_body_bytes;
+    let bytes_max = services.config().limits.request_body_bytes;
     // A stored request was within the limit when it came.
     if body.len() > bytes_max && matches!(draft.source, DraftSource::Line(_)) {
         return Err(format!("the request is longer than {bytes_max} bytes"));
@@ -94,7 +94,7 @@ impl Checked {
         }
     }
 
-    fn add(&mut self, request: &Reviewed<'_>) {
+    fn add(&mut self, request: &Reviewed) {
         let hold = request.hold();
         let amount = hold.map_or(Credits::ZERO, |hold| hold.amount);
         self.is_priced |= hold.is_some();

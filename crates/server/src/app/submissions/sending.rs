@@ -44,14 +44,14 @@ impl Terms {
         webhook: Option<&str>,
     ) -> Result<Self, AppError> {
         if let Some(address) = webhook {
-            input::check_address(address, &services.config.webhooks)?;
+            input::check_address(address, &services.config().webhooks)?;
         }
         let mut metadata = ObjectWriter::with_capacity(64);
         if let Some(name) = name {
             metadata.string(batches::NAME_KEY, name);
         }
         let metadata = metadata.finish().into_string().into_bytes();
-        if metadata.len() > services.config.limits.metadata_bytes {
+        if metadata.len() > services.config().limits.metadata_bytes {
             return Err(AppError::invalid("name", codes::OUT_OF_RANGE, "is too long"));
         }
         Ok(Self { webhook: webhook.map(str::to_owned), metadata })
@@ -75,7 +75,7 @@ pub(super) async fn send(
             return first(&shared, account, idempotency::made_before(recalled)?).await;
         }
         let payer = accounts::get_own(&shared, account).await?;
-        if payer.payments_activated_at.is_none() && shared.config.billing.enabled {
+        if payer.payments_activated_at.is_none() && shared.config().billing.enabled {
             return Err(AppError::PaymentsNotActivated);
         }
         let checked = review_all(&shared, account, drafts.clone()).await?;

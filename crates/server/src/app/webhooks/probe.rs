@@ -25,7 +25,7 @@ pub async fn send_test(
     url: &str,
     form: Option<FormKey>,
 ) -> Result<EventRecord, AppError> {
-    input::check_address(url, &services.config.webhooks)?;
+    input::check_address(url, &services.config().webhooks)?;
     let account = accounts::get(services, id).await?;
     let now = services.clock.now();
     let (kind, subject) = (EventKind::WebhookTest, Subject::Account(id));

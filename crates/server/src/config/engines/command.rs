@@ -8,7 +8,9 @@ use url::Url;
 
 use super::super::section::Section;
 use super::super::{ConfigError, Millis, daily_limits, rate_limits};
-use super::{OpenAiConfig, base_url, cache_salt, is_loopback, path, refuse_others, variable_name};
+use super::{
+    OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path, refuse_others, variable_name,
+};
 
 /// The settings that only engines of this kind have.
 pub(super) const KEYS: [&str; 10] = [
@@ -107,7 +109,8 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
         exclusive: read_exclusive(section)?,
         openai: OpenAiConfig {
             base_url: section.required("base_url", section.read("base_url", own_url)?)?,
-            api_key_env: section.read("api_key_env", variable_name)?,
+            api_key: key_source::read(section)?,
+            is_discovered: false,
             is_shared: false,
             cache_salt: section.read("cache_salt", cache_salt)?.unwrap_or_default(),
             colocated_percent: None,

@@ -57,6 +57,8 @@ pub(super) fn read(
         &[
             "base_url",
             "api_key_env",
+            "api_key_file",
+            "discovery",
             "shared",
             "cache_salt",
             "colocated_share",

@@ -20,7 +20,7 @@ fn read(settings: &str) -> CommandConfig {
 fn a_command_has_the_defaults_that_the_manual_shows() {
     let plain = read("");
     let shown = load_text(&manual::uncommented()).unwrap();
-    let EngineKind::Command(shown) = &shown.engines[1].kind else { panic!("not a command") };
+    let EngineKind::Command(shown) = &shown.engines[2].kind else { panic!("not a command") };
     let times = |it: &CommandConfig| (it.start_timeout, it.stop_timeout, it.start_after, it.idle_stop);
     assert_eq!(times(&plain), times(shown));
     assert_eq!(read("exclusive = \"gpu-0\"").exclusive, shown.exclusive);
@@ -38,7 +38,7 @@ fn a_command_is_read_as_it_is_written() {
     assert_eq!((command.pass_env, command.start_after), (vec!["HF_TOKEN".to_owned()], Millis(0)));
     let device = ExclusiveDevice { name: "gpu-0".to_owned(), time_slice: Millis(300_000) };
     assert_eq!(command.exclusive, Some(device));
-    assert_eq!(command.openai.api_key_env.as_deref(), Some("KEY"));
+    assert_eq!(command.openai.api_key, Some(KeySource::Variable("KEY".to_owned())));
     assert_eq!(command.openai.cache_salt, CacheSaltUse::Never);
 }
 

@@ -32,7 +32,7 @@ impl FromRequestParts<Shared> for BaseUrl {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
-        let config = &context.services.config;
+        let config = &context.services.config();
         let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let named = named.or_else(|| parts.uri.authority().map(Authority::as_str));
         Ok(Self(match named.filter(|_| config.public_url.is_none()) {

@@ -57,7 +57,7 @@ async fn receive(
     context: &Shared,
     buffers: &Buffers,
 ) -> Result<ComingBatch, Refusal> {
-    let request_bytes_max = context.services.config.limits.request_body_bytes;
+    let request_bytes_max = context.services.config().limits.request_body_bytes;
     let mut elements = Elements::new(request_bytes_max);
     let (mut bytes, mut memory) = (0, None);
     while let Some(frame) = body.frame().await {

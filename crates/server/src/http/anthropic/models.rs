@@ -14,7 +14,8 @@ use crate::http::queries::EdgeQuery;
 /// List models.
 pub(super) async fn list(State(context): State<Shared>, RawQuery(query): RawQuery) -> Answer {
     let query = EdgeQuery::read(query.as_deref().unwrap_or_default())?;
-    let names: Vec<String> = context.services.models.iter().map(|model| model.config.name.clone()).collect();
+    let names: Vec<String> =
+        context.services.models().iter().map(|model| model.config.name.clone()).collect();
     let place_of = |id: &str| names.iter().position(|name| name == id).ok_or(AppError::NotFound("model"));
     let (page, has_more) = match (&query.before, &query.after) {
         (Some(before), _) => {
@@ -37,6 +38,7 @@ pub(super) async fn list(State(context): State<Shared>, RawQuery(query): RawQuer
 /// Retrieve a model. Its name may have slashes.
 pub(super) async fn get(State(context): State<Shared>, name: Result<Path<String>, PathRejection>) -> Answer {
     let name = name.map(|Path(name)| name).unwrap_or_default();
-    let model = context.services.models.find(&name).ok_or(AppError::NotFound("model"))?;
+    let models = context.services.models();
+    let model = models.find(&name).ok_or(AppError::NotFound("model"))?;
     Ok(answers::ok(|out| write_model(&model.config.name, context.services.started_at, out)))
 }

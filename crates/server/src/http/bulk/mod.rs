@@ -73,7 +73,7 @@ impl Bulk {
             counters::count_over_share("bulk");
             return Err(Refusal::TooManyCalls);
         };
-        let limit = self.context.services.config.limits.request_body_bytes;
+        let limit = self.context.services.config().limits.request_body_bytes;
         let (parts, ready) = mpsc::unbounded_channel();
         let work = async move {
             let lines = lines(body, buffers, limit);

@@ -44,7 +44,7 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
         next_page: NextPage::of(found.next, found.looked_through),
         rows: found.rows,
         is_first: before.is_none(),
-        url: services.config.public_address("/v1"),
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }
@@ -89,9 +89,9 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         record,
         rows,
         failures,
-        retention: services.config.retention.map(|Millis(retention)| retention),
+        retention: services.config().retention.map(|Millis(retention)| retention),
         may_work: visit.role.may(Permission::Work),
-        url: services.config.public_address("/v1"),
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }

@@ -77,7 +77,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let entries = accounts::list_entries(services, account, params.kind, params.before, ENTRIES).await?;
     let orders = payments::list(services, account.id, params.orders_before, ORDERS).await?;
     let spent = accounts::list_spend(services, account, DAYS).await?;
-    let (billing, money) = (&services.config.billing, layout.money);
+    let (billing, money) = (&services.config().billing, layout.money);
     let page = CreditsPage {
         layout,
         account,

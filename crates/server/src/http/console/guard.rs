@@ -35,7 +35,7 @@ const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=315360
 
 /// Lets a call through, or says why not. `next` is `live::watch`, then the handler that `console/mod.rs` names.
 pub(super) async fn admit(State(context): State<Shared>, request: Request, next: Next) -> Response {
-    let origin = context.services.config.console_origin();
+    let origin = context.services.config().console_origin();
     let mut response = match &origin {
         // The error page needs its style sheet.
         Err(_) if request.uri().path().starts_with("/assets/") => next.run(request).await,

@@ -56,14 +56,15 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
     let services = visit.services();
     let KeyList { mut keys, is_cut } = api_keys::list(services, visit.account.id).await?;
     keys.reverse();
+    let models = services.models();
     let page = KeysPage {
         layout,
         may_work: visit.role.may(Permission::Work),
         made,
         keys,
         is_cut,
-        url: services.config.public_address("/v1"),
-        model: services.models.iter().next().map_or("", |model| &model.config.name),
+        url: services.config().public_address("/v1"),
+        model: models.iter().next().map_or("", |model| &model.config.name),
         now: services.clock.now(),
     };
     replies::page(&page)

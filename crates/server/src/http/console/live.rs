@@ -171,7 +171,7 @@ impl Watcher {
     /// Who looks, while they are signed in.
     async fn user(&self) -> Option<UserId> {
         let services = &self.context.services;
-        let origin = services.config.console_origin().ok()?;
+        let origin = services.config().console_origin().ok()?;
         let token = Cookie::session(&origin).read(&self.head.headers)?;
         Some(sessions::find(services, token, false).await.ok()??.user.id)
     }

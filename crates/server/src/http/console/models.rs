@@ -17,7 +17,7 @@ const MAX_TOKENS: &str = "256";
 /// The models, in the order of the settings.
 pub(super) async fn model_rows(services: &Services) -> Result<Vec<ModelRow>, AppError> {
     let mut rows = Vec::new();
-    for model in services.models.iter() {
+    for model in services.models().iter() {
         rows.push(ModelRow {
             name: model.config.name.clone(),
             price: model.price.map(|(_, price)| price),
@@ -36,9 +36,9 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
     let page = ModelsPage {
         layout,
         models: model_rows(services).await?,
-        batch_requests: services.config.limits.batch_requests,
-        request_bytes: services.config.limits.request_body_bytes,
-        url: services.config.public_address("/v1"),
+        batch_requests: services.config().limits.batch_requests,
+        request_bytes: services.config().limits.request_body_bytes,
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }
@@ -101,7 +101,7 @@ async fn show(
         prompt: &filled("prompt", ""),
         max_tokens: &filled("max_tokens", MAX_TOKENS),
         temperature: &filled("temperature", ""),
-        url: services.config.public_address("/v1"),
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }

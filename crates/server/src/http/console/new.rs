@@ -48,7 +48,7 @@ impl Draft {
             .await
             .map_err(|_| PageError::Unreadable("The form came in a shape that is not read.".into()))?;
         let mut draft = Self::default();
-        let mut spool = Spool::new(&visit.services().config.data_dir).map_err(not_kept)?;
+        let mut spool = Spool::new(&visit.services().config().data_dir).map_err(not_kept)?;
         while let Some(mut part) = parts.next_field().await.map_err(unread)? {
             let field = part.name().unwrap_or_default().to_owned();
             match &*field {
@@ -183,6 +183,7 @@ async fn show(
     let text = draft.map_or(&b""[..], |draft| &draft.text);
     let is_short = text.len() <= SENT_BACK_MAX;
     let lines = if is_short { String::from_utf8_lossy(text) } else { "".into() };
+    let models = services.models();
     let page = NewPage {
         layout,
         may_work: visit.role.may(Permission::Work),
@@ -191,9 +192,9 @@ async fn show(
         webhook: draft.map_or("", |draft| &draft.webhook),
         checked,
         is_to_be_chosen_again: !is_short,
-        model: services.models.iter().next().map_or("", |model| &model.config.name),
-        models: services.models.iter().map(|model| &*model.config.name).collect(),
-        url: services.config.public_address("/v1"),
+        model: models.iter().next().map_or("", |model| &model.config.name),
+        models: models.iter().map(|model| &*model.config.name).collect(),
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }

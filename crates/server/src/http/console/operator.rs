@@ -52,7 +52,7 @@ impl OperatorVisit {
             engines: overview::engine_rows(services).await?,
             models: super::models::model_rows(services).await?,
             started_at: services.started_at,
-            is_billed: services.config.billing.enabled,
+            is_billed: services.config().billing.enabled,
             link,
         };
         replies::page(&page)

@@ -36,16 +36,17 @@ pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
     };
     let is_operator = layout.is_operator;
     let audience = if is_operator { Audience::Operators } else { Audience::Members };
+    let models = services.models();
     let page = OverviewPage {
-        is_billed: services.config.billing.enabled,
+        is_billed: services.config().billing.enabled,
         completed_at: forecasts::of_account(services, account.key).await?.map(minute),
         stalls: stalls::of_account(services, account.key, audience).await?,
         activity: charts::activity(&records, now, period, layout.money),
         engines: if is_operator { engine_rows(services).await? } else { Vec::new() },
         started_at: services.started_at,
         models: if is_operator { Vec::new() } else { model_rows(services).await? },
-        url: services.config.public_address("/v1"),
-        model: services.models.iter().next().map_or("", |model| &model.config.name),
+        url: services.config().public_address("/v1"),
+        model: models.iter().next().map_or("", |model| &model.config.name),
         layout,
         account,
         standing,

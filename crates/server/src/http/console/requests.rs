@@ -70,15 +70,16 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
         Some(batch) => Some(batches::failure_groups(services, visit.account.key, batch).await?),
         None => None,
     };
+    let models = services.models();
     let page = RequestsPage {
         failures,
         layout,
         params,
-        models: services.models.iter().map(|model| &*model.config.name).collect(),
+        models: models.iter().map(|model| &*model.config.name).collect(),
         next_page: NextPage::of(found.next, found.looked_through),
         rows: found.rows,
         is_first: before.is_none(),
-        url: services.config.public_address("/v1"),
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }
@@ -112,14 +113,14 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         completed_at: prospect.completed_at.map(minute),
         handling: requests::handling(services, key, record.summary.id).await?,
         deleted_at: services
-            .config
+            .config()
             .retention
             .and_then(|Millis(retention)| record.summary.deleted_at(retention)),
         now: services.clock.now(),
         prompt,
         record,
         may_work: visit.role.may(Permission::Work),
-        url: services.config.public_address("/v1"),
+        url: services.config().public_address("/v1"),
     };
     replies::page(&page)
 }

@@ -59,7 +59,7 @@ impl FromRequestParts<Shared> for Guest {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, PageError> {
-        let origin = context.services.config.console_origin().map_err(|_| PageError::NoSuchPage)?;
+        let origin = context.services.config().console_origin().map_err(|_| PageError::NoSuchPage)?;
         let visitor = match Cookie::session(&origin).read(&parts.headers) {
             Some(token) => {
                 let is_active = parts.extensions.get::<Look>().is_none();
@@ -71,7 +71,7 @@ impl FromRequestParts<Shared> for Guest {
         let address = parts
             .extensions
             .get::<Peer>()
-            .map(|peer| caller(&context.services.config.console, peer.0.ip(), &parts.headers));
+            .map(|peer| caller(&context.services.config().console, peer.0.ip(), &parts.headers));
         let asked = parts.extensions.get::<OriginalUri>().and_then(|uri| uri.path_and_query());
         // What was sent is not sent again, and its address shows nothing.
         let asked = asked.filter(|_| parts.method.is_safe()).map_or("", |asked| asked.as_str()).to_owned();
@@ -173,7 +173,7 @@ impl Visit {
             flash: self.flash.as_deref().and_then(crate::console::flash),
             refused: None,
             once: self.token.clone(),
-            money: crate::console::Money::of(&self.services().config.billing),
+            money: crate::console::Money::of(&self.services().config().billing),
         }
     }
 }
@@ -211,7 +211,7 @@ pub(super) async fn remember_account(
     next: Next,
 ) -> Response {
     let id = request.uri().path().split('/').nth(1).and_then(AccountId::parse);
-    let (Some(id), Ok(origin)) = (id, context.services.config.console_origin()) else {
+    let (Some(id), Ok(origin)) = (id, context.services.config().console_origin()) else {
         return next.run(request).await;
     };
     let cookie = Cookie::account(&origin);

@@ -41,7 +41,7 @@ async fn node(clock: SharedClock, server_url: Option<String>) -> (Shared, TempDi
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let config = Config::load(&Sources { file: None, environment, flags }).expect("settings");
     let services = app::open(config, clock).await;
-    let timeouts = Timeouts::new(&services.config.connections);
+    let timeouts = Timeouts::new(&services.config().connections);
     (Context::new(services, timeouts, Vec::new()), folder)
 }
 

@@ -1,5 +1,7 @@
 //! Models over HTTP.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use overnight_wire::native::models::{Model, ModelList};
@@ -26,10 +28,10 @@ pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
 
 /// Every model that requests may name.
 pub(in crate::http) fn models(services: &Services) -> ModelList {
-    let is_charged = services.config.billing.enabled;
+    let is_charged = services.config().billing.enabled;
     let price =
         |price: &Option<Price>| price.as_ref().filter(|_| is_charged).map(|price| price.as_str().to_owned());
-    let model = |model: &crate::app::models::Model| Model {
+    let model = |model: &Arc<crate::app::models::Model>| Model {
         id: model.config.name.clone(),
         object: Model::OBJECT.to_owned(),
         created: services.started_at.div_euclid(1_000),
@@ -40,5 +42,5 @@ pub(in crate::http) fn models(services: &Services) -> ModelList {
         image_tokens: model.config.image_tokens,
         bytes_per_token: model.config.bytes_per_token,
     };
-    ModelList { object: ModelList::OBJECT.to_owned(), data: services.models.iter().map(model).collect() }
+    ModelList { object: ModelList::OBJECT.to_owned(), data: services.models().iter().map(model).collect() }
 }

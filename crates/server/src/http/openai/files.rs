@@ -72,7 +72,7 @@ async fn receive(
     context: &Shared,
     storing: &Storing,
 ) -> Result<Upload, Refusal> {
-    let mut memory = LineMemory::new(storing, context.services.config.limits.request_body_bytes);
+    let mut memory = LineMemory::new(storing, context.services.config().limits.request_body_bytes);
     while let Some(chunk) = storing.chunk(&mut field).await? {
         memory.make_room(upload.held_bytes() + chunk.len()).await?;
         upload.write(&chunk).await?;

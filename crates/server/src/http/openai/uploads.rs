@@ -31,7 +31,7 @@ pub(super) async fn create(
     call: CallName,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let terms = read_create(&body, context.services.config.limits.file_bytes)?;
+    let terms = read_create(&body, context.services.config().limits.file_bytes)?;
     let (digest, call) = (Sha256::digest(&body).into(), call.repeatable(write_upload));
     let answered = uploads::create(&context.services, caller.0, terms, digest, call).await?;
     Ok(idempotency::answer(StatusCode::OK, &answered, write_upload))
@@ -80,7 +80,7 @@ pub(super) async fn complete(
     let call = call.repeatable(write_upload);
     let answered = match Completing::begin(&context.services, caller.0, completion, call).await? {
         BegunCompletion::Begun(mut completing) => {
-            let mut memory = LineMemory::new(&storing, context.services.config.limits.request_body_bytes);
+            let mut memory = LineMemory::new(&storing, context.services.config().limits.request_body_bytes);
             while let Some(piece) = completing.next_piece().await? {
                 memory.make_room(completing.held_bytes() + piece.len()).await?;
                 completing.write(&piece).await?;

@@ -177,7 +177,7 @@ impl Operation for FillBatch {
         }
         let now = jobs.iter().map(|job| (job.operation.step.account.0, job.operation.step.now)).collect();
         let mut accounts =
-            Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
+            Accounts::lock(&now, &write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
         let mut answers = Vec::with_capacity(jobs.len());
         for (job, place) in jobs.iter().zip(places) {
             answers.push(match place {

@@ -203,7 +203,7 @@ impl Operation for InsertInputBatch {
         let mut outcomes = Vec::with_capacity(first.len());
         let files = lock_files(news(), write).await?;
         let mut accounts =
-            Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
+            Accounts::lock(&now, &write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
         for (new, has_file) in news().zip(files) {
             outcomes.push(match has_file {
                 true => new.make(&mut accounts, write).await?,

@@ -174,7 +174,7 @@ impl Operation for InsertBatch {
         }
         let now = batches().map(|batch| (batch.account.0, batch.created_at)).collect();
         let mut accounts =
-            Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
+            Accounts::lock(&now, &write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
         let mut outcomes = Vec::with_capacity(first.len());
         for batch in batches() {
             outcomes.push(batch.group(&mut accounts, write).await?);

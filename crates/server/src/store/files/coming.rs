@@ -97,7 +97,7 @@ statements! {
 
 /// Begins a file; its row number. Inner error: the account stores all that it may.
 pub async fn begin(store: &Store, file: NewFile) -> Result<Result<i64, QuotaExceeded>, StoreError> {
-    let quotas = *store.quotas();
+    let quotas = store.quotas();
     let NewFile { id, account, created_at, lasts_until } = file;
     let insert = INSERT.bind(id).bind(account).bind(created_at).bind(lasts_until);
     let work = async move |tx: &mut Tx<'_>| {
@@ -121,7 +121,7 @@ pub async fn append(
     (now, lasts_until): (i64, i64),
 ) -> Result<Appended, StoreError> {
     store.check_room(content.len())?;
-    let quotas = *store.quotas();
+    let quotas = store.quotas();
     let bytes = content.len() as i64;
     let work = async move |tx: &mut Tx<'_>| {
         if tx.execute(GROW.bind(bytes).bind(lasts_until).bind(file)).await? == 0 {

@@ -70,7 +70,7 @@ pub async fn create(
     upload: NewUpload,
     guard: Option<Guard<UploadRecord>>,
 ) -> Result<Guarded<Begun>, StoreError> {
-    let quotas = *store.quotas();
+    let quotas = store.quotas();
     let (account, now) = (upload.account, upload.record.created_at);
     let work = async move |tx: &mut Tx<'_>| {
         let claim = guard.as_ref().map(|guard| Claim { account, key: guard.key, created_at: now });

@@ -7,6 +7,8 @@ use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 statements! {
+    /// What the node could drive once and cannot any more.
+    FORGET_NODE_REPLICAS = { postgres: "DELETE FROM node_replicas WHERE node = ? AND name = ANY (?::text[])" };
     RELEASE = { postgres: "UPDATE replicas SET node = NULL WHERE node = ? AND name = ANY (?::text[])" };
     /// Takes free replicas and skips rows that another node has locked.
     TAKE = { postgres: "UPDATE replicas SET node = ?, taken_at = ? WHERE name IN (
@@ -32,6 +34,8 @@ pub struct Claim {
     pub names: Vec<String>,
     /// Replicas that it stops driving.
     pub giving_up: Vec<String>,
+    /// Replicas that it could drive before and cannot any more.
+    pub left: Vec<String>,
     /// When, in milliseconds.
     pub now: i64,
 }
@@ -71,8 +75,12 @@ impl Operation for Claim {
 impl Claim {
     async fn take(&self, write: &mut WriteTransaction<'_>) -> Result<Claimed, StoreError> {
         let me = write.node.key;
-        if !self.giving_up.is_empty() {
-            write.tx.execute(RELEASE.bind(me).bind(list(&self.giving_up))).await?;
+        if !self.left.is_empty() {
+            write.tx.execute(FORGET_NODE_REPLICAS.bind(me).bind(list(&self.left))).await?;
+        }
+        let given_up: Vec<_> = self.giving_up.iter().chain(&self.left).cloned().collect();
+        if !given_up.is_empty() {
+            write.tx.execute(RELEASE.bind(me).bind(list(&given_up))).await?;
         }
         let share = self.share(write).await?;
         let mut held = self.held(write).await?;

@@ -151,7 +151,7 @@ async fn admit(
     write: &mut WriteTransaction<'_>,
 ) -> Result<Vec<Admission>, StoreError> {
     let now = requests.iter().map(|request| (request.account.0, request.created_at)).collect();
-    let mut accounts = Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
+    let mut accounts = Accounts::lock(&now, &write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
     let mut admissions = Vec::with_capacity(requests.len());
     for request in requests {
         let bytes = request.stored_bytes();

@@ -159,7 +159,9 @@ async fn replicas_are_driven_by_one_node_each_and_shared_out_evenly() {
     let claim = async |store, giving_up: &[&str]| {
         let names = ["a", "b", "c"].map(str::to_owned).to_vec();
         let giving_up = giving_up.iter().map(|name| (*name).to_owned()).collect();
-        replicas::claim(store, Claim { names, giving_up, now: START }).await.expect("a claim")
+        replicas::claim(store, Claim { names, giving_up, left: Vec::new(), now: START })
+            .await
+            .expect("a claim")
     };
     let held = |names: &[&str], share| Claimed { held: names.iter().map(|it| (*it).into()).collect(), share };
     assert_eq!(claim(&fixture.store, &[]).await, held(&["a", "b", "c"], 3));
@@ -181,7 +183,7 @@ async fn a_replica_that_one_node_alone_knows_is_that_nodes() {
     let (other, _folder) = fixture.node().await;
     let claim = async |store, names: &[&str]| {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        replicas::claim(store, Claim { names, giving_up: Vec::new(), now: START })
+        replicas::claim(store, Claim { names, giving_up: Vec::new(), left: Vec::new(), now: START })
             .await
             .expect("a claim")
             .held
@@ -189,6 +191,23 @@ async fn a_replica_that_one_node_alone_knows_is_that_nodes() {
     assert_eq!(claim(&fixture.store, &["a", "b"]).await, ["a", "b"]);
     assert_eq!(claim(&other, &["c", "d"]).await, ["c", "d"]);
     assert_eq!(claim(&fixture.store, &["a", "b"]).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_replica_that_a_node_knows_no_more_is_free_for_others() {
+    let fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let claim = async |store, names: &[&str], left: &[&str]| {
+        let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let claim = Claim { names: texts(names), giving_up: Vec::new(), left: texts(left), now: START };
+        replicas::claim(store, claim).await.expect("a claim")
+    };
+    let held = |names: &[&str], share| Claimed { held: names.iter().map(|it| (*it).into()).collect(), share };
+    assert_eq!(claim(&fixture.store, &["a", "b"], &[]).await, held(&["a", "b"], 2));
+    assert_eq!(claim(&other, &["a"], &[]).await, held(&[], 1), "both could drive it, and the first does");
+    assert_eq!(claim(&fixture.store, &["b"], &["a"]).await, held(&["b"], 1));
+    assert_eq!(claim(&other, &["a"], &[]).await, held(&["a"], 1), "the other is the only one that could");
+    assert_eq!(claim(&fixture.store, &["a", "b"], &[]).await, held(&["b"], 2), "it comes back, and is taken");
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ impl Deliverer {
         }
         // The last results brought the last events.
         self.look().await;
-        let too_late = self.services.clock.now() + self.services.config.drain.0;
+        let too_late = self.services.clock.now() + self.services.config().drain.0;
         loop {
             tokio::select! {
                 tried = self.tries.join_next() => match tried {

@@ -36,7 +36,7 @@ impl Try {
             tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
         }
         let now = services.clock.now();
-        let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
+        let delays_ms: Vec<i64> = services.config().webhooks.retries.iter().map(|delay| delay.0).collect();
         let (state, due_at) = match judge(&delays_ms, claimed, &tried, chance(&services)) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),

@@ -67,7 +67,7 @@ async fn a_create_tells_the_scheduler_until_when_it_gathers() {
     app.services.signals.take();
     app.create("news").await;
     let gathering_until = app.services.signals.take().gathering_until.expect("news");
-    let period = app.services.config.aggregation_period.0;
+    let period = app.services.config().aggregation_period.0;
     assert_eq!(gathering_until, START + period);
     app.stop().await;
 }

@@ -56,7 +56,8 @@ async fn without_activated_payments_no_operation_works_and_with_them_at_once() {
     app.anonymous().get("/v1/models").await.refused(401, "invalid_api_key");
     // By the operator, in a process of their own.
     let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
-    let Services { clock, ids, config, .. } = app.services.clone();
+    let Services { clock, ids, .. } = app.services.clone();
+    let config = app.services.config();
     let operator = Services::new(store, clock, ids, config).await.expect("services");
     accounts::activate(&operator, account.id).await.expect("an activation");
     assert_eq!(client.get("/v1/models").await.status, 200);

@@ -12,7 +12,7 @@ use crate::support::{Client, START, TestApp, store_options};
 async fn operator(app: &TestApp) -> Services {
     let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
     let (clock, ids) = (app.services.clock.clone(), app.services.ids.clone());
-    Services::new(store, clock, ids, app.services.config.clone()).await.expect("services")
+    Services::new(store, clock, ids, app.services.config().clone()).await.expect("services")
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ pub(crate) async fn both_accounts(app: &TestApp) -> [Account; 2] {
 /// The path of a link that signs a user in.
 async fn link(app: &TestApp, user: &User) -> String {
     let url = sessions::make_link(&app.services, user).await.unwrap().url;
-    url.strip_prefix(&app.services.config.public_address("")).unwrap().to_owned()
+    url.strip_prefix(&app.services.config().public_address("")).unwrap().to_owned()
 }
 
 /// A browser in which a user is signed in.

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod caches;
+mod discovery;
 mod disk;
 mod endpoints;
 mod ends;
@@ -13,6 +14,7 @@ mod limits;
 mod logs;
 mod poison;
 mod rates;
+mod reloading;
 mod reports;
 mod savings;
 mod stepped;
@@ -29,9 +31,9 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::engines::Engines;
+use overnight_server::engines::{Engines, Lookup};
 use overnight_server::ids::Ids;
-use overnight_server::scheduler::{Replicas, Shell};
+use overnight_server::scheduler::Shell;
 use overnight_server::store::Store;
 use overnight_server::store::operations::audit;
 use overnight_server::workers;
@@ -49,6 +51,7 @@ struct Rig {
     services: Services,
     account: AccountKey,
     engines: Vec<SimEngine>,
+    clients: Arc<Engines>,
     stop: oneshot::Sender<()>,
     shell: JoinHandle<()>,
     workers: JoinSet<()>,
@@ -63,11 +66,13 @@ struct Setup {
     /// More settings of each engine, one a line.
     engine_settings: &'static str,
     clock: SharedClock,
+    /// Who looks up the names of engines, if not this machine.
+    lookup: Option<Lookup>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { environment: Vec::new(), engine_settings: "", clock: Arc::new(SystemClock) }
+        Self { environment: Vec::new(), engine_settings: "", clock: Arc::new(SystemClock), lookup: None }
     }
 }
 
@@ -99,23 +104,23 @@ impl Rig {
         let services = open(folder.path(), &engines, &setup).await;
         let account = app::accounts::create(&services, "test").await.expect("an account").key;
         work(&services, account).await;
-        let (stop, shell) = schedule(&services).await;
+        let (clients, stop, shell) = schedule(&services, &setup).await;
         let workers = workers::spawn(&services);
-        Self { services, account, engines, stop, shell, workers, folder, setup }
+        Self { services, account, engines, clients, stop, shell, workers, folder, setup }
     }
 
     /// Ends the service and starts it again in the same folder; the engines run on.
     async fn restart(self) -> Self {
-        let Self { services, account, engines, stop, shell, workers, folder, setup } = self;
+        let Self { services, account, engines, stop, shell, workers, folder, setup, .. } = self;
         let _ = stop.send(());
         shell.await.expect("the shell ends");
         drop(workers);
         services.store.close().await;
         drop(services);
         let services = open(folder.path(), &engines, &setup).await;
-        let (stop, shell) = schedule(&services).await;
+        let (clients, stop, shell) = schedule(&services, &setup).await;
         let workers = workers::spawn(&services);
-        Self { services, account, engines, stop, shell, workers, folder, setup }
+        Self { services, account, engines, clients, stop, shell, workers, folder, setup }
     }
 
     /// Takes in a request whose user says `content`.
@@ -177,16 +182,19 @@ async fn open(folder: &Path, engines: &[SimEngine], setup: &Setup) -> Services {
     services.await.expect("services")
 }
 
-/// A running scheduler, and what ends it.
-async fn schedule(services: &Services) -> (oneshot::Sender<()>, JoinHandle<()>) {
-    let clients = Engines::start(&services.config, &services.clock, &services.ids).expect("clients");
-    let replicas = Arc::new(Replicas::new(&clients, Arc::clone(&services.models)));
-    let shell = Shell::new(services.clone(), replicas).await.expect("a shell");
+/// A running scheduler, its engines, and what ends it.
+async fn schedule(services: &Services, setup: &Setup) -> (Arc<Engines>, oneshot::Sender<()>, JoinHandle<()>) {
+    let clients = Engines::start(&services.config(), &services.clock, &services.ids).expect("clients");
+    let clients = Arc::new(match setup.lookup.clone() {
+        Some(lookup) => clients.with_lookup(lookup),
+        None => clients,
+    });
+    let shell = Shell::new(services.clone(), Arc::clone(&clients)).await.expect("a shell");
     let (stop, stopped) = oneshot::channel::<()>();
     let shell = tokio::spawn(shell.run(async move {
         let _ = stopped.await;
     }));
-    (stop, shell)
+    (clients, stop, shell)
 }
 
 async fn create_in(services: &Services, account: AccountKey, content: &str) -> RequestId {

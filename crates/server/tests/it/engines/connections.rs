@@ -83,6 +83,6 @@ async fn many_attempts_run_at_once() {
 #[tokio::test]
 async fn a_name_that_is_not_known_is_a_failed_connection() {
     let engines = start(&config(&at("http://nobody.invalid/v1")));
-    let error = ask(engines.iter().next().unwrap(), "hello").await.unwrap_err();
+    let error = ask(&engines.list()[0], "hello").await.unwrap_err();
     assert!(matches!(error, AttemptError::Connect(_)), "{error:?}");
 }

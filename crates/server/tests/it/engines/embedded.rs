@@ -31,8 +31,8 @@ fn start_model(program: &Path, model: &Path, more: &str) -> Engines {
     )))
 }
 
-fn only(engines: &Engines) -> &Arc<EngineClient> {
-    engines.iter().next().unwrap()
+fn only(engines: &Engines) -> Arc<EngineClient> {
+    engines.list().remove(0)
 }
 
 /// Waits for a state; the reason, where it is down.
@@ -65,9 +65,9 @@ async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
     let folder = tempfile::tempdir().unwrap();
     let program = fake::script(folder.path(), "");
     let engines = start_program(&program, ", threads = 2, context = 512, parallel = 3, gpu_layers = 0");
-    let listening = engines.listening();
+    let listening = || engines.listening();
     assert_eq!(listening(), []);
-    let completion = ask(only(&engines), "hello").await.unwrap();
+    let completion = ask(&only(&engines), "hello").await.unwrap();
     let listed = only(&engines).list_models().await.unwrap();
     assert!(matches!(&listed[..], [model] if model.id == "theirs"), "{listed:?}");
     let arguments =
@@ -119,20 +119,20 @@ async fn service() {
     let folder = Path::new(&folder);
     let engines =
         start_program(&fake::script(folder, &format!("env > '{}/environment'", folder.display())), "");
-    ask(only(&engines), "hello").await.unwrap();
+    ask(&only(&engines), "hello").await.unwrap();
 }
 
 #[tokio::test]
 async fn a_child_that_crashed_is_started_again_and_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let engines = start_program(&fake::script(folder.path(), ""), "");
-    let first = process_of(&ask(only(&engines), "hello").await.unwrap());
-    let error = ask(only(&engines), "crash").await.unwrap_err();
+    let first = process_of(&ask(&only(&engines), "hello").await.unwrap());
+    let error = ask(&only(&engines), "crash").await.unwrap_err();
     assert!(matches!(error, AttemptError::Reset(_)), "{error:?}");
     let reason = wait_for(&engines, is_down).await;
     assert!(reason.starts_with("it ended with exit status: 3"), "{reason}");
     assert!(reason.ends_with("its last words: the fake was told to crash"), "{reason}");
-    let second = process_of(&ask(only(&engines), "hello").await.unwrap());
+    let second = process_of(&ask(&only(&engines), "hello").await.unwrap());
     assert_ne!(first, second);
     assert_eq!(fake::starts(folder.path()).len(), 2);
 }
@@ -141,7 +141,7 @@ async fn a_child_that_crashed_is_started_again_and_waited_for() {
 async fn a_child_ends_with_the_engines() {
     let folder = tempfile::tempdir().unwrap();
     let engines = start_program(&fake::script(folder.path(), ""), "");
-    let process = process_of(&ask(only(&engines), "hello").await.unwrap());
+    let process = process_of(&ask(&only(&engines), "hello").await.unwrap());
     drop(engines);
     let is_alive = || {
         let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -184,7 +184,7 @@ async fn a_child_is_started_once_its_model_file_is_whole() {
     assert_eq!(reason, expected);
     assert!(fake::starts(folder.path()).is_empty());
     std::fs::write(&model, whole).unwrap();
-    ask(only(&engines), "hello").await.unwrap();
+    ask(&only(&engines), "hello").await.unwrap();
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn a_program_that_is_missing_is_named_in_the_failed_attempt() {
     let brief = start(&config(&format!(
         r#"kind = "embedded", engine_path = "/nowhere/overnight-engine", model_path = "{MODEL}", connect_timeout = "1s""#
     )));
-    let error = ask(only(&brief), "hello").await.unwrap_err();
+    let error = ask(&only(&brief), "hello").await.unwrap_err();
     let AttemptError::Connect(words) = error else { panic!("{error:?}") };
     assert!(words.contains("embedded engine down: /nowhere/overnight-engine cannot be started"), "{words}");
 }

@@ -60,13 +60,13 @@ fn at(base_url: &str) -> String {
 /// The client of a simulated engine.
 fn client_of(engine: &SimEngine) -> Arc<EngineClient> {
     let engines = start(&config(&at(&engine.base_url())));
-    engines.iter().next().unwrap().clone()
+    engines.list().remove(0)
 }
 
 /// The same; the engine has one second to answer.
 fn impatient_client_of(engine: &SimEngine) -> Arc<EngineClient> {
     let settings = at(&engine.base_url()).replace("\"60s\"", "\"1s\"");
-    start(&config(&settings)).iter().next().unwrap().clone()
+    start(&config(&settings)).list().remove(0)
 }
 
 /// What the engine makes of one user message.

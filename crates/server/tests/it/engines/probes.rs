@@ -92,7 +92,8 @@ async fn the_key_is_read_from_its_variable_and_sent() {
     let engine = simulate(|tunables| tunables.api_key = Some(key.to_owned()));
     let settings = format!(r#"{}, api_key_env = "{variable}""#, at(&engine.base_url()));
     let engines = start(&config(&settings));
-    let client = engines.iter().next().unwrap();
+    let clients = engines.list();
+    let client = &clients[0];
     assert!(client.list_models().await.is_ok());
     ask(client, "hello").await.unwrap();
     let error = ask(&client_of(&engine), "hello").await.unwrap_err();

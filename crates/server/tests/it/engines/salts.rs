@@ -37,7 +37,7 @@ async fn the_setting_overrules_what_the_engine_says() {
         let engine = strict(Some(owned_by));
         let settings = format!(r#"{}, cache_salt = "{setting}""#, at(&engine.base_url()));
         let engines = start(&config(&settings));
-        assert_eq!(is_sent_a_salt(engines.iter().next().unwrap()).await, expected, "{owned_by} {setting}");
+        assert_eq!(is_sent_a_salt(&engines.list()[0]).await, expected, "{owned_by} {setting}");
     }
 }
 

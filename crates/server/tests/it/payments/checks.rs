@@ -128,7 +128,7 @@ async fn orders_at_a_provider_that_was_there_before_are_not_asked_for() {
     let shop = Shop::open().await;
     shop.stripe.pay(session_of(&shop.order("5").await));
     let services = &shop.app.services;
-    let manual = BillingConfig { provider: ProviderConfig::Manual, ..services.config.billing.clone() };
+    let manual = BillingConfig { provider: ProviderConfig::Manual, ..services.config().billing.clone() };
     let payments = payment::provider(&manual, &services.clock);
     let changed = Services { payments, ..services.clone() };
     let log = Log::keep();

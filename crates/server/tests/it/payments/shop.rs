@@ -32,7 +32,7 @@ pub(crate) async fn start_selling(stripe: &Stripe) -> TestApp {
         ("billing.currency", "eur"),
     ];
     let with_stripe = |services: Services| {
-        let payments = payment::provider_with(&services.config.billing, &services.clock, keys);
+        let payments = payment::provider_with(&services.config().billing, &services.clock, keys);
         Services { payments, ..services }
     };
     TestApp::start_changed(&settings, with_stripe).await

@@ -97,8 +97,8 @@ impl TestApp {
         let (account, key) = account(&services, "test").await;
         let (_, stranger_key) = self::account(&services, "stranger").await;
         let any_port = "127.0.0.1:0".parse().expect("an address");
-        let listeners = Listeners::bind(any_port, services.config.metrics_listen).expect("a port");
-        let listeners = match &services.config.tls {
+        let listeners = Listeners::bind(any_port, services.config().metrics_listen).expect("a port");
+        let listeners = match &services.config().tls {
             Some(files) => listeners.with_tls(Tls::read(files).expect("a certificate")),
             None => listeners,
         };

@@ -25,7 +25,7 @@ impl TestApp {
         let store = &self.services.store;
         let now = self.services.clock.now();
         releases::release(store, now + LATER_MS, 10_000).await.expect("a release");
-        let model = self.services.models.find(MODEL).expect("the model").key;
+        let model = self.services.models().find(MODEL).expect("the model").key;
         let group = QueuePartition { model, account };
         let mut leased = Vec::new();
         loop {

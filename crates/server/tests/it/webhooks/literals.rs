@@ -6,7 +6,7 @@ use overnight_domain::webhooks::Answer;
 use overnight_server::clock::ManualClock;
 use overnight_server::webhooks::{Failure, Policy, Sender};
 
-use super::support::{Forbidden, Names, insecure, nobody, send, sender, strict};
+use super::support::{Forbidden, Names, always, insecure, nobody, send, sender, strict};
 
 /// Hosts that are this machine.
 const THIS_MACHINE: [&str; 45] = [
@@ -215,7 +215,7 @@ async fn http_is_refused_unless_it_is_allowed() {
 #[tokio::test]
 async fn the_service_itself_is_refused_however_it_is_spelled_and_whatever_is_allowed() {
     let forbidden = Forbidden::everywhere();
-    let policy = Policy::new(&insecure(), vec![forbidden.address()], nobody());
+    let policy = Policy::new(always(&insecure()), vec![forbidden.address()], nobody());
     let sender = Sender::new(policy, Arc::new(names()), ManualClock::at(0));
     for scheme in ["http", "https"] {
         check(&sender, &forbidden, of_hosts(&THIS_MACHINE, scheme, forbidden.port()).into_iter()).await;

@@ -9,7 +9,7 @@ use overnight_server::config::Config;
 use overnight_server::webhooks::{EngineAddresses, Failure, Policy, Sender, Tried};
 
 use super::support::{
-    Forbidden, Names, Receiver, Turns, config, insecure, nobody, send, sender, two_addresses,
+    Forbidden, Names, Receiver, Turns, always, config, insecure, nobody, send, sender, two_addresses,
 };
 
 /// Settings that allow every address, with this database or engine.
@@ -130,7 +130,7 @@ async fn an_inner_address_that_may_be_our_own_is_not_called() {
 
 /// Settings that allow everything, in a process that listens there.
 fn listening(at: Vec<SocketAddr>, engine_addresses: EngineAddresses) -> Sender {
-    Sender::new(Policy::new(&insecure(), at, engine_addresses), Arc::new(names()), ManualClock::at(0))
+    Sender::new(Policy::new(always(&insecure()), at, engine_addresses), Arc::new(names()), ManualClock::at(0))
 }
 
 #[tokio::test]

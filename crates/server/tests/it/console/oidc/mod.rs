@@ -49,7 +49,8 @@ impl World {
         let clock = ManualClock::at(SystemClock.now());
         let shown: SharedClock = Arc::clone(&clock) as SharedClock;
         let app = TestApp::start_changed(&[&settings, more].concat(), |services| {
-            let config = services.config.console.oidc.as_ref().unwrap();
+            let config = services.config();
+            let config = config.console.oidc.as_ref().unwrap();
             let openid =
                 OpenId::with(config, &shown, |name| (name == "OIDC_CLIENT_SECRET").then(|| secret.into()));
             Services { openid: Some(Arc::new(openid)), ..services }
@@ -315,7 +316,8 @@ async fn without_a_provider_there_is_no_such_page() {
 #[tokio::test]
 async fn a_secret_that_is_missing_is_told_by_its_variable() {
     let world = World::new("false").await;
-    let config = world.app.services.config.console.oidc.as_ref().unwrap();
+    let config = world.app.services.config();
+    let config = config.console.oidc.as_ref().unwrap();
     let with = |secret: Option<&'static str>| {
         OpenId::with(config, &world.app.services.clock, move |_| secret.map(Into::into))
     };

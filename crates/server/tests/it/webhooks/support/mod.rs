@@ -49,6 +49,12 @@ pub(super) fn allowing(network: &str) -> Config {
     config(&[("WEBHOOKS__ALLOW_NETWORKS", &format!("[{network:?}]"))])
 }
 
+/// Settings that are never loaded again.
+pub(super) fn always(config: &Config) -> Arc<dyn Fn() -> Arc<Config> + Send + Sync> {
+    let config = Arc::new(config.clone());
+    Arc::new(move || Arc::clone(&config))
+}
+
 /// No embedded engine listens anywhere.
 pub(super) fn nobody() -> EngineAddresses {
     Arc::new(Vec::new)
@@ -60,7 +66,7 @@ pub(super) fn sender(config: &Config, resolver: impl Resolve + 'static) -> Sende
 }
 
 pub(super) fn sender_at(config: &Config, resolver: impl Resolve + 'static, clock: SharedClock) -> Sender {
-    Sender::new(Policy::new(config, Vec::new(), nobody()), Arc::new(resolver), clock)
+    Sender::new(Policy::new(always(config), Vec::new(), nobody()), Arc::new(resolver), clock)
 }
 
 pub(super) fn message(url: &str) -> Message {

@@ -1,0 +1,98 @@
+//! `overnight reload`: the service on this machine loads its settings again.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
+use crate::output::Output;
+use crate::serve_file::settings_of_running;
+use crate::settings_file::{LoadedSettings, ReloadOutcome};
+
+/// How often it is looked whether the service is done.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Longer than any store is waited for.
+const WAIT: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The service must run on this machine with the same data folder. It is sent SIGHUP and reads its file of settings again, with the
+environment and the flags that it was started with. Where the settings cannot be used, it goes on with those of before.
+docs/operating/reload.md says which settings hold without a restart.")]
+pub(crate) struct Arguments {}
+
+pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let data_dir = globals.load_config().map(|config| config.data_dir)?;
+    let none = || {
+        let what = format!("no service runs with the data folder {}", data_dir.display());
+        CliError::unavailable(what)
+            .with_hint("name its folder with --data-dir, or its settings with --config")
+    };
+    let (pid, before) = settings_of_running(&data_dir).ok_or_else(none)?;
+    let Some(before) = before else {
+        let what = format!(
+            "process {pid} has the data folder and is no `overnight serve`: it does not load its settings again"
+        );
+        return Err(CliError::unusable(what));
+    };
+    hang_up(pid)?;
+    let loaded = async {
+        loop {
+            sleep(LOOK).await;
+            match settings_of_running(&data_dir) {
+                Some((now, Some(settings))) if now == pid && settings.reloads == before.reloads => {}
+                Some((now, Some(settings))) if now == pid => return Ok(settings),
+                _ => return Err(CliError::unavailable("the service ended instead of loading its settings")),
+            }
+        }
+    };
+    let waited = timeout(WAIT, loaded).await;
+    let late = |_| {
+        CliError::unavailable(format!("the service did not load its settings within {} s", WAIT.as_secs()))
+    };
+    tell(waited.map_err(late)??, output)
+}
+
+fn tell(settings: LoadedSettings, output: &Output) -> Result<Exit, CliError> {
+    let (changed, needs_restart) = match settings.last {
+        Some(ReloadOutcome::Loaded { changed, needs_restart }) => (changed, needs_restart),
+        Some(ReloadOutcome::Refused(why)) => {
+            return Err(CliError::unusable(format!(
+                "the service goes on with the settings of before: {why}"
+            )));
+        }
+        None => (Vec::new(), Vec::new()),
+    };
+    output.either(&json!({"changed": changed, "needs_restart": needs_restart}), || {
+        let list = |names: &[String]| names.join(", ");
+        let changed = match changed.is_empty() {
+            true => "loaded; no setting that holds without a restart has changed".to_owned(),
+            false => format!("loaded; changed: {}", list(&changed)),
+        };
+        match needs_restart.is_empty() {
+            true => changed,
+            false => format!("{changed}\nchanged, and holds after a restart: {}", list(&needs_restart)),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+#[cfg(unix)]
+fn hang_up(pid: u32) -> Result<(), CliError> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let process = process.ok_or_else(|| CliError::unusable(format!("{pid} is no process")))?;
+    kill_process(process, Signal::HUP).map_err(|error| {
+        let what = format!("the service (process {pid}) cannot be sent a signal: {error}");
+        CliError::unusable(what).with_hint("run this as the user of the service, or as root")
+    })
+}
+
+#[cfg(not(unix))]
+fn hang_up(_: u32) -> Result<(), CliError> {
+    Err(CliError::unusable("settings are loaded again on Unix systems only: restart the service"))
+}

@@ -1,0 +1,77 @@
+//! Settings that a running service reads again.
+
+use serde_json::json;
+
+use crate::support::{World, chats, wait_until};
+
+#[test]
+fn settings_are_read_again_and_what_came_of_it_is_told() {
+    let world = World::new();
+    let none = world.run("reload");
+    assert_eq!(none.code, 4, "{none:?}");
+    assert!(none.stderr.contains("no service runs with the data folder"), "{none:?}");
+
+    let serving = world.serve();
+    let settings = world.read("overnight.toml");
+    let write = |text: &str| world.write("overnight.toml", text);
+    let warned = |expected: &str| {
+        let report = world.run("doctor").stdout;
+        report.contains("warn  loaded settings: ") && report.contains(expected)
+    };
+    assert!(!warned(""));
+    write(&settings.replace("[[models]]", "retention = \"30d\"\nlease = \"31s\"\n[[models]]"));
+    assert!(warned("overnight.toml has changed since the service read it"));
+    assert_eq!(world.json("reload"), json!({"changed": ["retention"], "needs_restart": ["lease"]}));
+    assert!(warned("does not go by changed settings: lease"));
+    let told = world.run("reload");
+    assert_eq!(told.code, 0, "{told:?}");
+    let expected = "loaded; no setting that holds without a restart has changed\n\
+                    changed, and holds after a restart: lease\n";
+    assert_eq!(told.stdout, expected);
+
+    let keyed = settings.replace("kind = \"openai\"", "kind = \"openai\"\napi_key_file = \"key\"");
+    write(&keyed);
+    let refused = world.run("reload");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let why = "engine `sim`: the file key, which should hold its key, cannot be read";
+    assert!(
+        refused.stderr.contains("goes on with the settings of before") && refused.stderr.contains(why),
+        "{refused:?}"
+    );
+    assert!(warned(why));
+    world.write("key", "a secret\n");
+    assert_eq!(world.run("reload").code, 2, "no key has a space");
+    world.write("key", "a-secret\n");
+    world.engine.tune(|engine| engine.api_key = Some("a-secret".to_owned()));
+    assert_eq!(world.json("reload")["changed"], json!(["retention", "engines (changed `sim`)"]));
+    assert!(!warned(""));
+    world.write("prompts.jsonl", &chats(3));
+    assert_eq!(world.run("submit prompts.jsonl --wait").code, 0);
+
+    write("listen = 7");
+    let unusable = world.run("reload");
+    assert_eq!(unusable.code, 2, "{unusable:?}");
+    serving.signal("HUP");
+    wait_until("the refusal is noted", || world.read("data/serve.json").contains("refused"));
+    write(&keyed);
+    assert_eq!(world.run("list").code, 0, "it goes on");
+    serving.signal("TERM");
+    let ended = serving.end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    for expected in ["settings loaded again", "settings not loaded; those of before hold: "] {
+        assert!(ended.stderr.contains(expected), "{expected}: {ended:?}");
+    }
+    assert!(!ended.stderr.contains("a-secret"));
+}
+
+#[test]
+fn a_process_that_is_no_service_is_not_sent_the_signal() {
+    let world = World::slow();
+    world.write("prompts.jsonl", &chats(40));
+    let mut running = world.start("run prompts.jsonl -o out.jsonl");
+    wait_until("it serves itself", || world.path("data/serve.json").exists());
+    let refused = world.run("reload");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("is no `overnight serve`"), "{refused:?}");
+    assert!(!running.has_ended());
+}

@@ -1,0 +1,120 @@
+//! How the client of an engine is made from its settings.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::EngineUnusable;
+use super::boxed_model;
+use super::client::{EngineClient, Source};
+use super::command::CommandProcess;
+use super::embedded::{Embedded, ModelFile, Program};
+use super::target::Target;
+use crate::clock::SharedClock;
+use crate::config::{EmbeddedConfig, EngineConfig, EngineKind, KeySource, ModelSource, OpenAiConfig};
+use crate::ids::Ids;
+use crate::secrets::Secret;
+use crate::transport::Transport;
+
+/// What clients are made with.
+pub(super) struct Opening {
+    /// The program that guards the commands of engines.
+    pub(super) guard: PathBuf,
+    pub(super) data_dir: PathBuf,
+    pub(super) clock: SharedClock,
+    pub(super) ids: Arc<Ids>,
+}
+
+impl Opening {
+    /// The client of an engine: `before`, where that is the same, or a new one, which goes on with its process where that is to be the same.
+    pub(super) fn client(
+        &self,
+        config: &EngineConfig,
+        before: Option<&Arc<EngineClient>>,
+    ) -> Result<Arc<EngineClient>, EngineUnusable> {
+        let target = config.openai().map(|openai| target(&config.name, openai)).transpose()?;
+        let is_same_key = |it: &&Arc<EngineClient>| it.has_key_of(target.as_deref());
+        let before = before.filter(is_same_key);
+        if let Some(before) = before.filter(|it| it.config() == config) {
+            return Ok(Arc::clone(before));
+        }
+        let source = match before.and_then(|it| it.process_source(&config.kind)) {
+            Some(source) => source,
+            None => self.source(config, target)?,
+        };
+        let transport = self.transport(config)?;
+        Ok(Arc::new(EngineClient::new(config.clone(), source, transport, Arc::clone(&self.clock))))
+    }
+
+    fn source(&self, config: &EngineConfig, target: Option<Arc<Target>>) -> Result<Source, EngineUnusable> {
+        Ok(match (&config.kind, target) {
+            (EngineKind::Command(command), Some(target)) => {
+                let (name, guard) = (config.name.clone(), self.guard.clone());
+                let process = CommandProcess::new(name, command.clone(), guard, Arc::clone(&self.clock));
+                Source::Command(target, Arc::new(process))
+            }
+            (EngineKind::OpenAi(_), Some(target)) => Source::Fixed(target),
+            (EngineKind::Embedded(embedded), _) => {
+                let program = program(&config.name, embedded, &self.data_dir)?;
+                let (clock, ids) = (Arc::clone(&self.clock), Arc::clone(&self.ids));
+                Source::Embedded(Arc::new(Embedded::start(program, clock, ids)))
+            }
+            (EngineKind::OpenAi(_) | EngineKind::Command(_), None) => {
+                unreachable!("an engine that is not embedded has an address")
+            }
+        })
+    }
+
+    fn transport(&self, config: &EngineConfig) -> Result<Transport, EngineUnusable> {
+        let (clock, timeout_ms) = (Arc::clone(&self.clock), config.connect_timeout.0);
+        match &config.kind {
+            EngineKind::OpenAi(openai) if openai.base_url.scheme() == "https" => {
+                Transport::secure(clock, timeout_ms)
+                    .map_err(|source| EngineUnusable::Tls { engine: config.name.clone(), source })
+            }
+            _ => Ok(Transport::plain(clock, timeout_ms)),
+        }
+    }
+}
+
+/// This program. On Linux that is the file that runs, whatever stands at its path by now.
+pub(super) fn own_program() -> PathBuf {
+    if cfg!(target_os = "linux") {
+        return PathBuf::from("/proc/self/exe");
+    }
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("overnight"))
+}
+
+/// Where the settings say that an engine is.
+fn target(engine: &str, openai: &OpenAiConfig) -> Result<Arc<Target>, EngineUnusable> {
+    let key = openai.api_key.as_ref().map(|source| read_key(engine, source)).transpose()?;
+    let target = Target::new(openai.base_url.as_str(), key);
+    target.map(Arc::new).map_err(|source| EngineUnusable::Address { engine: engine.to_owned(), source })
+}
+
+fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<Program, EngineUnusable> {
+    let model = match &embedded.model {
+        ModelSource::File(path) => ModelFile::At(path.clone()),
+        ModelSource::Hub(name) => ModelFile::OfHub(name.clone()),
+        ModelSource::Boxed => {
+            let path = boxed_model::path_in(data_dir);
+            boxed_model::place(&path)
+                .map_err(|source| EngineUnusable::BoxedModel { path: path.clone(), source })?;
+            ModelFile::At(path)
+        }
+    };
+    Ok(Program { engine: engine.to_owned(), config: embedded.clone(), model })
+}
+
+fn read_key(engine: &str, source: &KeySource) -> Result<Secret, EngineUnusable> {
+    let unusable =
+        |reason| EngineUnusable::Key { engine: engine.to_owned(), place: source.to_string(), reason };
+    let text = match source {
+        KeySource::Variable(name) => std::env::var_os(name),
+        KeySource::File(path) => {
+            let text = fs::read(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
+            Some(String::from_utf8(text).unwrap_or_default().into())
+        }
+    };
+    Secret::read(text).map_err(|reason| unusable(reason.to_owned()))
+}

@@ -1,0 +1,119 @@
+//! Engines that DNS names.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use overnight_domain::requests::RequestStatus;
+use overnight_server::clock::SystemClock;
+use overnight_server::config::{Config, EngineKind};
+use overnight_server::engines::{Engines, Lookup};
+use overnight_server::ids::Ids;
+use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
+
+use super::{Rig, Setup, config, eventually};
+
+/// What a name server answers, as the test says.
+#[derive(Clone, Default)]
+struct NameServer(Arc<Mutex<Option<Vec<IpAddr>>>>);
+
+impl NameServer {
+    /// From now on it answers these addresses; none where it is away.
+    fn answer(&self, addresses: Option<&[&str]>) {
+        let parsed = addresses.map(|texts| texts.iter().map(|text| text.parse().unwrap()).collect());
+        *self.0.lock().unwrap() = parsed;
+    }
+
+    fn lookup(&self) -> Lookup {
+        let answers = Arc::clone(&self.0);
+        Arc::new(move |name| {
+            assert_eq!(name, "engines.example");
+            let found = answers.lock().unwrap().clone();
+            Box::pin(async move { found.ok_or_else(|| io::Error::other("no name server answers")) })
+        })
+    }
+}
+
+/// The same engine under a name.
+fn under_name(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.engines.truncate(1);
+    let EngineKind::OpenAi(openai) = &mut config.engines[0].kind else { panic!("another kind") };
+    openai.base_url.set_host(Some("engines.example")).unwrap();
+    (openai.is_discovered, openai.is_shared) = (true, true);
+    config
+}
+
+fn names(engines: &Engines) -> Vec<String> {
+    engines.list().iter().map(|client| client.config().name.clone()).collect()
+}
+
+#[tokio::test]
+async fn each_address_of_a_name_is_a_replica_and_what_was_known_outlives_a_name_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = SimEngine::start(SimConfig::default()).unwrap();
+    let config = under_name(&config(folder.path(), &[engine], &Setup::default()));
+    let server = NameServer::default();
+    let clock = Arc::new(SystemClock);
+    let engines = Engines::start(&config, &(clock as _), &Arc::new(Ids::from_seed(1))).unwrap();
+    let engines = engines.with_lookup(server.lookup());
+    assert!(!engines.look_up_again().await.unwrap() && names(&engines).is_empty());
+    let failure = engines.lookup_failure("sim-0").await;
+    assert_eq!(failure.as_deref(), Some("engines.example cannot be looked up: no name server answers"));
+    assert_eq!(config.engine_of("sim-0/10.0.0.1"), config.engines.first());
+    assert_eq!((config.engine_of("sim-0x/1"), config.engine_of("sim")), (None, None));
+
+    server.answer(Some(&["10.0.0.2", "fd00::1", "10.0.0.1", "10.0.0.2"]));
+    assert!(engines.look_up_again().await.unwrap());
+    assert_eq!(names(&engines), ["sim-0/10.0.0.1", "sim-0/10.0.0.2"], "one family, in order, each once");
+    let urls: Vec<_> = engines.list().iter().map(|it| it.config().shared_name().map(str::to_owned)).collect();
+    assert!(urls[0].as_ref().unwrap().starts_with("http://10.0.0.1:"), "{urls:?}");
+    let before = engines.list();
+    assert!(!engines.look_up_again().await.unwrap());
+    server.answer(None);
+    assert!(!engines.look_up_again().await.unwrap());
+    server.answer(Some(&[]));
+    assert!(!engines.look_up_again().await.unwrap());
+    assert_eq!(engines.lookup_failure("sim-0").await.as_deref(), Some("engines.example has no address"));
+    server.answer(Some(&["10.0.0.3", "10.0.0.2"]));
+    assert!(engines.look_up_again().await.unwrap());
+    assert_eq!(names(&engines), ["sim-0/10.0.0.2", "sim-0/10.0.0.3"]);
+    assert!(Arc::ptr_eq(&before[1], &engines.list()[0]), "who stays keeps its client");
+    server.answer(Some(&["fd00::1"]));
+    assert!(engines.look_up_again().await.unwrap());
+    assert!(engines.list()[0].config().shared_name().unwrap().starts_with("http://[fd00::1]:"));
+    assert!(engines.configure(&[]).await.unwrap() && names(&engines).is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn engines_that_dns_names_come_and_go_while_requests_run() {
+    let slow = || Tunables { base_latency_ms: 100, ..Tunables::default() };
+    let server = NameServer::default();
+    let setup = Setup { lookup: Some(server.lookup()), ..Setup::default() };
+    let first = SimConfig { tunables: slow(), ..SimConfig::default() };
+    let rig = Rig::start_all(vec![first], setup, async |_, _| {}).await;
+    let port = rig.engines[0].address().port();
+    let second = SimEngine::start_at(
+        format!("127.0.0.2:{port}").parse().unwrap(),
+        SimConfig { tunables: slow(), ..SimConfig::default() },
+    )
+    .unwrap();
+    server.answer(Some(&["127.0.0.1"]));
+    rig.reload(|config| *config = under_name(config)).await.unwrap();
+    let contents: Vec<_> = (0..60).map(|number| format!("one {number}")).collect();
+    let mut ids = Vec::new();
+    for content in &contents {
+        ids.push(rig.create(content).await);
+    }
+    eventually("the first works", || rig.engines[0].counters().arrived >= 16).await;
+    server.answer(Some(&["127.0.0.2"]));
+    assert!(rig.clients.look_up_again().await.unwrap());
+    rig.services.signals.engines_changed();
+    for id in ids {
+        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    }
+    let by = [rig.engines[0].counters().arrived, second.counters().arrived];
+    assert!(by.iter().sum::<u64>() == 60 && by[1] >= 20, "each once, and the second did the rest: {by:?}");
+    rig.finish().await;
+}
