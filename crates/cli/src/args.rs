@@ -107,6 +107,10 @@ pub(crate) enum Command {
     Export(export::Arguments),
     /// Fill an empty store from such a file, between SQLite and PostgreSQL too.
     Import(import::Arguments),
+    /// Write the database of the data folder anew, without free pages, while no service runs.
+    ///
+    /// The file shrinks, and holds nothing that was deleted.
+    Vacuum,
     /// Check this installation, and suggest corrections.
     Doctor,
     /// Measure the service on this machine.
@@ -140,6 +144,7 @@ impl Command {
             | Self::Restore(_)
             | Self::Export(_)
             | Self::Import(_)
+            | Self::Vacuum
             | Self::Doctor => true,
             Self::Submit(_)
             | Self::Status(_)

@@ -6,8 +6,8 @@ use crate::args::Command;
 use crate::command_line::shown_command;
 use crate::commands::{
     accounts, api_keys, audit, backup, bench, cancel, completion, doctor, explain, export, import, list,
-    listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, users, watch,
-    webhooks,
+    listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, users,
+    vacuum, watch, webhooks,
 };
 use crate::connection;
 use crate::errors::{CliError, Exit};
@@ -41,6 +41,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Restore(arguments) => Box::pin(restore::run(arguments, globals, output)),
         Command::Export(arguments) => Box::pin(export::run(arguments, globals, output)),
         Command::Import(arguments) => Box::pin(import::run(arguments, globals, output)),
+        Command::Vacuum => Box::pin(vacuum::run(globals, output)),
         Command::Doctor => Box::pin(doctor::run(globals, output)),
         Command::Bench(arguments) => return bench::run(arguments, globals),
         Command::Openapi => return openapi::run(output),

@@ -12,6 +12,7 @@ use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
 use overnight_server::store::operations::backup::BackupError;
 use overnight_server::store::operations::transfer::ImportError;
+use overnight_server::store::operations::vacuum::VacuumError;
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +167,19 @@ impl From<ClientError> for CliError {
                 .with_hint("start it with `overnight serve`, or say where it is with --url or OVERNIGHT_URL"),
             ClientError::Invalid(_) => Self::unusable(&error),
             _ => Self::unavailable(&error),
+        }
+    }
+}
+
+impl From<VacuumError> for CliError {
+    fn from(error: VacuumError) -> Self {
+        match error {
+            VacuumError::Store(error) => error.into(),
+            VacuumError::OnServer => {
+                Self::unusable(error).with_hint("`VACUUM FULL` in psql gives its space back to the system")
+            }
+            VacuumError::Absent { .. } => Self::unusable(error).with_hint("say where it is with --data-dir"),
+            VacuumError::NoRoom { .. } => Self::unusable(error),
         }
     }
 }

@@ -71,6 +71,12 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("account show", &["overnight account show $ACCOUNT"]),
     ("account activate", &["overnight account activate $ACCOUNT"]),
     ("account suspend", &["overnight account suspend $ACCOUNT"]),
+    ("account close", &["overnight account close $ACCOUNT"]),
+    ("account erase", &["overnight account erase $ACCOUNT --yes"]),
+    (
+        "account retention",
+        &["overnight account retention $ACCOUNT 7d", "overnight account retention $ACCOUNT default"],
+    ),
     ("account resume", &["overnight account resume $ACCOUNT"]),
     (
         "account grant",
@@ -161,6 +167,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
             "overnight restore /mnt/backups/overnight --backup 20261120T211403.512Z --data-dir restored",
         ],
     ),
+    ("vacuum", &["overnight vacuum", "overnight vacuum --data-dir /var/lib/overnight"]),
     ("export", &["overnight export overnight.export"]),
     ("import", &["overnight import overnight.export --data-dir restored"]),
     ("doctor", &["overnight doctor"]),

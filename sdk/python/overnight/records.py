@@ -294,6 +294,12 @@ class Account:
     payments_activated: bool
     suspended: bool = False
     """The operator has suspended the account: its keys only read."""
+    closed: bool = False
+    """The operator has closed the account for good."""
+    erased: bool = False
+    """What the account had is erased, all but the entries of its ledger."""
+    retention_seconds: int | None = None
+    """How long ended requests are kept, in seconds; None for ever."""
     quotas: AccountQuotas | None = None
 
 

@@ -27,5 +27,6 @@ pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod users;
+pub(crate) mod vacuum;
 pub(crate) mod watch;
 pub(crate) mod webhooks;

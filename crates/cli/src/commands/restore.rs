@@ -132,13 +132,13 @@ mod tests {
             requests: 7,
             live_requests: 3,
             waiting_events: 2,
-            rules: 27,
+            rules: 28,
             breaches: Vec::new(),
         };
         let said = in_words(&restored, "new", 41_260);
         assert_eq!(
             said,
-            "20261120T211403.512Z restored to new: 12.4 GB, 7 requests, 3 of them live, 2 events to send; 27 rules checked, \
+            "20261120T211403.512Z restored to new: 12.4 GB, 7 requests, 3 of them live, 2 events to send; 28 rules checked, \
              all hold (41.3 s)"
         );
     }

@@ -93,3 +93,33 @@ fn a_revoked_key_is_felt_within_a_second_and_a_new_one_at_once() {
     });
     assert!(calls < 100, "each call takes a hundredth of a second or more");
 }
+
+#[test]
+fn an_account_is_closed_then_erased_by_the_service_and_its_folder_vacuumed_without_it() {
+    let world = World::new();
+    let serving = world.serve();
+    let id = world.json("account create --name other")["id"].as_str().unwrap().to_owned();
+    assert_eq!(world.json(&format!("account show {id}"))["retention_seconds"], Value::Null);
+    assert_eq!(world.json(&format!("account retention {id} 7d"))["retention_seconds"], 7 * 86_400);
+    assert!(world.run(&format!("account show {id}")).stdout.contains("retention  7d"));
+    assert_eq!(world.run(&format!("account retention {id} 1h")).code, 2, "shorter than a day");
+    assert_eq!(world.run(&format!("account retention {id} soon")).code, 2);
+    assert_eq!(world.run(&format!("account erase {id}")).code, 2, "without --yes");
+    assert_eq!(world.run(&format!("account erase {id} --yes")).code, 2, "it is not closed");
+    assert_eq!(world.json(&format!("account close {id}"))["closed"], true);
+    assert_ne!(world.run(&format!("key create --account {id}")).code, 0, "it is closed");
+    assert_ne!(world.run(&format!("account resume {id}")).code, 0, "for good");
+    assert!(world.run("account list").stdout.contains("closed"));
+    world.json(&format!("account erase {id} --yes"));
+    wait_until("the service erases it", || world.json(&format!("account show {id}"))["erased"] == true);
+    assert_eq!(world.json(&format!("account show {id}"))["name"], "erased account");
+    assert_eq!(world.json("audit")["is_sound"], true);
+
+    let refused = world.run("vacuum");
+    assert!(refused.code != 0 && refused.stderr.contains("is served by process"), "{refused:?}");
+    drop(serving);
+    let vacuumed = world.json("vacuum");
+    assert!(vacuumed["bytes"].as_i64() <= vacuumed["bytes_before"].as_i64(), "{vacuumed}");
+    assert!(world.run("vacuum").stdout.contains("it was"));
+    assert_eq!(world.json("audit")["is_sound"], true);
+}

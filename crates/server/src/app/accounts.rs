@@ -1,5 +1,7 @@
 //! Accounts: who requests, batches, keys and credits belong to.
 
+use std::ops::RangeInclusive;
+
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, GrantKind};
 use overnight_domain::money::{Credits, EntryKind};
@@ -10,6 +12,7 @@ use overnight_wire::native::accounts::{Account as Record, AccountQuotas, QuotaUs
 use super::errors::AppError;
 use super::quotas::{self, QuotaStanding};
 use super::{Services, names};
+use crate::config::Millis;
 pub use crate::store::identity::accounts::Account;
 use crate::store::identity::accounts::{self, NewAccount};
 pub use crate::store::ledger::Entry;
@@ -17,6 +20,11 @@ use crate::store::ledger::spend;
 pub use crate::store::ledger::spend::SpendRecord;
 use crate::store::ledger::{self, NewEntry, Posting};
 use crate::store::lists::ListPage;
+use crate::store::requests;
+pub use crate::store::requests::FOR_EVER;
+
+/// How long requests may be kept, in milliseconds, where not for ever: as `retention` of the settings.
+const RETENTIONS: RangeInclusive<i64> = 86_400_000..=3_650 * 86_400_000;
 
 /// Makes an account without credits, whose payments are not activated; every process sees it once this returns.
 ///
@@ -74,8 +82,17 @@ pub async fn record(services: &Services, account: &Account) -> Result<Record, Ap
         available: account.available().to_string(),
         payments_activated: account.payments_activated_at.is_some(),
         suspended: account.suspended_at.is_some(),
+        closed: account.closed_at.is_some(),
+        erased: account.erased_at.is_some(),
+        retention_seconds: retention_of(services, account).map(|retention| retention / 1_000),
         quotas: AccountQuotas { stored_bytes, live_requests, requests_per_second, tokens_per_day },
     })
+}
+
+/// How long ended requests of an account are kept, in milliseconds; `None` for ever.
+fn retention_of(services: &Services, account: &Account) -> Option<i64> {
+    let default = services.config().retention.map(|Millis(retention)| retention);
+    account.retention_ms.or(default).filter(|retention| *retention != FOR_EVER)
 }
 
 /// The account that a key opened.
@@ -120,9 +137,39 @@ pub async fn suspend(services: &Services, id: AccountId) -> Result<Account, AppE
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account.
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is closed.
 pub async fn resume(services: &Services, id: AccountId) -> Result<Account, AppError> {
-    set_suspended(services, id, false).await
+    open(set_suspended(services, id, false).await?)
+}
+
+/// An account that is not closed.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] where it is.
+pub(super) fn open(account: Account) -> Result<Account, AppError> {
+    match account.closed_at {
+        Some(_) => Err(AppError::invalid("account", codes::CONFLICT, "is closed for good")),
+        None => Ok(account),
+    }
+}
+
+/// Sets how long ended requests of an account are kept, in milliseconds, from the next run of the worker that deletes them: a time of a day
+/// or more, [`FOR_EVER`], or `None` for as long as the settings say.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] for a shorter or much longer time.
+pub async fn set_retention(
+    services: &Services,
+    id: AccountId,
+    retention_ms: Option<i64>,
+) -> Result<Account, AppError> {
+    if retention_ms.is_some_and(|time| time != FOR_EVER && !RETENTIONS.contains(&time)) {
+        return Err(AppError::invalid("retention", codes::OUT_OF_RANGE, "must be from 1d to 3650d"));
+    }
+    let set = requests::set_retention(&services.store, id, retention_ms).await?;
+    set.ok_or(AppError::NotFound("account"))
 }
 
 async fn set_suspended(services: &Services, id: AccountId, is_suspended: bool) -> Result<Account, AppError> {

@@ -5,6 +5,7 @@ pub mod activity;
 pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
+pub mod closing;
 pub mod engine_history;
 pub mod engines;
 pub mod errors;

@@ -5,9 +5,11 @@
 
 mod batch_watches;
 pub mod batches;
+pub mod closing;
 mod database;
 mod disk_space;
 mod effects;
+pub mod erasure;
 mod error;
 mod event_states;
 mod exposures;

@@ -29,6 +29,7 @@ pub(in crate::store) enum WriteOrder {
     CancelRequest,
     CancelBatch,
     CancelChunk,
+    CancelAccountChunk,
     Expire,
     ReleaseLease,
     ReclaimLeases,

@@ -2,13 +2,16 @@
 //! [`spawn`] lists them. The deliverer alone has something under way between two runs, and is a task of its own.
 
 pub mod deliverer;
+pub mod eraser;
 mod filler;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use crate::app::{Services, api_keys, batches, engine_history, failures, fifo_baselines, payments, waiting};
+use crate::app::{
+    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, payments, waiting,
+};
 use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::files;
@@ -29,6 +32,8 @@ const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 const DEADLINE_SLACK_MS: i64 = 10_000;
 const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
+/// An operator waits for it.
+const ACCOUNT_CLOSER_MS: i64 = 2_000;
 /// How long after its beginning an upload in parts is known, in milliseconds: a completion may be repeated until then.
 const UPLOADS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long a call may be repeated.
@@ -42,10 +47,10 @@ const ENGINE_HISTORY_MS: i64 = 60_000;
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
 
-/// Runs every recurring worker at its own interval, and the filler of batches, until the set is dropped.
+/// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 14] = [
+    let recurring: [(&str, i64, Run); 16] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -59,6 +64,8 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("batch_deletion_resumer", BATCH_DELETION_RESUMER_MS, |services, _| {
             Box::pin(batch_deletion_resumer(services))
         }),
+        ("account_closer", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_closer(services, now))),
+        ("account_eraser", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_eraser(services, now))),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
@@ -70,7 +77,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     let recurring = recurring
         .into_iter()
         .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run).boxed());
-    recurring.chain([filler::run(services.clone()).boxed()]).collect()
+    recurring.chain([filler::run(services.clone()).boxed(), eraser::run(services.clone()).boxed()]).collect()
 }
 
 async fn repeat(services: Services, name: &'static str, interval_ms: i64, run: Run) {
@@ -143,15 +150,28 @@ pub async fn batch_deletion_resumer(services: &Services) -> Result<(), StoreErro
     batches::finish_deletions(services).await
 }
 
-/// Deletes every request whose retention is over, some at a time.
+/// Cancels what lives of accounts that are closed.
+pub async fn account_closer(services: &Services, now: i64) -> Result<(), StoreError> {
+    closing::finish_closings(services, now).await
+}
+
+/// Erases accounts that are closed, where an operator asked for that, some of each in turn.
+pub async fn account_eraser(services: &Services, now: i64) -> Result<(), StoreError> {
+    closing::finish_erasures(services, now).await
+}
+
+/// Deletes every request whose retention is over, some of each account in turn: one with many keeps none of another's for longer.
 pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> {
-    let Some(Millis(retention)) = services.config().retention else { return Ok(()) };
+    let default = services.config().retention.map(|Millis(retention)| retention);
     loop {
-        let deleted = requests::delete_ended(&services.store, now - retention).await?;
-        if deleted == 0 {
+        let due = requests::list_due(&services.store, now, default).await?;
+        if due.is_empty() {
             return Ok(());
         }
-        metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
+        for due in due {
+            let deleted = requests::delete_ended(&services.store, due).await?;
+            metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
+        }
     }
 }
 

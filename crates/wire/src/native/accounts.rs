@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
     "available": "98.55",
     "payments_activated": true,
     "suspended": false,
+    "closed": false,
+    "erased": false,
+    "retention_seconds": 2_592_000,
     "quotas": {
         "stored_bytes": {"used": 52_428_800, "limit": 107_374_182_400_i64},
         "live_requests": {"used": 1200, "limit": 1_000_000},
@@ -41,6 +44,15 @@ pub struct Account {
     /// Whether the operator has suspended the account: its keys only read.
     #[serde(default)]
     pub suspended: bool,
+    /// Whether the operator has closed the account for good: its keys are revoked, and what waited was cancelled.
+    #[serde(default)]
+    pub closed: bool,
+    /// Whether what the account had is erased, all but the entries of its ledger.
+    #[serde(default)]
+    pub erased: bool,
+    /// How long ended requests are kept, in seconds; null for ever.
+    #[serde(default)]
+    pub retention_seconds: Option<i64>,
     /// What the account uses and may use. A request beyond that is refused with 429 `quota_exceeded`.
     #[serde(default)]
     pub quotas: AccountQuotas,

@@ -1,8 +1,10 @@
 //! `overnight account`: who requests belong to, their credits and their quotas.
 
+mod closing;
 mod ledger;
 mod limit;
 mod payments;
+mod retention;
 mod spend;
 
 use clap::{Args, Subcommand};
@@ -11,7 +13,7 @@ use overnight_domain::money::Credits;
 use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
-use overnight_wire::native::accounts::QuotaUse;
+use overnight_wire::native::accounts::{Account as Record, QuotaUse};
 use serde_json::json;
 
 use super::operator;
@@ -45,6 +47,12 @@ pub(crate) enum Command {
     Suspend(One),
     /// Let an account go on that was suspended.
     Resume(One),
+    /// Close an account for good: its keys are revoked, and what waits is cancelled.
+    Close(One),
+    /// Erase what a closed account had: all but the entries of its ledger.
+    Erase(closing::Erase),
+    /// Set how long ended requests of an account are kept.
+    Retention(retention::Arguments),
     /// Give an account credits, or take some back.
     Grant(Grant),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
@@ -121,6 +129,9 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             let services = operator::open(globals).await?;
             print(&services, output, &accounts::resume(&services, account).await?).await?;
         }
+        Command::Close(one) => closing::close(one, globals, output).await?,
+        Command::Erase(arguments) => closing::erase(arguments, globals, output).await?,
+        Command::Retention(arguments) => retention::run(arguments, globals, output).await?,
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
         Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
@@ -164,7 +175,7 @@ async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
                 &account.available,
                 &account.held,
                 payments,
-                state(account.suspended),
+                state(&account),
                 &account.name,
             ],
         )?;
@@ -200,10 +211,10 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
     output.either(&record, || {
         format!(
             "{}\nname       {}\nstate      {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
-             stored     {}\nlive       {}\nper second {}\ntokens/day {}",
+             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}",
             record.id,
             record.name,
-            state(record.suspended),
+            state(&record),
             record.balance,
             record.held,
             record.available,
@@ -211,7 +222,8 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
             quota(&record.quotas.stored_bytes, "bytes"),
             quota(&record.quotas.live_requests, "requests"),
             quota(&record.quotas.requests_per_second, "requests"),
-            quota(&record.quotas.tokens_per_day, "tokens")
+            quota(&record.quotas.tokens_per_day, "tokens"),
+            retention(record.retention_seconds)
         )
     })
 }
@@ -226,8 +238,22 @@ fn quota(QuotaUse { used, limit }: &QuotaUse, unit: &str) -> String {
     }
 }
 
-const fn state(is_suspended: bool) -> &'static str {
-    if is_suspended { "suspended" } else { "active" }
+/// In days, where it is a number of them.
+fn retention(seconds: Option<i64>) -> String {
+    match seconds {
+        None => "for ever".to_owned(),
+        Some(seconds) if seconds % 86_400 == 0 => format!("{}d", seconds / 86_400),
+        Some(seconds) => format!("{seconds}s"),
+    }
+}
+
+const fn state(account: &Record) -> &'static str {
+    match account {
+        Record { erased: true, .. } => "erased",
+        Record { closed: true, .. } => "closed",
+        Record { suspended: true, .. } => "suspended",
+        _ => "active",
+    }
 }
 
 const fn words(is_activated: bool) -> &'static str {

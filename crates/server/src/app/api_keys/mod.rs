@@ -137,7 +137,7 @@ pub async fn create(
     draft: KeyDraft<'_>,
 ) -> Result<MadeKey, AppError> {
     draft.check()?;
-    let account = accounts::get(services, account).await?;
+    let account = accounts::open(accounts::get(services, account).await?)?;
     let made = new(services, draft);
     store(services, account.key, made).await
 }
@@ -154,7 +154,7 @@ pub async fn create_once(
     form: FormKey,
 ) -> Result<String, AppError> {
     draft.check()?;
-    let account = accounts::get(services, account).await?;
+    let account = accounts::open(accounts::get(services, account).await?)?;
     // It is nowhere kept: who has the form, and nobody else, can have it made of the installation's secret once more.
     let mac = Hmac::<Sha256>::new_from_slice(services.store.sort_key_secret());
     let mac = mac.map_err(|_| StoreError::Damaged("the installation's secret"))?;

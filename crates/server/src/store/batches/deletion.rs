@@ -36,7 +36,7 @@ statements! {
     MARK = "UPDATE batches SET account = -account, lane = NULL WHERE seq = ? AND account > 0";
     DELETE_EVENT = "DELETE FROM events WHERE batch = ? AND batch IS NOT NULL RETURNING seq";
     LIST_DELETING = "SELECT account, seq FROM batches WHERE account < 0 ORDER BY account, seq LIMIT ?";
-    ENDED_OF_BATCH = "SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at,
+    ENDED_OF_BATCH = "SELECT rs.seq, rs.account, rs.result_seq,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use crate::store::database::sqlite::{LOG_PAGES, Sqlite, SqliteOptions};
 use crate::store::database::thread;
 
-const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+pub(super) const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 const IDLE: u8 = 0;
 const COPYING: u8 = 1;
@@ -123,6 +123,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::store::database::deletions::Deletions;
 
     struct Fixture {
         checkpointer: Checkpointer,
@@ -137,7 +138,13 @@ mod tests {
         fn new() -> Self {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("test.db");
-            let options = SqliteOptions { path, page_bytes: 4_096, is_durable: false, is_read_only: false };
+            let options = SqliteOptions {
+                path,
+                page_bytes: 4_096,
+                is_durable: false,
+                is_read_only: false,
+                deletions: Deletions::default(),
+            };
             let mut writer = options.open().expect("a file");
             let (copied, passes) = mpsc::channel();
             let checkpointer =

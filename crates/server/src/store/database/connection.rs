@@ -1,8 +1,10 @@
 //! A connection to either database.
 
+use std::path::Path;
+
 use crate::store::StoreError;
 use crate::store::database::Dialect;
-use crate::store::database::checkpoint::Checkpointer;
+use crate::store::database::checkpoint::{CHECKPOINT, Checkpointer};
 use crate::store::database::postgres::Postgres;
 use crate::store::database::row::Row;
 use crate::store::database::sqlite::Sqlite;
@@ -79,6 +81,32 @@ impl Connection {
     pub(in crate::store) async fn fetch_one(&mut self, statement: Statement) -> Result<Row, StoreError> {
         let row = self.fetch(statement).await?.into_iter().next();
         row.ok_or(StoreError::Damaged("a required row is missing"))
+    }
+
+    /// Copies what nobody needs in the log of the file into the database, beside those who write and read.
+    pub(in crate::store) async fn copy_log(&mut self) -> Result<(), StoreError> {
+        match self.dialect() {
+            Dialect::Sqlite => self.execute_all(CHECKPOINT).await,
+            Dialect::Postgres => Ok(()),
+        }
+    }
+
+    /// Copies the whole log of the file into the database and empties it, unless somebody reads what is in the log; whether it did.
+    /// On PostgreSQL there is none.
+    pub(in crate::store) async fn truncate_log(&mut self) -> Result<bool, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.truncate_log()?),
+            Self::SqliteThread(thread) => thread.run(|sqlite| sqlite.truncate_log()).await,
+            Self::Postgres(_) => Ok(true),
+        }
+    }
+
+    /// Writes the database of a file anew, without free pages, where nobody else writes to it; `folder` has room for a copy.
+    pub(in crate::store) fn vacuum(&self, folder: &Path) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.vacuum(folder)?),
+            Self::SqliteThread(_) | Self::Postgres(_) => Ok(()),
+        }
     }
 
     /// Takes part in the checkpoints that `checkpointer` makes.

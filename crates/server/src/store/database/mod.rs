@@ -7,7 +7,9 @@
 mod checkpoint;
 mod columns;
 mod connection;
+mod deletions;
 pub(in crate::store) mod folder;
+pub(in crate::store) mod leftovers;
 pub(in crate::store) mod migrations;
 mod options;
 mod page;
@@ -26,6 +28,7 @@ mod value;
 pub(super) use self::checkpoint::Checkpointer;
 pub(super) use self::columns::{Column, Columns, JointColumns};
 pub(super) use self::connection::Connection;
+pub(super) use self::deletions::Deletions;
 pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;
 pub use self::readers::ReadsFor;

@@ -6,6 +6,7 @@ use crate::store::StoreError;
 use crate::store::database::Dialect;
 use crate::store::database::checkpoint::Checkpointer;
 use crate::store::database::connection::Connection;
+use crate::store::database::deletions::Deletions;
 use crate::store::database::postgres::Postgres;
 use crate::store::database::server::Server;
 use crate::store::database::sqlite::SqliteOptions;
@@ -22,7 +23,8 @@ impl Database {
     /// The file at `path`, made with pages of `page_bytes` if it is absent. Without `is_durable` a commit survives the end
     /// of the process, and not the loss of power.
     pub(in crate::store) fn file(path: &Path, page_bytes: u32, is_durable: bool) -> Self {
-        Self::Sqlite(SqliteOptions { path: path.to_owned(), page_bytes, is_durable, is_read_only: false })
+        let (path, deletions) = (path.to_owned(), Deletions::default());
+        Self::Sqlite(SqliteOptions { path, page_bytes, is_durable, is_read_only: false, deletions })
     }
 
     /// The server at `url`.
@@ -34,6 +36,14 @@ impl Database {
     pub(in crate::store) fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(options) => Some(&options.path),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// The deletions on the connections that this makes; `None` on PostgreSQL, whose files are not ours.
+    pub(in crate::store) const fn deletions(&self) -> Option<&Deletions> {
+        match self {
+            Self::Sqlite(options) => Some(&options.deletions),
             Self::Postgres(_) => None,
         }
     }

@@ -1,14 +1,16 @@
 //! A connection to SQLite: a statement is a function call on the thread that makes it.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::OpenOptions;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags, StatementStatus};
+use rusqlite::{CachedStatement, Connection, ErrorCode, InterruptHandle, OpenFlags, StatementStatus};
 
+use crate::store::database::deletions::{Deletions, deletes_content};
 use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
 use crate::store::database::statement::Statement;
@@ -16,7 +18,13 @@ use crate::store::database::value::Value;
 
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// How long the emptying of the log waits for readers, which nobody writes beside.
+const TRUNCATE_BUSY: Duration = Duration::from_millis(20);
 const STATEMENTS_KEPT: usize = 512;
+
+const VACUUM: &str = "VACUUM";
+const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
 /// How long the write-ahead log may get before it is copied, in pages.
 pub(super) const LOG_PAGES: i32 = 4_000;
@@ -40,6 +48,8 @@ pub(in crate::store) struct SqliteOptions {
     /// Whether a commit survives the loss of power, and not only the end of the process.
     pub(super) is_durable: bool,
     pub(super) is_read_only: bool,
+    /// The deletions on all connections to it.
+    pub(super) deletions: Deletions,
 }
 
 /// A connection to SQLite, on which one thing is done at a time.
@@ -47,6 +57,9 @@ pub(in crate::store) struct Sqlite {
     connection: Connection,
     /// By the address and the length of the statement's text, which never moves.
     answers: HashMap<(usize, usize), Answer>,
+    deletions: Deletions,
+    /// Whether the transaction under way has deleted.
+    has_deleted: Cell<bool>,
 }
 
 /// What a statement returns.
@@ -73,8 +86,8 @@ impl SqliteOptions {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
         };
         // Each connection is used by one thread at a time.
-        let sqlite =
-            Sqlite::over(Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?)?;
+        let connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let sqlite = Sqlite::over(connection, self.deletions.clone())?;
         self.prepare(&sqlite.connection)?;
         Ok(sqlite)
     }
@@ -104,16 +117,18 @@ impl SqliteOptions {
             connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
             set("synchronous", &if self.is_durable { "full" } else { "off" })?;
             connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
+            // What is deleted is overwritten, free pages too; `fast` would leave those.
+            connection.pragma_update_and_check(None, "secure_delete", "on", |_| Ok(()))?;
         }
         Ok(())
     }
 }
 
 impl Sqlite {
-    fn over(connection: Connection) -> rusqlite::Result<Self> {
+    fn over(connection: Connection, deletions: Deletions) -> rusqlite::Result<Self> {
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-        Ok(Self { connection, answers: HashMap::new() })
+        Ok(Self { connection, answers: HashMap::new(), deletions, has_deleted: Cell::new(false) })
     }
 
     /// Runs a statement; the number of rows it touched.
@@ -125,6 +140,8 @@ impl Sqlite {
             touched += prepared.raw_execute()?;
         }
         statement.note(touched, || Some(prepared.reset_status(StatementStatus::VmStep)));
+        drop(prepared);
+        self.note_deletion(statement, touched);
         Ok(touched as u64)
     }
 
@@ -155,13 +172,51 @@ impl Sqlite {
         statement.note(page.rows(), || Some(prepared.reset_status(StatementStatus::VmStep)));
         let (slots, bytes) = page.lengths();
         (answer.slots, answer.bytes) = (slots.min(SLOTS_AHEAD), bytes.min(BYTES_AHEAD));
+        drop(prepared);
+        self.note_deletion(statement, page.rows());
         let row = |number| Row::Sqlite(SqliteRow::new(Arc::clone(&page), number));
         Ok((0..page.rows()).map(row).collect())
     }
 
     /// Runs several statements without values or answers.
     pub(super) fn run(&self, text: &str) -> rusqlite::Result<()> {
-        self.connection.execute_batch(text)
+        self.connection.execute_batch(text)?;
+        self.count_deletions();
+        Ok(())
+    }
+
+    fn note_deletion(&self, statement: &Statement, touched: usize) {
+        if touched > 0 && deletes_content(statement.sqlite_text()) {
+            self.has_deleted.set(true);
+            self.count_deletions();
+        }
+    }
+
+    /// Counts what was deleted once it is committed; what is rolled back counts too.
+    fn count_deletions(&self) {
+        if self.has_deleted.get() && self.connection.is_autocommit() {
+            self.has_deleted.set(false);
+            self.deletions.note();
+        }
+    }
+
+    /// Copies the whole log into the database and empties its file; whether it did, and no reader needs the log.
+    pub(super) fn truncate_log(&self) -> rusqlite::Result<bool> {
+        self.connection.busy_timeout(TRUNCATE_BUSY)?;
+        let done = self.connection.query_row(TRUNCATE, [], |row| row.get::<_, i64>(0));
+        self.connection.busy_timeout(BUSY)?;
+        match done {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+            done => Ok(done? == 0),
+        }
+    }
+
+    /// Writes the database anew; its copy has no name in `folder`, and is gone with the process.
+    pub(super) fn vacuum(&self, folder: &Path) -> rusqlite::Result<()> {
+        // In memory it may have no room, and the system's own folder for such files may be one there.
+        self.connection.pragma_update(None, "temp_store", "file")?;
+        self.connection.pragma_update(None, "temp_store_directory", folder.to_string_lossy().as_ref())?;
+        self.connection.execute_batch(VACUUM)
     }
 
     /// Ends, from another thread, what is under way.
@@ -196,7 +251,13 @@ mod tests {
         const TEXT: &str = "SELECT name FROM sqlite_schema LIMIT ?";
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("test.db");
-        let options = SqliteOptions { path, page_bytes: 4_096, is_durable: false, is_read_only: false };
+        let options = SqliteOptions {
+            path,
+            page_bytes: 4_096,
+            is_durable: false,
+            is_read_only: false,
+            deletions: Deletions::default(),
+        };
         let mut sqlite = options.open().expect("a file");
         for limit in 1i64..4 {
             sqlite.fetch(&sql(TEXT).bind(limit)).expect("a read");

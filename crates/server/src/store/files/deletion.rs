@@ -19,6 +19,9 @@ statements! {
     DELETE_EXPIRED = "UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND seq IN (
             SELECT seq FROM files WHERE expires_at <= ? AND expires_at IS NOT NULL AND state < 2 /* coming, ready */ ORDER BY expires_at LIMIT ?)
         RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes";
+    DELETE_OF_ACCOUNT = "UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND seq IN (
+            SELECT seq FROM files WHERE account = ? AND state < 2 /* coming, ready */ ORDER BY seq LIMIT ?)
+        RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes";
     /// What is taken from a file goes on though it was deleted.
     FIND_DELETED = "SELECT seq FROM files f WHERE state = 2 /* deleted */
           AND NOT EXISTS (SELECT 1 FROM batch_inputs i WHERE i.file = f.seq AND i.state = 0 /* being filled */) ORDER BY seq LIMIT 1";
@@ -42,6 +45,16 @@ pub async fn delete(store: &Store, account: AccountKey, id: FileId) -> Result<bo
 pub async fn delete_expired(store: &Store, now: i64) -> Result<usize, StoreError> {
     let work = async move |tx: &mut Tx<'_>| {
         let deleted = deleted(&tx.fetch(DELETE_EXPIRED.bind(now).bind(FILES_MAX)).await?)?;
+        give_back(&deleted, tx).await?;
+        Ok(deleted.len())
+    };
+    store.transaction(work).await
+}
+
+/// Deletes some of the files of an account, those that come among them; how many, and none once there are no more.
+pub async fn delete_of_account(store: &Store, account: AccountKey) -> Result<usize, StoreError> {
+    let work = async move |tx: &mut Tx<'_>| {
+        let deleted = deleted(&tx.fetch(DELETE_OF_ACCOUNT.bind(account).bind(FILES_MAX)).await?)?;
         give_back(&deleted, tx).await?;
         Ok(deleted.len())
     };

@@ -10,7 +10,7 @@ pub(in crate::store) mod upload_ends;
 pub(in crate::store) mod uploads;
 
 pub use self::coming::{Appended, FinishedFile, NewFile, append, begin, discard, finish};
-pub use self::deletion::{delete, delete_expired, delete_pieces};
+pub use self::deletion::{delete, delete_expired, delete_of_account, delete_pieces};
 pub use self::parts::{Attached, FoundPart, NewPart, attach, list as list_parts};
 pub use self::reads::{FilePage, FoundFile, Piece, find, next_piece, page};
 pub use self::upload_ends::{Completed, Completion, cancel, complete};

@@ -48,6 +48,14 @@ pub struct Account {
     pub payments_activated_at: Option<i64>,
     /// Since when it is suspended.
     pub suspended_at: Option<i64>,
+    /// Since when it is closed for good.
+    pub closed_at: Option<i64>,
+    /// Since when it is to be erased.
+    pub erase_at: Option<i64>,
+    /// Since when nothing of it is left but its ledger.
+    pub erased_at: Option<i64>,
+    /// How long its ended requests are kept, in milliseconds; as the settings say where it has no time of its own.
+    pub retention_ms: Option<i64>,
     /// Its requests that have not ended.
     pub live_requests: i64,
     /// The bytes that are stored for it.
@@ -65,35 +73,35 @@ impl Account {
 
 statements! {
     INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
-    /// A second time keeps the first time.
-    SET_SUSPENDED = "UPDATE accounts SET suspended_at = CASE WHEN ? = 1 THEN coalesce(suspended_at, ?) END WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+    /// A second time keeps the first time. What is closed stays so.
+    SET_SUSPENDED = "UPDATE accounts SET suspended_at = CASE WHEN ? = 1 OR closed_at IS NOT NULL THEN coalesce(suspended_at, ?) END WHERE id = ?
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     SET_QUOTAS = "UPDATE accounts SET live_requests_quota = ?, stored_bytes_quota = ?, requests_per_second_quota = ?,
                tokens_per_day_quota = ?
         WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     FIND_TO_CHANGE = {
-        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?",
-        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ? FOR UPDATE",
     };
-    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?";
-    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq = ?";
-    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq";
 }
@@ -196,7 +204,7 @@ pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
 }
 
-/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes` and the quotas.
+/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes` and the quotas.
 pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
         key: row.get("seq")?,
@@ -207,6 +215,10 @@ pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
         held: row.get("held")?,
         payments_activated_at: row.get("payments_activated_at")?,
         suspended_at: row.get("suspended_at")?,
+        closed_at: row.get("closed_at")?,
+        erase_at: row.get("erase_at")?,
+        erased_at: row.get("erased_at")?,
+        retention_ms: row.get("retention_ms")?,
         live_requests: row.get("live_requests")?,
         stored_bytes: row.get("stored_bytes")?,
         quotas: totals::read_quotas(row)?,

@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 27] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 28] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -172,6 +172,14 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 27] = [
                  UNION ALL SELECT seq, -stored_bytes FROM accounts
              ) s GROUP BY account HAVING sum(bytes) <> 0
          ) c",
+    ),
+    (
+        "only an account that is closed is erased, and of one that is nothing is left but its ledger",
+        "SELECT count(*) AS count FROM accounts WHERE closed_at IS NOT NULL",
+        "SELECT count(*) AS breaches FROM accounts a WHERE (a.erase_at IS NOT NULL AND a.closed_at IS NULL)
+            OR (a.erased_at IS NOT NULL AND (a.erase_at IS NULL OR a.live_requests <> 0 OR a.stored_bytes <> 0
+                OR EXISTS (SELECT 1 FROM members m WHERE m.account = a.seq)
+                OR EXISTS (SELECT 1 FROM api_keys k WHERE k.account = a.seq)))",
     ),
     (
         "no hold is negative, and only what has a price holds anything",

@@ -1,5 +1,6 @@
-//! What operators do with the whole database: recount it, back it up, export it, import it.
+//! What operators do with the whole database: recount it, back it up, export it, import it, write it anew.
 
 pub mod audit;
 pub mod backup;
 pub mod transfer;
+pub mod vacuum;

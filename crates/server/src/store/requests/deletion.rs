@@ -13,7 +13,7 @@ use crate::store::{Store, StoreError};
 use crate::turns::Permit;
 
 statements! {
-    FIND_OWN = "SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at, rs.state >= 3 /* ended */ AS has_ended,
+    FIND_OWN = "SELECT rs.seq, rs.account, rs.result_seq, rs.state >= 3 /* ended */ AS has_ended,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
@@ -118,7 +118,6 @@ pub(in crate::store) struct Ended {
     pub(in crate::store) seq: i64,
     account: i64,
     result_seq: Option<i64>,
-    pub(super) ended_at: i64,
     pub(in crate::store) bytes: i64,
 }
 
@@ -128,7 +127,6 @@ impl Ended {
             seq: row.get("seq")?,
             account: row.get("account")?,
             result_seq: row.get("result_seq")?,
-            ended_at: row.get("ended_at")?,
             bytes: row.get("bytes")?,
         })
     }

@@ -1,8 +1,12 @@
-//! Deleting requests whose retention is over.
+//! Deleting requests whose retention is over: some of each account in turn, so that none waits for all of another's.
 
 use std::collections::BTreeMap;
 
-use crate::store::database::statements;
+use overnight_domain::ids::AccountId;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, statements};
+use crate::store::identity::accounts::{self, Account};
 use crate::store::requests::deletion::{Ended, delete};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -12,30 +16,67 @@ use crate::store::{Store, StoreError};
 const ROWS_MAX: u32 = 128;
 const BYTES_MAX: i64 = 16 << 20;
 
+/// A retention that is never over, in milliseconds.
+pub const FOR_EVER: i64 = i64::MAX;
+
 statements! {
-    /// The requests with the oldest results.
-    FIND_OLDEST_ENDED = "SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
-               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
-               + octet_length(t.body) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
-                                         FROM attempts a WHERE a.request = rs.seq) AS bytes
-        FROM results t JOIN request_states rs ON rs.seq = t.request JOIN requests r ON r.seq = t.request
-        WHERE t.seq > 0 ORDER BY t.seq LIMIT ?";
-    /// What ended without a result, and what the first statement passed over.
-    FIND_OLDEST_DEADLINES = "SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
+    /// The accounts of which a request is due: one of the oldest, since all of an account are looked through in the order in which they came.
+    LIST_DUE = "SELECT a.seq, coalesce(a.retention_ms, ?) AS retention_ms FROM accounts a
+        WHERE EXISTS (SELECT 1 FROM (SELECT ended_at FROM request_states WHERE account = a.seq ORDER BY seq LIMIT ?) o
+                      WHERE o.ended_at <= ? - coalesce(a.retention_ms, ?)) ORDER BY a.seq";
+    /// The oldest of an account, those that live among them.
+    FIND_OLDEST = "SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
-        FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.deadline <= ? AND rs.state >= 3 /* ended */ ORDER BY rs.deadline, rs.seq LIMIT ?";
+        FROM (SELECT seq, account, result_seq, ended_at FROM request_states WHERE account = ? ORDER BY seq LIMIT ?) rs
+        JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.ended_at <= ? ORDER BY rs.seq";
+    SET = "UPDATE accounts SET retention_ms = ? WHERE id = ?
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
 }
 
-/// Deletes some of the requests that ended by `before`, in milliseconds; how many, and none once there are no more. A request that
-/// was cancelled goes once its completion window ended by then.
-pub async fn delete_ended(store: &Store, before: i64) -> Result<usize, StoreError> {
-    store.writer().write(DeleteEnded { before }).await
+/// Requests of an account that are due to be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// Whose.
+    pub account: AccountKey,
+    /// Those that ended by then, in milliseconds.
+    pub before: i64,
+}
+
+/// The accounts of which requests are due at `now`, where those without a retention of their own keep theirs for `default`, or for ever.
+pub async fn list_due(store: &Store, now: i64, default: Option<i64>) -> Result<Vec<Due>, StoreError> {
+    // For ever is longer than time is counted.
+    let default = default.unwrap_or(FOR_EVER);
+    let rows = LIST_DUE.bind(default).bind(ROWS_MAX).bind(now).bind(default);
+    let read = |row: &Row| {
+        let retention: i64 = row.get("retention_ms")?;
+        Ok(Due { account: AccountKey(row.get("seq")?), before: now - retention })
+    };
+    store.readers().fetch_all(rows).await?.iter().map(read).collect()
+}
+
+/// Sets how long ended requests of an account are kept, in milliseconds; `None` for as long as the settings say. `None` where there is no such
+/// account.
+pub async fn set_retention(
+    store: &Store,
+    id: AccountId,
+    retention_ms: Option<i64>,
+) -> Result<Option<Account>, StoreError> {
+    let set = SET.bind(retention_ms).bind(id);
+    store.transaction(async move |tx| tx.fetch(set).await?.first().map(accounts::read).transpose()).await
+}
+
+/// Deletes some of the requests of an account that ended by `before`, in milliseconds; how many. Only its 128 oldest are looked at: while
+/// all of those live or ended later, the others wait, for the 24 hours at most in which a request ends.
+pub async fn delete_ended(store: &Store, Due { account, before }: Due) -> Result<usize, StoreError> {
+    store.writer().write(DeleteEnded { account, before }).await
 }
 
 pub(in crate::store) struct DeleteEnded {
+    account: AccountKey,
     before: i64,
 }
 
@@ -61,12 +102,11 @@ impl Operation for DeleteEnded {
 impl DeleteEnded {
     /// What is to go, by `seq`.
     async fn find(&self, write: &mut WriteTransaction<'_>) -> Result<BTreeMap<i64, Ended>, StoreError> {
-        let mut rows = write.tx.fetch(FIND_OLDEST_ENDED.bind(i64::from(ROWS_MAX))).await?;
-        rows.extend(write.tx.fetch(FIND_OLDEST_DEADLINES.bind(self.before).bind(i64::from(ROWS_MAX))).await?);
+        let find = FIND_OLDEST.bind(self.account).bind(ROWS_MAX).bind(self.before);
         let (mut found, mut bytes) = (BTreeMap::new(), 0);
-        for ended in rows.iter().map(Ended::read) {
+        for ended in write.tx.fetch(find).await?.iter().map(Ended::read) {
             let ended = ended?;
-            if ended.ended_at <= self.before && bytes < BYTES_MAX {
+            if bytes < BYTES_MAX {
                 bytes += ended.bytes;
                 found.insert(ended.seq, ended);
             }

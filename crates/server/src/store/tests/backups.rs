@@ -302,3 +302,34 @@ async fn a_server_is_backed_up_by_its_own_means() {
     let refused = backup::take(&fixture.store, &repository, START).await;
     assert!(matches!(refused, Err(BackupError::OnServer)), "{refused:?}");
 }
+
+/// How many chunks of the repository hold these bytes.
+fn chunks_with(world: &World, needle: &[u8]) -> usize {
+    let holds = |path: &PathBuf| {
+        let chunk = zstd::decode_all(fs::File::open(path).expect("a chunk")).expect("what is in it");
+        memchr::memmem::find(&chunk, needle).is_some()
+    };
+    world.chunks().iter().filter(|path| holds(path)).count()
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_in_the_backups_of_before_until_they_are_pruned() {
+    const MARK: &[u8] = b"MARK-deleted";
+    let mut world = World::new().await;
+    let mut request = world.fixture.request(1);
+    request.body = br#"{"model":"tiny","messages":[{"role":"user","content":"MARK-deleted"}]}"#[..].into();
+    let (id, account) = (request.id, world.fixture.account);
+    requests::insert(&world.fixture.store, request).await.expect("an insert");
+    world.fixture.insert(&[2]).await;
+    requests::cancel(&world.fixture.store, account, id, START).await.expect("a cancel");
+    world.take(START).await.expect("a backup");
+    assert!(chunks_with(&world, MARK) > 0);
+    requests::delete_request(&world.fixture.store, account, id).await.expect("a deletion");
+    world.take(START + 1).await.expect("a backup");
+    assert!(chunks_with(&world, MARK) > 0, "the first backup has it still");
+    let repository = Repository::open_to_write(&world.repository()).expect("a repository");
+    backup::prune(&repository, Keep { newest: 1, days: 0 }).expect("a deletion");
+    assert_eq!(chunks_with(&world, MARK), 0);
+    drop(repository);
+    assert_eq!(world.restore(None, "restored").await.expect("a folder").0.requests, 1);
+}

@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    batches, database, disk_space, effects, files, idempotency_keys, identity, ledger, nodes, opening,
-    operations, outbox, queue, requests, writer, writes,
+    batches, closing, database, disk_space, effects, erasure, files, idempotency_keys, identity, ledger,
+    nodes, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -21,6 +21,9 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         batches::insert::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,
+        closing::STATEMENTS,
+        closing::erase::STATEMENTS,
+        closing::live::STATEMENTS,
         database::migrations::STATEMENTS,
         database::settings::STATEMENTS,
         database::transaction::STATEMENTS,
@@ -28,6 +31,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         effects::batch_counters::STATEMENTS,
         effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
+        erasure::STATEMENTS,
         files::coming::STATEMENTS,
         files::deletion::STATEMENTS,
         files::parts::STATEMENTS,
@@ -58,6 +62,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,
         operations::transfer::target::STATEMENTS,
+        operations::vacuum::STATEMENTS,
         outbox::claims::STATEMENTS,
         outbox::attempt_results::STATEMENTS,
         outbox::interruptions::STATEMENTS,

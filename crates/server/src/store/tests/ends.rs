@@ -8,7 +8,7 @@ use crate::store::Store;
 use crate::store::batches::{self, EndedPage, NewBatchOutcome, PlaceOfEnd};
 use crate::store::database::{Tx, sql};
 use crate::store::queue::{expiry, leases, settle};
-use crate::store::requests::{delete_ended, delete_request};
+use crate::store::requests::{Due, delete_ended, delete_request};
 use crate::store::tests::grouping::group;
 use crate::store::tests::webhooks::cancel;
 use crate::store::tests::{DAY_MS, Fixture, START};
@@ -151,7 +151,12 @@ async fn the_order_goes_with_the_last_request(mut fixture: Fixture) {
     }
     delete_request(&fixture.store, fixture.account, ids[0]).await.expect("a deletion");
     assert_eq!(rest(&fixture, batch, 0).await, [(2, ids[1])]);
-    assert_eq!(delete_ended(&fixture.store, START + 2 * DAY_MS).await.expect("a deletion"), 1);
+    assert_eq!(
+        delete_ended(&fixture.store, Due { account: fixture.account, before: START + 2 * DAY_MS })
+            .await
+            .expect("a deletion"),
+        1
+    );
     let rows = fixture.store.readers().fetch_all(sql("SELECT ended FROM batch_ends")).await.expect("a read");
     assert_eq!((rows.len(), rest(&fixture, batch, 0).await), (0, Vec::new()));
     fixture.assert_sound().await;

@@ -9,13 +9,15 @@ use crate::store::database::sql;
 use crate::store::identity::accounts;
 use crate::store::ledger;
 use crate::store::queue::settle::{self, Settlement};
-use crate::store::requests::{self, DeletionOutcome, NewRequest, delete_ended};
+use crate::store::requests::{
+    self, DeletionOutcome, Due, FOR_EVER, NewRequest, delete_ended, list_due, set_retention,
+};
 use crate::store::tests::webhooks::{HOOK, cancel};
-use crate::store::tests::{DAY_MS, Fixture, START};
+use crate::store::tests::{DAY_MS, Fixture, START, new_account};
 
 impl Fixture {
     async fn delete(&self, before: i64) -> usize {
-        delete_ended(&self.store, before).await.expect("a deletion")
+        delete_ended(&self.store, Due { account: self.account, before }).await.expect("a deletion")
     }
 
     async fn is_there(&self, id: RequestId) -> bool {
@@ -62,13 +64,70 @@ async fn a_request_goes_whole_when_its_retention_is_over(mut fixture: Fixture) {
     fixture.assert_sound().await;
 }
 
-on_both!(what_ended_without_a_result_goes_when_its_window_is_over);
-async fn what_ended_without_a_result_goes_when_its_window_is_over(mut fixture: Fixture) {
+on_both!(what_was_cancelled_goes_like_the_rest);
+async fn what_was_cancelled_goes_like_the_rest(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2]).await;
     cancel(&fixture, ids[0], START + 1).await;
-    assert_eq!(fixture.delete(START + DAY_MS - 1).await, 0);
-    assert_eq!(fixture.delete(START + DAY_MS).await, 1);
+    assert_eq!(fixture.delete(START).await, 0);
+    assert_eq!(fixture.delete(START + 1).await, 1);
     assert_eq!([fixture.is_there(ids[0]).await, fixture.is_there(ids[1]).await], [false, true]);
+    fixture.assert_sound().await;
+}
+
+on_both!(each_account_has_the_retention_that_is_its_own_or_that_of_the_settings);
+async fn each_account_has_the_retention_that_is_its_own_or_that_of_the_settings(mut fixture: Fixture) {
+    let (first, now) = (fixture.account, START + 10 * DAY_MS);
+    let mut accounts = vec![first];
+    for number in 8..11 {
+        accounts.push(accounts::insert(&fixture.store, &new_account(number)).await.expect("an account").key);
+    }
+    for account in &accounts {
+        fixture.account = *account;
+        fixture.completed(1, START + 5).await;
+    }
+    fixture.account = first;
+    let ids: Vec<_> =
+        accounts::list(&fixture.store).await.expect("accounts").iter().map(|it| it.id).collect();
+    for (id, retention) in [(ids[1], DAY_MS), (ids[2], 20 * DAY_MS), (ids[3], FOR_EVER)] {
+        let set = set_retention(&fixture.store, id, Some(retention)).await.expect("a change");
+        assert_eq!(set.expect("the account").retention_ms, Some(retention));
+    }
+    let due = async |default| {
+        let due = list_due(&fixture.store, now, default).await.expect("a read");
+        due.into_iter().map(|due| (due.account, due.before)).collect::<Vec<_>>()
+    };
+    let (own, settings) = ((accounts[1], now - DAY_MS), (first, now - 7 * DAY_MS));
+    assert_eq!(due(None).await, [own], "without a setting the others keep theirs");
+    assert_eq!(due(Some(7 * DAY_MS)).await, [settings, own]);
+    assert_eq!(due(Some(12 * DAY_MS)).await, [own]);
+    let before = now - DAY_MS;
+    let due = Due { account: accounts[1], before };
+    assert_eq!(
+        [delete_ended(&fixture.store, due).await.expect("a deletion"), fixture.delete(START).await],
+        [1, 0]
+    );
+    assert_eq!(list_due(&fixture.store, now, None).await.expect("a read"), []);
+    fixture.assert_sound().await;
+}
+
+on_both!(an_account_with_many_keeps_none_of_another_for_longer);
+async fn an_account_with_many_keeps_none_of_another_for_longer(mut fixture: Fixture) {
+    let keys: Vec<u8> = (0..=255).collect();
+    fixture.insert(&keys).await;
+    fixture.release().await;
+    for lease in fixture.lease().await {
+        assert!(fixture.settle(&lease, START + 2).await);
+    }
+    let many = fixture.account;
+    fixture.account = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    fixture.completed(1, START + 2).await;
+    let due = list_due(&fixture.store, START + DAY_MS, Some(DAY_MS - 2)).await.expect("a read");
+    assert_eq!(due.iter().map(|due| due.account).collect::<Vec<_>>(), [many, fixture.account]);
+    let mut deleted = Vec::new();
+    for due in due {
+        deleted.push(delete_ended(&fixture.store, due).await.expect("a deletion"));
+    }
+    assert_eq!(deleted, [128, 1], "one chunk of each in turn");
     fixture.assert_sound().await;
 }
 

@@ -12,7 +12,7 @@ use crate::store::writer::Writer;
 
 type Work = dyn for<'c> FnOnce(&'c mut Connection) -> Pin<Box<dyn Future<Output = ()> + 'c>> + Send;
 
-/// A transaction that waits for its turn.
+/// A transaction, or the emptying of the log, that waits for its turn.
 pub(super) struct Transaction(Box<Work>);
 
 impl Transaction {
@@ -50,8 +50,22 @@ impl Writer {
                 let _ = reply.send(outcome);
             })
         })))?;
-        // A writer that refuses writes drops what waits.
-        let refused = || self.refusing().map_or(StoreError::Stopped, StoreError::Unavailable);
-        answer.await.unwrap_or_else(|_| Err(refused()))
+        answer.await.unwrap_or_else(|_| Err(self.dropped()))
+    }
+
+    /// Has the log of the file emptied between two groups, where no connection but the writer's writes to it; whether it was.
+    pub(in crate::store) async fn truncate_log(&self) -> Result<bool, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.queues.push_transaction(Transaction(Box::new(move |connection| {
+            Box::pin(async move {
+                let _ = reply.send(connection.truncate_log().await);
+            })
+        })))?;
+        answer.await.unwrap_or_else(|_| Err(self.dropped()))
+    }
+
+    /// A writer that refuses writes drops what waits.
+    fn dropped(&self) -> StoreError {
+        self.refusing().map_or(StoreError::Stopped, StoreError::Unavailable)
     }
 }

@@ -49,6 +49,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Results of attempts that count for nothing: the lease had passed to another attempt.",
     ),
     metric(
+        "overnight_store_erasure_pending_seconds",
+        Gauge,
+        Unit::Seconds,
+        Labels::None,
+        "How long something that was deleted has been in a file of the data folder still; 0 where nothing is.",
+    ),
+    metric(
         "overnight_disk_free_bytes",
         Gauge,
         Unit::Bytes,

@@ -115,7 +115,7 @@ async fn what_ended_long_enough_ago_is_gone_and_its_batch_keeps_its_counts() {
     let (batch, ids) = app.create_batch(2).await;
     assert_eq!(client.send("POST", &format!("/v1/batches/{batch}/cancel"), "").await.status, 200);
     let live = app.create("alive").await;
-    for (now, status) in [(START + 3 * DAY_MS - 1, 200), (START + 3 * DAY_MS, 404)] {
+    for (now, status) in [(START + 2 * DAY_MS - 1, 200), (START + 2 * DAY_MS, 404)] {
         app.clock.set(now);
         workers::retention(&app.services, now).await.expect("a run");
         for path in [format!("/v1/requests/{}", ids[0]), format!("/v1/requests/{}/status", ids[1])] {
@@ -126,6 +126,9 @@ async fn what_ended_long_enough_ago_is_gone_and_its_batch_keeps_its_counts() {
     let kept = client.get(&format!("/v1/batches/{batch}")).await.json();
     assert_eq!(kept["requests_ids"].as_array().map(Vec::len), Some(2), "{kept}");
     assert_eq!(client.get(&format!("/v1/batches/{batch}/results")).await.body, b"");
-    app.check_counted("overnight_requests_deleted_total 2").await;
+    // Other tests of this process delete, too.
+    let shown = app.anonymous().get("/metrics").await;
+    let count = shown.text().lines().find_map(|line| line.strip_prefix("overnight_requests_deleted_total "));
+    assert!(count.is_some_and(|count| count.parse::<f64>().is_ok_and(|count| count >= 2.0)), "{count:?}");
     app.stop().await;
 }

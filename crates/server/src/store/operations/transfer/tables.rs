@@ -139,9 +139,9 @@ pub(super) static TABLES: [Table; 28] = [
         name: "accounts", key: &["seq"],
         columns: &[
             integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"),
-            integer("payments_activated_at"), integer("live_requests"), integer("stored_bytes"),
-            integer("live_requests_quota"), integer("stored_bytes_quota"), integer("requests_per_second_quota"),
-            integer("tokens_per_day_quota"), integer("suspended_at"),
+            integer("payments_activated_at"), integer("live_requests"), integer("stored_bytes"), integer("live_requests_quota"),
+            integer("stored_bytes_quota"), integer("requests_per_second_quota"), integer("tokens_per_day_quota"),
+            integer("suspended_at"), integer("retention_ms"), integer("closed_at"), integer("erase_at"), integer("erased_at"),
         ],
         is_numbered: true, ..Table::PLAIN
     },

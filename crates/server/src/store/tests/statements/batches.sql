@@ -41,7 +41,7 @@ DELETE FROM batch_inputs WHERE batch = $1 RETURNING CAST(coalesce(octet_length(f
 DELETE FROM batch_members WHERE batch = $1;
 
 -- batches::deletion::ENDED_OF_BATCH, both
-SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at,
+SELECT rs.seq, rs.account, rs.result_seq,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes

@@ -24,6 +24,11 @@ UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND
             SELECT seq FROM files WHERE expires_at <= $1 AND expires_at IS NOT NULL AND state < 2 /* coming, ready */ ORDER BY expires_at LIMIT $2)
         RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes;
 
+-- files::deletion::DELETE_OF_ACCOUNT, both
+UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND seq IN (
+            SELECT seq FROM files WHERE account = $1 AND state < 2 /* coming, ready */ ORDER BY seq LIMIT $2)
+        RETURNING account, bytes + coalesce(octet_length(faults), 0) AS bytes;
+
 -- files::deletion::DELETE_PIECES, both
 DELETE FROM file_pieces WHERE (file, place) IN (
         SELECT file, place FROM file_pieces WHERE file = $1 ORDER BY place LIMIT $2);

@@ -16,3 +16,6 @@ SELECT page_count, page_size FROM pragma_page_count, pragma_page_size;
 SELECT coalesce(nullif(name, ''), 'a service') AS name FROM nodes
             WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1;
 
+-- operations::vacuum::USED, SQLite
+SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size;
+

@@ -49,7 +49,7 @@ DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING s
 DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq, batch;
 
 -- requests::deletion::FIND_OWN, both
-SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at, rs.state >= 3 /* ended */ AS has_ended,
+SELECT rs.seq, rs.account, rs.result_seq, rs.state >= 3 /* ended */ AS has_ended,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
@@ -233,19 +233,22 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
--- requests::retention::FIND_OLDEST_DEADLINES, both
+-- requests::retention::FIND_OLDEST, both
 SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
-        FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.deadline <= $1 AND rs.state >= 3 /* ended */ ORDER BY rs.deadline, rs.seq LIMIT $2;
+        FROM (SELECT seq, account, result_seq, ended_at FROM request_states WHERE account = $1 ORDER BY seq LIMIT $2) rs
+        JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.ended_at <= $3 ORDER BY rs.seq;
 
--- requests::retention::FIND_OLDEST_ENDED, both
-SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
-               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
-               + octet_length(t.body) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
-                                         FROM attempts a WHERE a.request = rs.seq) AS bytes
-        FROM results t JOIN request_states rs ON rs.seq = t.request JOIN requests r ON r.seq = t.request
-        WHERE t.seq > 0 ORDER BY t.seq LIMIT $1;
+-- requests::retention::LIST_DUE, both
+SELECT a.seq, coalesce(a.retention_ms, $1) AS retention_ms FROM accounts a
+        WHERE EXISTS (SELECT 1 FROM (SELECT ended_at FROM request_states WHERE account = a.seq ORDER BY seq LIMIT $2) o
+                      WHERE o.ended_at <= $3 - coalesce(a.retention_ms, $4)) ORDER BY a.seq;
+
+-- requests::retention::SET, both
+UPDATE accounts SET retention_ms = $1 WHERE id = $2
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 

@@ -1,0 +1,131 @@
+//! Closing accounts for good, and erasing what they had.
+
+use overnight_domain::faults::codes;
+use overnight_domain::ids::AccountId;
+use overnight_domain::scheduler::AccountKey;
+
+use super::errors::AppError;
+use super::{Services, batches};
+use crate::store::StoreError;
+use crate::store::closing;
+use crate::store::files;
+use crate::store::identity::accounts::Account;
+use crate::store::requests::{self, Due};
+
+/// Closes an account for good: its keys are revoked, its members do not see it any more, and nothing new is taken, at once in this
+/// process and within a second in every other. What waits or runs is cancelled by a service soon, and its holds released. A second time
+/// changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn close(services: &Services, id: AccountId) -> Result<Account, AppError> {
+    let closed = closing::close(&services.store, id, services.clock.now()).await?;
+    services.api_key_cache.distrust();
+    closed.ok_or(AppError::NotFound("account"))
+}
+
+/// Has an account that is closed erased, by a service, once nothing of it lives: requests, results, batches, files, events, keys, secrets,
+/// members, and users who belong to no other account; then its name. Its ledger stays. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is not closed.
+pub async fn erase(services: &Services, id: AccountId) -> Result<Account, AppError> {
+    let account = super::accounts::get(services, id).await?;
+    if account.closed_at.is_none() {
+        return Err(AppError::invalid("account", codes::CONFLICT, "must be closed first"));
+    }
+    let asked = closing::ask_to_erase(&services.store, id, services.clock.now()).await?;
+    asked.ok_or(AppError::NotFound("account"))
+}
+
+/// Cancels what lives of accounts that are closed, in chunks, and tells the scheduler.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn finish_closings(services: &Services, now: i64) -> Result<(), StoreError> {
+    for account in closing::list_living(&services.store).await? {
+        cancel_batches(services, account).await?;
+        let mut after = Some(0);
+        while let Some(behind) = after {
+            let (ended, next) = closing::cancel_chunk(&services.store, account, behind, now).await?;
+            services.signals.ended(&ended);
+            after = next;
+        }
+    }
+    Ok(())
+}
+
+/// Batches first: one whose requests are cancelled one by one would count as completed.
+async fn cancel_batches(services: &Services, account: AccountKey) -> Result<(), StoreError> {
+    loop {
+        let unfinished = closing::list_unfinished_batches(&services.store, account).await?;
+        if unfinished.is_empty() {
+            return Ok(());
+        }
+        for batch in unfinished {
+            match batches::cancel(services, account, batch).await {
+                // It ended meanwhile.
+                Ok(_) | Err(AppError::AlreadyEnded { .. } | AppError::NotFound(_)) => {}
+                Err(error) => return Err(into_store_error(error)),
+            }
+        }
+    }
+}
+
+/// Erases the accounts that are to be erased and of which nothing lives, one piece of each in turn. What breaks off goes on with the next
+/// call.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn finish_erasures(services: &Services, now: i64) -> Result<(), StoreError> {
+    let mut accounts = closing::list_to_erase(&services.store).await?;
+    while !accounts.is_empty() {
+        let mut left = Vec::new();
+        for account in accounts {
+            if erase_piece(services, account, now).await? {
+                left.push(account);
+            }
+        }
+        accounts = left;
+    }
+    Ok(())
+}
+
+/// Erases a piece of an account; whether there may be more now.
+async fn erase_piece(services: &Services, account: AccountKey, now: i64) -> Result<bool, StoreError> {
+    let store = &services.store;
+    let ended = closing::list_batches(store, account).await?;
+    for batch in &ended {
+        match batches::delete(services, account, *batch).await {
+            Ok(()) | Err(AppError::NotFound(_)) => {}
+            // Its cancel is under way, and carried through by another worker.
+            Err(AppError::NotEnded(_)) => return Ok(false),
+            Err(error) => return Err(into_store_error(error)),
+        }
+    }
+    let deleted = requests::delete_ended(store, Due { account, before: requests::FOR_EVER }).await?;
+    metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
+    if !ended.is_empty() || deleted > 0 || closing::delete_content(store, account).await? {
+        return Ok(true);
+    }
+    while files::delete_pieces(store).await? {}
+    closing::erase_identity(store, account).await?;
+    if !closing::mark_erased(store, account, now).await? {
+        tracing::debug!(
+            account = account.0,
+            "an account that is to be erased has bytes stored still; will retry"
+        );
+    }
+    Ok(false)
+}
+
+fn into_store_error(error: AppError) -> StoreError {
+    match error {
+        AppError::StoreAway { cause, .. } | AppError::Internal(cause) => cause,
+        told => StoreError::Refused(told.to_string()),
+    }
+}

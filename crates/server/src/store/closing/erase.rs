@@ -1,0 +1,93 @@
+//! Erasing what an account had, piece by piece: each piece is a transaction of bounded length, and finds nothing where it was done before.
+
+use overnight_domain::ids::BatchId;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::effects::LedgerDeltas;
+use crate::store::identity::users;
+use crate::store::ledger::totals::ROW_BYTES;
+use crate::store::requests::deletion::{DELETE_DELIVERIES, NOTE_LAST};
+use crate::store::{Store, StoreError, files};
+
+/// Rows that one transaction deletes of a table.
+const ROWS_MAX: u32 = 256;
+const BATCHES_MAX: u32 = 64;
+
+/// What an account is called once it is erased.
+const ERASED_NAME: &str = "erased account";
+
+statements! {
+    LIST_BATCHES = "SELECT id FROM batches WHERE account = ? ORDER BY seq LIMIT ?";
+    DELETE_UPLOADS = "DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = ? ORDER BY seq LIMIT ?) RETURNING account";
+    DELETE_KEYS = "DELETE FROM idempotency_keys WHERE (account, key) IN (
+        SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?)";
+    /// Tests of receivers; the others went with their requests and batches.
+    DELETE_EVENTS = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = ? ORDER BY seq LIMIT ?) RETURNING seq";
+    DELETE_API_KEYS = "DELETE FROM api_keys WHERE account = ?";
+    DELETE_SECRETS = "DELETE FROM webhook_secrets WHERE account = ?";
+    DELETE_INVITATIONS = "DELETE FROM invitations WHERE account = ?";
+    /// Who belongs to no other account and operates nothing.
+    LIST_ONLY_HERE = "SELECT u.id FROM members m JOIN users u ON u.seq = m.user_seq
+        WHERE m.account = ? AND u.is_operator = 0
+          AND NOT EXISTS (SELECT 1 FROM members o WHERE o.user_seq = m.user_seq AND o.account <> m.account)";
+    DELETE_MEMBERS = "DELETE FROM members WHERE account = ?";
+    SET_ERASED = "UPDATE accounts SET name = ?, erased_at = ?, retention_ms = NULL WHERE seq = ? AND erased_at IS NULL AND stored_bytes = 0";
+}
+
+/// Some of the batches of an account.
+pub async fn list_batches(store: &Store, account: AccountKey) -> Result<Vec<BatchId>, StoreError> {
+    let rows = store.readers().fetch_all(LIST_BATCHES.bind(account).bind(BATCHES_MAX)).await?;
+    rows.iter().map(|row| row.get("id")).collect()
+}
+
+/// Deletes some of what an account had beside requests and batches: files, uploads, answers to repeated calls, events; whether there may be
+/// more.
+pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
+    if files::delete_of_account(store, account).await? > 0 {
+        return Ok(true);
+    }
+    let work = async move |tx: &mut Tx<'_>| {
+        let uploads = tx.fetch(DELETE_UPLOADS.bind(account).bind(ROWS_MAX)).await?;
+        let keys = tx.execute(DELETE_KEYS.bind(account).bind(ROWS_MAX)).await?;
+        let events = tx.fetch(DELETE_EVENTS.bind(account).bind(ROWS_MAX)).await?;
+        delete_deliveries(&events, tx).await?;
+        let mut ledger = LedgerDeltas::default();
+        ledger.store_bytes(account.0, -ROW_BYTES * uploads.len() as i64);
+        ledger.write(tx).await?;
+        let longest = uploads.len().max(events.len()).max(usize::try_from(keys).unwrap_or(usize::MAX));
+        Ok(longest >= ROWS_MAX as usize)
+    };
+    store.transaction(work).await
+}
+
+async fn delete_deliveries(events: &[Row], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let seqs: Vec<i64> = events.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
+    tx.execute(DELETE_DELIVERIES.over([], seqs.iter().copied().map(Value::from).collect())).await?;
+    if let Some(last) = seqs.into_iter().max() {
+        tx.execute(NOTE_LAST.bind("events").bind(last)).await?;
+    }
+    Ok(())
+}
+
+/// Deletes what tells whose an account was: its members, those who belong to no other account with their sessions, its invitations, keys and
+/// secrets.
+pub async fn erase_identity(store: &Store, account: AccountKey) -> Result<(), StoreError> {
+    let only_here = store.readers().fetch_all(LIST_ONLY_HERE.bind(account)).await?;
+    for row in only_here {
+        users::remove(store, row.get("id")?).await?;
+    }
+    let work = async move |tx: &mut Tx<'_>| {
+        for statement in [&DELETE_INVITATIONS, &DELETE_MEMBERS, &DELETE_API_KEYS, &DELETE_SECRETS] {
+            tx.execute(statement.bind(account)).await?;
+        }
+        Ok(())
+    };
+    store.transaction(work).await
+}
+
+/// Takes the name off an account of which nothing is left, and notes that it is erased; `false` where something is stored for it still.
+pub async fn mark_erased(store: &Store, account: AccountKey, now: i64) -> Result<bool, StoreError> {
+    let set = SET_ERASED.bind(ERASED_NAME).bind(now).bind(account);
+    store.transaction(async move |tx| Ok(tx.execute(set).await? > 0)).await
+}

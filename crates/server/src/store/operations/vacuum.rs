@@ -1,0 +1,95 @@
+//! Writing the database of a data folder anew, without its free pages: the file is as short as it can be afterwards, and holds nothing
+//! that was deleted, by releases either that did not overwrite what they deleted.
+
+use std::fs;
+use std::path::Path;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::store::database::statements;
+use crate::store::options::DATABASE_FILE;
+use crate::store::{DiskSpace, StoreError, StoreOptions, schema};
+
+/// The new database is written into a file without a name, and from there through the log into the old one.
+const COPIES: u64 = 2;
+
+statements! {
+    /// The bytes of pages that hold something.
+    USED = { sqlite: "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size" };
+}
+
+/// Why a database was not written anew; it is as it was.
+#[derive(Debug, Error)]
+pub enum VacuumError {
+    /// The database is no file.
+    #[error("the database is a PostgreSQL, which vacuums itself")]
+    OnServer,
+    /// The folder holds none.
+    #[error("{folder} holds no database")]
+    Absent {
+        /// The folder.
+        folder: String,
+    },
+    /// The disk has no room for the copies.
+    #[error("it needs {needed} bytes on the disk of the data folder, and {free} are free")]
+    NoRoom {
+        /// What it needs.
+        needed: u64,
+        /// What there is.
+        free: u64,
+    },
+    /// What the store could not do.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How long the file was and is, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Vacuumed {
+    /// Before.
+    pub bytes_before: u64,
+    /// Now.
+    pub bytes: u64,
+}
+
+/// Writes the database of `options` anew, while nobody serves its folder. One that breaks off leaves it as it was.
+///
+/// # Errors
+/// A process serves the folder, the database is no file or cannot be used, or the disk has no room for two copies of what it holds.
+pub fn vacuum(options: &StoreOptions) -> BoxFuture<'_, Result<Vacuumed, VacuumError>> {
+    // Boxed, so that it is compiled here and not as a part of the program.
+    Box::pin(async move {
+        if options.server_url.is_some() {
+            return Err(VacuumError::OnServer);
+        }
+        let path = options.folder.join(DATABASE_FILE);
+        if !path.exists() {
+            return Err(VacuumError::Absent { folder: options.folder.display().to_string() });
+        }
+        let (mut connection, lock) = schema::open_alone(options).await?;
+        // What is in the log belongs to the file.
+        connection.truncate_log().await?;
+        let bytes_before = length(&path)?;
+        let used: i64 = connection.fetch_one(USED.unbound()).await?.get("bytes")?;
+        let needed = COPIES * u64::try_from(used).unwrap_or(0);
+        match DiskSpace::measure(&path, 0, Some(0)) {
+            Some(DiskSpace { free, .. }) if free < needed => {
+                return Err(VacuumError::NoRoom { needed, free });
+            }
+            _ => {}
+        }
+        connection.vacuum(&options.folder)?;
+        connection.truncate_log().await?;
+        let bytes = length(&path)?;
+        connection.close().await?;
+        drop(lock);
+        Ok(Vacuumed { bytes_before, bytes })
+    })
+}
+
+fn length(path: &Path) -> Result<u64, StoreError> {
+    let failed = |source| StoreError::File { path: path.display().to_string(), source };
+    Ok(fs::metadata(path).map_err(failed)?.len())
+}

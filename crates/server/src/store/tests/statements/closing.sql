@@ -1,0 +1,66 @@
+-- closing::CLOSE, both
+UPDATE accounts SET closed_at = coalesce(closed_at, $1), suspended_at = coalesce(suspended_at, $2) WHERE id = $3
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+
+-- closing::DELETE_INVITATIONS, both
+DELETE FROM invitations WHERE account = $1;
+
+-- closing::LIST_LIVING, both
+SELECT seq FROM accounts a WHERE closed_at IS NOT NULL AND erased_at IS NULL
+          AND (live_requests > 0 OR EXISTS (SELECT 1 FROM batch_inputs i WHERE i.account = a.seq AND i.state = 0 /* being filled */))
+        ORDER BY seq;
+
+-- closing::LIST_TO_ERASE, both
+SELECT seq FROM accounts a WHERE closed_at IS NOT NULL AND erased_at IS NULL AND erase_at IS NOT NULL
+          AND live_requests = 0 AND NOT EXISTS (SELECT 1 FROM batch_inputs i WHERE i.account = a.seq AND i.state = 0 /* being filled */)
+        ORDER BY seq;
+
+-- closing::MARK, both
+UPDATE accounts SET erase_at = coalesce(erase_at, $1) WHERE id = $2 AND closed_at IS NOT NULL
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+
+-- closing::REVOKE_KEYS, both
+UPDATE api_keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL;
+
+-- closing::erase::DELETE_API_KEYS, both
+DELETE FROM api_keys WHERE account = $1;
+
+-- closing::erase::DELETE_EVENTS, both
+DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = $1 ORDER BY seq LIMIT $2) RETURNING seq;
+
+-- closing::erase::DELETE_INVITATIONS, both
+DELETE FROM invitations WHERE account = $1;
+
+-- closing::erase::DELETE_KEYS, both
+DELETE FROM idempotency_keys WHERE (account, key) IN (
+        SELECT account, key FROM idempotency_keys WHERE account = $1 ORDER BY key LIMIT $2);
+
+-- closing::erase::DELETE_MEMBERS, both
+DELETE FROM members WHERE account = $1;
+
+-- closing::erase::DELETE_SECRETS, both
+DELETE FROM webhook_secrets WHERE account = $1;
+
+-- closing::erase::DELETE_UPLOADS, both
+DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = $1 ORDER BY seq LIMIT $2) RETURNING account;
+
+-- closing::erase::LIST_BATCHES, both
+SELECT id FROM batches WHERE account = $1 ORDER BY seq LIMIT $2;
+
+-- closing::erase::LIST_ONLY_HERE, both
+SELECT u.id FROM members m JOIN users u ON u.seq = m.user_seq
+        WHERE m.account = $1 AND u.is_operator = 0
+          AND NOT EXISTS (SELECT 1 FROM members o WHERE o.user_seq = m.user_seq AND o.account <> m.account);
+
+-- closing::erase::SET_ERASED, both
+UPDATE accounts SET name = $1, erased_at = $2, retention_ms = NULL WHERE seq = $3 AND erased_at IS NULL AND stored_bytes = 0;
+
+-- closing::live::LIST_UNFINISHED, both
+SELECT id FROM batches WHERE account = $1 AND completed_at IS NULL AND cancelled_at IS NULL LIMIT $2;
+
+-- closing::live::NEXT_OF_ACCOUNT, both
+SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+        WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3;
+

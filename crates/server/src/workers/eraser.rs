@@ -1,0 +1,100 @@
+//! Carries deletions through to the files of the data folder: the bytes of what was deleted are looked for after each minute in which
+//! something was, and after each start.
+
+use crate::app::Services;
+use crate::clock::SharedClock;
+use crate::store::Store;
+use crate::store::StoreError;
+use crate::store::erasure::{self, Deleted, Sweep};
+
+/// How often to look for deletions, in milliseconds.
+const LOOK_MS: i64 = 60_000;
+
+/// How often the emptying of the log is tried, and how long after each other, before it is left to the next look.
+const TRIES: u32 = 10;
+const TRY_MS: i64 = 500;
+
+/// A step of a sweep is followed by a rest so many times as long, so that the service does not feel it.
+const REST_TIMES: i64 = 20;
+
+/// What has been carried through.
+#[derive(Debug, Default)]
+pub struct Eraser {
+    erased: Option<Deleted>,
+    /// Since when something has been waiting.
+    pending_since: Option<i64>,
+}
+
+/// Looks again and again, until the store has stopped.
+pub(super) async fn run(services: Services) {
+    let mut eraser = Eraser::default();
+    loop {
+        match eraser.erase(&services.store, &services.clock).await {
+            Ok(_) => {}
+            Err(StoreError::Stopped) => return,
+            Err(error) => {
+                tracing::warn!(%error, "deletions not carried through to the data folder; will retry");
+            }
+        }
+        services.clock.sleep_until(services.clock.now() + LOOK_MS).await;
+    }
+}
+
+impl Eraser {
+    /// Carries through what was deleted before this was called; whether nothing of that is left in a file. Otherwise the next call tries
+    /// again.
+    ///
+    /// # Errors
+    /// Only what the store could not do.
+    pub async fn erase(&mut self, store: &Store, clock: &SharedClock) -> Result<bool, StoreError> {
+        let Some(deleted) = erasure::deleted(store).await? else { return Ok(true) };
+        if self.erased != Some(deleted) {
+            self.pending_since.get_or_insert(clock.now());
+            self.show(clock);
+            // Rows are gone with the log, and copies of them, which are few and whose finding takes longer, with the sweep.
+            if !truncate_log(store, clock).await? {
+                return Ok(false);
+            }
+            if self.sweep(store, clock).await? > 0 && !truncate_log(store, clock).await? {
+                return Ok(false);
+            }
+            (self.erased, self.pending_since) = (Some(deleted), None);
+        }
+        self.show(clock);
+        Ok(true)
+    }
+
+    /// Overwrites what is left between the cells of pages; on how many.
+    async fn sweep(&self, store: &Store, clock: &SharedClock) -> Result<usize, StoreError> {
+        let Some(mut sweep) = Sweep::begin(store).await? else { return Ok(0) };
+        let (mut cleared, mut began) = (0, clock.now());
+        while let Some(pages) = sweep.step(store).await? {
+            cleared += pages;
+            let now = clock.now();
+            if now > began {
+                let rested = now + REST_TIMES * (now - began);
+                clock.sleep_until(rested).await;
+                began = rested;
+                self.show(clock);
+            }
+        }
+        Ok(cleared)
+    }
+
+    fn show(&self, clock: &SharedClock) {
+        let waited = self.pending_since.map_or(0, |since| clock.now() - since);
+        metrics::gauge!("overnight_store_erasure_pending_seconds").set(waited as f64 / 1_000.0);
+    }
+}
+
+/// Empties the log as soon as no reader needs it, or gives up for now.
+async fn truncate_log(store: &Store, clock: &SharedClock) -> Result<bool, StoreError> {
+    for _ in 0..TRIES {
+        if erasure::truncate_log(store).await? {
+            return Ok(true);
+        }
+        clock.sleep_until(clock.now() + TRY_MS).await;
+    }
+    tracing::info!("the write-ahead log is being read for long, and keeps what was deleted until then");
+    Ok(false)
+}
