@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, backup, bench, cancel, completion, engine_guard, explain, export, import, list,
-    listen, man, migrate, model, restore, results, run, serve, status, submit, users, watch, webhooks,
+    accounts, api_keys, audit_log, backup, bench, cancel, completion, engine_guard, explain, export, import,
+    list, listen, man, migrate, model, restore, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -88,7 +88,11 @@ pub(crate) enum Command {
     ///
     /// With or without a running service.
     Explain(explain::Arguments),
-    /// Check the integrity of the live database.
+    /// Show who changed what: keys, users, accounts, credits.
+    ///
+    /// With or without a running service.
+    AuditLog(audit_log::Arguments),
+    /// Check the invariants of the live database.
     Audit,
     /// Migrate the database schema, without serving.
     Migrate(migrate::Arguments),
@@ -131,6 +135,7 @@ impl Command {
             | Self::Webhook(_)
             | Self::Explain(_)
             | Self::Audit
+            | Self::AuditLog(_)
             | Self::Migrate(_)
             | Self::Backup(_)
             | Self::Restore(_)

@@ -1,6 +1,7 @@
 //! What every call passes on its way in and out: it gets a name, its key is looked at, a panic of ours stays its own,
 //! a refusal gets its shape, and it is counted.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ use super::shares::{Buffer, Client, MemoryPermit};
 use super::tls::InTheOpen;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
-use crate::app::{ClientNetwork, ReadsFor};
+use crate::app::{Actor, ActorId, ClientNetwork, ReadsFor};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -72,7 +73,9 @@ async fn carry(
         request.extensions_mut().insert(dialect);
     }
     let version = request.version();
-    let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
+    // Who it is stands there once that is known.
+    let actor = Actor { id: ActorId::Service, address: address_of(&context, &request) };
+    let answered = AssertUnwindSafe(actor.scope(admit(&context, request, next))).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
         tracing::error!("call {call} hit a bug: its handler panicked");
         Refusal::Panicked.into_response()
@@ -139,6 +142,7 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
             Presented::Unread(key) => look_up(context, key, network_of(context, request)).await?,
         };
         name_account(opened.id);
+        Actor::identify(ActorId::ApiKey(opened.key));
         check_access(opened, request.method())?;
         request.extensions_mut().insert(Caller(opened.account));
         return Ok(Some(Client::Account(opened.account)));
@@ -157,11 +161,15 @@ fn check_access(opened: Opened, method: &Method) -> Result<(), Refusal> {
 }
 
 /// Where the call comes from; `None` where a proxy does not say for whom it calls.
-fn network_of(context: &Context, request: &Request) -> Option<ClientNetwork> {
+fn address_of(context: &Context, request: &Request) -> Option<IpAddr> {
     let console = &context.services.config.console;
     let Peer(peer) = request.extensions().get()?;
     let address = caller(console, peer.ip(), request.headers());
-    (!console.trusts(address)).then(|| ClientNetwork::of(address))
+    (!console.trusts(address)).then_some(address)
+}
+
+fn network_of(context: &Context, request: &Request) -> Option<ClientNetwork> {
+    address_of(context, request).map(ClientNetwork::of)
 }
 
 /// The account that a key opens. Of a network that brought many wrong keys, only those are read that opened one before.

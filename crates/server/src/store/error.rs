@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use sqlx::Error as PostgresError;
 
+use crate::store::audit_log::CHANGES_A_DAY_MAX;
 use crate::store::exposures::Exposure;
 use crate::store::postgres_words::{in_words, said};
 
@@ -19,6 +20,9 @@ pub enum StoreError {
     /// The store is closing, or its writer is gone, with the write undone or its outcome unknown: the process is ending.
     #[error("the store has stopped")]
     Stopped,
+    /// Members of an account, or a user, have changed as much in a day as they may; nothing of it was done.
+    #[error("too many changes were made in the last 24 hours: {CHANGES_A_DAY_MAX} may be")]
+    TooManyChanges,
     /// A write that the data forbid; nothing of it was done.
     #[error("the write was refused by the data: {0}")]
     Refused(String),

@@ -34,6 +34,8 @@ pub struct Opened {
     pub account: AccountKey,
     /// Its identifier.
     pub id: AccountId,
+    /// The row number of the key.
+    pub key: i64,
     /// What the key may be used for.
     pub scope: KeyScope,
     /// Whether the account is suspended.
@@ -52,8 +54,8 @@ struct Known {
 impl Opened {
     /// What this holder's key opens.
     pub(super) fn by(holder: &KeyHolder) -> Self {
-        let KeyHolder { account, account_id: id, scope, is_suspended, .. } = *holder;
-        Self { account, id, scope, is_suspended }
+        let KeyHolder { account, account_id: id, key, scope, is_suspended, .. } = *holder;
+        Self { account, id, key, scope, is_suspended }
     }
 }
 
@@ -123,6 +125,7 @@ mod tests {
     const OPENED: Opened = Opened {
         account: AccountKey(7),
         id: AccountId::from_bits(1),
+        key: 2,
         scope: KeyScope::Write,
         is_suspended: false,
     };
@@ -131,7 +134,7 @@ mod tests {
         KeyHolder {
             account: OPENED.account,
             account_id: OPENED.id,
-            key: 2,
+            key: OPENED.key,
             key_id: KeyId::from_bits(2),
             scope: OPENED.scope,
             expires_at,

@@ -1,11 +1,14 @@
 //! Accounts: who requests belong to.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
+use serde_json::{Map, Value, json};
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::{self, NewEntry, Posting, totals};
@@ -129,6 +132,8 @@ pub(in crate::store) async fn insert_in(
     let rows = tx.fetch(INSERT.bind(*id).bind(name.as_str()).bind(*created_at).bind(activated_at)).await?;
     let mut made = read(rows.first().ok_or(StoreError::Damaged("a created account"))?)?;
     webhook_secrets::insert_in(made.key, webhook_secret, *created_at, tx).await?;
+    let change = Change::of_account(AuditAction::AccountCreate, made.key, *created_at);
+    audit_log::note_in(change.with(json!({"name": name})), tx).await?;
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
@@ -143,8 +148,20 @@ pub(in crate::store) async fn insert_in(
 
 /// Activates an account's payments, felt in every process once this returns. A second time keeps the first time.
 pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
-    let activate = ACTIVATE.bind(now).bind(id);
-    store.transaction(async move |tx| tx.fetch(activate).await?.first().map(read).transpose()).await
+    let activate = async move |tx: &mut Tx<'_>| {
+        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        if found.payments_activated_at.is_some() {
+            return Ok(Some(found));
+        }
+        audit_log::note_in(Change::of_account(AuditAction::AccountActivate, found.key, now), tx).await?;
+        tx.fetch(ACTIVATE.bind(now).bind(id)).await?.first().map(read).transpose()
+    };
+    store.transaction(activate).await
+}
+
+/// The account with this identifier, which nobody else changes until the transaction ends.
+async fn find_in(id: AccountId, tx: &mut Tx<'_>) -> Result<Option<Account>, StoreError> {
+    tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()
 }
 
 /// Suspends an account, or lets it go on; felt in every process within a second. A second time keeps the first time.
@@ -154,8 +171,17 @@ pub async fn set_suspended(
     is_suspended: bool,
     now: i64,
 ) -> Result<Option<Account>, StoreError> {
-    let set = SET_SUSPENDED.bind(i64::from(is_suspended)).bind(now).bind(id);
-    store.transaction(async move |tx| tx.fetch(set).await?.first().map(read).transpose()).await
+    let set = async move |tx: &mut Tx<'_>| {
+        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        if found.suspended_at.is_some() == is_suspended {
+            return Ok(Some(found));
+        }
+        let action = if is_suspended { AuditAction::AccountSuspend } else { AuditAction::AccountResume };
+        audit_log::note_in(Change::of_account(action, found.key, now), tx).await?;
+        let set = SET_SUSPENDED.bind(i64::from(is_suspended)).bind(now).bind(id);
+        tx.fetch(set).await?.first().map(read).transpose()
+    };
+    store.transaction(set).await
 }
 
 /// Changes some quotas of an account's own, felt in every process within a second.
@@ -163,11 +189,13 @@ pub async fn set_quotas(
     store: &Store,
     id: AccountId,
     changes: Vec<(Quota, Option<i64>)>,
+    now: i64,
 ) -> Result<Option<Account>, StoreError> {
     let setting = async move |tx: &mut Tx<'_>| {
-        let Some(found) = tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()? else {
-            return Ok(None);
-        };
+        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        let told = changes.iter().map(|(quota, limit)| (quota.name().to_owned(), limit_words(*limit)));
+        let change = Change::of_account(AuditAction::AccountLimits, found.key, now);
+        audit_log::note_in(change.with(told.collect::<Map<_, _>>().into()), tx).await?;
         let quotas =
             changes.into_iter().fold(found.quotas, |quotas, (quota, limit)| quotas.with(quota, limit));
         let set = SET_QUOTAS
@@ -179,6 +207,15 @@ pub async fn set_quotas(
         tx.fetch(set).await?.first().map(read).transpose()
     };
     store.transaction(setting).await
+}
+
+/// A limit as the command line takes it.
+fn limit_words(limit: Option<i64>) -> Value {
+    match limit {
+        None => "default".into(),
+        Some(Quotas::UNLIMITED) => "none".into(),
+        Some(limit) => limit.into(),
+    }
 }
 
 /// The account with this identifier.

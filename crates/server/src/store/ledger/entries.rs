@@ -1,9 +1,12 @@
 //! The ledger: append-only entries that move an account's balance, each there once for its source.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, QueuePartition};
+use serde_json::json;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Statement, Tx, Value, statements};
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
@@ -132,6 +135,13 @@ pub(in crate::store) async fn post_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Resu
     if tx.execute(update).await? == 0 {
         tx.undo();
         return Ok(Posting::Refused);
+    }
+    if *kind == EntryKind::Grant {
+        // What is stored begins with the account, so that each has sources of its own.
+        let source = source.split_once(' ').map_or(source.as_str(), |(_, given)| given);
+        let change = Change::of_account(AuditAction::CreditsGrant, *account, *now);
+        let details = json!({"amount": amount.to_string(), "source": source});
+        audit_log::note_in(change.with(details), tx).await?;
     }
     Ok(Posting::Posted)
 }

@@ -1,5 +1,6 @@
 //! The console over a real socket: sign-in, the rights of each role, and how it is guarded.
 
+mod audit_log;
 mod browser;
 mod forwarded;
 mod guard;

@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 28] = [
+pub(super) static TABLES: [Table; 29] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -345,6 +345,15 @@ pub(super) static TABLES: [Table; 28] = [
             integer("amount_2"),
         ],
         ..Table::PLAIN
+    },
+    Table {
+        name: "audit_log", key: &["seq"],
+        columns: &[
+            integer("seq"), integer("created_at"), integer("actor_kind"), text("actor_id"), text("actor_name"),
+            integer("is_operator"), integer("account"), text("action"), text("target_type"), text("target_id"),
+            text("details"), text("address"),
+        ],
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
         name: "idempotency_keys", key: &["account", "key"],
