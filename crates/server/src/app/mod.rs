@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod activity;
+pub mod administration;
 pub mod api_keys;
 pub mod audit_log;
 pub mod batches;

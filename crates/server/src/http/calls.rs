@@ -28,6 +28,7 @@ use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::{Buffer, Client, MemoryPermit};
 use super::tls::InTheOpen;
+use crate::app::administration::Administrator;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
 use crate::app::{Actor, ActorId, ClientNetwork, ReadsFor};
@@ -38,6 +39,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A response of so many bytes takes memory from the share of its client. Lists take it by themselves.
 const LONG_BYTES: usize = 64 << 10;
 
+/// What the paths begin with by which keys with the scope `admin` administrate accounts.
+const ADMINISTRATION: &str = "/v1/admin/";
+
 /// The account whose API key authenticated the call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller(pub(super) AccountKey);
@@ -47,6 +51,24 @@ impl FromRequestParts<Shared> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
         parts.extensions.get().copied().ok_or(Refusal::App(AppError::InvalidApiKey))
+    }
+}
+
+/// The API key with the scope `admin` that authenticated the call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AdminKey(pub(super) Administrator);
+
+impl FromRequestParts<Shared> for AdminKey {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+        match parts.extensions.get::<Opened>() {
+            None => Err(Refusal::App(AppError::InvalidApiKey)),
+            Some(Opened { scope: KeyScope::Admin, account, key_id, .. }) => {
+                Ok(Self(Administrator { account: *account, key: *key_id }))
+            }
+            Some(_) => Err(Refusal::InsufficientScope(KeyScope::Admin)),
+        }
     }
 }
 
@@ -143,20 +165,26 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
         };
         name_account(opened.id);
         Actor::identify(ActorId::ApiKey(opened.key));
-        check_access(opened, request.method())?;
+        let matched = request.extensions().get::<MatchedPath>();
+        let is_administration = matched.is_some_and(|path| path.as_str().starts_with(ADMINISTRATION));
+        check_access(opened, request.method(), is_administration)?;
+        request.extensions_mut().insert(opened);
         request.extensions_mut().insert(Caller(opened.account));
         return Ok(Some(Client::Account(opened.account)));
     }
     Ok(network_of(context, request).map(Client::Network))
 }
 
-/// Refuses a change with a key that only reads, or of an account that is suspended.
-fn check_access(opened: Opened, method: &Method) -> Result<(), Refusal> {
+/// Refuses a change with a key that only reads, or of an account that is suspended; and the administration of accounts with a key that
+/// is not for it. Those that are for it administrate even where their own account is suspended.
+fn check_access(opened: Opened, method: &Method, is_administration: bool) -> Result<(), Refusal> {
     match opened {
+        Opened { scope: KeyScope::Admin, .. } if is_administration => Ok(()),
+        _ if is_administration => Err(Refusal::InsufficientScope(KeyScope::Admin)),
         _ if method.is_safe() => Ok(()),
         Opened { is_suspended: true, .. } => Err(Refusal::AccountSuspended),
-        Opened { scope: KeyScope::Read, .. } => Err(Refusal::InsufficientScope),
-        Opened { scope: KeyScope::Write, .. } => Ok(()),
+        Opened { scope: KeyScope::Read, .. } => Err(Refusal::InsufficientScope(KeyScope::Write)),
+        Opened { scope: KeyScope::Write | KeyScope::Admin, .. } => Ok(()),
     }
 }
 

@@ -47,7 +47,7 @@ codes! {
     INSUFFICIENT_CREDITS: PAYMENT_REQUIRED "insufficient_credits" BILLING
         "The request would hold more credits than are available; the message names both amounts. Add credits, or lower `max_tokens`.";
     INSUFFICIENT_SCOPE: FORBIDDEN "insufficient_scope" PERMISSION
-        "The API key reads and changes nothing. Use one with the scope `write`.";
+        "The API key reads and changes nothing, or does not administrate accounts. Use one with the scope `write`, or `admin` under `/v1/admin`.";
     ACCOUNT_SUSPENDED: FORBIDDEN "account_suspended" PERMISSION
         "The operator has suspended the account. Its keys read, and change nothing, until the operator resumes it.";
     NOT_FOUND: NOT_FOUND "not_found" INVALID_REQUEST

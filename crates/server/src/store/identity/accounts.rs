@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::{self, NewEntry, Posting, totals};
 use crate::store::outbox::webhook_secrets;
@@ -99,12 +100,34 @@ statements! {
     LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq";
+    LIST_PAGE = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE seq > ? ORDER BY seq LIMIT ?";
 }
 
 /// Makes an account, visible to every process once this returns.
 pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, StoreError> {
     let account = account.clone();
     store.transaction(async move |tx| insert_in(&account, tx).await).await
+}
+
+/// The same for the account of a `caller`, once for all calls with the same idempotency key.
+pub async fn insert_once(
+    store: &Store,
+    caller: AccountKey,
+    account: &NewAccount,
+    once: Option<Once>,
+) -> Result<Guarded<Account>, StoreError> {
+    let account = account.clone();
+    let making = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(caller, account.created_at, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        insert_in(&account, tx).await.map(Guarded::Done)
+    };
+    store.transaction_of(caller, making).await
 }
 
 /// The same with a key of it.
@@ -231,6 +254,11 @@ pub async fn get(store: &Store, key: AccountKey) -> Result<Account, StoreError> 
 /// Every account, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
+}
+
+/// Up to so many accounts after the one in a row, oldest first.
+pub async fn list_page(store: &Store, after: i64, limit: u32) -> Result<Vec<Account>, StoreError> {
+    store.readers().fetch_all(LIST_PAGE.bind(after).bind(limit)).await?.iter().map(read).collect()
 }
 
 /// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes` and the quotas.

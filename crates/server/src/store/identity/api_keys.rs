@@ -60,6 +60,14 @@ pub struct ApiKey {
     pub last_used_at: Option<i64>,
 }
 
+impl From<NewApiKey> for ApiKey {
+    /// As it is when it was made just now.
+    fn from(new: NewApiKey) -> Self {
+        let NewApiKey { id, prefix, name, scope, created_at, expires_at, .. } = new;
+        Self { id, prefix, name, scope, created_at, expires_at, revoked_at: None, last_used_at: None }
+    }
+}
+
 impl ApiKey {
     /// Whether it opens its account at a time in milliseconds.
     pub fn works_at(&self, now: i64) -> bool {
@@ -109,6 +117,7 @@ statements! {
                 SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
                 WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
         ) v ORDER BY seq";
+    FIND = "SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ? AND account = ?";
     FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
     FIND_TO_REVOKE = {
         sqlite: "SELECT account, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ?",
@@ -178,8 +187,9 @@ pub(in crate::store) async fn insert_in(
         .bind(key.created_at)
         .bind(key.expires_at);
     tx.execute(insert).await?;
-    let NewApiKey { id, prefix, name, scope, expires_at, .. } = key;
-    let details = json!({"name": name, "prefix": prefix, "scope": scope.as_str(), "expires_at": expires_at.map(|at| at / 1_000)});
+    let NewApiKey { id, name, scope, expires_at, .. } = key;
+    let details =
+        json!({"name": name, "scope": scope.as_str(), "expires_at": expires_at.map(|at| at / 1_000)});
     let change = Change::of_account(AuditAction::ApiKeyCreate, account, key.created_at).to("api_key", id);
     audit_log::note_in(change.with(details), tx).await
 }
@@ -225,6 +235,11 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<KeyLis
     Ok(KeyList { keys, is_cut })
 }
 
+/// A key of an account.
+pub async fn find(store: &Store, account: AccountKey, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+    store.readers().fetch_optional(FIND.bind(id).bind(account)).await?.as_ref().map(read).transpose()
+}
+
 /// Whether a key is one of the account's.
 pub async fn is_own(store: &Store, account: AccountKey, id: KeyId) -> Result<bool, StoreError> {
     let found = store.readers().fetch_optional(FIND_OWN.bind(id).bind(account)).await?;
@@ -254,7 +269,7 @@ async fn revoke_in(id: KeyId, now: i64, tx: &mut Tx<'_>) -> Result<Option<ApiKey
         return Ok(Some(found));
     }
     tx.execute(REVOKE.bind(now).bind(id)).await?;
-    let details = json!({"name": found.name, "prefix": found.prefix, "scope": found.scope.as_str()});
+    let details = json!({"name": found.name, "scope": found.scope.as_str()});
     let change = Change::of_account(AuditAction::ApiKeyRevoke, row.get("account")?, now).to("api_key", &id);
     audit_log::note_in(change.with(details), tx).await?;
     Ok(Some(ApiKey { revoked_at: Some(now), ..found }))
@@ -294,6 +309,7 @@ const fn scope_code(scope: KeyScope) -> i64 {
     match scope {
         KeyScope::Write => 0,
         KeyScope::Read => 1,
+        KeyScope::Admin => 2,
     }
 }
 

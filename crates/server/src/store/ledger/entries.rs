@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Statement, Tx, Value, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
@@ -93,6 +94,25 @@ pub enum Posting {
 pub async fn post(store: &Store, entry: &NewEntry) -> Result<Posting, StoreError> {
     let entry = entry.clone();
     store.transaction(async move |tx| post_in(&entry, tx).await).await
+}
+
+/// The same, once for all calls with the same idempotency key.
+pub async fn post_once(
+    store: &Store,
+    entry: &NewEntry,
+    once: Option<Once>,
+) -> Result<Guarded<Posting>, StoreError> {
+    let entry = entry.clone();
+    let (account, now) = (entry.account, entry.now);
+    let posting = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(account, now, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        post_in(&entry, tx).await.map(Guarded::Done)
+    };
+    store.transaction_of(account, posting).await
 }
 
 /// Posts what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.

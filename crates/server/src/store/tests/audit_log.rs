@@ -9,6 +9,7 @@ use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::audit_log::{self, CHANGES_A_DAY_MAX, Entry, Filter, Place, entries, reads};
 use crate::store::database::sql;
+use crate::store::identity::accounts::NewAccount;
 use crate::store::identity::api_keys::NewApiKey;
 use crate::store::identity::users::{Credentials, NewUser, User};
 use crate::store::identity::{accounts, api_keys, members, sessions, users};
@@ -93,7 +94,8 @@ async fn an_entry_says_who_did_what_to_what_and_from_where(fixture: Fixture) {
 on_both!(every_change_of_rights_money_and_settings_is_there_once);
 async fn every_change_of_rights_money_and_settings_is_there_once(fixture: Fixture) {
     let store = &fixture.store;
-    let account = accounts::insert(store, &new_account(8)).await.expect("an account");
+    let account = NewAccount { is_activated: false, ..new_account(8) };
+    let account = accounts::insert(store, &account).await.expect("an account");
     let user = make_user(&fixture, 1, false).await;
     // What is done a second time changes nothing.
     for _ in 0..2 {

@@ -47,7 +47,7 @@ pub(crate) async fn signed_in(app: &TestApp, user: &User) -> Browser {
 }
 
 /// A browser in which an operator is signed in.
-async fn operator(app: &TestApp) -> Browser {
+pub(crate) async fn operator(app: &TestApp) -> Browser {
     signed_in(app, &users::create(&app.services, "op@example.com", Standing::Operator).await.unwrap()).await
 }
 
