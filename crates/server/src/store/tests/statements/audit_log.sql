@@ -34,7 +34,15 @@ SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_nam
               ORDER BY created_at DESC, seq DESC LIMIT $5) page
         LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC;
 
--- audit_log::reads::LIST_OF_ACCOUNT_AND_ACTION, both
+-- audit_log::reads::LIST_OF_ACCOUNT_AND_ACTION, SQLite
+SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details,
+               page.address, a.id AS account_id
+        FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address
+              FROM audit_log INDEXED BY audit_log_by_account_and_action WHERE account = ? AND action = ? AND (created_at, seq) < (?, ?) AND created_at >= ?
+              ORDER BY created_at DESC, seq DESC LIMIT ?) page
+        LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC;
+
+-- audit_log::reads::LIST_OF_ACCOUNT_AND_ACTION, PostgreSQL
 SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details,
                page.address, a.id AS account_id
         FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address

@@ -33,6 +33,11 @@ SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspende
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq;
 
+-- identity::accounts::LIST_PAGE, both
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE seq > $1 ORDER BY seq LIMIT $2;
+
 -- identity::accounts::SET_QUOTAS, both
 UPDATE accounts SET live_requests_quota = $1, stored_bytes_quota = $2, requests_per_second_quota = $3,
                tokens_per_day_quota = $4
@@ -48,6 +53,9 @@ UPDATE accounts SET suspended_at = CASE WHEN $1 = 1 THEN coalesce(suspended_at, 
 -- identity::api_keys::COUNT_USABLE, both
 SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
         WHERE account = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > $2 LIMIT $3) v;
+
+-- identity::api_keys::FIND, both
+SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = $1 AND account = $2;
 
 -- identity::api_keys::FIND_HOLDER, both
 SELECT k.account, a.id AS account_id, k.seq, k.id, k.scope, k.expires_at, k.last_used_at,
