@@ -188,16 +188,16 @@ fn check_access(opened: Opened, method: &Method, is_administration: bool) -> Res
     }
 }
 
-/// Where the call comes from; `None` where a proxy does not say for whom it calls.
+/// The address that the call comes from: a proxy's own, where that does not say for whom it calls.
 fn address_of(context: &Context, request: &Request) -> Option<IpAddr> {
-    let console = &context.services.config.console;
     let Peer(peer) = request.extensions().get()?;
-    let address = caller(console, peer.ip(), request.headers());
-    (!console.trusts(address)).then_some(address)
+    Some(caller(&context.services.config.console, peer.ip(), request.headers()))
 }
 
+/// Where the call comes from; `None` where a proxy does not say for whom it calls.
 fn network_of(context: &Context, request: &Request) -> Option<ClientNetwork> {
-    address_of(context, request).map(ClientNetwork::of)
+    let address = address_of(context, request)?;
+    (!context.services.config.console.trusts(address)).then(|| ClientNetwork::of(address))
 }
 
 /// The account that a key opens. Of a network that brought many wrong keys, only those are read that opened one before.

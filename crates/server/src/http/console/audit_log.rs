@@ -61,7 +61,7 @@ pub(super) async fn of_account(visit: MemberVisit, RawQuery(query): RawQuery) ->
     } else {
         audit_log::list_for_owner(visit.services(), account, &filter, ENTRIES).await?
     };
-    replies::page(&page(visit.services(), layout, params, entries))
+    replies::page(&page(visit.services(), layout, &params, entries))
 }
 
 /// `GET /console/operator/audit-log`.
@@ -69,10 +69,10 @@ pub(super) async fn of_service(visit: OperatorVisit, RawQuery(query): RawQuery) 
     let layout = visit.layout(Section::OperatorAuditLog).await?;
     let params = PageParams::read(query.as_deref());
     let entries = audit_log::list(visit.services(), &params.filter(), ENTRIES).await?;
-    replies::page(&page(visit.services(), layout, params, entries))
+    replies::page(&page(visit.services(), layout, &params, entries))
 }
 
-fn page(services: &Services, layout: Layout, params: PageParams, page: audit_log::Page) -> AuditLogPage {
+fn page(services: &Services, layout: Layout, params: &PageParams, page: audit_log::Page) -> AuditLogPage {
     AuditLogPage {
         is_of_account: layout.section == Section::AuditLog,
         layout,

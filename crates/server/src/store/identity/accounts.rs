@@ -217,10 +217,14 @@ pub async fn set_quotas(
     let setting = async move |tx: &mut Tx<'_>| {
         let Some(found) = find_in(id, tx).await? else { return Ok(None) };
         let told = changes.iter().map(|(quota, limit)| (quota.name().to_owned(), limit_words(*limit)));
-        let change = Change::of_account(AuditAction::AccountLimits, found.key, now);
-        audit_log::note_in(change.with(told.collect::<Map<_, _>>().into()), tx).await?;
+        let told = told.collect::<Map<_, _>>();
         let quotas =
             changes.into_iter().fold(found.quotas, |quotas, (quota, limit)| quotas.with(quota, limit));
+        if quotas == found.quotas {
+            return Ok(Some(found));
+        }
+        let change = Change::of_account(AuditAction::AccountLimits, found.key, now);
+        audit_log::note_in(change.with(told.into()), tx).await?;
         let set = SET_QUOTAS
             .bind(quotas.get(Quota::LiveRequests))
             .bind(quotas.get(Quota::StoredBytes))

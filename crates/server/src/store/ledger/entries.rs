@@ -112,7 +112,7 @@ pub async fn post_once(
         }
         post_in(&entry, tx).await.map(Guarded::Done)
     };
-    store.transaction_of(account, posting).await
+    store.transaction(posting).await
 }
 
 /// Posts what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.

@@ -105,7 +105,9 @@ async fn every_change_of_rights_money_and_settings_is_there_once(fixture: Fixtur
     }
     accounts::set_suspended(store, account.id, false, START).await.expect("a write");
     let changes = vec![(Quota::TokensPerDay, Some(Quotas::UNLIMITED)), (Quota::LiveRequests, None)];
-    accounts::set_quotas(store, account.id, changes, START).await.expect("a write");
+    for _ in 0..2 {
+        accounts::set_quotas(store, account.id, changes.clone(), START).await.expect("a write");
+    }
     webhook_secrets::rotate(store, account.key, &SigningSecret::new([1; 32]), START, 0).await.expect("one");
     let other = make_user(&fixture, 2, true).await;
     members::insert(store, account.key, other.key, Role::Owner, START).await.expect("a member");

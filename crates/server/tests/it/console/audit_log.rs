@@ -1,10 +1,12 @@
 //! The audit log in the console: whose it is, and what is in it.
 
 use overnight_domain::roles::Role;
-use overnight_server::store::audit_log::CHANGES_A_DAY_MAX;
+use overnight_server::app::audit_log;
+use overnight_server::store::audit_log::{CHANGES_A_DAY_MAX, Filter, Place};
+use overnight_server::workers;
 
 use super::{both_accounts, member, operator};
-use crate::support::TestApp;
+use crate::support::{START, TestApp};
 
 #[tokio::test]
 async fn owners_see_what_was_changed_in_their_account_and_nobody_elses() {
@@ -75,6 +77,21 @@ async fn a_page_of_the_log_leads_to_the_next_one() {
     let second = owner.get(link).await.text().to_owned();
     assert!(second.contains("key number 05") && !second.contains("key number 59"), "{second}");
     assert!(!second.contains("before="), "{second}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_older_than_the_setting_says_is_deleted() {
+    const DAY_MS: i64 = 86_400_000;
+    let app = TestApp::start_with(&[("audit_log_retention", "7d")]).await;
+    let [own, _] = both_accounts(&app).await;
+    let filter = Filter { account: Some(own.key), action: None, since: 0, before: Place::END };
+    let count = async || audit_log::list(&app.services, &filter, 99).await.expect("a page").entries.len();
+    let made = count().await;
+    workers::audit_log_retention(&app.services, START + 7 * DAY_MS).await.expect("a run");
+    assert_eq!(count().await, made);
+    workers::audit_log_retention(&app.services, START + 7 * DAY_MS + 1).await.expect("a run");
+    assert_eq!(count().await, 0);
     app.stop().await;
 }
 
