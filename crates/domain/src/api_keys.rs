@@ -103,7 +103,7 @@ mod tests {
         for scope in KeyScope::ALL {
             assert_eq!(KeyScope::parse(scope.as_str()), Some(scope));
         }
-        assert_eq!(KeyScope::parse("admin"), None);
+        assert_eq!(KeyScope::parse("all"), None);
     }
 
     #[test]
