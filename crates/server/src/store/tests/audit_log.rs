@@ -39,7 +39,7 @@ fn of(account: AccountKey) -> Filter {
 }
 
 /// What a user does, from an address.
-fn as_user<'w, T>(user: &User, work: impl Future<Output = T> + 'w) -> LocalBoxFuture<'w, T> {
+fn as_user<'w, T: 'w>(user: &User, work: impl Future<Output = T> + 'w) -> LocalBoxFuture<'w, T> {
     let actor = Actor { id: ActorId::User(user.key), address: Some([192, 0, 2, 7].into()) };
     actor.scope(work.boxed_local()).boxed_local()
 }
