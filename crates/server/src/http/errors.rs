@@ -100,7 +100,7 @@ impl Refusal {
             Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
             Self::App(AppError::QuotaExceeded(_)) => &codes::QUOTA_EXCEEDED,
-            Self::App(AppError::TooManyChanges) => &codes::TOO_MANY_CHANGES,
+            Self::App(AppError::TooManyChanges(_)) => &codes::TOO_MANY_CHANGES,
             Self::NoSuchPath | Self::App(AppError::NotFound(_)) => &codes::NOT_FOUND,
             Self::App(AppError::Invalid(_)) => &codes::INVALID_INPUT,
             Self::App(AppError::IdempotencyKeyReused) => &codes::IDEMPOTENCY_KEY_REUSED,

@@ -4,7 +4,6 @@ use thiserror::Error;
 
 use sqlx::Error as PostgresError;
 
-use crate::store::audit_log::CHANGES_A_DAY_MAX;
 use crate::store::exposures::Exposure;
 use crate::store::postgres_words::{in_words, said};
 
@@ -21,8 +20,8 @@ pub enum StoreError {
     #[error("the store has stopped")]
     Stopped,
     /// Members of an account, or a user, have changed as much in a day as they may; nothing of it was done.
-    #[error("too many changes were made in the last 24 hours: {CHANGES_A_DAY_MAX} may be")]
-    TooManyChanges,
+    #[error("too many changes were made in the last 24 hours: {0} may be")]
+    TooManyChanges(u32),
     /// A write that the data forbid; nothing of it was done.
     #[error("the write was refused by the data: {0}")]
     Refused(String),

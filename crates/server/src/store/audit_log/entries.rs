@@ -148,7 +148,11 @@ async fn check_in(change: &Change, named: &Named, tx: &mut Tx<'_>) -> Result<(),
     let since = change.now.saturating_sub(DAY_MS);
     let rows = tx.fetch(count.bind(since).bind(CHANGES_A_DAY_MAX)).await?;
     let count: i64 = rows.first().map_or(Ok(0), |row| row.get("count"))?;
-    if count < i64::from(CHANGES_A_DAY_MAX) { Ok(()) } else { Err(StoreError::TooManyChanges) }
+    if count < i64::from(CHANGES_A_DAY_MAX) {
+        Ok(())
+    } else {
+        Err(StoreError::TooManyChanges(CHANGES_A_DAY_MAX))
+    }
 }
 
 fn insert(change: Change, named: Named, actor: &Actor) -> Statement {

@@ -10,7 +10,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::audit_log::{self, CHANGES_A_DAY_MAX, Entry, Filter, Place, entries, reads};
-use crate::store::database::sql;
+use crate::store::database::{Statement, sql};
 use crate::store::identity::accounts::NewAccount;
 use crate::store::identity::api_keys::NewApiKey;
 use crate::store::identity::users::{Credentials, NewUser, User};
@@ -62,6 +62,19 @@ fn new_key(number: u32, now: i64) -> NewApiKey {
         created_at: now,
         expires_at: None,
     }
+}
+
+/// Pages of the audit log, and what bounds it.
+pub(super) fn hot_statements() -> Vec<Statement> {
+    let page = |query: Statement| query.bind(START).bind(9i64).bind(0i64).bind(51i64);
+    vec![
+        page(reads::LIST.unbound()),
+        page(reads::LIST_OF_ACTION.bind("export")),
+        page(reads::LIST_OF_ACCOUNT.bind(1i64)),
+        page(reads::LIST_OF_ACCOUNT_AND_ACTION.bind(1i64).bind("export")),
+        entries::COUNT_OF_ACCOUNT.bind(1i64).bind(START).bind(9i64),
+        entries::COUNT_OF_ACTOR.bind("usr_1").bind(START).bind(9i64),
+    ]
 }
 
 on_both!(an_entry_says_who_did_what_to_what_and_from_where);
@@ -247,7 +260,7 @@ async fn a_tenant_who_changes_things_in_a_loop_is_stopped_and_nobody_else_is(fix
     }
     for user in [&owner, &other_owner] {
         let refused = loops(user, fixture.account, 9_001, START + 2).await;
-        assert!(matches!(refused, Err(StoreError::TooManyChanges)), "{refused:?}");
+        assert!(matches!(refused, Err(StoreError::TooManyChanges(CHANGES_A_DAY_MAX))), "{refused:?}");
     }
     assert!(api_keys::find_holder(store, &new_key(9_001, 0).sha256).await.expect("a read").is_none());
     assert!(loops(&operator, fixture.account, 9_002, START + 2).await.expect("a key of the operator"));
@@ -268,7 +281,7 @@ async fn a_user_who_signs_in_in_a_loop_is_stopped(fixture: Fixture) {
         sessions::remove(store, &[1; 32]).await.expect("an end");
     }
     let refused = sessions::insert(store, user.key, &session(2, START)).await;
-    assert!(matches!(refused, Err(StoreError::TooManyChanges)), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::TooManyChanges(CHANGES_A_DAY_MAX))), "{refused:?}");
     let next_day = session(2, START + 1 + DAY_MS);
     sessions::insert(store, user.key, &next_day).await.expect("a session of the next day");
 }

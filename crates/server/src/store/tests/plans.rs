@@ -3,7 +3,6 @@
 
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::audit_log::{entries as log_entries, reads};
 use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
 use crate::store::identity::api_keys;
 use crate::store::ledger::entries;
@@ -22,7 +21,7 @@ use crate::store::queue::segments;
 use crate::store::queue::settle;
 use crate::store::requests::{Direction, ListScope, PageScope};
 use crate::store::requests::{deletion, retention};
-use crate::store::tests::{Fixture, START};
+use crate::store::tests::{Fixture, START, audit_log};
 use crate::store::{batches, requests};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
@@ -100,26 +99,13 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         segments::RESTS.bind(1i64).bind(1i64).bind([0xFF].as_slice()).bind(START).bind(START).bind(9i64),
     );
     statements.extend(lists_for_people());
-    statements.extend(pages_of_the_audit_log());
+    statements.extend(audit_log::hot_statements());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }
     let by_whole_key = "(sort_key = unnest.unnest) AND (seq = unnest.unnest_1))";
     let lease = leases::LEASE.over([1, START, 1, 1].map(Value::from), leases::list(&positions));
     check_on_postgres(&fixture, lease, by_whole_key).await;
-}
-
-/// Pages of the audit log, and what bounds it.
-fn pages_of_the_audit_log() -> Vec<Statement> {
-    let page = |query: Statement| query.bind(START).bind(9i64).bind(0i64).bind(51i64);
-    vec![
-        page(reads::LIST.unbound()),
-        page(reads::LIST_OF_ACTION.bind("export")),
-        page(reads::LIST_OF_ACCOUNT.bind(1i64)),
-        page(reads::LIST_OF_ACCOUNT_AND_ACTION.bind(1i64).bind("export")),
-        log_entries::COUNT_OF_ACCOUNT.bind(1i64).bind(START).bind(9i64),
-        log_entries::COUNT_OF_ACTOR.bind("usr_1").bind(START).bind(9i64),
-    ]
 }
 
 /// What looks through rows for a page.

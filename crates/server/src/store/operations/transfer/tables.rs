@@ -123,16 +123,12 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 pub(super) static TABLES: [Table; 29] = [
     Table {
         name: "settings", key: &["name"],
-        columns: &[
-            text("name"), bytes("value"),
-        ],
+        columns: &[text("name"), bytes("value")],
         only: Some("name <> 'test_write'"), ..Table::PLAIN
     },
     Table {
         name: "last_deleted", key: &["table_name"],
-        columns: &[
-            text("table_name"), integer("seq"),
-        ],
+        columns: &[text("table_name"), integer("seq")],
         ..Table::PLAIN
     },
     Table {
@@ -156,16 +152,12 @@ pub(super) static TABLES: [Table; 29] = [
     },
     Table {
         name: "models", key: &["seq"],
-        columns: &[
-            integer("seq"), text("name"),
-        ],
+        columns: &[integer("seq"), text("name")],
         is_numbered: true, ..Table::PLAIN
     },
     Table {
         name: "price_points", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("input"), integer("output"),
-        ],
+        columns: &[integer("seq"), integer("input"), integer("output")],
         is_numbered: true, ..Table::PLAIN
     },
     Table {
@@ -330,9 +322,7 @@ pub(super) static TABLES: [Table; 29] = [
     },
     Table {
         name: "members", key: &["account", "user_seq"],
-        columns: &[
-            integer("account"), integer("user_seq"), integer("role"), integer("created_at"),
-        ],
+        columns: &[integer("account"), integer("user_seq"), integer("role"), integer("created_at")],
         ..Table::PLAIN
     },
     Table {
