@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, backup, bench, cancel, completion, engine_guard, explain, export, import, list,
-    listen, man, migrate, model, reload, restore, results, run, serve, status, submit, users, watch,
+    accounts, api_keys, audit_log, backup, bench, cancel, completion, engine_guard, explain, export, import,
+    list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, users, watch,
     webhooks,
 };
 use crate::globals::Globals;
@@ -89,7 +89,11 @@ pub(crate) enum Command {
     ///
     /// With or without a running service.
     Explain(explain::Arguments),
-    /// Check the integrity of the live database.
+    /// Show who changed what: keys, users, accounts, credits.
+    ///
+    /// With or without a running service.
+    AuditLog(audit_log::Arguments),
+    /// Check the invariants of the live database.
     Audit,
     /// Let the running service load its settings again.
     Reload(reload::Arguments),
@@ -139,6 +143,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Audit
             | Self::Reload(_)
+            | Self::AuditLog(_)
             | Self::Migrate(_)
             | Self::Backup(_)
             | Self::Restore(_)

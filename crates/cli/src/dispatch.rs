@@ -5,8 +5,8 @@ use std::pin::Pin;
 use crate::args::Command;
 use crate::command_line::shown_command;
 use crate::commands::{
-    accounts, api_keys, audit, backup, bench, cancel, completion, doctor, explain, export, import, list,
-    listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, users,
+    accounts, api_keys, audit, audit_log, backup, bench, cancel, completion, doctor, explain, export, import,
+    list, listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, users,
     vacuum, watch, webhooks,
 };
 use crate::connection;
@@ -34,6 +34,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Webhook(command) => Box::pin(webhooks::run(command, globals, output)),
         Command::Model(command) => Box::pin(model::run(command, output)),
         Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
+        Command::AuditLog(arguments) => Box::pin(audit_log::run(arguments, globals, output)),
         Command::Audit => Box::pin(audit::run(globals, output)),
         Command::Reload(_) => Box::pin(reload::run(globals, output)),
         Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),

@@ -142,6 +142,14 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("model recommended", &["overnight model recommended"]),
     ("explain", &["overnight explain $REQUEST"]),
     (
+        "audit-log",
+        &[
+            "overnight audit-log --since 7d",
+            "overnight audit-log --account $ACCOUNT --action api_key.create",
+            "overnight audit-log --until 2026-11-20 --limit 0 --json",
+        ],
+    ),
+    (
         "audit",
         &[
             "overnight audit",

@@ -1,4 +1,4 @@
-//! Lists: a table for people, an array for machines, printed row by row.
+//! Lists: a table for people, an array or JSON Lines for machines, printed row by row.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -14,6 +14,8 @@ pub(crate) type Columns = &'static [(&'static str, usize)];
 pub(crate) struct List {
     columns: Columns,
     is_json: bool,
+    /// Whether machines get a line for each row, and not an array.
+    is_lines: bool,
     rows: usize,
     out: BufWriter<StdoutLock<'static>>,
 }
@@ -22,7 +24,12 @@ impl List {
     /// Begins a list.
     pub(crate) fn begin(output: &Output, columns: Columns) -> Self {
         let out = BufWriter::new(io::stdout().lock());
-        Self { columns, is_json: output.is_json, rows: 0, out }
+        Self { columns, is_json: output.is_json, is_lines: false, rows: 0, out }
+    }
+
+    /// Begins a list that may be long: machines get JSON Lines.
+    pub(crate) fn begin_lines(output: &Output, columns: Columns) -> Self {
+        Self { is_lines: true, ..Self::begin(output, columns) }
     }
 
     /// Prints a row: `record` for machines, `cells` for people.
@@ -34,6 +41,7 @@ impl List {
     pub(crate) fn end(mut self) -> Result<usize, CliError> {
         let closed = match (self.is_json, self.rows) {
             (false, _) => Ok(()),
+            (true, _) if self.is_lines => Ok(()),
             (true, 0) => writeln!(self.out, "[]"),
             (true, _) => writeln!(self.out, "\n]"),
         };
@@ -42,7 +50,10 @@ impl List {
     }
 
     fn write_row(&mut self, record: &impl Serialize, cells: &[&str]) -> io::Result<()> {
-        if self.is_json {
+        if self.is_json && self.is_lines {
+            serde_json::to_writer(&mut self.out, record)?;
+            self.out.write_all(b"\n")?;
+        } else if self.is_json {
             self.out.write_all(if self.rows == 0 { b"[\n" } else { b",\n" })?;
             serde_json::to_writer(&mut self.out, record)?;
         } else {

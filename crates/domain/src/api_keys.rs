@@ -23,17 +23,20 @@ pub enum KeyScope {
     Write,
     /// What changes nothing: lists, records, results.
     Read,
+    /// Everything, and the administration of every account. Operators alone make such keys.
+    Admin,
 }
 
 impl KeyScope {
-    /// Every scope, the widest first.
-    pub const ALL: [Self; 2] = [Self::Write, Self::Read];
+    /// Every scope.
+    pub const ALL: [Self; 3] = [Self::Write, Self::Read, Self::Admin];
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Write => "write",
             Self::Read => "read",
+            Self::Admin => "admin",
         }
     }
 
@@ -100,7 +103,7 @@ mod tests {
         for scope in KeyScope::ALL {
             assert_eq!(KeyScope::parse(scope.as_str()), Some(scope));
         }
-        assert_eq!(KeyScope::parse("admin"), None);
+        assert_eq!(KeyScope::parse("all"), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod activity;
 pub mod answers;
 pub mod api_keys;
+pub mod audit_log;
 pub mod batches;
 pub mod bodies;
 pub mod chat;

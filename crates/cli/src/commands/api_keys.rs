@@ -45,8 +45,8 @@ pub(crate) struct Create {
     /// What to call it.
     #[arg(long)]
     name: Option<String>,
-    /// What it may do: `write` reads and writes, `read` changes nothing.
-    #[arg(long, value_name = "SCOPE", value_parser = ["write", "read"], default_value = "write")]
+    /// What it may do: `write` reads and writes, `read` changes nothing, `admin` also administrates every account under /v1/admin.
+    #[arg(long, value_name = "SCOPE", value_parser = ["write", "read", "admin"], default_value = "write")]
     scope: String,
     /// How long it works, such as 90d [default: for ever].
     #[arg(long, value_name = "DURATION", value_parser = str::parse::<Millis>)]

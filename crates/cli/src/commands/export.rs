@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use overnight_server::store::Store;
+use overnight_server::store::audit_log;
 use overnight_server::store::operations::transfer::{self, Counts, ExportError};
 use serde_json::json;
 
@@ -13,6 +14,7 @@ use crate::errors::{CliError, Exit};
 use crate::files::AtomicFile;
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::times;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -34,6 +36,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let path = arguments.file.as_path();
     let store = operator::open_store(globals).await?;
+    audit_log::note_export(&store, times::now()).await?;
     if path == Path::new("-") {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let failed = |error| CliError::stdout(&error);

@@ -5,13 +5,14 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use overnight_server::app::store_options;
 use overnight_server::store::operations::transfer;
 
 use super::export::summary;
+use super::operator;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::times;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -27,12 +28,13 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let path = arguments.file.as_path();
-    let options = store_options(&globals.load_config()?);
+    let options = operator::options(&globals.load_config()?);
+    let now = times::now();
     let counts = if path == Path::new("-") {
-        transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, io::stdin())).await?
+        transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, io::stdin()), now).await?
     } else {
         let file = File::open(path).map_err(|error| CliError::file(path, &error))?;
-        transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, file)).await?
+        transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, file), now).await?
     };
     output.either(&counts, || format!("{} imported", summary(&counts)))?;
     Ok(Exit::Done)

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod audit_log;
 pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod cancel;

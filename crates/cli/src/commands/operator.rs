@@ -6,7 +6,7 @@ use overnight_server::app::{Services, store_options};
 use overnight_server::clock::SystemClock;
 use overnight_server::config::{Config, Database};
 use overnight_server::ids::Ids;
-use overnight_server::store::{DATABASE_FILE, Store};
+use overnight_server::store::{DATABASE_FILE, Store, StoreOptions};
 
 use crate::errors::CliError;
 use crate::globals::Globals;
@@ -22,7 +22,20 @@ pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
 pub(crate) async fn open_store(globals: &Globals) -> Result<Store, CliError> {
     let config = globals.load_config()?;
     refuse_absent(&config)?;
-    Ok(Store::open_beside(&store_options(&config)).await?)
+    Ok(Store::open_beside(&options(&config)).await?)
+}
+
+/// How this command opens the store of these settings: the audit log names who runs it.
+pub(crate) fn options(config: &Config) -> StoreOptions {
+    StoreOptions { operator: Some(name()), ..store_options(config) }
+}
+
+/// What the system calls the user who runs this command, as far as the environment says.
+fn name() -> String {
+    let named =
+        ["SUDO_USER", "USER", "LOGNAME"].into_iter().filter_map(|variable| std::env::var(variable).ok());
+    let fits = |name: &String| !name.is_empty() && name.len() <= 64 && !name.contains(char::is_control);
+    named.into_iter().find(fits).unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
@@ -41,7 +54,7 @@ pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError
     if let Some(address) = serve_file::address_of_running(&config.data_dir) {
         config.listen = address;
     }
-    let store = Store::open_beside(&store_options(&config)).await?;
+    let store = Store::open_beside(&options(&config)).await?;
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
     Ok(Services::new(store, clock, ids, Arc::new(config)).await?)
 }

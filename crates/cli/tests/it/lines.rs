@@ -23,6 +23,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "key",
         "explain",
         "audit",
+        "audit-log",
         "migrate",
         "export",
         "import",

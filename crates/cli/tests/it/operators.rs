@@ -35,6 +35,43 @@ fn an_account_and_its_keys_are_made_listed_and_revoked_without_a_service() {
 }
 
 #[test]
+fn the_audit_log_says_what_commands_changed_and_by_whom() {
+    let world = World::new();
+    let id = world.json("account create --name research")["id"].as_str().unwrap().to_owned();
+    let other = world.json("account create --name other")["id"].as_str().unwrap().to_owned();
+    let key = world.json(&format!("key create --account {id} --name portal --scope admin"));
+    world.json(&format!("account limit {id} --tokens-per-day 7"));
+    world.json(&format!("account grant {id} 25 --source invoice-7"));
+    world.json("user create ada@example.org --operator");
+    let entries = |line: &str| {
+        let ran = world.command(line).env("SUDO_USER", "ada").output().unwrap();
+        crate::support::lines(&String::from_utf8(ran.stdout).unwrap())
+    };
+    let of_account = entries(&format!("audit-log --account {id} --json"));
+    let actions: Vec<_> = of_account.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["credits.grant", "account.limits", "api_key.create", "account.create"]);
+    assert_eq!(of_account[1]["details"]["tokens_per_day"], 7);
+    assert_eq!(of_account[2]["target"]["id"], key["id"]);
+    assert_eq!(of_account[2]["details"]["scope"], "admin");
+    assert!(of_account.iter().all(|entry| entry["actor"]["type"] == "operator" && entry["account"] == *id));
+    assert!(!format!("{of_account:?}").contains(key["key"].as_str().unwrap()));
+    let all = entries("audit-log --json --limit 0 --since 1h");
+    assert!(all.iter().any(|entry| entry["action"] == "user.create" && entry["account"].is_null()));
+    assert!(all.iter().any(|entry| entry["account"] == *other));
+    assert!(entries("audit-log --json --until 2001-01-01").is_empty());
+    assert_eq!(entries("audit-log --json --action account.create").len(), 2);
+    assert_eq!(entries("audit-log --json --limit 1").len(), 1);
+
+    let named = world.command(&format!("account suspend {id}")).env("SUDO_USER", "ada").output().unwrap();
+    assert!(named.status.success(), "{named:?}");
+    let table = world.run("audit-log --action account.suspend");
+    assert!(table.stdout.starts_with("TIME") && table.stdout.contains("operator ada"), "{table:?}");
+    assert_eq!(world.run("audit-log --action account.destroy").code, 2);
+    assert_eq!(world.run("audit-log --since yesterday").code, 2);
+    assert_eq!(world.run("audit-log --account acct_01jz8m3v6qf8jbk2w5n7y9t0xd").code, 3);
+}
+
+#[test]
 fn a_key_tells_when_it_was_used_last() {
     let world = World::new();
     world.write("prompts.jsonl", &crate::support::chats(1));

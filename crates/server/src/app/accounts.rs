@@ -11,8 +11,9 @@ use overnight_wire::native::accounts::{Account as Record, AccountQuotas, QuotaUs
 
 use super::errors::AppError;
 use super::quotas::{self, QuotaStanding};
-use super::{Services, names};
+use super::{Services, idempotency, names};
 use crate::config::Millis;
+use crate::store::idempotency_keys::{Guarded, IdempotencyKey, Once};
 pub use crate::store::identity::accounts::Account;
 use crate::store::identity::accounts::{self, NewAccount};
 pub use crate::store::ledger::Entry;
@@ -168,7 +169,7 @@ pub async fn set_retention(
     if retention_ms.is_some_and(|time| time != FOR_EVER && !RETENTIONS.contains(&time)) {
         return Err(AppError::invalid("retention", codes::OUT_OF_RANGE, "must be from 1d to 3650d"));
     }
-    let set = requests::set_retention(&services.store, id, retention_ms).await?;
+    let set = requests::set_retention(&services.store, id, retention_ms, services.clock.now()).await?;
     set.ok_or(AppError::NotFound("account"))
 }
 
@@ -200,6 +201,21 @@ pub async fn grant(
     amount: Credits,
     source: Option<&str>,
 ) -> Result<Grant, AppError> {
+    grant_repeatably(services, id, amount, source, None).await.map(|(grant, _)| grant)
+}
+
+/// As [`grant`], once for all calls of the account with the same idempotency key; and whether it was posted before.
+///
+/// # Errors
+///
+/// As [`grant`], and [`AppError::IdempotencyKeyReused`].
+pub(super) async fn grant_repeatably(
+    services: &Services,
+    id: AccountId,
+    amount: Credits,
+    source: Option<&str>,
+    key: Option<IdempotencyKey>,
+) -> Result<(Grant, bool), AppError> {
     let out_of_range = |param, message: &str| AppError::invalid(param, codes::OUT_OF_RANGE, message);
     if amount == Credits::ZERO {
         return Err(out_of_range("amount", "must be more or less than nothing"));
@@ -212,20 +228,29 @@ pub async fn grant(
     let name = source.map_or_else(|| services.ids.next::<GrantKind>(now).to_string(), str::to_owned);
     let source = format!("{id} {name}");
     let entry = NewEntry { account: account.key, kind: EntryKind::Grant, amount, source, now };
-    let posted = ledger::post(&services.store, &entry).await.map_err(|error| match AppError::from(error) {
-        // A commit whose answer was lost may have been done.
-        AppError::StoreAway { cause, .. } => {
-            let advice = Some(format!("to be granted once, repeat it with --source {name}"));
-            AppError::StoreAway { cause, advice }
+    let once = key.map(|key| Once { key, response: name.clone().into() });
+    let posted =
+        ledger::post_once(&services.store, &entry, once).await.map_err(|error| match AppError::from(error) {
+            // A commit whose answer was lost may have been done.
+            AppError::StoreAway { cause, .. } => {
+                let advice = Some(format!("to be granted once, repeat it with --source {name}"));
+                AppError::StoreAway { cause, advice }
+            }
+            other => other,
+        });
+    let posting = match posted? {
+        Guarded::Done(posting) => posting,
+        Guarded::Recalled(recalled) => {
+            let name = String::from_utf8_lossy(&idempotency::response(recalled)?).into_owned();
+            return Ok((Grant { source: name, is_new: true }, true));
         }
-        other => other,
-    });
-    match posted? {
-        Posting::Posted => Ok(Grant { source: name, is_new: true }),
+    };
+    match posting {
+        Posting::Posted => Ok((Grant { source: name, is_new: true }, false)),
         Posting::PostedBefore => {
             let before = ledger::find_amount(&services.store, EntryKind::Grant, &entry.source).await?;
             match before.filter(|before| *before != amount) {
-                None => Ok(Grant { source: name, is_new: false }),
+                None => Ok((Grant { source: name, is_new: false }, false)),
                 Some(before) => {
                     let message =
                         format!("'{name}' is granted already, with {before} credits and not {amount}");

@@ -113,7 +113,7 @@ async fn erase_piece(services: &Services, account: AccountKey, now: i64) -> Resu
         return Ok(true);
     }
     while files::delete_pieces(store).await? {}
-    closing::erase_identity(store, account).await?;
+    closing::erase_identity(store, account, now).await?;
     if !closing::mark_erased(store, account, now).await? {
         tracing::debug!(
             account = account.0,

@@ -31,6 +31,9 @@ pub enum AppError {
     /// The account uses all that it may of something.
     #[error("the account's quota {} is reached: {}", .0.quota.name(), quota_words(.0))]
     QuotaExceeded(QuotaExceeded),
+    /// Members of the account, or the user, have changed as much in a day as they may.
+    #[error("{}", StoreError::TooManyChanges(*.0))]
+    TooManyChanges(u32),
     /// The caller has nothing of this kind under the identifier that was named.
     #[error("there is no such {0}")]
     NotFound(&'static str),
@@ -186,6 +189,7 @@ impl From<NoticeRefused> for AppError {
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         match error {
+            StoreError::TooManyChanges(most) => Self::TooManyChanges(most),
             error if !error.is_passing() => Self::Internal(error),
             StoreError::Database(_)
             | StoreError::Pooled

@@ -70,7 +70,7 @@ pub async fn list(services: &Services, account: &Account) -> Result<Vec<Invitati
 ///
 /// Only what the store could not do.
 pub async fn withdraw(services: &Services, account: &Account, email: &str) -> Result<(), AppError> {
-    Ok(invitations::remove(&services.store, account.key, email).await?)
+    Ok(invitations::remove(&services.store, account.key, email, services.clock.now()).await?)
 }
 
 /// To what a link invites.

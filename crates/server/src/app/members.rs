@@ -66,7 +66,7 @@ pub async fn change(
     user: UserId,
     role: Option<Role>,
 ) -> Result<(), AppError> {
-    match members::change(&services.store, account.key, user, role).await? {
+    match members::change(&services.store, account.key, user, role, services.clock.now()).await? {
         MemberChange::Done => Ok(()),
         MemberChange::Unknown => Err(AppError::NotFound("member")),
         MemberChange::LastOwner => {

@@ -2,7 +2,9 @@
 
 pub mod accounts;
 pub mod activity;
+pub mod administration;
 pub mod api_keys;
+pub mod audit_log;
 pub mod batches;
 pub mod bootstrap;
 pub mod closing;
@@ -73,7 +75,7 @@ use crate::config::{ByteSize, Config, Database};
 use crate::ids::Ids;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
-pub use crate::store::ReadsFor;
+pub use crate::store::{Actor, ActorId, ReadsFor};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tasks;
 
@@ -204,7 +206,11 @@ pub(crate) async fn open(config: Config, clock: SharedClock) -> Services {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    joined(tasks::spawn(ReadsFor::current().scope(work.in_current_span()))).await
+    let work = ReadsFor::current().scope(work.in_current_span());
+    match Actor::current() {
+        Some(actor) => joined(tasks::spawn(actor.scope(work))).await,
+        None => joined(tasks::spawn(work)).await,
+    }
 }
 
 /// What a task came to. Its panic goes on here.

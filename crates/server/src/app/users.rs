@@ -99,7 +99,7 @@ pub async fn list(services: &Services) -> Result<Vec<User>, AppError> {
 ///
 /// [`AppError::NotFound`] where there is none; [`AppError::Invalid`] for the last operator.
 pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
-    match users::remove(&services.store, id).await? {
+    match users::remove(&services.store, id, services.clock.now()).await? {
         Removal::Done => Ok(()),
         Removal::Unknown => Err(AppError::NotFound("user")),
         Removal::LastOperator => {
@@ -130,7 +130,9 @@ pub async fn link_subject(
     if !openid::is_subject(subject) {
         return refuse(codes::OUT_OF_RANGE, "must have 1 to 255 bytes, and no control characters");
     }
-    match users::link_by_hand(&services.store, user.key, (issuer, subject), replaces).await? {
+    match users::link_by_hand(&services.store, user.key, (issuer, subject), replaces, services.clock.now())
+        .await?
+    {
         Linking::Done => Ok(()),
         Linking::Unknown => Err(AppError::NotFound("user")),
         Linking::OtherSubject => {
@@ -177,7 +179,7 @@ pub async fn change_credentials(
     }
     let credentials = Credentials { email, password: hash };
     let but = Some(&visitor.session.sha256);
-    if !users::set_credentials(&services.store, user.key, &credentials, but).await? {
+    if !users::set_credentials(&services.store, user.key, &credentials, but, services.clock.now()).await? {
         return Err(taken());
     }
     Ok(credentials.password.map(|hash| sessions::mark_browser(services, user.id, &hash)))

@@ -98,6 +98,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// How long a request is kept after its end; `None` for ever.
     pub retention: Option<Millis>,
+    /// How long an entry of the audit log is kept.
+    pub audit_log_retention: Millis,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
     /// The console.

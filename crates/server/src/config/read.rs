@@ -107,6 +107,10 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         connections: connections::read(&root.section("limits")?)?,
         quotas: quotas::read(&root.section("quotas")?)?,
         retention: root.bounded("retention", DAY..=Millis(3_650 * DAY.0), "1d to 3650d")?,
+        audit_log_retention: root.required(
+            "audit_log_retention",
+            root.bounded("audit_log_retention", DAY..=Millis(3_650 * DAY.0), "1d to 3650d")?,
+        )?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
         console: console::read(&root.section("console")?)?,
         billing: billing::read(&root.section("billing")?)?,

@@ -27,7 +27,9 @@ pub(crate) enum Section {
     Credits,
     Webhooks,
     Account,
+    AuditLog,
     Operator,
+    OperatorAuditLog,
     You,
 }
 
@@ -58,6 +60,7 @@ impl Section {
             Self::Credits => "Credits",
             Self::Webhooks => "Webhooks",
             Self::Account => "Account",
+            Self::AuditLog | Self::OperatorAuditLog => "Audit log",
             Self::Operator => "Operator",
             Self::You => "You",
         }
@@ -65,13 +68,13 @@ impl Section {
 
     /// Whether it is one of an account.
     const fn is_of_account(self) -> bool {
-        !matches!(self, Self::Operator | Self::You)
+        !matches!(self, Self::Operator | Self::OperatorAuditLog | Self::You)
     }
 
     /// Its address under the account's.
     pub(super) const fn path(self) -> &'static str {
         match self {
-            Self::Overview | Self::Operator | Self::You => "",
+            Self::Overview | Self::Operator | Self::OperatorAuditLog | Self::You => "",
             Self::Requests => "/requests",
             Self::Batches => "/batches",
             Self::New => "/new",
@@ -81,6 +84,7 @@ impl Section {
             Self::Credits => "/credits",
             Self::Webhooks => "/webhooks",
             Self::Account => "/account",
+            Self::AuditLog => "/audit-log",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the console's pages look like: each page is a struct of what it shows and a template beside it in `templates/console`.
 //! Nothing here reads or changes anything, and whatever is shown is text: templates escape it, and no filter switches that off.
 
+mod audit_log;
 mod batches;
 mod chart;
 mod credits;
@@ -20,6 +21,7 @@ mod timeline;
 mod webhooks;
 mod you;
 
+pub(crate) use self::audit_log::AuditLogPage;
 pub(crate) use self::batches::{BatchPage, BatchesPage};
 pub(crate) use self::chart::{Chart, Series};
 pub(crate) use self::credits::{CreditsPage, ModelSpend};

@@ -1,6 +1,7 @@
 //! What every call passes on its way in and out: it gets a name, its key is looked at, a panic of ours stays its own,
 //! a refusal gets its shape, and it is counted.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -27,15 +28,19 @@ use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::{Buffer, Client, MemoryPermit};
 use super::tls::InTheOpen;
+use crate::app::administration::Administrator;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
-use crate::app::{ClientNetwork, ReadsFor};
+use crate::app::{Actor, ActorId, ClientNetwork, ReadsFor};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A response of so many bytes takes memory from the share of its client. Lists take it by themselves.
 const LONG_BYTES: usize = 64 << 10;
+
+/// What the paths begin with by which keys with the scope `admin` administrate accounts.
+const ADMINISTRATION: &str = "/v1/admin/";
 
 /// The account whose API key authenticated the call.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +51,24 @@ impl FromRequestParts<Shared> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
         parts.extensions.get().copied().ok_or(Refusal::App(AppError::InvalidApiKey))
+    }
+}
+
+/// The API key with the scope `admin` that authenticated the call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AdminKey(pub(super) Administrator);
+
+impl FromRequestParts<Shared> for AdminKey {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+        match parts.extensions.get::<Opened>() {
+            None => Err(Refusal::App(AppError::InvalidApiKey)),
+            Some(Opened { scope: KeyScope::Admin, account, key_id, .. }) => {
+                Ok(Self(Administrator { account: *account, key: *key_id }))
+            }
+            Some(_) => Err(Refusal::InsufficientScope(KeyScope::Admin)),
+        }
     }
 }
 
@@ -72,7 +95,9 @@ async fn carry(
         request.extensions_mut().insert(dialect);
     }
     let version = request.version();
-    let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
+    // Who it is stands there once that is known.
+    let actor = Actor { id: ActorId::Service, address: address_of(&context, &request) };
+    let answered = AssertUnwindSafe(actor.scope(admit(&context, request, next))).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
         tracing::error!("call {call} hit a bug: its handler panicked");
         Refusal::Panicked.into_response()
@@ -139,29 +164,40 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
             Presented::Unread(key) => look_up(context, key, network_of(context, request)).await?,
         };
         name_account(opened.id);
-        check_access(opened, request.method())?;
+        Actor::identify(ActorId::ApiKey(opened.key));
+        let matched = request.extensions().get::<MatchedPath>();
+        let is_administration = matched.is_some_and(|path| path.as_str().starts_with(ADMINISTRATION));
+        check_access(opened, request.method(), is_administration)?;
+        request.extensions_mut().insert(opened);
         request.extensions_mut().insert(Caller(opened.account));
         return Ok(Some(Client::Account(opened.account)));
     }
     Ok(network_of(context, request).map(Client::Network))
 }
 
-/// Refuses a change with a key that only reads, or of an account that is suspended.
-fn check_access(opened: Opened, method: &Method) -> Result<(), Refusal> {
+/// Refuses a change with a key that only reads, or of an account that is suspended; and the administration of accounts with a key that
+/// is not for it. Those that are for it administrate even where their own account is suspended.
+fn check_access(opened: Opened, method: &Method, is_administration: bool) -> Result<(), Refusal> {
     match opened {
+        Opened { scope: KeyScope::Admin, .. } if is_administration => Ok(()),
+        _ if is_administration => Err(Refusal::InsufficientScope(KeyScope::Admin)),
         _ if method.is_safe() => Ok(()),
         Opened { is_suspended: true, .. } => Err(Refusal::AccountSuspended),
-        Opened { scope: KeyScope::Read, .. } => Err(Refusal::InsufficientScope),
-        Opened { scope: KeyScope::Write, .. } => Ok(()),
+        Opened { scope: KeyScope::Read, .. } => Err(Refusal::InsufficientScope(KeyScope::Write)),
+        Opened { scope: KeyScope::Write | KeyScope::Admin, .. } => Ok(()),
     }
+}
+
+/// The address that the call comes from: a proxy's own, where that does not say for whom it calls.
+fn address_of(context: &Context, request: &Request) -> Option<IpAddr> {
+    let Peer(peer) = request.extensions().get()?;
+    Some(caller(&context.services.config().console, peer.ip(), request.headers()))
 }
 
 /// Where the call comes from; `None` where a proxy does not say for whom it calls.
 fn network_of(context: &Context, request: &Request) -> Option<ClientNetwork> {
-    let console = &context.services.config().console;
-    let Peer(peer) = request.extensions().get()?;
-    let address = caller(console, peer.ip(), request.headers());
-    (!console.trusts(address)).then(|| ClientNetwork::of(address))
+    let address = address_of(context, request)?;
+    (!context.services.config().console.trusts(address)).then(|| ClientNetwork::of(address))
 }
 
 /// The account that a key opens. Of a network that brought many wrong keys, only those are read that opened one before.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{CallId, RequestId};
 use overnight_wire::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use overnight_wire::native::results::FailureBody;
@@ -30,8 +31,8 @@ pub(super) enum Refusal {
     App(AppError),
     /// The token of the metrics was not shown.
     NoMetricsToken,
-    /// The API key reads, and the call is to change something.
-    InsufficientScope,
+    /// The API key has another scope than this one, which the call needs.
+    InsufficientScope(KeyScope),
     /// The account is suspended, and the call is to change something.
     AccountSuspended,
     /// The call came in the open to an address that is served by https.
@@ -93,12 +94,13 @@ impl Refusal {
         match self {
             Self::App(AppError::InvalidApiKey) => &codes::INVALID_API_KEY,
             Self::NoMetricsToken => &codes::INVALID_TOKEN,
-            Self::InsufficientScope => &codes::INSUFFICIENT_SCOPE,
+            Self::InsufficientScope(_) => &codes::INSUFFICIENT_SCOPE,
             Self::AccountSuspended => &codes::ACCOUNT_SUSPENDED,
             Self::HttpsRequired => &codes::HTTPS_REQUIRED,
             Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
             Self::App(AppError::QuotaExceeded(_)) => &codes::QUOTA_EXCEEDED,
+            Self::App(AppError::TooManyChanges(_)) => &codes::TOO_MANY_CHANGES,
             Self::NoSuchPath | Self::App(AppError::NotFound(_)) => &codes::NOT_FOUND,
             Self::App(AppError::Invalid(_)) => &codes::INVALID_INPUT,
             Self::App(AppError::IdempotencyKeyReused) => &codes::IDEMPOTENCY_KEY_REUSED,
@@ -127,7 +129,10 @@ impl Refusal {
             Self::NoMetricsToken => {
                 "the token of the metrics is required, as Authorization: Bearer".to_owned()
             }
-            Self::InsufficientScope => {
+            Self::InsufficientScope(KeyScope::Admin) => {
+                "this call needs an API key with the scope `admin`, which operators make".to_owned()
+            }
+            Self::InsufficientScope(_) => {
                 "this API key has the scope `read` and changes nothing; use one with the scope `write`".to_owned()
             }
             Self::AccountSuspended => {

@@ -45,6 +45,22 @@ impl<K: Kind> FromRequestParts<Shared> for QueriedId<K> {
     }
 }
 
+/// The two identifiers in the path, of a call that takes no query.
+pub(super) struct PathIds<K, L>(pub(super) Id<K>, pub(super) Id<L>);
+
+impl<K: Kind, L: Kind> FromRequestParts<Shared> for PathIds<K, L> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
+        refuse_query(parts)?;
+        check_path(parts)?;
+        let params = RawPathParams::from_request_parts(parts, context).await.map_err(|_| bad_path())?;
+        let mut texts = params.iter().map(|(_, text)| text);
+        let (one, other) = (texts.next().unwrap_or_default(), texts.next().unwrap_or_default());
+        Ok(Self(parse_id(one), parse_id(other)))
+    }
+}
+
 /// What a cancel path names: the prefix tells a request from a batch.
 pub(super) enum CancelTarget {
     /// One request.

@@ -45,6 +45,11 @@ impl CallName {
         self.0.is_some()
     }
 
+    /// The name, where the call carries a key.
+    pub(super) fn hash(&self) -> Option<[u8; 32]> {
+        Some(self.0.clone()?.finalize().into())
+    }
+
     /// The name of a line of the body of this call.
     pub(super) fn of_line(&self, number: u64) -> Self {
         Self(self.0.as_ref().map(|hash| hash.clone().chain_update(format!("\n{number}"))))
@@ -52,8 +57,7 @@ impl CallName {
 
     /// What the use case is told; `write` appends the body of the answer.
     pub(super) fn repeatable<T>(&self, write: fn(&T, &mut Vec<u8>)) -> Option<Repeatable<T>> {
-        let hash = self.0.clone()?.finalize().into();
-        Some(Repeatable { hash, write })
+        Some(Repeatable { hash: self.hash()?, write })
     }
 }
 

@@ -241,6 +241,35 @@ impl<K: Kind> PageQuery<K> {
     }
 }
 
+/// Which page of a list is asked for, in the one order that the list has.
+pub(super) struct PlaceQuery<T> {
+    /// What is behind this place.
+    pub(super) after: Option<T>,
+    /// So many at most.
+    pub(super) limit: u32,
+}
+
+impl<T> PlaceQuery<T> {
+    /// Reads `after`, which is `expected`, and `limit`: `default` where it is not there, and 1 to `max`.
+    pub(super) fn read(
+        query: &str,
+        expected: &str,
+        place: impl FnOnce(&str) -> Option<T>,
+        default: u32,
+        max: u32,
+    ) -> Result<Self, Refusal> {
+        let mut parameters = Parameters::collect(query, &["after", "limit"])?;
+        let in_range = |text: &str| text.parse().ok().filter(|limit| (1..=max).contains(limit));
+        let query = Self {
+            after: parameters.value("after", expected, place),
+            limit: parameters
+                .value("limit", format_args!("an integer from 1 to {max}"), in_range)
+                .unwrap_or(default),
+        };
+        if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
+    }
+}
+
 /// Which page of a list is asked for, beside what.
 pub(super) struct EdgeQuery {
     /// What comes before this one.

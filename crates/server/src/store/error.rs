@@ -19,6 +19,9 @@ pub enum StoreError {
     /// The store is closing, or its writer is gone, with the write undone or its outcome unknown: the process is ending.
     #[error("the store has stopped")]
     Stopped,
+    /// Members of an account, or a user, have changed as much in a day as they may; nothing of it was done.
+    #[error("too many changes were made in the last 24 hours: {0} may be")]
+    TooManyChanges(u32),
     /// A write that the data forbid; nothing of it was done.
     #[error("the write was refused by the data: {0}")]
     Refused(String),

@@ -3,6 +3,7 @@
 //! One writer writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
 //! stand in the file of their noun. See `ARCHITECTURE.md` for the modules, the tables and the invariants.
 
+pub mod audit_log;
 mod batch_watches;
 pub mod batches;
 pub mod closing;
@@ -33,8 +34,8 @@ mod writer;
 mod writes;
 
 pub use batch_watches::{BatchWatch, watch_batch};
-pub use database::ReadsFor;
 pub use database::folder::{FolderLock, LOCK_FILE, prepare_folder};
+pub use database::{Actor, ActorId, ReadsFor};
 pub use disk_space::DiskSpace;
 pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};

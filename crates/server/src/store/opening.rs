@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
 use crate::store::batch_watches::BatchWatches;
-use crate::store::database::ReadsFor;
 use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
 use crate::store::database::settings;
+use crate::store::database::{Actor, ReadsFor};
 use crate::store::database::{
     Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, statements,
 };
@@ -71,6 +71,8 @@ struct Inner {
     /// The quotas of accounts that have none of their own.
     quotas: watch::Sender<Quotas>,
     secret: [u8; 32],
+    /// Who changes something where no caller does.
+    actor: Actor,
     passed: Passed,
     events: Arc<Notify>,
     watches: Arc<BatchWatches>,
@@ -156,6 +158,7 @@ impl Store {
             disk_reserve: watch::Sender::new(options.disk_reserve),
             quotas: watch::Sender::new(quotas_of(options)),
             secret,
+            actor: options.actor(),
             passed: Passed::default(),
             events: Arc::default(),
             watches: Arc::default(),
@@ -187,6 +190,11 @@ impl Store {
         &self,
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let actor = Actor::current().unwrap_or_else(|| self.inner.actor.clone());
+        let work = async move |tx: &mut Tx<'_>| {
+            tx.act_as(actor);
+            work(tx).await
+        };
         if self.writer().takes_transactions() {
             return self.writer().transact(work).await;
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use overnight_domain::quotas::Quotas;
 
-use crate::store::database::Database;
+use crate::store::database::{Actor, ActorId, Database};
 use crate::store::error::StoreError;
 
 /// The database in the data folder.
@@ -28,6 +28,8 @@ pub struct StoreOptions {
     pub server_url: Option<String>,
     /// What people call this process.
     pub node: String,
+    /// The name of the operator whose command this process is; `None` where it is the service.
+    pub operator: Option<String>,
     /// Whether this process drives engines.
     pub schedules: bool,
     /// What a commit promises.
@@ -54,6 +56,7 @@ impl StoreOptions {
             folder,
             server_url: None,
             node: String::new(),
+            operator: None,
             schedules: true,
             durability: Durability::Full,
             page_bytes: 4_096,
@@ -62,6 +65,15 @@ impl StoreOptions {
             disk_reserve: None,
             sort_key_secret: None,
         }
+    }
+
+    /// Who changes something where no caller does.
+    pub(super) fn actor(&self) -> Actor {
+        let id = match &self.operator {
+            Some(name) => ActorId::Operator(name.as_str().into()),
+            None => ActorId::Service,
+        };
+        Actor { id, address: None }
     }
 
     /// The database that is meant.

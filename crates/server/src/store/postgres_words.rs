@@ -43,7 +43,8 @@ fn advice(message: &str) -> String {
     }
     match after("must be owner of ") {
         Some((kind, name)) => {
-            let kind = kind.to_uppercase();
+            // So it calls a table whose column is commented on.
+            let kind = if kind == "relation" { "TABLE".to_owned() } else { kind.to_uppercase() };
             format!(
                 "run `overnight migrate` as the owner of the tables, or ALTER {kind} {name} OWNER TO ROLE"
             )
@@ -69,6 +70,7 @@ mod tests {
             ),
             ("permission denied for schema night", "GRANT USAGE, CREATE ON SCHEMA night TO ROLE"),
             ("must be owner of table results", "ALTER TABLE results OWNER TO ROLE"),
+            ("must be owner of relation api_keys", "ALTER TABLE api_keys OWNER TO ROLE"),
             ("keine Berechtigung für Tabelle requests", "the role of `database_url` lacks a right"),
             ("permission denied to create role", "the role of `database_url` lacks a right"),
         ] {

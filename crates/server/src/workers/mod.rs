@@ -14,6 +14,7 @@ use crate::app::{
 };
 use crate::config::Millis;
 use crate::store::StoreError;
+use crate::store::audit_log;
 use crate::store::files;
 use crate::store::idempotency_keys;
 use crate::store::nodes;
@@ -50,7 +51,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 16] = [
+    let recurring: [(&str, i64, Run); 17] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -67,6 +68,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("account_closer", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_closer(services, now))),
         ("account_eraser", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_eraser(services, now))),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
+        ("audit_log_retention", RETENTION_MS, |services, now| Box::pin(audit_log_retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
         ("payment_checks", PAYMENT_CHECKS_MS, |services, now| Box::pin(payment_checks(services, now))),
@@ -173,6 +175,13 @@ pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> 
             metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
         }
     }
+}
+
+/// Deletes every entry of the audit log whose retention is over, some at a time.
+pub async fn audit_log_retention(services: &Services, now: i64) -> Result<(), StoreError> {
+    let Millis(retention) = services.config().audit_log_retention;
+    while audit_log::delete_old(&services.store, now - retention).await? > 0 {}
+    Ok(())
 }
 
 /// Deletes idempotency keys that were used long ago.

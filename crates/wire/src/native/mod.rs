@@ -4,6 +4,7 @@
 //! `result_body`) passes through as it is stored, as do `warnings`, and is never parsed here.
 
 pub mod accounts;
+pub mod administration;
 pub mod batches;
 pub mod bulk;
 pub mod chat;

@@ -45,6 +45,18 @@ pub(super) fn event_kind() -> Object {
     )
 }
 
+pub(super) fn limit() -> Schema {
+    AnyOfBuilder::new()
+        .item(ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)))
+        .item(ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["none"])))
+        .item(ObjectBuilder::new().schema_type(Type::Null))
+        .description(Some(
+            "A whole number above 0; `none` for no limit; null for that of the settings. Absent: it stays.",
+        ))
+        .build()
+        .into()
+}
+
 pub(super) fn role() -> Object {
     names(["system", "developer", "user", "assistant", "tool"], "Who speaks.")
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::api_keys::KeyScope;
-use overnight_domain::ids::AccountId;
+use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
 use super::uses::Uses;
@@ -34,6 +34,10 @@ pub struct Opened {
     pub account: AccountKey,
     /// Its identifier.
     pub id: AccountId,
+    /// The row number of the key.
+    pub key: i64,
+    /// The identifier of the key.
+    pub key_id: KeyId,
     /// What the key may be used for.
     pub scope: KeyScope,
     /// Whether the account is suspended.
@@ -52,8 +56,8 @@ struct Known {
 impl Opened {
     /// What this holder's key opens.
     pub(super) fn by(holder: &KeyHolder) -> Self {
-        let KeyHolder { account, account_id: id, scope, is_suspended, .. } = *holder;
-        Self { account, id, scope, is_suspended }
+        let KeyHolder { account, account_id: id, key, key_id, scope, is_suspended, .. } = *holder;
+        Self { account, id, key, key_id, scope, is_suspended }
     }
 }
 
@@ -116,13 +120,13 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use overnight_domain::ids::KeyId;
-
     use super::*;
 
     const OPENED: Opened = Opened {
         account: AccountKey(7),
         id: AccountId::from_bits(1),
+        key: 2,
+        key_id: KeyId::from_bits(2),
         scope: KeyScope::Write,
         is_suspended: false,
     };
@@ -131,8 +135,8 @@ mod tests {
         KeyHolder {
             account: OPENED.account,
             account_id: OPENED.id,
-            key: 2,
-            key_id: KeyId::from_bits(2),
+            key: OPENED.key,
+            key_id: OPENED.key_id,
             scope: OPENED.scope,
             expires_at,
             is_suspended: OPENED.is_suspended,

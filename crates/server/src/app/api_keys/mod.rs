@@ -11,11 +11,12 @@ use overnight_domain::scheduler::AccountKey;
 use sha2::Sha256;
 
 pub use self::cache::{ApiKeyCache, Opened};
+use super::accounts::Account;
 use super::errors::AppError;
 use super::idempotency::{self, FormKey};
 use super::{Services, accounts, names};
 use crate::store::StoreError;
-use crate::store::idempotency_keys::Guarded;
+use crate::store::idempotency_keys::{Guarded, IdempotencyKey, Once};
 use crate::store::identity::api_keys::{self, KeyHolder, NewApiKey};
 pub use crate::store::identity::api_keys::{ApiKey, ENDED_LISTED_MAX, KeyList, USABLE_MAX};
 
@@ -73,7 +74,10 @@ pub async fn look_up(services: &Services, key: UnreadKey) -> Result<Opened, AppE
     let holder = api_keys::find_holder(&services.store, &sha256).await?;
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
     // An account is let in from the moment it is activated: until then the store is asked each time.
-    let can_pay = |holder: &KeyHolder| holder.is_activated || !services.config().billing.enabled;
+    let can_pay = |holder: &KeyHolder| {
+        // Who administrates activates accounts.
+        holder.is_activated || holder.scope == KeyScope::Admin || !services.config().billing.enabled
+    };
     let opens = holder.as_ref().filter(|holder| can_pay(holder));
     services.api_key_cache.learn(sha256, opens, now);
     if let Some(KeyHolder { account, requests_per_second_quota: own, .. }) = opens {
@@ -155,17 +159,56 @@ pub async fn create_once(
 ) -> Result<String, AppError> {
     draft.check()?;
     let account = accounts::open(accounts::get(services, account).await?)?;
-    // It is nowhere kept: who has the form, and nobody else, can have it made of the installation's secret once more.
-    let mac = Hmac::<Sha256>::new_from_slice(services.store.sort_key_secret());
-    let mac = mac.map_err(|_| StoreError::Damaged("the installation's secret"))?;
-    let mac = mac.chain_update("an API key that a form makes\n").chain_update(account.id.to_string());
-    let secret = mac.chain_update(form.0).finalize().into_bytes().into();
+    let secret = repeatable_secret(services, "a form", &account, &form.0)?;
     let (key, new) = of_secret(services, secret, draft);
     let once = form.once(&new.id);
     match api_keys::insert_once(&services.store, account.key, &new, Some(once)).await? {
         Guarded::Done(true) => Ok(key),
         Guarded::Done(false) => Err(too_many()),
         Guarded::Recalled(recalled) => idempotency::made_before::<KeyKind>(recalled).map(|_| key),
+    }
+}
+
+/// The secret of a key that is made once for all repeats of what has this `name`. It is nowhere kept: who sends the same again, and
+/// nobody else, can have it made of the installation's secret once more.
+fn repeatable_secret(
+    services: &Services,
+    by: &str,
+    account: &Account,
+    name: &[u8],
+) -> Result<[u8; 32], AppError> {
+    let mac = Hmac::<Sha256>::new_from_slice(services.store.sort_key_secret());
+    let mac = mac.map_err(|_| StoreError::Damaged("the installation's secret"))?;
+    let mac = mac.chain_update(format!("an API key that {by} makes\n")).chain_update(account.id.to_string());
+    Ok(mac.chain_update(name).finalize().into_bytes().into())
+}
+
+/// As [`create`], once for all calls of the account with the same idempotency key; and whether it was made before.
+///
+/// # Errors
+///
+/// As [`create`], and [`AppError::IdempotencyKeyReused`].
+pub(super) async fn create_repeatably(
+    services: &Services,
+    account: AccountId,
+    draft: KeyDraft<'_>,
+    key: Option<IdempotencyKey>,
+) -> Result<(MadeKey, bool), AppError> {
+    let Some(call) = key else { return create(services, account, draft).await.map(|made| (made, false)) };
+    draft.check()?;
+    let account = accounts::get(services, account).await?;
+    let name = [call.hash, call.digest].concat();
+    let secret = repeatable_secret(services, "a call", &account, &name)?;
+    let (key, new) = of_secret(services, secret, draft);
+    let once = Once { key: call, response: new.id.to_string().into() };
+    match api_keys::insert_once(&services.store, account.key, &new, Some(once)).await? {
+        Guarded::Done(true) => Ok((MadeKey { key, record: new.into() }, false)),
+        Guarded::Done(false) => Err(too_many()),
+        Guarded::Recalled(recalled) => {
+            let id = idempotency::made_before::<KeyKind>(recalled)?;
+            let record = api_keys::find(&services.store, account.key, id).await?;
+            Ok((MadeKey { key, record: record.ok_or(AppError::NotFound(NOUN))? }, true))
+        }
     }
 }
 
@@ -203,20 +246,7 @@ pub(super) async fn store(
     if !api_keys::insert(&services.store, account, &new).await? {
         return Err(too_many());
     }
-    let NewApiKey { id, prefix, name, scope, created_at, expires_at, .. } = new;
-    Ok(MadeKey {
-        key,
-        record: ApiKey {
-            id,
-            prefix,
-            name,
-            scope,
-            created_at,
-            expires_at,
-            revoked_at: None,
-            last_used_at: None,
-        },
-    })
+    Ok(MadeKey { key, record: new.into() })
 }
 
 fn too_many() -> AppError {

@@ -284,7 +284,13 @@ pub async fn sign_out_everywhere(
     user: &User,
     but: Option<&Session>,
 ) -> Result<u64, AppError> {
-    Ok(kept::remove_others(&services.store, user.key, but.map(|session| &session.sha256)).await?)
+    Ok(kept::remove_others(
+        &services.store,
+        user.key,
+        but.map(|session| &session.sha256),
+        services.clock.now(),
+    )
+    .await?)
 }
 
 /// Where a user is signed in, the newest first.

@@ -117,7 +117,7 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
 /// The user whose e-mail address the person has shown to be theirs. Nobody had to show that before: so what let somebody in as
 /// this user until now does so no more.
 async fn linked(services: &Services, user: User, person: Person) -> Result<User, SignInError> {
-    if !users::link(&services.store, user.key, &person.issuer, &person.subject).await? {
+    if !users::link(&services.store, user.key, &person.issuer, &person.subject, services.clock.now()).await? {
         return Err(unknown(
             &person,
             "your e-mail address belongs to somebody who signs in by another name: the operator can remove them",

@@ -29,6 +29,9 @@ pub(super) async fn create(visit: MemberVisit, form: Form) -> PageResult {
     };
     let scope = KeyScope::parse(form.filled("scope").unwrap_or(KeyScope::Write.as_str()))
         .ok_or(replies::PageError::Unreadable("Say what the key is for.".into()))?;
+    if scope == KeyScope::Admin && !visit.visit.visitor.user.is_operator {
+        return Err(replies::PageError::NotAllowed(visit.role));
+    }
     let (services, account) = (visit.services(), visit.account.id);
     let draft = KeyDraft { name: Some(form.get("name")), scope, expires_in_ms };
     let made = match form.key("keys") {

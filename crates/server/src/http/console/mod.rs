@@ -4,6 +4,7 @@
 
 mod accounts;
 mod assets;
+mod audit_log;
 mod batches;
 mod begun;
 mod charts;
@@ -75,9 +76,11 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/{account}/account/invitations", post(invitations::invite))
         .route("/{account}/account/invitations/withdraw", post(invitations::withdraw))
         .route("/{account}/account/members/{user}", post(members::change))
+        .route("/{account}/audit-log", get(audit_log::of_account))
         .route("/{account}/credits", get(credits::page))
         .route("/{account}/credits/top-up", get(credits::not_topped_up).post(credits::top_up))
         .route("/operator", get(operator::page))
+        .route("/operator/audit-log", get(audit_log::of_service))
         .route("/operator/accounts", post(operator::create_account))
         .route("/operator/accounts/{account}/activate", post(operator::activate))
         .route("/operator/accounts/{account}/suspend", post(operator::suspend))

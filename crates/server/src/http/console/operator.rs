@@ -9,10 +9,12 @@ use super::forms::Form;
 use super::overview;
 use super::replies::{self, PageError, PageResult};
 use super::visitors::Visit;
+use crate::app::Services;
+use crate::app::errors::AppError;
 use crate::app::sessions::Link;
 use crate::app::users::Standing;
 use crate::app::{accounts, sessions, users};
-use crate::console::{OperatorPage, Section};
+use crate::console::{Layout, OperatorPage, Section};
 use crate::http::context::Shared;
 
 /// An operator. To others there is no such page.
@@ -28,12 +30,20 @@ impl FromRequestParts<Shared> for OperatorVisit {
 }
 
 impl OperatorVisit {
+    pub(super) fn services(&self) -> &Services {
+        self.0.services()
+    }
+
+    pub(super) async fn layout(&self, section: Section) -> Result<Layout, AppError> {
+        self.0.layout(section).await
+    }
+
     fn done(&self, flash: &str) -> PageResult {
         replies::see_other(&format!("{}/operator?flash={flash}", self.0.origin.base))
     }
 
     /// The page with what was refused, or the page as it is now.
-    async fn conclude<T>(&self, outcome: Result<T, crate::app::errors::AppError>, flash: &str) -> PageResult {
+    async fn conclude<T>(&self, outcome: Result<T, AppError>, flash: &str) -> PageResult {
         match outcome {
             Ok(_) => self.done(flash),
             Err(error) => self.show(None, Some(replies::mendable(error)?)).await,

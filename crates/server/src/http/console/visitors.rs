@@ -17,7 +17,7 @@ use super::replies::PageError;
 use crate::app::accounts::Account;
 use crate::app::errors::AppError;
 use crate::app::sessions::{self, Browser, Visitor};
-use crate::app::{Services, batches, members};
+use crate::app::{Actor, ActorId, Services, batches, members};
 use crate::config::ConsoleOrigin;
 use crate::console::{Layout, Section};
 use crate::http::addresses::caller;
@@ -67,6 +67,9 @@ impl FromRequestParts<Shared> for Guest {
             }
             None => None,
         };
+        if let Some(visitor) = &visitor {
+            Actor::identify(ActorId::User(visitor.user.key));
+        }
         let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
         let address = parts
             .extensions

@@ -47,7 +47,7 @@ codes! {
     INSUFFICIENT_CREDITS: PAYMENT_REQUIRED "insufficient_credits" BILLING
         "The request would hold more credits than are available; the message names both amounts. Add credits, or lower `max_tokens`.";
     INSUFFICIENT_SCOPE: FORBIDDEN "insufficient_scope" PERMISSION
-        "The API key reads and changes nothing. Use one with the scope `write`.";
+        "The API key reads and changes nothing, or does not administrate accounts. Use one with the scope `write`, or `admin` under `/v1/admin`.";
     ACCOUNT_SUSPENDED: FORBIDDEN "account_suspended" PERMISSION
         "The operator has suspended the account. Its keys read, and change nothing, until the operator resumes it.";
     NOT_FOUND: NOT_FOUND "not_found" INVALID_REQUEST
@@ -72,6 +72,8 @@ codes! {
         "Another body was sent under this `Idempotency-Key` before. Use a new key.";
     QUOTA_EXCEEDED: TOO_MANY_REQUESTS "quota_exceeded" RATE_LIMIT
         "The request would exceed a quota of the account, which the message names. Try again after the seconds in `Retry-After`.";
+    TOO_MANY_CHANGES: TOO_MANY_REQUESTS "too_many_changes" RATE_LIMIT
+        "Members of the account, or the user, have made as many changes in the last 24 hours as the audit log takes. Only the console answers this.";
     TOO_MANY_CALLS: TOO_MANY_REQUESTS "too_many_calls" RATE_LIMIT
         "The account has as many calls under way as it may. Send the next when one was answered.";
     TOO_MANY_WAITING_CALLS: TOO_MANY_REQUESTS "too_many_waiting_calls" RATE_LIMIT

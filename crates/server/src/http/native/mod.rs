@@ -1,6 +1,9 @@
 //! The dialect under `/v1`: the service's own API, and what its reference is drawn from.
 
 mod accounts;
+mod admin_accounts;
+mod admin_api_keys;
+mod admin_grants;
 mod batches;
 #[cfg(test)]
 mod lines;
@@ -55,4 +58,14 @@ routes! {
     "/v1/batches/{batch_id}/cancel": post batches::cancel;
     "/v1/models": get models::list;
     "/v1/account": get accounts::get;
+    "/v1/admin/accounts": get admin_accounts::list, post admin_accounts::create;
+    "/v1/admin/accounts/{account_id}": get admin_accounts::get;
+    "/v1/admin/accounts/{account_id}/activate": post admin_accounts::activate;
+    "/v1/admin/accounts/{account_id}/suspend": post admin_accounts::suspend;
+    "/v1/admin/accounts/{account_id}/resume": post admin_accounts::resume;
+    "/v1/admin/accounts/{account_id}/limits": post admin_accounts::set_limits;
+    "/v1/admin/accounts/{account_id}/totals": get admin_accounts::get_totals;
+    "/v1/admin/accounts/{account_id}/api_keys": get admin_api_keys::list, post admin_api_keys::create;
+    "/v1/admin/accounts/{account_id}/api_keys/{api_key_id}/revoke": post admin_api_keys::revoke;
+    "/v1/admin/accounts/{account_id}/grants": get admin_grants::list, post admin_grants::create;
 }

@@ -70,6 +70,24 @@ pub(super) enum OfBody {
     Invalid(ErrorEnvelope),
 }
 
+/// What a call that administrates accounts may be refused with beside.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfAdmin {
+    /// The API key does not have the scope `admin` (`insufficient_scope`).
+    #[response(status = 403)]
+    Forbidden(ErrorEnvelope),
+}
+
+/// What such a call may be refused with beside that takes an identifier and a body.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfAccount {
+    /// There is no such account.
+    #[response(status = 404)]
+    NotFound(ErrorEnvelope),
+}
+
 /// What a deletion may be refused with beside.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "the reference is drawn from the type")]

@@ -36,6 +36,7 @@ use crate::http::native;
         (name = "Batches", description = "Requests that are followed, and if need be cancelled, together."),
         (name = "Models", description = "What requests may ask for."),
         (name = "Account", description = "Whose key it is, and what credits are left."),
+        (name = "Administration", description = "Every account, for operators: calls with an API key of the scope `admin`."),
         (name = "Webhooks", description = "What the service tells of by itself."),
     ),
     servers((url = "/", description = "The service that this document was read from.")),

@@ -1,6 +1,6 @@
 //! Erasing what an account had, piece by piece: each piece is a transaction of bounded length, and finds nothing where it was done before.
 
-use overnight_domain::ids::BatchId;
+use overnight_domain::ids::{BatchId, UserId};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
@@ -24,6 +24,14 @@ statements! {
         SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?)";
     /// Tests of receivers; the others went with their requests and batches.
     DELETE_EVENTS = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = ? ORDER BY seq LIMIT ?) RETURNING seq";
+    /// What entries of the log about the account tell of people.
+    FORGET_ENTRIES = "UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,
+               address = CASE WHEN is_operator = 1 THEN address END
+        WHERE seq IN (SELECT seq FROM audit_log WHERE account = ?
+            AND (details IS NOT NULL OR is_operator = 0 AND (actor_name IS NOT NULL OR address IS NOT NULL)) LIMIT ?)
+        RETURNING seq";
+    /// The same of what a user did who belonged to no other account.
+    FORGET_USER = "UPDATE audit_log SET details = NULL, actor_name = NULL, address = NULL WHERE actor_id = ?";
     DELETE_API_KEYS = "DELETE FROM api_keys WHERE account = ?";
     DELETE_SECRETS = "DELETE FROM webhook_secrets WHERE account = ?";
     DELETE_INVITATIONS = "DELETE FROM invitations WHERE account = ?";
@@ -52,10 +60,15 @@ pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, 
         let keys = tx.execute(DELETE_KEYS.bind(account).bind(ROWS_MAX)).await?;
         let events = tx.fetch(DELETE_EVENTS.bind(account).bind(ROWS_MAX)).await?;
         delete_deliveries(&events, tx).await?;
+        let entries = tx.fetch(FORGET_ENTRIES.bind(account).bind(ROWS_MAX)).await?;
         let mut ledger = LedgerDeltas::default();
         ledger.store_bytes(account.0, -ROW_BYTES * uploads.len() as i64);
         ledger.write(tx).await?;
-        let longest = uploads.len().max(events.len()).max(usize::try_from(keys).unwrap_or(usize::MAX));
+        let longest = uploads
+            .len()
+            .max(events.len())
+            .max(entries.len())
+            .max(usize::try_from(keys).unwrap_or(usize::MAX));
         Ok(longest >= ROWS_MAX as usize)
     };
     store.transaction(work).await
@@ -72,10 +85,13 @@ async fn delete_deliveries(events: &[Row], tx: &mut Tx<'_>) -> Result<(), StoreE
 
 /// Deletes what tells whose an account was: its members, those who belong to no other account with their sessions, its invitations, keys and
 /// secrets.
-pub async fn erase_identity(store: &Store, account: AccountKey) -> Result<(), StoreError> {
+pub async fn erase_identity(store: &Store, account: AccountKey, now: i64) -> Result<(), StoreError> {
     let only_here = store.readers().fetch_all(LIST_ONLY_HERE.bind(account)).await?;
     for row in only_here {
-        users::remove(store, row.get("id")?).await?;
+        let user: UserId = row.get("id")?;
+        users::remove(store, user, now).await?;
+        let forget = FORGET_USER.bind(user.to_string());
+        store.transaction(async move |tx| tx.execute(forget).await).await?;
     }
     let work = async move |tx: &mut Tx<'_>| {
         for statement in [&DELETE_INVITATIONS, &DELETE_MEMBERS, &DELETE_API_KEYS, &DELETE_SECRETS] {

@@ -8,9 +8,11 @@ pub(in crate::store) mod live;
 pub use self::erase::{delete_content, erase_identity, list_batches, mark_erased};
 pub use self::live::{cancel_chunk, list_unfinished_batches};
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::{Store, StoreError};
@@ -40,6 +42,9 @@ pub async fn close(store: &Store, id: AccountId, now: i64) -> Result<Option<Acco
     let close = async move |tx: &mut Tx<'_>| {
         let closed = tx.fetch(CLOSE.bind(now).bind(now).bind(id)).await?;
         let Some(account) = closed.first().map(accounts::read).transpose()? else { return Ok(None) };
+        if account.closed_at == Some(now) {
+            audit_log::note_in(Change::of_account(AuditAction::AccountClose, account.key, now), tx).await?;
+        }
         tx.execute(REVOKE_KEYS.bind(now).bind(account.key)).await?;
         tx.execute(DELETE_INVITATIONS.bind(account.key)).await?;
         Ok(Some(account))
@@ -49,8 +54,15 @@ pub async fn close(store: &Store, id: AccountId, now: i64) -> Result<Option<Acco
 
 /// Has an account that is closed erased; `None` where there is none, or it is not closed. A second time keeps the first time.
 pub async fn ask_to_erase(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
-    let mark = MARK.bind(now).bind(id);
-    store.transaction(async move |tx| tx.fetch(mark).await?.first().map(accounts::read).transpose()).await
+    let mark = async move |tx: &mut Tx<'_>| {
+        let marked = tx.fetch(MARK.bind(now).bind(id)).await?;
+        let Some(account) = marked.first().map(accounts::read).transpose()? else { return Ok(None) };
+        if account.erase_at == Some(now) {
+            audit_log::note_in(Change::of_account(AuditAction::AccountErase, account.key, now), tx).await?;
+        }
+        Ok(Some(account))
+    };
+    store.transaction(mark).await
 }
 
 /// The accounts that are closed and of which something lives.

@@ -4,6 +4,7 @@
 //! SQLite is called on threads of our own: the writer's, on which a statement is a function call, and one for each reader,
 //! which answers a page in one message. PostgreSQL is spoken to over the network, as a task.
 
+mod actor;
 mod checkpoint;
 mod columns;
 mod connection;
@@ -25,6 +26,7 @@ mod thread;
 pub(in crate::store) mod transaction;
 mod value;
 
+pub use self::actor::{Actor, ActorId};
 pub(super) use self::checkpoint::Checkpointer;
 pub(super) use self::columns::{Column, Columns, JointColumns};
 pub(super) use self::connection::Connection;

@@ -4,6 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::store::database::Dialect;
+use crate::store::database::actor::{Actor, ActorId};
 use crate::store::database::connection::Connection;
 use crate::store::database::postgres::KEYS_ON_POSTGRES;
 use crate::store::database::readers::{Reader, Readers};
@@ -55,6 +56,7 @@ pub(in crate::store) struct Tx<'c> {
     numbered: Option<Numbered>,
     poisoned: bool,
     undone: bool,
+    actor: Actor,
     #[cfg(test)]
     lives_for: Option<u32>,
 }
@@ -100,9 +102,25 @@ impl<'c> Tx<'c> {
             numbered,
             poisoned: false,
             undone: false,
+            actor: Actor { id: ActorId::Service, address: None },
             #[cfg(test)]
             lives_for: None,
         }
+    }
+
+    /// Says whose changes these are; the service's own until then.
+    pub(in crate::store) fn act_as(&mut self, actor: Actor) {
+        self.actor = actor;
+    }
+
+    /// Says that a user makes what is changed from here on, such as one who signs in.
+    pub(in crate::store) fn act_as_user(&mut self, user: i64) {
+        self.actor.id = ActorId::User(user);
+    }
+
+    /// Whose changes these are.
+    pub(in crate::store) const fn actor(&self) -> &Actor {
+        &self.actor
     }
 
     pub(in crate::store) const fn dialect(&self) -> Dialect {

@@ -1,12 +1,16 @@
 //! Accounts: who requests belong to.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
+use serde_json::{Map, Value, json};
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::{self, NewEntry, Posting, totals};
 use crate::store::outbox::webhook_secrets;
@@ -104,12 +108,34 @@ statements! {
     LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq";
+    LIST_PAGE = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE seq > ? ORDER BY seq LIMIT ?";
 }
 
 /// Makes an account, visible to every process once this returns.
 pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, StoreError> {
     let account = account.clone();
     store.transaction(async move |tx| insert_in(&account, tx).await).await
+}
+
+/// The same for the account of a `caller`, once for all calls with the same idempotency key.
+pub async fn insert_once(
+    store: &Store,
+    caller: AccountKey,
+    account: &NewAccount,
+    once: Option<Once>,
+) -> Result<Guarded<Account>, StoreError> {
+    let account = account.clone();
+    let making = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(caller, account.created_at, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        insert_in(&account, tx).await.map(Guarded::Done)
+    };
+    store.transaction_of(caller, making).await
 }
 
 /// The same with a key of it.
@@ -137,6 +163,8 @@ pub(in crate::store) async fn insert_in(
     let rows = tx.fetch(INSERT.bind(*id).bind(name.as_str()).bind(*created_at).bind(activated_at)).await?;
     let mut made = read(rows.first().ok_or(StoreError::Damaged("a created account"))?)?;
     webhook_secrets::insert_in(made.key, webhook_secret, *created_at, tx).await?;
+    let change = Change::of_account(AuditAction::AccountCreate, made.key, *created_at);
+    audit_log::note_in(change.with(json!({"name": name})), tx).await?;
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
@@ -151,8 +179,20 @@ pub(in crate::store) async fn insert_in(
 
 /// Activates an account's payments, felt in every process once this returns. A second time keeps the first time.
 pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
-    let activate = ACTIVATE.bind(now).bind(id);
-    store.transaction(async move |tx| tx.fetch(activate).await?.first().map(read).transpose()).await
+    let activate = async move |tx: &mut Tx<'_>| {
+        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        if found.payments_activated_at.is_some() {
+            return Ok(Some(found));
+        }
+        audit_log::note_in(Change::of_account(AuditAction::AccountActivate, found.key, now), tx).await?;
+        tx.fetch(ACTIVATE.bind(now).bind(id)).await?.first().map(read).transpose()
+    };
+    store.transaction(activate).await
+}
+
+/// The account with this identifier, which nobody else changes until the transaction ends.
+async fn find_in(id: AccountId, tx: &mut Tx<'_>) -> Result<Option<Account>, StoreError> {
+    tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()
 }
 
 /// Suspends an account, or lets it go on; felt in every process within a second. A second time keeps the first time.
@@ -162,8 +202,17 @@ pub async fn set_suspended(
     is_suspended: bool,
     now: i64,
 ) -> Result<Option<Account>, StoreError> {
-    let set = SET_SUSPENDED.bind(i64::from(is_suspended)).bind(now).bind(id);
-    store.transaction(async move |tx| tx.fetch(set).await?.first().map(read).transpose()).await
+    let set = async move |tx: &mut Tx<'_>| {
+        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        if found.suspended_at.is_some() == is_suspended {
+            return Ok(Some(found));
+        }
+        let action = if is_suspended { AuditAction::AccountSuspend } else { AuditAction::AccountResume };
+        audit_log::note_in(Change::of_account(action, found.key, now), tx).await?;
+        let set = SET_SUSPENDED.bind(i64::from(is_suspended)).bind(now).bind(id);
+        tx.fetch(set).await?.first().map(read).transpose()
+    };
+    store.transaction(set).await
 }
 
 /// Changes some quotas of an account's own, felt in every process within a second.
@@ -171,13 +220,19 @@ pub async fn set_quotas(
     store: &Store,
     id: AccountId,
     changes: Vec<(Quota, Option<i64>)>,
+    now: i64,
 ) -> Result<Option<Account>, StoreError> {
     let setting = async move |tx: &mut Tx<'_>| {
-        let Some(found) = tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()? else {
-            return Ok(None);
-        };
+        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        let told = changes.iter().map(|(quota, limit)| (quota.name().to_owned(), limit_words(*limit)));
+        let told = told.collect::<Map<_, _>>();
         let quotas =
             changes.into_iter().fold(found.quotas, |quotas, (quota, limit)| quotas.with(quota, limit));
+        if quotas == found.quotas {
+            return Ok(Some(found));
+        }
+        let change = Change::of_account(AuditAction::AccountLimits, found.key, now);
+        audit_log::note_in(change.with(told.into()), tx).await?;
         let set = SET_QUOTAS
             .bind(quotas.get(Quota::LiveRequests))
             .bind(quotas.get(Quota::StoredBytes))
@@ -187,6 +242,15 @@ pub async fn set_quotas(
         tx.fetch(set).await?.first().map(read).transpose()
     };
     store.transaction(setting).await
+}
+
+/// A limit as the command line takes it.
+fn limit_words(limit: Option<i64>) -> Value {
+    match limit {
+        None => "default".into(),
+        Some(Quotas::UNLIMITED) => "none".into(),
+        Some(limit) => limit.into(),
+    }
 }
 
 /// The account with this identifier.
@@ -202,6 +266,11 @@ pub async fn get(store: &Store, key: AccountKey) -> Result<Account, StoreError> 
 /// Every account, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
+}
+
+/// Up to so many accounts after the one in a row, oldest first.
+pub async fn list_page(store: &Store, after: i64, limit: u32) -> Result<Vec<Account>, StoreError> {
+    store.readers().fetch_all(LIST_PAGE.bind(after).bind(limit)).await?.iter().map(read).collect()
 }
 
 /// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes` and the quotas.

@@ -1,9 +1,12 @@
 //! API keys: kept as their SHA-256, with a visible prefix.
 
 use overnight_domain::api_keys::KeyScope;
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
+use serde_json::json;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::ledger::totals;
@@ -57,6 +60,14 @@ pub struct ApiKey {
     pub last_used_at: Option<i64>,
 }
 
+impl From<NewApiKey> for ApiKey {
+    /// As it is when it was made just now.
+    fn from(new: NewApiKey) -> Self {
+        let NewApiKey { id, prefix, name, scope, created_at, expires_at, .. } = new;
+        Self { id, prefix, name, scope, created_at, expires_at, revoked_at: None, last_used_at: None }
+    }
+}
+
 impl ApiKey {
     /// Whether it opens its account at a time in milliseconds.
     pub fn works_at(&self, now: i64) -> bool {
@@ -106,9 +117,14 @@ statements! {
                 SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
                 WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
         ) v ORDER BY seq";
+    FIND = "SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ? AND account = ?";
     FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
-    REVOKE = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
-        RETURNING id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at";
+    FIND_TO_REVOKE = {
+        sqlite: "SELECT account, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ?",
+        postgres: "SELECT account, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ?
+        FOR UPDATE",
+    };
+    REVOKE = "UPDATE api_keys SET revoked_at = ? WHERE id = ?";
     /// Everybody locks in the order of `seq`.
     NOTE over [Integer, Integer] = {
         sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
@@ -170,7 +186,12 @@ pub(in crate::store) async fn insert_in(
         .bind(scope_code(key.scope))
         .bind(key.created_at)
         .bind(key.expires_at);
-    tx.execute(insert).await.map(drop)
+    tx.execute(insert).await?;
+    let NewApiKey { id, name, scope, expires_at, .. } = key;
+    let details =
+        json!({"name": name, "scope": scope.as_str(), "expires_at": expires_at.map(|at| at / 1_000)});
+    let change = Change::of_account(AuditAction::ApiKeyCreate, account, key.created_at).to("api_key", id);
+    audit_log::note_in(change.with(details), tx).await
 }
 
 /// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
@@ -214,6 +235,11 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<KeyLis
     Ok(KeyList { keys, is_cut })
 }
 
+/// A key of an account.
+pub async fn find(store: &Store, account: AccountKey, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+    store.readers().fetch_optional(FIND.bind(id).bind(account)).await?.as_ref().map(read).transpose()
+}
+
 /// Whether a key is one of the account's.
 pub async fn is_own(store: &Store, account: AccountKey, id: KeyId) -> Result<bool, StoreError> {
     let found = store.readers().fetch_optional(FIND_OWN.bind(id).bind(account)).await?;
@@ -228,12 +254,25 @@ pub async fn revoke(
     id: KeyId,
     now: i64,
 ) -> Result<Option<ApiKey>, StoreError> {
-    let revoke = REVOKE.bind(now).bind(id);
-    let work = async move |tx: &mut Tx<'_>| tx.fetch(revoke).await?.first().map(read).transpose();
+    let work = async move |tx: &mut Tx<'_>| revoke_in(id, now, tx).await;
     match account {
         Some(account) => store.transaction_of(account, work).await,
         None => store.transaction(work).await,
     }
+}
+
+async fn revoke_in(id: KeyId, now: i64, tx: &mut Tx<'_>) -> Result<Option<ApiKey>, StoreError> {
+    let rows = tx.fetch(FIND_TO_REVOKE.bind(id)).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let found = read(row)?;
+    if found.revoked_at.is_some() {
+        return Ok(Some(found));
+    }
+    tx.execute(REVOKE.bind(now).bind(id)).await?;
+    let details = json!({"name": found.name, "scope": found.scope.as_str()});
+    let change = Change::of_account(AuditAction::ApiKeyRevoke, row.get("account")?, now).to("api_key", &id);
+    audit_log::note_in(change.with(details), tx).await?;
+    Ok(Some(ApiKey { revoked_at: Some(now), ..found }))
 }
 
 /// When keys were used, by their row numbers and in milliseconds. What is stored already, and what is unknown, stays as
@@ -270,6 +309,7 @@ const fn scope_code(scope: KeyScope) -> i64 {
     match scope {
         KeyScope::Write => 0,
         KeyScope::Read => 1,
+        KeyScope::Admin => 2,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Invitations: links by which somebody becomes a member of an account once.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
+use serde_json::json;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::identity::members::{self, read_role, role_code};
@@ -32,9 +35,7 @@ statements! {
         FROM invitations i JOIN accounts a ON a.seq = i.account WHERE i.sha256 = ? AND i.expires_at > ?";
     USE = "DELETE FROM invitations WHERE sha256 = ? AND expires_at > ? RETURNING account, role";
     IS_INVITED = "SELECT 1 AS one FROM invitations WHERE email = ? AND expires_at > ? LIMIT 1";
-    INSERT_MEMBERS = "INSERT INTO members (account, user_seq, role, created_at)
-        SELECT account, ?, role, ? FROM invitations WHERE email = ? AND expires_at > ? ON CONFLICT DO NOTHING";
-    DELETE_ALL = "DELETE FROM invitations WHERE email = ?";
+    USE_ALL = "DELETE FROM invitations WHERE email = ? RETURNING account, role, expires_at";
 }
 
 /// Keeps an invitation to an account, in the place of an earlier one of the same person; `false` where `most` wait already.
@@ -56,9 +57,15 @@ pub async fn insert(
         .bind(invitation.expires_at)
         .bind(account)
         .bind(most);
+    let change =
+        Change::of_account(AuditAction::InvitationCreate, account, now).to("invitation", &invitation.email);
+    let change = change.with(json!({"role": invitation.role.as_str()}));
     let invite = async move |tx: &mut Tx<'_>| {
         tx.execute(DELETE_ENDED.bind(now)).await?;
-        Ok(tx.execute(insert).await? == 1)
+        if tx.execute(insert).await? == 0 {
+            return Ok(false);
+        }
+        audit_log::note_in(change, tx).await.map(|()| true)
     };
     store.transaction_of(account, invite).await
 }
@@ -69,9 +76,14 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<In
 }
 
 /// Takes an invitation back.
-pub async fn remove(store: &Store, account: AccountKey, email: &str) -> Result<(), StoreError> {
+pub async fn remove(store: &Store, account: AccountKey, email: &str, now: i64) -> Result<(), StoreError> {
     let delete = DELETE.bind(account).bind(email);
-    store.transaction_of(account, async move |tx| tx.execute(delete).await.map(drop)).await
+    let change = Change::of_account(AuditAction::InvitationWithdraw, account, now).to("invitation", &email);
+    let withdraw = async move |tx: &mut Tx<'_>| match tx.execute(delete).await? {
+        0 => Ok(()),
+        _ => audit_log::note_in(change, tx).await,
+    };
+    store.transaction_of(account, withdraw).await
 }
 
 /// To which account a link invites at `now`, and as what.
@@ -115,8 +127,13 @@ pub(in crate::store) async fn accept_all_in(
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<u64, StoreError> {
-    let joined = tx.execute(INSERT_MEMBERS.bind(user).bind(now).bind(email).bind(now)).await?;
-    tx.execute(DELETE_ALL.bind(email)).await?;
+    let mut joined = 0;
+    for row in tx.fetch(USE_ALL.bind(email)).await? {
+        if row.get::<i64>("expires_at")? > now {
+            joined +=
+                u64::from(members::insert_in(row.get("account")?, user, read_role(&row)?, now, tx).await?);
+        }
+    }
     Ok(joined)
 }
 

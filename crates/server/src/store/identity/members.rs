@@ -1,9 +1,12 @@
 //! Who belongs to which account, and as what.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
+use serde_json::json;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::identity::users::{self, User};
@@ -42,6 +45,7 @@ statements! {
     LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? AND a.closed_at IS NULL ORDER BY m.created_at, a.seq";
+    FIND_USER = "SELECT id, email FROM users WHERE seq = ?";
     INSERT = "INSERT INTO members (account, user_seq, role, created_at)
         SELECT ?, seq, ?, ? FROM users WHERE seq = ? ON CONFLICT DO NOTHING";
     /// One change of an account at a time.
@@ -49,7 +53,7 @@ statements! {
         sqlite: "SELECT seq FROM accounts WHERE seq = ?",
         postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
     };
-    LIST_ROLES = "SELECT m.user_seq, m.role, u.id FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ?";
+    LIST_ROLES = "SELECT m.user_seq, m.role, u.id, u.email FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ?";
     UPDATE = "UPDATE members SET role = ? WHERE account = ? AND user_seq = ?";
     DELETE = "DELETE FROM members WHERE account = ? AND user_seq = ?";
 }
@@ -90,18 +94,26 @@ pub async fn insert(
     role: Role,
     now: i64,
 ) -> Result<(), StoreError> {
-    store.transaction(async move |tx| insert_in(account, user, role, now, tx).await).await
+    store.transaction(async move |tx| insert_in(account, user, role, now, tx).await.map(drop)).await
 }
 
-/// The same in a transaction.
+/// The same in a transaction; whether the user was none.
 pub(in crate::store) async fn insert_in(
     account: AccountKey,
     user: i64,
     role: Role,
     now: i64,
     tx: &mut Tx<'_>,
-) -> Result<(), StoreError> {
-    tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await.map(drop)
+) -> Result<bool, StoreError> {
+    if tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await? == 0 {
+        return Ok(false);
+    }
+    if let Some(row) = tx.fetch(FIND_USER.bind(user)).await?.first() {
+        let change = Change::of_user(AuditAction::MemberAdd, row.get("id")?, now).in_account(account);
+        let details = json!({"email": row.get::<Option<String>>("email")?, "role": role.as_str()});
+        audit_log::note_in(change.with(details), tx).await?;
+    }
+    Ok(true)
 }
 
 /// Gives a member another role, or none any more. An account keeps an owner. A user of other accounts is looked for as one that does not
@@ -111,33 +123,41 @@ pub async fn change(
     account: AccountKey,
     user: UserId,
     role: Option<Role>,
+    now: i64,
 ) -> Result<MemberChange, StoreError> {
-    store.transaction_of(account, async move |tx| change_in(account, user, role, tx).await).await
+    store.transaction_of(account, async move |tx| change_in(account, user, role, now, tx).await).await
 }
 
 async fn change_in(
     account: AccountKey,
     user: UserId,
     role: Option<Role>,
+    now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<MemberChange, StoreError> {
     tx.fetch(LOCK_ACCOUNT.bind(account)).await?;
     let (mut member, mut other_owners) = (None, 0);
     for row in tx.fetch(LIST_ROLES.bind(account)).await? {
         if row.get::<UserId>("id")? == user {
-            member = Some(row.get::<i64>("user_seq")?);
+            member =
+                Some((row.get::<i64>("user_seq")?, read_role(&row)?, row.get::<Option<String>>("email")?));
         } else {
             other_owners += i64::from(read_role(&row)? == Role::Owner);
         }
     }
-    let Some(member) = member else { return Ok(MemberChange::Unknown) };
+    let Some((member, before, email)) = member else { return Ok(MemberChange::Unknown) };
     if other_owners == 0 && role != Some(Role::Owner) {
         return Ok(MemberChange::LastOwner);
     }
-    let statement = match role {
-        Some(role) => UPDATE.bind(role_code(role)),
-        None => DELETE.unbound(),
+    if role == Some(before) {
+        return Ok(MemberChange::Done);
+    }
+    let (statement, action) = match role {
+        Some(role) => (UPDATE.bind(role_code(role)), AuditAction::MemberRole),
+        None => (DELETE.unbound(), AuditAction::MemberRemove),
     };
+    let details = json!({"email": email, "role": role.map(Role::as_str), "before": before.as_str()});
+    audit_log::note_in(Change::of_user(action, user, now).in_account(account).with(details), tx).await?;
     tx.execute(statement.bind(account).bind(member)).await?;
     Ok(MemberChange::Done)
 }

@@ -1,5 +1,8 @@
 //! Who is signed in, and the links that sign somebody in once. Both are known by the SHA-256 of what the browser holds.
 
+use overnight_domain::audit_log::AuditAction;
+use serde_json::json;
+
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::sign_in_failures::{self, Forgiveness};
 use crate::store::identity::users::{self, User};
@@ -56,10 +59,10 @@ statements! {
     USE_LINK = "DELETE FROM sign_in_links WHERE sha256 = ? AND expires_at > ? RETURNING user_seq";
 }
 
-/// Signs a user in, and removes what has ended by then.
+/// Signs a user in whom an OpenID provider knows, and removes what has ended by then.
 pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), StoreError> {
     let session = session.clone();
-    store.transaction(async move |tx| insert_in(user, &session, tx).await.map(drop)).await
+    store.transaction(async move |tx| insert_in(user, &session, "oidc", tx).await.map(drop)).await
 }
 
 /// Signs a user in whose password has the hash `password`, and changes the counts of failures that this forgives; `false` where
@@ -77,28 +80,37 @@ pub async fn insert_by_password(
         if tx.execute(note).await? == 0 {
             return Ok(false);
         }
-        insert_noted_in(user, &session, tx).await?;
+        insert_noted_in(user, &session, "password", tx).await?;
         sign_in_failures::forgive_in(&forgiven, tx).await?;
         Ok(true)
     };
     store.transaction(sign_in).await
 }
 
-/// The same as [`insert`] in a transaction; `false` where there is no such user. The user's row comes first, also where sessions
+/// The same as [`insert`] in a transaction, for one who came `by` other means; `false` where there is no such user. The user's row comes first, also where sessions
 /// are ended for a change of the user: so of a sign-in and a change one comes after the other.
 pub(in crate::store) async fn insert_in(
     user: i64,
     session: &Session,
+    by: &'static str,
     tx: &mut Tx<'_>,
 ) -> Result<bool, StoreError> {
     if tx.execute(NOTE_SIGN_IN.bind(session.created_at).bind(user)).await? == 0 {
         return Ok(false);
     }
-    insert_noted_in(user, session, tx).await?;
+    insert_noted_in(user, session, by, tx).await?;
     Ok(true)
 }
 
-async fn insert_noted_in(user: i64, session: &Session, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+async fn insert_noted_in(
+    user: i64,
+    session: &Session,
+    by: &'static str,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    tx.act_as_user(user);
+    let details = json!({"by": by});
+    users::note_in(AuditAction::SignIn, user, details, session.created_at, tx).await?;
     let insert = INSERT
         .bind(session.sha256)
         .bind(user)
@@ -135,9 +147,21 @@ pub async fn remove(store: &Store, sha256: &[u8; 32]) -> Result<(), StoreError> 
 }
 
 /// Ends every session of a user but one, and takes every link back that would sign the user in; how many sessions.
-pub async fn remove_others(store: &Store, user: i64, but: Option<&[u8; 32]>) -> Result<u64, StoreError> {
+pub async fn remove_others(
+    store: &Store,
+    user: i64,
+    but: Option<&[u8; 32]>,
+    now: i64,
+) -> Result<u64, StoreError> {
     let but = but.copied();
-    store.transaction(async move |tx| users::sign_out_in(user, but.as_ref(), tx).await).await
+    let signing_out = async move |tx: &mut Tx<'_>| {
+        let ended = users::sign_out_in(user, but.as_ref(), tx).await?;
+        if ended > 0 {
+            users::note_in(AuditAction::UserSignOut, user, json!({"sessions": ended}), now, tx).await?;
+        }
+        Ok(ended)
+    };
+    store.transaction(signing_out).await
 }
 
 /// Makes the one link that signs a user in; those before work no more, and what has ended by then is removed.
@@ -153,7 +177,8 @@ pub(in crate::store) async fn replace_link_in(
 ) -> Result<(), StoreError> {
     tx.execute(DELETE_LINKS.bind(user).bind(link.created_at)).await?;
     let insert = INSERT_LINK.bind(link.sha256).bind(link.created_at).bind(link.expires_at).bind(user);
-    tx.execute(insert).await.map(drop)
+    tx.execute(insert).await?;
+    users::note_in(AuditAction::SignInLinkCreate, user, json!({}), link.created_at, tx).await
 }
 
 /// Whom a link would sign in at `now`.
@@ -175,7 +200,7 @@ pub async fn use_link(store: &Store, sha256: &[u8; 32], session: &Session) -> Re
             return Ok(false);
         }
         users::sign_out_in(user, None, tx).await?;
-        insert_noted_in(user, &session, tx).await?;
+        insert_noted_in(user, &session, "link", tx).await?;
         Ok(true)
     };
     store.transaction(sign_in).await

@@ -22,6 +22,7 @@ pub async fn make(
     let user = user.clone();
     let making = async move |tx: &mut Tx<'_>| {
         let Some(made) = users::insert_in(&user, tx).await? else { return Ok(None) };
+        users::note_made_in(&made, tx).await?;
         welcome_in(made.key, membership, link, tx).await?;
         Ok(Some(made))
     };
@@ -71,11 +72,13 @@ pub async fn join(
     let (user, invitation, session) = (user.clone(), *invitation, session.clone());
     let joining = async move |tx: &mut Tx<'_>| {
         let Some(made) = users::insert_in(&user, tx).await? else { return Ok(Joining::Taken) };
+        tx.act_as_user(made.key);
+        users::note_made_in(&made, tx).await?;
         if !invitations::accept_in(&invitation, made.key, user.created_at, tx).await? {
             tx.undo();
             return Ok(Joining::Ended);
         }
-        sessions::insert_in(made.key, &session, tx).await?;
+        sessions::insert_in(made.key, &session, "invitation", tx).await?;
         Ok(Joining::Joined(made))
     };
     store.transaction(joining).await
@@ -91,6 +94,8 @@ pub async fn sign_up(
     let (user, account) = (user.clone(), account.clone());
     let signing_up = async move |tx: &mut Tx<'_>| {
         let Some(made) = users::insert_in(&user, tx).await? else { return Ok(None) };
+        tx.act_as_user(made.key);
+        users::note_made_in(&made, tx).await?;
         let (email, now) = (user.email.as_deref().unwrap_or_default(), user.created_at);
         if invitations::accept_all_in(email, made.key, now, tx).await? > 0 {
             return Ok(Some((made, None)));

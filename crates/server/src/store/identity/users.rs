@@ -1,7 +1,10 @@
 //! Those who sign in to the console.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::UserId;
+use serde_json::{Value as Json, json};
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::{Store, StoreError};
 
@@ -82,6 +85,8 @@ statements! {
         RETURNING seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at";
     FIND = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
         FROM users WHERE id = ?";
+    GET = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
+        FROM users WHERE seq = ?";
     FIND_BY_EMAIL = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at,
                password
         FROM users WHERE email = ?";
@@ -101,7 +106,11 @@ statements! {
         sqlite: "SELECT id FROM users WHERE is_operator = 1 ORDER BY seq",
         postgres: "SELECT id FROM users WHERE is_operator = 1 ORDER BY seq FOR UPDATE",
     };
-    DELETE = "DELETE FROM users WHERE id = ? RETURNING seq";
+    FIND_TO_REMOVE = {
+        sqlite: "SELECT seq FROM users WHERE id = ?",
+        postgres: "SELECT seq FROM users WHERE id = ? FOR UPDATE",
+    };
+    DELETE = "DELETE FROM users WHERE seq = ?";
     DELETE_MEMBERSHIPS = "DELETE FROM members WHERE user_seq = ?";
     DELETE_LINKS = "DELETE FROM sign_in_links WHERE user_seq = ?";
     /// No session is known by an empty hash.
@@ -111,10 +120,24 @@ statements! {
 /// Makes a user; `None` where somebody has the e-mail address or the subject already.
 pub async fn insert(store: &Store, user: &NewUser) -> Result<Option<User>, StoreError> {
     let user = user.clone();
-    store.transaction(async move |tx| insert_in(&user, tx).await).await
+    let making = async move |tx: &mut Tx<'_>| {
+        let made = insert_in(&user, tx).await?;
+        if let Some(made) = &made {
+            note_made_in(made, tx).await?;
+        }
+        Ok(made)
+    };
+    store.transaction(making).await
 }
 
-/// The same in a transaction; where it says `None`, it has done nothing.
+/// Notes that a user was made, by whoever the transaction acts for.
+pub(in crate::store) async fn note_made_in(user: &User, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let details = json!({"email": user.email, "is_operator": user.is_operator, "issuer": user.issuer});
+    let change = Change::of_user(AuditAction::UserCreate, user.id, user.created_at);
+    audit_log::note_in(change.with(details), tx).await
+}
+
+/// The same in a transaction, and not noted yet; where it says `None`, it has done nothing.
 pub(in crate::store) async fn insert_in(user: &NewUser, tx: &mut Tx<'_>) -> Result<Option<User>, StoreError> {
     let (issuer, subject) = user.subject.clone().unzip();
     let insert = INSERT
@@ -163,16 +186,21 @@ pub async fn set_credentials(
     key: i64,
     new: &Credentials,
     but: Option<&[u8; 32]>,
+    now: i64,
 ) -> Result<bool, StoreError> {
     let (new, but) = (new.clone(), but.copied());
     let change = async move |tx: &mut Tx<'_>| {
-        let ends_sessions = new.password.is_some();
+        let (ends_sessions, is_moved) = (new.password.is_some(), new.email.is_some());
         let update =
             SET_CREDENTIALS.bind(new.email.clone()).bind(new.password).bind(key).bind(key).bind(new.email);
         if tx.execute(update).await? == 0 {
             return Ok(false);
         }
+        if is_moved {
+            note_in(AuditAction::EmailChange, key, json!({}), now, tx).await?;
+        }
         if ends_sessions {
+            note_in(AuditAction::PasswordChange, key, json!({}), now, tx).await?;
             sign_out_in(key, but.as_ref(), tx).await?;
         }
         Ok(true)
@@ -182,12 +210,22 @@ pub async fn set_credentials(
 
 /// Has an OpenID provider know a user by a subject: what let somebody in as this user until now, a password, sessions and
 /// links, does so no more. `false` where the user has a subject already, or somebody else has this one.
-pub async fn link(store: &Store, key: i64, issuer: &str, subject: &str) -> Result<bool, StoreError> {
+pub async fn link(
+    store: &Store,
+    key: i64,
+    issuer: &str,
+    subject: &str,
+    now: i64,
+) -> Result<bool, StoreError> {
     let link = LINK.bind(issuer).bind(subject).bind(key).bind(issuer).bind(subject);
+    let issuer = issuer.to_owned();
     let change = async move |tx: &mut Tx<'_>| {
         if tx.execute(link).await? == 0 {
             return Ok(false);
         }
+        // The provider has just said who it is.
+        tx.act_as_user(key);
+        note_in(AuditAction::UserLink, key, json!({"issuer": issuer}), now, tx).await?;
         sign_out_in(key, None, tx).await?;
         Ok(true)
     };
@@ -200,9 +238,11 @@ pub async fn link_by_hand(
     key: i64,
     subject: (&str, &str),
     replaces: bool,
+    now: i64,
 ) -> Result<Linking, StoreError> {
     let find_user = FIND_BY_SUBJECT.bind(subject.0).bind(subject.1);
     let relink = RELINK.bind(subject.0).bind(subject.1).bind(key);
+    let issuer = subject.0.to_owned();
     let change = async move |tx: &mut Tx<'_>| {
         if let Some(row) = tx.fetch(find_user).await?.first() {
             let user = read(row)?;
@@ -214,10 +254,25 @@ pub async fn link_by_hand(
             return Ok(Linking::OtherSubject);
         }
         tx.execute(relink).await?;
+        note_in(AuditAction::UserLink, key, json!({"issuer": issuer}), now, tx).await?;
         sign_out_in(key, None, tx).await?;
         Ok(Linking::Done)
     };
     store.transaction(change).await
+}
+
+/// Notes what was done to a user, with `details`, an object, and the e-mail address.
+pub(in crate::store) async fn note_in(
+    action: AuditAction,
+    key: i64,
+    mut details: Json,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let rows = tx.fetch(GET.bind(key)).await?;
+    let Some(user) = rows.first().map(read).transpose()? else { return Ok(()) };
+    details["email"] = json!(user.email);
+    audit_log::note_in(Change::of_user(action, user.id, now).with(details), tx).await
 }
 
 /// Ends every session of a user but one, and takes every link back that would sign the user in; how many sessions.
@@ -234,16 +289,18 @@ pub(in crate::store) async fn sign_out_in(
 }
 
 /// Removes a user with everything that lets the user in. An operator is removed only while another one stays.
-pub async fn remove(store: &Store, id: UserId) -> Result<Removal, StoreError> {
+pub async fn remove(store: &Store, id: UserId, now: i64) -> Result<Removal, StoreError> {
     let removal = async move |tx: &mut Tx<'_>| {
         if let [only] = tx.fetch(LOCK_OPERATORS.unbound()).await?.as_slice()
             && only.get::<UserId>("id")? == id
         {
             return Ok(Removal::LastOperator);
         }
-        let rows = tx.fetch(DELETE.bind(id)).await?;
+        let rows = tx.fetch(FIND_TO_REMOVE.bind(id)).await?;
         let Some(row) = rows.first() else { return Ok(Removal::Unknown) };
         let key: i64 = row.get("seq")?;
+        note_in(AuditAction::UserRemove, key, json!({}), now, tx).await?;
+        tx.execute(DELETE.bind(key)).await?;
         tx.execute(DELETE_MEMBERSHIPS.bind(key)).await?;
         sign_out_in(key, None, tx).await?;
         Ok(Removal::Done)

@@ -1,10 +1,14 @@
 //! The ledger: append-only entries that move an account's balance, each there once for its source.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, QueuePartition};
+use serde_json::json;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Statement, Tx, Value, statements};
+use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
@@ -92,6 +96,25 @@ pub async fn post(store: &Store, entry: &NewEntry) -> Result<Posting, StoreError
     store.transaction(async move |tx| post_in(&entry, tx).await).await
 }
 
+/// The same, once for all calls with the same idempotency key.
+pub async fn post_once(
+    store: &Store,
+    entry: &NewEntry,
+    once: Option<Once>,
+) -> Result<Guarded<Posting>, StoreError> {
+    let entry = entry.clone();
+    let (account, now) = (entry.account, entry.now);
+    let posting = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(account, now, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        post_in(&entry, tx).await.map(Guarded::Done)
+    };
+    store.transaction(posting).await
+}
+
 /// Posts what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.
 pub async fn post_undone(store: &Store, entry: &NewEntry, undoing: &str) -> Result<Posting, StoreError> {
     let taking = entry.clone();
@@ -132,6 +155,13 @@ pub(in crate::store) async fn post_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Resu
     if tx.execute(update).await? == 0 {
         tx.undo();
         return Ok(Posting::Refused);
+    }
+    if *kind == EntryKind::Grant {
+        // What is stored begins with the account, so that each has sources of its own.
+        let source = source.split_once(' ').map_or(source.as_str(), |(_, given)| given);
+        let change = Change::of_account(AuditAction::CreditsGrant, *account, *now);
+        let details = json!({"amount": amount.to_string(), "source": source});
+        audit_log::note_in(change.with(details), tx).await?;
     }
     Ok(Posting::Posted)
 }

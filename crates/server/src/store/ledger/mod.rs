@@ -10,4 +10,4 @@ pub mod spend;
 pub(super) mod totals;
 
 pub(super) use self::entries::post_in;
-pub use self::entries::{Entry, NewEntry, Posting, find_amount, list, post, post_undone};
+pub use self::entries::{Entry, NewEntry, Posting, find_amount, list, post, post_once, post_undone};

@@ -1,9 +1,12 @@
 //! Orders of credits, and what came of them.
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::PaymentId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
+use serde_json::json;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::ledger::entries::{self, NewEntry, Posting};
@@ -70,13 +73,18 @@ pub async fn insert_once(
         .bind(payment.amount)
         .bind(payment.currency.as_str())
         .bind(payment.created_at);
+    let details = json!({"credits": payment.credits.to_string(), "amount": payment.amount, "currency": payment.currency,
+        "provider": payment.provider});
+    let change =
+        Change::of_account(AuditAction::PaymentCreate, account, created_at).to("payment", &payment.id);
     let insert = async move |tx: &mut Tx<'_>| {
         if let Some(once) = once
             && let Some(recalled) = once.take(account, created_at, tx).await?
         {
             return Ok(Guarded::Recalled(recalled));
         }
-        tx.execute(insert).await.map(|_| Guarded::Done(()))
+        tx.execute(insert).await?;
+        audit_log::note_in(change.with(details), tx).await.map(Guarded::Done)
     };
     store.transaction_of(account, insert).await
 }

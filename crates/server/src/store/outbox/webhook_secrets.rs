@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
+use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::idempotency_keys::{Guarded, Once};
 use crate::store::{Store, StoreError};
@@ -112,7 +114,8 @@ async fn rotate_in(
     let until = now.saturating_add(overlap_ms);
     tx.execute(END.bind(until).bind(account).bind(until)).await?;
     tx.execute(DELETE_ENDED.bind(account).bind(now).bind(account).bind(REPLACED_MAX)).await?;
-    insert_in(account, secret, now, tx).await
+    insert_in(account, secret, now, tx).await?;
+    audit_log::note_in(Change::of_account(AuditAction::WebhookSecretRotate, account, now), tx).await
 }
 
 /// Gives an account that is made its first secret, or one that replaces it.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
+use serde_json::json;
 
-use crate::store::database::{Row, statements};
+use crate::store::audit_log::{self, Change};
+use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::requests::deletion::{Ended, delete};
 use crate::store::writer::{Job, Operation, WriteClass};
@@ -64,9 +67,16 @@ pub async fn set_retention(
     store: &Store,
     id: AccountId,
     retention_ms: Option<i64>,
+    now: i64,
 ) -> Result<Option<Account>, StoreError> {
-    let set = SET.bind(retention_ms).bind(id);
-    store.transaction(async move |tx| tx.fetch(set).await?.first().map(accounts::read).transpose()).await
+    let set = async move |tx: &mut Tx<'_>| {
+        let rows = tx.fetch(SET.bind(retention_ms).bind(id)).await?;
+        let Some(account) = rows.first().map(accounts::read).transpose()? else { return Ok(None) };
+        let change = Change::of_account(AuditAction::AccountRetention, account.key, now);
+        audit_log::note_in(change.with(json!({"retention_ms": retention_ms})), tx).await?;
+        Ok(Some(account))
+    };
+    store.transaction(set).await
 }
 
 /// Deletes some of the requests of an account that ended by `before`, in milliseconds; how many. Only its 128 oldest are looked at: while

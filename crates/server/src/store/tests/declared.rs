@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    batches, closing, database, disk_space, effects, erasure, files, idempotency_keys, identity, ledger,
-    nodes, opening, operations, outbox, queue, requests, writer, writes,
+    audit_log, batches, closing, database, disk_space, effects, erasure, files, idempotency_keys, identity,
+    ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -41,6 +41,9 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
         identity::api_keys::STATEMENTS,
+        audit_log::entries::STATEMENTS,
+        audit_log::reads::STATEMENTS,
+        audit_log::retention::STATEMENTS,
         identity::invitations::STATEMENTS,
         identity::members::STATEMENTS,
         identity::sessions::STATEMENTS,

@@ -21,6 +21,7 @@ macro_rules! on_both {
 
 mod activity;
 mod api_keys;
+mod audit_log;
 mod backups;
 mod batch_deletion;
 mod bounded_lists;

@@ -21,7 +21,7 @@ use crate::store::queue::segments;
 use crate::store::queue::settle;
 use crate::store::requests::{Direction, ListScope, PageScope};
 use crate::store::requests::{deletion, retention};
-use crate::store::tests::{Fixture, START};
+use crate::store::tests::{Fixture, START, audit_log};
 use crate::store::{batches, requests};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
@@ -46,6 +46,7 @@ async fn check_on_postgres(fixture: &Fixture, statement: Statement, wanted: &str
         "price_points",
         "ledger",
         "events",
+        "audit_log",
     ] {
         let whole = format!("Seq Scan on {table}");
         assert!(!plan.iter().any(|line| line.contains(&whole)), "{text}\n{plan:#?}");
@@ -97,6 +98,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         segments::RESTS.bind(1i64).bind(1i64).bind([0xFF].as_slice()).bind(START).bind(START).bind(9i64),
     );
     statements.extend(lists_for_people());
+    statements.extend(audit_log::hot_statements());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }

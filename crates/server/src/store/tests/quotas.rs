@@ -24,7 +24,7 @@ impl Fixture {
     async fn allow(&self, quota: Quota, limit: i64) {
         let id = accounts::get(&self.store, self.account).await.expect("an account").id;
         let changes = vec![(quota, Some(limit))];
-        accounts::set_quotas(&self.store, id, changes).await.expect("a write").expect("the account");
+        accounts::set_quotas(&self.store, id, changes, START).await.expect("a write").expect("the account");
     }
 
     async fn group(&mut self, ids: &[RequestId]) -> NewBatchOutcome {

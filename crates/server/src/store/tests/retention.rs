@@ -89,7 +89,7 @@ async fn each_account_has_the_retention_that_is_its_own_or_that_of_the_settings(
     let ids: Vec<_> =
         accounts::list(&fixture.store).await.expect("accounts").iter().map(|it| it.id).collect();
     for (id, retention) in [(ids[1], DAY_MS), (ids[2], 20 * DAY_MS), (ids[3], FOR_EVER)] {
-        let set = set_retention(&fixture.store, id, Some(retention)).await.expect("a change");
+        let set = set_retention(&fixture.store, id, Some(retention), START).await.expect("a change");
         assert_eq!(set.expect("the account").retention_ms, Some(retention));
     }
     let due = async |default| {

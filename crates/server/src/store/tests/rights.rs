@@ -59,7 +59,7 @@ async fn a_role_that_lacks_a_right_is_told_on_what_and_what_to_grant() {
         (
             "GRANT CREATE ON SCHEMA public TO poor",
             // Of which one, the newest migration says.
-            ["must be owner of table ", "run `overnight migrate` as the owner"],
+            ["must be owner of ", "run `overnight migrate` as the owner"],
         ),
         (
             "REVOKE USAGE ON SCHEMA public FROM PUBLIC",

@@ -81,7 +81,7 @@ async fn an_e_mail_address_is_changed_only_to_one_that_nobody_has(fixture: Fixtu
     let other = insert(store, 4, Some("d@e.f"), None).await.expect("a user");
     let set = async |user: &User, email: Option<&str>, password: Option<&str>| {
         let new = Credentials { email: email.map(str::to_owned), password: password.map(str::to_owned) };
-        users::set_credentials(store, user.key, &new, None).await.expect("a change")
+        users::set_credentials(store, user.key, &new, None, START).await.expect("a change")
     };
     assert!(!set(&other, Some("a@b.c"), Some("hash")).await);
     assert_eq!(users::password(store, other.key).await.expect("a read"), None);
@@ -97,9 +97,9 @@ async fn a_link_to_a_provider_is_made_once_and_takes_the_password(fixture: Fixtu
     let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     let other = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
     let new = Credentials { password: Some("hash".to_owned()), ..Credentials::default() };
-    assert!(users::set_credentials(store, one.key, &new, None).await.expect("a change"));
+    assert!(users::set_credentials(store, one.key, &new, None, START).await.expect("a change"));
     let link = async |user: &User, subject| {
-        users::link(store, user.key, "https://id", subject).await.expect("a change")
+        users::link(store, user.key, "https://id", subject, START).await.expect("a change")
     };
     assert!(link(&one, "s").await);
     assert_eq!(users::password(store, one.key).await.expect("a read"), None);
@@ -115,8 +115,8 @@ async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fix
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
     sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
     sessions::replace_link(store, user.key, new_link(2)).await.expect("a link");
-    assert_eq!(users::remove(store, user.id).await.expect("a removal"), Removal::Done);
-    assert_eq!(users::remove(store, user.id).await.expect("a removal"), Removal::Unknown);
+    assert_eq!(users::remove(store, user.id, START).await.expect("a removal"), Removal::Done);
+    assert_eq!(users::remove(store, user.id, START).await.expect("a removal"), Removal::Unknown);
     assert!(members::list(store, fixture.account).await.expect("members").is_empty());
     assert!(sessions::find(store, &[1; 32]).await.expect("a read").is_none());
     assert!(sessions::find_link(store, &[2; 32], START).await.expect("a read").is_none());
@@ -133,7 +133,7 @@ async fn of_two_operators_who_remove_each_other_one_stays(fixture: Fixture) {
         let user = NewUser { is_operator: true, ..new_user(number, None, None) };
         users::insert(store, &user).await.expect("an insert").expect("a user")
     };
-    let remove = async |user: &User| users::remove(store, user.id).await.expect("a removal");
+    let remove = async |user: &User| users::remove(store, user.id, START).await.expect("a removal");
     let other = insert(store, 2, None, None).await.expect("a user");
     let mut last = operator(3).await;
     assert_eq!(remove(&last).await, Removal::LastOperator);
@@ -168,8 +168,9 @@ async fn an_account_keeps_an_owner(fixture: Fixture) {
     let (store, account) = (&fixture.store, fixture.account);
     let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     let two = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
-    let change =
-        async |user: &User, role| members::change(store, account, user.id, role).await.expect("a change");
+    let change = async |user: &User, role| {
+        members::change(store, account, user.id, role, START).await.expect("a change")
+    };
     assert_eq!(change(&one, Some(Role::Owner)).await, MemberChange::Unknown);
     members::insert(store, account, one.key, Role::Owner, START).await.expect("a member");
     members::insert(store, account, one.key, Role::Viewer, START + 1).await.expect("no change");
@@ -215,9 +216,9 @@ async fn a_session_is_found_by_its_hash_until_it_is_ended(fixture: Fixture) {
     };
     assert_eq!(list().await, [3, 2, 1]);
     sessions::remove(store, &[2; 32]).await.expect("a removal");
-    assert_eq!(sessions::remove_others(store, user.key, Some(&[1; 32])).await.expect("a removal"), 1);
+    assert_eq!(sessions::remove_others(store, user.key, Some(&[1; 32]), START).await.expect("a removal"), 1);
     assert_eq!(list().await, [1]);
-    assert_eq!(sessions::remove_others(store, user.key, None).await.expect("a removal"), 1);
+    assert_eq!(sessions::remove_others(store, user.key, None, START).await.expect("a removal"), 1);
     assert!(sessions::find(store, &[4; 32]).await.expect("a read").is_some(), "nobody else is signed out");
     let later = Session { expires_at: START + 9_999, ..session(5, START + 1_000) };
     sessions::insert(store, user.key, &later).await.expect("a session");
@@ -242,7 +243,7 @@ async fn a_sign_in_link_is_one_and_is_used_once(fixture: Fixture) {
     assert!(one != other, "of two clicks one signs in");
     assert_eq!(sessions::list(store, user.key).await.expect("sessions").len(), 1);
     sessions::replace_link(store, user.key, new_link(3)).await.expect("a link");
-    sessions::remove_others(store, user.key, None).await.expect("a removal");
+    sessions::remove_others(store, user.key, None, START).await.expect("a removal");
     assert_eq!(find(3, START).await, None);
 }
 
@@ -251,7 +252,7 @@ async fn a_sign_in_link_replaces_the_password_and_every_session(fixture: Fixture
     let store = &fixture.store;
     let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     let credentials = Credentials { email: None, password: Some("hash".to_owned()) };
-    assert!(users::set_credentials(store, user.key, &credentials, None).await.expect("a change"));
+    assert!(users::set_credentials(store, user.key, &credentials, None, START).await.expect("a change"));
     sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
     sessions::replace_link(store, user.key, new_link(2)).await.expect("a link");
     assert!(sessions::use_link(store, &[2; 32], &session(3, START)).await.expect("a use"));
@@ -375,6 +376,6 @@ async fn an_address_that_a_provider_has_verified_accepts_all_that_invite_it(fixt
     let found = members::find_account(store, own.id, stranger.key, false).await.expect("a read");
     assert_eq!(found, Some((own, Some(Role::Owner))));
     assert_eq!(role_of(&fixture, &user).await, Some(Role::Developer));
-    invitations::remove(store, fixture.account, "v@y.z").await.expect("a removal");
+    invitations::remove(store, fixture.account, "v@y.z", START).await.expect("a removal");
     assert!(invitations::list(store, fixture.account, START).await.expect("a list").is_empty());
 }

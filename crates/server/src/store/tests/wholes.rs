@@ -5,6 +5,8 @@ use overnight_domain::ids::KeyId;
 use overnight_domain::money::EntryKind;
 use overnight_domain::roles::Role;
 
+use crate::store::audit_log;
+use crate::store::audit_log::{Filter, Place};
 use crate::store::database::LIVES_FOR;
 use crate::store::identity::accounts;
 use crate::store::identity::api_keys;
@@ -37,6 +39,8 @@ async fn everything(store: &Store) -> Result<Vec<String>, StoreError> {
         seen.push(format!("{:?}", api_keys::list(store, account.key, START).await?));
         seen.push(format!("{:?}", ledger::list(store, account.key, None, None, 99).await?));
     }
+    let all = Filter { account: None, action: None, since: 0, before: Place::END };
+    seen.push(format!("{:?}", audit_log::list(store, &all, 999).await?));
     for number in 0..9 {
         seen.push(format!("{:?}", sessions::find_link(store, &[number; 32], START).await?));
     }
@@ -81,13 +85,13 @@ async fn a_new_password_ends_the_other_sessions_or_is_none(fixture: Fixture) {
     let store = &fixture.store;
     let user = signed_in(store).await;
     let new = Credentials { email: Some("d@e.f".to_owned()), password: Some("new".to_owned()) };
-    let change = async || users::set_credentials(store, user.key, &new, Some(&[2; 32])).await;
+    let change = async || users::set_credentials(store, user.key, &new, Some(&[2; 32]), START).await;
     assert!(done_as_a_whole(store, 3, change).await);
     let left = sessions::list(store, user.key).await.expect("sessions");
     assert_eq!(left.iter().map(|session| session.sha256[0]).collect::<Vec<_>>(), [2]);
     assert!(sessions::find_link(store, &[3; 32], START).await.expect("a read").is_none());
     let unchanged = Credentials { email: Some("g@h.i".to_owned()), password: None };
-    assert!(users::set_credentials(store, user.key, &unchanged, None).await.expect("a change"));
+    assert!(users::set_credentials(store, user.key, &unchanged, None, START).await.expect("a change"));
     assert_eq!(sessions::list(store, user.key).await.expect("sessions"), left);
 }
 
@@ -95,7 +99,7 @@ on_both!(who_is_linked_to_a_provider_is_signed_out_or_not_linked);
 async fn who_is_linked_to_a_provider_is_signed_out_or_not_linked(fixture: Fixture) {
     let store = &fixture.store;
     let user = signed_in(store).await;
-    let link = async || users::link(store, user.key, "https://id", "s").await;
+    let link = async || users::link(store, user.key, "https://id", "s", START).await;
     assert!(done_as_a_whole(store, 3, link).await);
     assert!(sessions::list(store, user.key).await.expect("sessions").is_empty());
     assert!(sessions::find_link(store, &[3; 32], START).await.expect("a read").is_none());
@@ -108,7 +112,7 @@ async fn who_is_removed_is_removed_everywhere_or_nowhere(fixture: Fixture) {
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
     let other = NewUser { is_operator: true, ..new_user(2, None, None) };
     users::insert(store, &other).await.expect("an insert").expect("another operator");
-    let removed = done_as_a_whole(store, 5, async || users::remove(store, user.id).await).await;
+    let removed = done_as_a_whole(store, 5, async || users::remove(store, user.id, START).await).await;
     assert_eq!(removed, Removal::Done);
 }
 

@@ -1,5 +1,6 @@
 //! The console over a real socket: sign-in, the rights of each role, and how it is guarded.
 
+mod audit_log;
 mod browser;
 mod forwarded;
 mod guard;
@@ -46,7 +47,7 @@ pub(crate) async fn signed_in(app: &TestApp, user: &User) -> Browser {
 }
 
 /// A browser in which an operator is signed in.
-async fn operator(app: &TestApp) -> Browser {
+pub(crate) async fn operator(app: &TestApp) -> Browser {
     signed_in(app, &users::create(&app.services, "op@example.com", Standing::Operator).await.unwrap()).await
 }
 

@@ -38,6 +38,11 @@ impl Case {
         page.then_some(Target::Page).into_iter().chain(rest).collect()
     }
 
+    /// The status for what is not there: an operation that no account may call is refused before anything is looked for.
+    fn of_nothing(&self) -> u16 {
+        self.refused.filter(|status| *status == 403).unwrap_or(404)
+    }
+
     fn fill(&self, point: &Point, number: usize) -> Call {
         let fill = |text: &str| {
             text.replace("WITHIN", &point.beside).replace("ID", &point.id).replace("NEW", &number.to_string())
@@ -198,7 +203,7 @@ impl<'w> Attack<'w> {
         if is_found || self.case.place != Place::Path && self.target != Target::Page {
             return;
         }
-        assert_eq!(status, 404, "{}: by somebody else", self.case.operation);
+        assert_eq!(status, self.case.of_nothing(), "{}: by somebody else", self.case.operation);
     }
 
     async fn for_what_nobody_has(&mut self, may: &mut Caller) {
@@ -208,7 +213,8 @@ impl<'w> Attack<'w> {
         let point = self.unknown(&self.point(Party::Owner, Party::Owner));
         let status = self.send(may, &point).await.status;
         let is_named = self.case.place == Place::Path || self.target == Target::Page;
-        assert!(!is_named || status == 404, "{}: {status} for what nobody has", self.case.operation);
+        let wanted = self.case.of_nothing();
+        assert!(!is_named || status == wanted, "{}: {status} for what nobody has", self.case.operation);
     }
 
     /// Checks that nothing changed but what a stranger made for itself.

@@ -21,6 +21,11 @@ impl Counts {
         self.0.get(table).copied().unwrap_or(0)
     }
 
+    /// The rows of all tables.
+    pub(super) fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
     pub(super) fn add(&mut self, table: &str, rows: usize) {
         *self.0.entry(table.to_owned()).or_default() += rows as u64;
     }

@@ -16,20 +16,22 @@ use crate::store::operations::transfer::{BYTES_MAX, ROWS_MAX};
 use crate::store::{StoreError, StoreOptions};
 
 /// Fills the store of `options`, which must be empty and served by nobody, with what [`crate::store::operations::transfer::export()`] wrote, and
-/// recounts what must hold; how many rows there were. All of it is stored, or nothing is.
+/// recounts what must hold; how many rows there were. All of it is stored, or nothing is. Where `options` names an operator, the
+/// import is noted in the audit log at `now`, in milliseconds.
 ///
 /// # Errors
 /// What is wrong with the file, or with the store.
 pub fn import<'a>(
     options: &'a StoreOptions,
     input: &'a mut (dyn BufRead + Send),
+    now: i64,
 ) -> BoxFuture<'a, Result<Counts, ImportError>> {
     // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(async move {
         let mut lines = Lines::new(input);
         read_header(&mut lines)?;
         let mut target = Target::open(options).await?;
-        let outcome = fill(&mut target, lines).await;
+        let outcome = fill(&mut target, lines, now).await;
         // What is not committed by now is undone, and what is needs nothing more.
         let _ = target.close().await;
         outcome
@@ -57,7 +59,7 @@ fn read_header(lines: &mut Lines<'_>) -> Result<(), ImportError> {
     Err(lines.fault(fault))
 }
 
-async fn fill(target: &mut Target, mut lines: Lines<'_>) -> Result<Counts, ImportError> {
+async fn fill(target: &mut Target, mut lines: Lines<'_>, now: i64) -> Result<Counts, ImportError> {
     target.begin().await?;
     let mut rows = Rows { target, counts: Counts::none(), table: None, pending: Vec::new(), bytes: 0 };
     let trailer = loop {
@@ -80,7 +82,7 @@ async fn fill(target: &mut Target, mut lines: Lines<'_>) -> Result<Counts, Impor
     if counts != trailer.rows {
         return Err(ImportError::Changed { what: "number of rows" });
     }
-    target.commit().await?;
+    target.commit(counts.total(), now).await?;
     Ok(counts)
 }
 

@@ -120,19 +120,15 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 28] = [
+pub(super) static TABLES: [Table; 29] = [
     Table {
         name: "settings", key: &["name"],
-        columns: &[
-            text("name"), bytes("value"),
-        ],
+        columns: &[text("name"), bytes("value")],
         only: Some("name <> 'test_write'"), ..Table::PLAIN
     },
     Table {
         name: "last_deleted", key: &["table_name"],
-        columns: &[
-            text("table_name"), integer("seq"),
-        ],
+        columns: &[text("table_name"), integer("seq")],
         ..Table::PLAIN
     },
     Table {
@@ -156,16 +152,12 @@ pub(super) static TABLES: [Table; 28] = [
     },
     Table {
         name: "models", key: &["seq"],
-        columns: &[
-            integer("seq"), text("name"),
-        ],
+        columns: &[integer("seq"), text("name")],
         is_numbered: true, ..Table::PLAIN
     },
     Table {
         name: "price_points", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("input"), integer("output"),
-        ],
+        columns: &[integer("seq"), integer("input"), integer("output")],
         is_numbered: true, ..Table::PLAIN
     },
     Table {
@@ -330,9 +322,7 @@ pub(super) static TABLES: [Table; 28] = [
     },
     Table {
         name: "members", key: &["account", "user_seq"],
-        columns: &[
-            integer("account"), integer("user_seq"), integer("role"), integer("created_at"),
-        ],
+        columns: &[integer("account"), integer("user_seq"), integer("role"), integer("created_at")],
         ..Table::PLAIN
     },
     Table {
@@ -345,6 +335,15 @@ pub(super) static TABLES: [Table; 28] = [
             integer("amount_2"),
         ],
         ..Table::PLAIN
+    },
+    Table {
+        name: "audit_log", key: &["seq"],
+        columns: &[
+            integer("seq"), integer("created_at"), integer("actor_kind"), text("actor_id"), text("actor_name"),
+            integer("is_operator"), integer("account"), text("action"), text("target_type"), text("target_id"),
+            text("details"), text("address"),
+        ],
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
         name: "idempotency_keys", key: &["account", "key"],

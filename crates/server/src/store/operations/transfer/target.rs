@@ -1,5 +1,6 @@
 //! The empty store that an import fills, in one transaction.
 
+use crate::store::audit_log;
 use crate::store::database::{Connection, Dialect, Value, sql, statements};
 use crate::store::operations::audit;
 use crate::store::operations::transfer::errors::ImportError;
@@ -28,6 +29,7 @@ const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, result
 /// A store that nobody else serves.
 pub(super) struct Target {
     connection: Connection,
+    operator: Option<String>,
     _lock: Option<FolderLock>,
 }
 
@@ -35,7 +37,7 @@ impl Target {
     /// Opens it with the newest schema; makes it where there is none.
     pub(super) async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let (connection, lock) = schema::open_alone(options).await?;
-        Ok(Self { connection, _lock: lock })
+        Ok(Self { connection, operator: options.operator.clone(), _lock: lock })
     }
 
     pub(super) const fn dialect(&self) -> Dialect {
@@ -82,13 +84,16 @@ impl Target {
         self.connection.execute(insert).await.map(drop)
     }
 
-    /// Makes it durable, if all that must hold does.
-    pub(super) async fn commit(&mut self) -> Result<(), ImportError> {
+    /// Makes it durable, if all that must hold does; noted as that of the operator, if there is one, with the number of `rows`.
+    pub(super) async fn commit(&mut self, rows: u64, now: i64) -> Result<(), ImportError> {
         if self.dialect() == Dialect::Postgres {
             self.connection.execute_all(ANALYZE).await?;
             for renumber in TABLES.iter().filter_map(|table| table.statements().renumber) {
                 self.connection.fetch_one(sql(renumber)).await?;
             }
+        }
+        if let Some(operator) = &self.operator {
+            audit_log::note_import_on(&mut self.connection, operator, rows, now).await?;
         }
         let checks = audit::recount(&mut self.connection).await?;
         if let Some(check) = checks.iter().find(|check| check.breaches > 0) {

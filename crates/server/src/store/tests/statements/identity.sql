@@ -33,6 +33,11 @@ SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspende
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq;
 
+-- identity::accounts::LIST_PAGE, both
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE seq > $1 ORDER BY seq LIMIT $2;
+
 -- identity::accounts::SET_QUOTAS, both
 UPDATE accounts SET live_requests_quota = $1, stored_bytes_quota = $2, requests_per_second_quota = $3,
                tokens_per_day_quota = $4
@@ -49,6 +54,9 @@ UPDATE accounts SET suspended_at = CASE WHEN $1 = 1 OR closed_at IS NOT NULL THE
 SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
         WHERE account = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > $2 LIMIT $3) v;
 
+-- identity::api_keys::FIND, both
+SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = $1 AND account = $2;
+
 -- identity::api_keys::FIND_HOLDER, both
 SELECT k.account, a.id AS account_id, k.seq, k.id, k.scope, k.expires_at, k.last_used_at,
                a.suspended_at IS NOT NULL AS is_suspended, a.payments_activated_at IS NOT NULL AS is_activated, a.requests_per_second_quota
@@ -56,6 +64,13 @@ SELECT k.account, a.id AS account_id, k.seq, k.id, k.scope, k.expires_at, k.last
 
 -- identity::api_keys::FIND_OWN, both
 SELECT seq FROM api_keys WHERE id = $1 AND account = $2;
+
+-- identity::api_keys::FIND_TO_REVOKE, SQLite
+SELECT account, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ?;
+
+-- identity::api_keys::FIND_TO_REVOKE, PostgreSQL
+SELECT account, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = $1
+        FOR UPDATE;
 
 -- identity::api_keys::INSERT, both
 INSERT INTO api_keys (id, account, sha256, prefix, name, scope, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
@@ -81,14 +96,10 @@ WITH k AS (
               WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at;
 
 -- identity::api_keys::REVOKE, both
-UPDATE api_keys SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2
-        RETURNING id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at;
+UPDATE api_keys SET revoked_at = $1 WHERE id = $2;
 
 -- identity::invitations::DELETE, both
 DELETE FROM invitations WHERE account = $1 AND email = $2;
-
--- identity::invitations::DELETE_ALL, both
-DELETE FROM invitations WHERE email = $1;
 
 -- identity::invitations::DELETE_ENDED, both
 DELETE FROM invitations WHERE expires_at <= $1;
@@ -104,10 +115,6 @@ INSERT INTO invitations (account, email, sha256, role, created_at, expires_at)
         ON CONFLICT (account, email) DO UPDATE SET sha256 = excluded.sha256, role = excluded.role,
             created_at = excluded.created_at, expires_at = excluded.expires_at;
 
--- identity::invitations::INSERT_MEMBERS, both
-INSERT INTO members (account, user_seq, role, created_at)
-        SELECT account, $1, role, $2 FROM invitations WHERE email = $3 AND expires_at > $4 ON CONFLICT DO NOTHING;
-
 -- identity::invitations::IS_INVITED, both
 SELECT 1 AS one FROM invitations WHERE email = $1 AND expires_at > $2 LIMIT 1;
 
@@ -117,6 +124,9 @@ SELECT email, role, expires_at FROM invitations WHERE account = $1 AND expires_a
 -- identity::invitations::USE, both
 DELETE FROM invitations WHERE sha256 = $1 AND expires_at > $2 RETURNING account, role;
 
+-- identity::invitations::USE_ALL, both
+DELETE FROM invitations WHERE email = $1 RETURNING account, role, expires_at;
+
 -- identity::members::DELETE, both
 DELETE FROM members WHERE account = $1 AND user_seq = $2;
 
@@ -125,6 +135,9 @@ SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = $1
         WHERE a.id = $2 AND ((m.role IS NOT NULL AND a.closed_at IS NULL) OR $3 = 1);
+
+-- identity::members::FIND_USER, both
+SELECT id, email FROM users WHERE seq = $1;
 
 -- identity::members::INSERT, both
 INSERT INTO members (account, user_seq, role, created_at)
@@ -141,7 +154,7 @@ SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = $1 AND a.closed_at IS NULL ORDER BY m.created_at, a.seq;
 
 -- identity::members::LIST_ROLES, both
-SELECT m.user_seq, m.role, u.id FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = $1;
+SELECT m.user_seq, m.role, u.id, u.email FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = $1;
 
 -- identity::members::LOCK_ACCOUNT, SQLite
 SELECT seq FROM accounts WHERE seq = ?;
@@ -222,7 +235,7 @@ UPDATE sign_in_failures SET failures = failures - 1,
         WHERE subject = $4 AND failures > 0;
 
 -- identity::users::DELETE, both
-DELETE FROM users WHERE id = $1 RETURNING seq;
+DELETE FROM users WHERE seq = $1;
 
 -- identity::users::DELETE_LINKS, both
 DELETE FROM sign_in_links WHERE user_seq = $1;
@@ -251,6 +264,16 @@ SELECT password FROM users WHERE seq = $1;
 
 -- identity::users::FIND_SUBJECT, both
 SELECT subject FROM users WHERE seq = $1;
+
+-- identity::users::FIND_TO_REMOVE, SQLite
+SELECT seq FROM users WHERE id = ?;
+
+-- identity::users::FIND_TO_REMOVE, PostgreSQL
+SELECT seq FROM users WHERE id = $1 FOR UPDATE;
+
+-- identity::users::GET, both
+SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
+        FROM users WHERE seq = $1;
 
 -- identity::users::INSERT, both
 INSERT INTO users (id, email, password, issuer, subject, is_operator, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -11,7 +11,7 @@ use overnight_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
 use crate::store::operations::transfer::{Counts, ImportError, export, import};
-use crate::store::tests::options;
+use crate::store::tests::{START, options};
 use crate::store::{Store, StoreOptions};
 
 /// Where something is moved to.
@@ -35,7 +35,7 @@ impl Target {
     }
 
     async fn import(&self, mut file: &[u8]) -> Result<Counts, ImportError> {
-        import(&self.options, &mut file).await
+        import(&self.options, &mut file, START).await
     }
 
     async fn open(&self) -> Store {

@@ -109,7 +109,8 @@ async fn an_export_while_requests_move_is_of_one_moment(mut fixture: Fixture) {
 on_both!(a_store_that_operators_have_only_looked_at_takes_an_import);
 async fn a_store_that_operators_have_only_looked_at_takes_an_import(fixture: Fixture) {
     let file = exported(&fixture.store).await;
-    let lines = ["what it is", "secret", "account", "model", "grant", "webhook secret", "counts"];
+    let lines =
+        ["what it is", "secret", "account", "model", "grant", "webhook secret", "two changes", "", "counts"];
     assert_eq!(file.iter().filter(|byte| **byte == b'\n').count(), lines.len());
     for target in [Target::on_sqlite(), Target::on_postgres()] {
         let looked_at = Store::open_beside(&target.options).await.expect("a store beside");

@@ -65,10 +65,12 @@ pub(super) const CASES: &[Case] = &[
     member("POST /console/{account}/account/members/{user}")
         .naming(&[Member])
         .sending(Form(&[("role", "developer")])),
+    member("GET /console/{account}/audit-log"),
     member("GET /console/{account}/credits"),
     member("GET /console/{account}/credits/top-up"),
     member("POST /console/{account}/credits/top-up").sending(Form(&[("amount", "25")])),
     operator("GET /console/operator"),
+    operator("GET /console/operator/audit-log"),
     operator("POST /console/operator/accounts").sending(Form(&[("name", "another NEW")])),
     operator("POST /console/operator/accounts/{account}/activate").naming(&[Account]),
     operator("POST /console/operator/accounts/{account}/suspend").naming(&[Account]),

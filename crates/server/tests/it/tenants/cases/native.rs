@@ -1,6 +1,6 @@
 //! The operations of the native dialect.
 
-use super::Noun::{Batch, Request, RequestOfBatch};
+use super::Noun::{Account, Batch, Request, RequestOfBatch};
 use super::Place::{Body, LastEvent, Query};
 use super::Stage::Completed;
 use super::{Case, program};
@@ -37,4 +37,29 @@ pub(super) const CASES: &[Case] = &[
     program("POST /v1/batches/{batch_id}/cancel").naming(&[Batch, Request]),
     program("GET /v1/models"),
     program("GET /v1/account"),
+    // No key of an account administrates accounts: not its own either.
+    program("GET /v1/admin/accounts").refused(403),
+    program("POST /v1/admin/accounts").sending(Json(r#"{"name":"another NEW"}"#)).refused(403),
+    program("GET /v1/admin/accounts/{account_id}").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/activate").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/suspend").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/resume").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/limits")
+        .naming(&[Account])
+        .sending(Json(r#"{"tokens_per_day":NEW}"#))
+        .refused(403),
+    program("GET /v1/admin/accounts/{account_id}/totals").naming(&[Account]).refused(403),
+    program("GET /v1/admin/accounts/{account_id}/api_keys").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/api_keys")
+        .naming(&[Account])
+        .sending(Json(r#"{"name":"another NEW"}"#))
+        .refused(403),
+    program("POST /v1/admin/accounts/{account_id}/api_keys/{api_key_id}/revoke")
+        .naming(&[Account])
+        .refused(403),
+    program("GET /v1/admin/accounts/{account_id}/grants").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/grants")
+        .naming(&[Account])
+        .sending(Json(r#"{"amount":"25"}"#))
+        .refused(403),
 ];

@@ -1,0 +1,134 @@
+//! The audit log: what is noted there, and of whom.
+
+/// Declares the actions with their names.
+macro_rules! actions {
+    ($($(#[$doc:meta])* $action:ident = $name:literal;)+) => {
+        /// Something that changed who may do what, money, or settings of an account.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum AuditAction {
+            $($(#[$doc])* $action,)+
+        }
+
+        impl AuditAction {
+            /// Every action, by noun.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$action),+];
+
+            /// The name in the log: the noun and the verb.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$action => $name,)+
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    /// An account was made.
+    AccountCreate = "account.create";
+    /// An account's payments were activated.
+    AccountActivate = "account.activate";
+    /// An account was suspended.
+    AccountSuspend = "account.suspend";
+    /// An account that was suspended goes on.
+    AccountResume = "account.resume";
+    /// An account was closed for good.
+    AccountClose = "account.close";
+    /// An account that is closed is to be erased.
+    AccountErase = "account.erase";
+    /// An account's own retention was changed.
+    AccountRetention = "account.retention";
+    /// An account's own quotas were changed.
+    AccountLimits = "account.limits";
+    /// An API key was made.
+    ApiKeyCreate = "api_key.create";
+    /// An API key was revoked.
+    ApiKeyRevoke = "api_key.revoke";
+    /// Credits were granted, or taken back.
+    CreditsGrant = "credits.grant";
+    /// Credits were ordered at the payment provider.
+    PaymentCreate = "payment.create";
+    /// A user was made.
+    UserCreate = "user.create";
+    /// A user was linked to a subject of the OpenID provider.
+    UserLink = "user.link";
+    /// A user was removed.
+    UserRemove = "user.remove";
+    /// Every session of a user was ended.
+    UserSignOut = "user.sign_out";
+    /// A link was made that signs a user in once.
+    SignInLinkCreate = "sign_in_link.create";
+    /// A user signed in.
+    SignIn = "sign_in";
+    /// A user has another password.
+    PasswordChange = "password.change";
+    /// A user has another e-mail address.
+    EmailChange = "email.change";
+    /// A user became a member of an account.
+    MemberAdd = "member.add";
+    /// A member has another role.
+    MemberRole = "member.role";
+    /// A member was removed.
+    MemberRemove = "member.remove";
+    /// Somebody was invited to an account.
+    InvitationCreate = "invitation.create";
+    /// An invitation was withdrawn.
+    InvitationWithdraw = "invitation.withdraw";
+    /// What webhooks are signed with was replaced.
+    WebhookSecretRotate = "webhook_secret.rotate";
+    /// Everything that is stored was exported.
+    Export = "export";
+    /// Everything that is stored was imported.
+    Import = "import";
+}
+
+impl AuditAction {
+    /// Reads the name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.as_str() == name)
+    }
+}
+
+/// What kind of actor did something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ActorKind {
+    /// The service itself, at its first start or for a user who is not signed in yet.
+    Service,
+    /// An operator at the command line.
+    Operator,
+    /// A user of the console.
+    User,
+    /// An API key.
+    ApiKey,
+}
+
+impl ActorKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Service, Self::Operator, Self::User, Self::ApiKey];
+
+    /// The name in the log.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Service => "service",
+            Self::Operator => "operator",
+            Self::User => "user",
+            Self::ApiKey => "api_key",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_is_read_by_its_name_and_no_other() {
+        for action in AuditAction::ALL {
+            assert_eq!(AuditAction::parse(action.as_str()), Some(action));
+        }
+        assert_eq!(AuditAction::parse("account"), None);
+        let mut names = AuditAction::ALL.map(AuditAction::as_str);
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Accounts, their quotas, and what they spent.
+
+use bytes::Bytes;
+use overnight_domain::ids::{AccountId, AccountKind};
+use overnight_domain::money::Credits;
+use overnight_domain::quotas::{Quota, Quotas};
+use overnight_wire::native::accounts::Account as Record;
+use overnight_wire::native::administration::Totals;
+
+use super::{Administrator, Made, PAGE_MAX, Page, bodies, key_of};
+use crate::app::accounts::{self, Start};
+use crate::app::errors::AppError;
+use crate::app::{Services, idempotency, quotas};
+use crate::store::idempotency_keys::{Guarded, Once};
+use crate::store::identity::accounts as kept;
+use crate::store::ledger::spend;
+
+/// Makes an account, from the JSON text of the call's body.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for what is wrong with the body; [`AppError::IdempotencyKeyReused`].
+pub async fn create(
+    services: &Services,
+    caller: Administrator,
+    body: &Bytes,
+    call: Option<[u8; 32]>,
+) -> Result<Made<Record>, AppError> {
+    let key = key_of(services, caller, body, call).await?;
+    let (name, is_activated) = bodies::read(body, &["name", "payments_activated"], |members| {
+        (members.required_text("name"), members.flag("payments_activated"))
+    })?;
+    let account = accounts::draft(services, &name, Start { is_activated, credits: Credits::ZERO })?;
+    let once = key.map(|key| Once { key, response: account.id.to_string().into() });
+    let (account, is_repeat) =
+        match kept::insert_once(&services.store, caller.account, &account, once).await? {
+            Guarded::Done(account) => (account, false),
+            Guarded::Recalled(recalled) => {
+                let id = idempotency::made_before::<AccountKind>(recalled)?;
+                (accounts::get(services, id).await?, true)
+            }
+        };
+    Ok(Made { made: accounts::record(services, &account).await?, is_repeat })
+}
+
+/// A page of the accounts, oldest first, behind the one with the identifier `after`; `limit` and [`PAGE_MAX`] at most.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn list(
+    services: &Services,
+    after: Option<AccountId>,
+    limit: u32,
+) -> Result<Page<Record>, AppError> {
+    let after = match after {
+        Some(after) => accounts::get(services, after).await?.key.0,
+        None => i64::MIN,
+    };
+    let limit = limit.min(PAGE_MAX);
+    // One more tells whether there is a next page.
+    let mut found = kept::list_page(&services.store, after, limit + 1).await?;
+    let has_more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next = found.last().filter(|_| has_more).map(|account| account.id.to_string());
+    let mut rows = Vec::with_capacity(found.len());
+    for account in found {
+        rows.push(accounts::record(services, &account).await?);
+    }
+    Ok(Page { rows, next })
+}
+
+/// An account.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn get(services: &Services, id: AccountId) -> Result<Record, AppError> {
+    accounts::record(services, &accounts::get(services, id).await?).await
+}
+
+/// Activates an account's payments. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn activate(services: &Services, id: AccountId) -> Result<Record, AppError> {
+    accounts::record(services, &accounts::activate(services, id).await?).await
+}
+
+/// Suspends an account. A second time changes nothing. Keys with the scope `admin` administrate on, those of the account itself too.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn suspend(services: &Services, id: AccountId) -> Result<Record, AppError> {
+    accounts::record(services, &accounts::suspend(services, id).await?).await
+}
+
+/// Lets an account go on that was suspended. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn resume(services: &Services, id: AccountId) -> Result<Record, AppError> {
+    accounts::record(services, &accounts::resume(services, id).await?).await
+}
+
+/// Sets quotas of an account's own, from the JSON text of the call's body: those that are not in it stay.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for what is wrong with the body.
+pub async fn set_limits(services: &Services, id: AccountId, body: &Bytes) -> Result<Record, AppError> {
+    const FIELDS: [(&str, Quota); 4] = [
+        ("stored_bytes", Quota::StoredBytes),
+        ("live_requests", Quota::LiveRequests),
+        ("requests_per_second", Quota::RequestsPerSecond),
+        ("tokens_per_day", Quota::TokensPerDay),
+    ];
+    let changes: Vec<(Quota, Option<i64>)> = bodies::read(body, &FIELDS.map(|(name, _)| name), |members| {
+        let limit = |(name, quota)| members.limit(name, Quotas::UNLIMITED).map(|limit| (quota, limit));
+        FIELDS.into_iter().filter_map(limit).collect()
+    })?;
+    let account = match changes.as_slice() {
+        [] => accounts::get(services, id).await?,
+        changes => quotas::set(services, id, changes).await?,
+    };
+    accounts::record(services, &account).await
+}
+
+/// What an account has, holds and spent.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn totals(services: &Services, id: AccountId) -> Result<Totals, AppError> {
+    let account = accounts::get(services, id).await?;
+    let today = spend::day_of(services.clock.now());
+    let (mut spent, mut spent_today, mut totals) = (Credits::ZERO, Credits::ZERO, Totals::default());
+    for record in spend::list(&services.store, account.key, i64::MIN).await? {
+        spent = spent.checked_add(record.amount).unwrap_or(Credits::MAX);
+        if record.day == today {
+            spent_today = spent_today.checked_add(record.amount).unwrap_or(Credits::MAX);
+        }
+        totals.requests = totals.requests.saturating_add(record.requests);
+        totals.prompt_tokens = totals.prompt_tokens.saturating_add(record.prompt_tokens);
+        totals.completion_tokens = totals.completion_tokens.saturating_add(record.completion_tokens);
+    }
+    Ok(Totals {
+        account: account.id.to_string(),
+        balance: account.balance.to_string(),
+        held: account.held.to_string(),
+        available: account.available().to_string(),
+        spent: spent.to_string(),
+        spent_today: spent_today.to_string(),
+        ..totals
+    })
+}

@@ -1,0 +1,85 @@
+//! The bodies of these calls: small objects, each of whose faults is named.
+
+use bytes::Bytes;
+use overnight_domain::faults::{Faults, codes};
+use overnight_domain::json::{Json, JsonText, Kind, RawObject};
+
+use crate::app::errors::AppError;
+use crate::app::input;
+
+/// Reads the members of an object of which only `known` ones may be there.
+pub(super) fn read<T>(
+    body: &Bytes,
+    known: &[&str],
+    take: impl FnOnce(&mut Members<'_>) -> T,
+) -> Result<T, AppError> {
+    let text: JsonText = input::read(body)?;
+    let mut faults = Faults::default();
+    let Some(object) = input::object(&text, known, &mut faults) else { return Err(faults.into()) };
+    let mut members = Members { object, faults };
+    let taken = take(&mut members);
+    if members.faults.is_empty() { Ok(taken) } else { Err(members.faults.into()) }
+}
+
+/// The members of such an object, and what is wrong with them.
+pub(super) struct Members<'j> {
+    object: RawObject<'j>,
+    faults: Faults,
+}
+
+impl Members<'_> {
+    fn get<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
+        let value = self.object.get_some(name)?;
+        let read = read(value);
+        if read.is_none() {
+            self.faults.push(name, codes::WRONG_TYPE, expected);
+        }
+        read
+    }
+
+    /// A text; `None` where it is absent or null.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.get(name, "must be a string", |value| value.decode_string().map(Into::into))
+    }
+
+    /// A text that must be there.
+    pub(super) fn required_text(&mut self, name: &str) -> String {
+        if self.object.get_some(name).is_none() {
+            self.faults.push(name, codes::MISSING, "is needed");
+        }
+        self.text(name).unwrap_or_default()
+    }
+
+    /// Yes or no; no where it is absent or null.
+    pub(super) fn flag(&mut self, name: &str) -> bool {
+        let read = |value: Json<'_>| match value.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        };
+        self.get(name, "must be true or false", read).unwrap_or(false)
+    }
+
+    /// A whole number above 0; `None` where it is absent or null.
+    pub(super) fn positive(&mut self, name: &str) -> Option<i64> {
+        self.get(name, "must be a whole number above 0", positive)
+    }
+
+    /// A limit: `None` where it is absent, `Some(None)` for null, and otherwise a whole number above 0, or `unlimited` for "none".
+    pub(super) fn limit(&mut self, name: &str, unlimited: i64) -> Option<Option<i64>> {
+        let value = self.object.get(name)?;
+        if value.is_null() {
+            return Some(None);
+        }
+        let read = |value: Json<'_>| match value.kind() {
+            Kind::String => value.decode_string().filter(|text| text == "none").map(|_| unlimited),
+            _ => positive(value),
+        };
+        self.get(name, "must be a whole number above 0, \"none\", or null for that of the settings", read)
+            .map(Some)
+    }
+}
+
+fn positive(value: Json<'_>) -> Option<i64> {
+    value.as_str().parse().ok().filter(|number| *number > 0)
+}

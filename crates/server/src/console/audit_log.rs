@@ -1,0 +1,55 @@
+//! What operators and members changed.
+
+use askama::Template;
+use overnight_domain::audit_log::{ActorKind, AuditAction};
+
+use super::format::filters;
+use super::layout::pages;
+use super::lists::NextPage;
+use super::{Layout, Section};
+use crate::app::audit_log::{Entry, Place};
+
+/// A page of the audit log: of an account, or of the whole service.
+#[derive(Template)]
+#[template(path = "console/audit_log.html")]
+pub(crate) struct AuditLogPage {
+    pub(crate) layout: Layout,
+    /// Of one account; otherwise of the whole service.
+    pub(crate) is_of_account: bool,
+    pub(crate) entries: Vec<Entry>,
+    /// Of which action they are; `None` for all.
+    pub(crate) action: Option<AuditAction>,
+    pub(crate) next: NextPage<Place>,
+    /// How long entries are kept, in days.
+    pub(crate) days: i64,
+}
+
+impl AuditLogPage {
+    /// The address of the log.
+    fn home(&self) -> String {
+        if self.is_of_account {
+            format!("{}/audit-log", self.layout.home())
+        } else {
+            format!("{}/operator/audit-log", self.layout.base)
+        }
+    }
+
+    /// The page behind a place.
+    fn after(&self, Place { created_at, seq }: &Place) -> String {
+        let action = self.action.map(|action| format!("&action={}", action.as_str())).unwrap_or_default();
+        format!("{}?before={created_at}-{seq}{action}", self.home())
+    }
+
+    /// Who did it.
+    fn actor<'e>(&self, entry: &'e Entry) -> &'e str {
+        match (entry.actor_kind, entry.actor_name.as_deref().or(entry.actor_id.as_deref())) {
+            (ActorKind::Service, _) => "the service",
+            (_, None) if entry.is_operator => "the operator",
+            (ActorKind::Operator, name) => name.unwrap_or("an operator"),
+            (ActorKind::User, name) => name.unwrap_or("a user"),
+            (ActorKind::ApiKey, name) => name.unwrap_or("an API key"),
+        }
+    }
+}
+
+pages!(AuditLogPage);

@@ -1,0 +1,199 @@
+//! What is written of a change.
+
+use overnight_domain::audit_log::{ActorKind, AuditAction};
+use overnight_domain::ids::{AccountId, KeyId, UserId};
+use overnight_domain::scheduler::AccountKey;
+use serde_json::{Value as Json, json};
+
+use crate::store::database::{Actor, ActorId, Connection, Statement, Tx, statements};
+use crate::store::{Store, StoreError};
+
+/// How many changes of an account its members make in a day, and how many of their own a user makes: what the log holds of a tenant is
+/// bounded by it.
+pub const CHANGES_A_DAY_MAX: u32 = 500;
+
+const DAY_MS: i64 = 86_400_000;
+
+statements! {
+    INSERT = "INSERT INTO audit_log (created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    FIND_USER = "SELECT id, email, is_operator FROM users WHERE seq = ?";
+    FIND_API_KEY = "SELECT id, prefix, name, scope = 2 /* admin */ AS is_admin FROM api_keys WHERE seq = ?";
+    FIND_ACCOUNT = "SELECT id FROM accounts WHERE seq = ?";
+    /// Up to so many that users made.
+    COUNT_OF_ACCOUNT = "SELECT count(*) AS count FROM (SELECT 1 AS one FROM audit_log
+        WHERE account = ? AND created_at > ? AND actor_kind = 2 /* user */ AND is_operator = 0 LIMIT ?) v";
+    COUNT_OF_ACTOR = "SELECT count(*) AS count FROM (SELECT 1 AS one FROM audit_log
+        WHERE actor_id = ? AND created_at > ? AND account IS NULL LIMIT ?) v";
+}
+
+/// What was done to what.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Change {
+    /// What was done.
+    pub(in crate::store) action: AuditAction,
+    /// The account that it concerns; `None` for the whole service, and for a user.
+    pub(in crate::store) account: Option<AccountKey>,
+    /// What it was done to.
+    pub(in crate::store) target_type: &'static str,
+    /// The identifier of that; that of the account, where it is one and there is none here.
+    pub(in crate::store) target_id: Option<String>,
+    /// An object of what else is to be known, without secrets; null for nothing.
+    pub(in crate::store) details: Json,
+    /// When, in milliseconds.
+    pub(in crate::store) now: i64,
+}
+
+impl Change {
+    /// Something that was done to an account itself.
+    pub(in crate::store) const fn of_account(action: AuditAction, account: AccountKey, now: i64) -> Self {
+        let (target_type, target_id, details) = ("account", None, Json::Null);
+        Self { action, account: Some(account), target_type, target_id, details, now }
+    }
+
+    /// Something that was done to a user, in no account.
+    pub(in crate::store) fn of_user(action: AuditAction, user: UserId, now: i64) -> Self {
+        let (target_type, target_id, details) = ("user", Some(user.to_string()), Json::Null);
+        Self { action, account: None, target_type, target_id, details, now }
+    }
+
+    /// The same in an account.
+    pub(in crate::store) const fn in_account(mut self, account: AccountKey) -> Self {
+        self.account = Some(account);
+        self
+    }
+
+    /// The same of something else than an account or a user.
+    pub(in crate::store) fn to(mut self, target_type: &'static str, id: &impl ToString) -> Self {
+        (self.target_type, self.target_id) = (target_type, Some(id.to_string()));
+        self
+    }
+
+    /// The same with details.
+    pub(in crate::store) fn with(mut self, details: Json) -> Self {
+        self.details = details;
+        self
+    }
+
+    const fn of_service(action: AuditAction, now: i64) -> Self {
+        Self { action, account: None, target_type: "service", target_id: None, details: Json::Null, now }
+    }
+}
+
+/// Who did it, as the log keeps them.
+struct Named {
+    kind: ActorKind,
+    id: Option<String>,
+    name: Option<String>,
+    is_operator: bool,
+}
+
+impl Named {
+    /// An operator at the command line.
+    fn operator(name: &str) -> Self {
+        Self { kind: ActorKind::Operator, id: None, name: Some(name.to_owned()), is_operator: true }
+    }
+}
+
+/// Notes a change in its transaction, as that of the transaction's actor.
+///
+/// # Errors
+/// [`StoreError::TooManyChanges`], after which the change is undone, where members of an account, or a user, changed
+/// [`CHANGES_A_DAY_MAX`] things in the last day.
+pub(in crate::store) async fn note_in(change: Change, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let actor = tx.actor().clone();
+    let named = name_in(&actor, tx).await?;
+    if named.kind == ActorKind::User && !named.is_operator {
+        check_in(&change, &named, tx).await?;
+    }
+    let target_id = match (change.target_id.clone(), change.account) {
+        (None, Some(account)) => {
+            let rows = tx.fetch(FIND_ACCOUNT.bind(account)).await?;
+            rows.first().map(|row| row.get::<AccountId>("id")).transpose()?.map(|id| id.to_string())
+        }
+        (id, _) => id,
+    };
+    let insert = insert(Change { target_id, ..change }, named, &actor);
+    tx.execute(insert).await.map(drop)
+}
+
+async fn name_in(actor: &Actor, tx: &mut Tx<'_>) -> Result<Named, StoreError> {
+    let nobody = |kind| Named { kind, id: None, name: None, is_operator: false };
+    match &actor.id {
+        ActorId::Service => Ok(nobody(ActorKind::Service)),
+        ActorId::Operator(name) => Ok(Named::operator(name)),
+        ActorId::User(user) => {
+            let rows = tx.fetch(FIND_USER.bind(*user)).await?;
+            let Some(row) = rows.first() else { return Ok(nobody(ActorKind::User)) };
+            let id = row.get::<UserId>("id")?.to_string();
+            let (name, is_operator) = (row.get("email")?, row.get("is_operator")?);
+            Ok(Named { kind: ActorKind::User, id: Some(id), name, is_operator })
+        }
+        ActorId::ApiKey(key) => {
+            let rows = tx.fetch(FIND_API_KEY.bind(*key)).await?;
+            let Some(row) = rows.first() else { return Ok(nobody(ActorKind::ApiKey)) };
+            let name = row.get::<Option<String>>("name")?.map_or_else(|| row.get("prefix"), Ok)?;
+            let id = Some(row.get::<KeyId>("id")?.to_string());
+            let is_operator = row.get("is_admin")?;
+            Ok(Named { kind: ActorKind::ApiKey, id, name: Some(name), is_operator })
+        }
+    }
+}
+
+async fn check_in(change: &Change, named: &Named, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let count = match change.account {
+        Some(account) => COUNT_OF_ACCOUNT.bind(account),
+        None => COUNT_OF_ACTOR.bind(named.id.clone()),
+    };
+    let since = change.now.saturating_sub(DAY_MS);
+    let rows = tx.fetch(count.bind(since).bind(CHANGES_A_DAY_MAX)).await?;
+    let count: i64 = rows.first().map_or(Ok(0), |row| row.get("count"))?;
+    if count < i64::from(CHANGES_A_DAY_MAX) {
+        Ok(())
+    } else {
+        Err(StoreError::TooManyChanges(CHANGES_A_DAY_MAX))
+    }
+}
+
+fn insert(change: Change, named: Named, actor: &Actor) -> Statement {
+    let details = Some(change.details).filter(|details| !details.is_null());
+    INSERT
+        .bind(change.now)
+        .bind(kind_code(named.kind))
+        .bind(named.id)
+        .bind(named.name)
+        .bind(named.is_operator)
+        .bind(change.account.map(|account| account.0))
+        .bind(change.action.as_str())
+        .bind(change.target_type)
+        .bind(change.target_id)
+        .bind(details.map(|details| details.to_string()))
+        .bind(actor.address.map(|address| address.to_string()))
+}
+
+/// Notes that everything that is stored is about to be exported, by whoever the process acts for.
+pub async fn note_export(store: &Store, now: i64) -> Result<(), StoreError> {
+    let change = Change::of_service(AuditAction::Export, now);
+    store.transaction(async move |tx| note_in(change, tx).await).await
+}
+
+/// Notes an import in its transaction, with how many rows there were.
+pub(in crate::store) async fn note_import_on(
+    connection: &mut Connection,
+    operator: &str,
+    rows: u64,
+    now: i64,
+) -> Result<(), StoreError> {
+    let actor = Actor { id: ActorId::Operator(operator.into()), address: None };
+    let change = Change::of_service(AuditAction::Import, now).with(json!({"rows": rows}));
+    connection.execute(insert(change, Named::operator(operator), &actor)).await.map(drop)
+}
+
+pub(super) const fn kind_code(kind: ActorKind) -> i64 {
+    match kind {
+        ActorKind::Service => 0,
+        ActorKind::Operator => 1,
+        ActorKind::User => 2,
+        ActorKind::ApiKey => 3,
+    }
+}

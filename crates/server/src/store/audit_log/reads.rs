@@ -1,0 +1,144 @@
+//! Pages of the audit log, the newest entries first.
+
+use overnight_domain::audit_log::{ActorKind, AuditAction};
+use overnight_domain::ids::AccountId;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::audit_log::entries::kind_code;
+use crate::store::database::{Row, statements};
+use crate::store::{Store, StoreError};
+
+/// An entry. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place in the log.
+    pub place: Place,
+    /// What kind of actor did it.
+    pub actor_kind: ActorKind,
+    /// The identifier of the user or the API key.
+    pub actor_id: Option<String>,
+    /// What the actor was called then.
+    pub actor_name: Option<String>,
+    /// Whether the actor was an operator then.
+    pub is_operator: bool,
+    /// The account that it concerns.
+    pub account: Option<AccountId>,
+    /// What was done. A newer release may know more than [`AuditAction`] does.
+    pub action: String,
+    /// What it was done to.
+    pub target_type: String,
+    /// The identifier of that.
+    pub target_id: Option<String>,
+    /// What else is to be known, as a JSON object.
+    pub details: Option<String>,
+    /// The address that the call came from.
+    pub address: Option<String>,
+}
+
+/// A place in the log: entries stand in the order of their times, and of their numbers where these are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// When, in milliseconds.
+    pub created_at: i64,
+    /// The number of the entry.
+    pub seq: i64,
+}
+
+impl Place {
+    /// After every entry.
+    pub const END: Self = Self { created_at: i64::MAX, seq: i64::MAX };
+}
+
+/// Which entries are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Filter {
+    /// Those of one account, or all of the service.
+    pub account: Option<AccountKey>,
+    /// Those of one action, or all.
+    pub action: Option<AuditAction>,
+    /// Those at this time, in milliseconds, and later ones.
+    pub since: i64,
+    /// Those before this place.
+    pub before: Place,
+}
+
+/// Entries, and whether older ones follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The newest first.
+    pub entries: Vec<Entry>,
+    /// The place behind which the next page begins; `None` where this is the last.
+    pub next: Option<Place>,
+}
+
+statements! {
+    LIST = "SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details, page.address,
+               a.id AS account_id
+        FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address
+              FROM audit_log WHERE (created_at, seq) < (?, ?) AND created_at >= ? ORDER BY created_at DESC, seq DESC LIMIT ?) page
+        LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC";
+    LIST_OF_ACTION = "SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details, page.address,
+               a.id AS account_id
+        FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address
+              FROM audit_log WHERE action = ? AND (created_at, seq) < (?, ?) AND created_at >= ?
+              ORDER BY created_at DESC, seq DESC LIMIT ?) page
+        LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC";
+    LIST_OF_ACCOUNT = "SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details, page.address,
+               a.id AS account_id
+        FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address
+              FROM audit_log WHERE account = ? AND (created_at, seq) < (?, ?) AND created_at >= ?
+              ORDER BY created_at DESC, seq DESC LIMIT ?) page
+        LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC";
+    /// SQLite would read every entry of the account.
+    LIST_OF_ACCOUNT_AND_ACTION = {
+        sqlite: "SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details,
+               page.address, a.id AS account_id
+        FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address
+              FROM audit_log INDEXED BY audit_log_by_account_and_action WHERE account = ? AND action = ? AND (created_at, seq) < (?, ?) AND created_at >= ?
+              ORDER BY created_at DESC, seq DESC LIMIT ?) page
+        LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC",
+        postgres: "SELECT page.seq, page.created_at, page.actor_kind, page.actor_id, page.actor_name, page.is_operator, page.action, page.target_type, page.target_id, page.details,
+               page.address, a.id AS account_id
+        FROM (SELECT seq, created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address
+              FROM audit_log WHERE account = ? AND action = ? AND (created_at, seq) < (?, ?) AND created_at >= ?
+              ORDER BY created_at DESC, seq DESC LIMIT ?) page
+        LEFT JOIN accounts a ON a.seq = page.account ORDER BY page.created_at DESC, page.seq DESC",
+    };
+}
+
+/// A page of the entries that `filter` names, `limit` at most.
+pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Page, StoreError> {
+    let Filter { account, action, since, before } = *filter;
+    let query = match (account, action.map(AuditAction::as_str)) {
+        (None, None) => LIST.unbound(),
+        (None, Some(action)) => LIST_OF_ACTION.bind(action),
+        (Some(account), None) => LIST_OF_ACCOUNT.bind(account),
+        (Some(account), Some(action)) => LIST_OF_ACCOUNT_AND_ACTION.bind(account).bind(action),
+    };
+    // One more tells whether there is a next page.
+    let query = query.bind(before.created_at).bind(before.seq).bind(since).bind(i64::from(limit) + 1);
+    let rows = store.readers().fetch_all(query).await?;
+    let mut entries = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let has_more = entries.len() > limit as usize;
+    entries.truncate(limit as usize);
+    let next = entries.last().map(|entry| entry.place).filter(|_| has_more);
+    Ok(Page { entries, next })
+}
+
+fn read(row: &Row) -> Result<Entry, StoreError> {
+    let kind: i64 = row.get("actor_kind")?;
+    let kind = ActorKind::ALL.into_iter().find(|known| kind_code(*known) == kind);
+    Ok(Entry {
+        place: Place { created_at: row.get("created_at")?, seq: row.get("seq")? },
+        actor_kind: kind.ok_or(StoreError::Damaged("an actor's kind"))?,
+        actor_id: row.get("actor_id")?,
+        actor_name: row.get("actor_name")?,
+        is_operator: row.get("is_operator")?,
+        account: row.get("account_id")?,
+        action: row.get("action")?,
+        target_type: row.get("target_type")?,
+        target_id: row.get("target_id")?,
+        details: row.get("details")?,
+        address: row.get("address")?,
+    })
+}
