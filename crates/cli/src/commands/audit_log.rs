@@ -9,7 +9,6 @@ use overnight_domain::ids::AccountId;
 use overnight_server::app::accounts;
 use overnight_server::app::audit_log::{self, Entry, EntryRecord, Filter, Place};
 use overnight_server::config::Millis;
-use serde_json::json;
 
 use super::accounts::parse_id;
 use super::operator;
@@ -109,7 +108,7 @@ fn print(list: &mut List, entry: Entry) -> Result<(), CliError> {
     let address = entry.address.clone().unwrap_or_else(|| "-".to_owned());
     let (action, details) = (entry.action.clone(), entry.details.clone().unwrap_or_default());
     let cells = [&time, &action, actor.trim_end(), &target, &account, &address, &details];
-    list.row(&json!(EntryRecord::from(entry)), &cells)
+    list.row(&EntryRecord::from(entry), &cells)
 }
 
 #[cfg(test)]
