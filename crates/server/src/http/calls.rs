@@ -55,7 +55,7 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
     let call: CallId = context.services.ids.next(context.services.clock.now());
     let (method, route) = (timer.method(), timer.route());
-    let span = tracing::info_span!("call", method, route, id = %call, account = field::Empty);
+    let span = tracing::info_span!("call", method, route, request_id = %call, account = field::Empty);
     carry(context, call, timer, request, next).instrument(span).await
 }
 
