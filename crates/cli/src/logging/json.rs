@@ -123,8 +123,12 @@ mod tests {
         let log = tracing_subscriber::fmt().with_writer(move || writer.clone());
         let log = log.fmt_fields(JsonFields::new()).event_format(JsonLine).finish();
         tracing::subscriber::with_default(log, || {
-            let call =
-                tracing::info_span!("call", request_id = "call_1", place = 1, account = tracing::field::Empty);
+            let call = tracing::info_span!(
+                "call",
+                request_id = "call_1",
+                place = 1,
+                account = tracing::field::Empty
+            );
             let _inside = call.enter();
             tracing::info!("before");
             call.record("account", "acct_1");

@@ -73,6 +73,7 @@ use crate::payment::{self, PaymentProvider};
 pub use crate::store::ReadsFor;
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tasks;
+use crate::traces::{self, Traces};
 
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
@@ -111,6 +112,8 @@ pub struct Services {
     pub engine_history: Arc<EngineHistory>,
     /// Wakes the calls that wait for the ends of requests.
     pub awaited_ends: Arc<AwaitedEnds>,
+    /// Where spans of traces are recorded.
+    pub traces: Arc<Traces>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -134,6 +137,7 @@ impl Services {
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
+            let traces = Arc::new(Traces::new(config.traces.as_ref(), &clock, &ids));
             Ok(Self {
                 store,
                 clock,
@@ -152,6 +156,7 @@ impl Services {
                 fifo_baselines,
                 engine_history: Arc::default(),
                 awaited_ends,
+                traces,
                 started_at,
             })
         })
@@ -187,7 +192,7 @@ pub(crate) async fn open(config: Config, clock: SharedClock) -> Services {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    joined(tasks::spawn(ReadsFor::current().scope(work.in_current_span()))).await
+    joined(tasks::spawn(traces::in_current_call(ReadsFor::current().scope(work.in_current_span())))).await
 }
 
 /// What a task came to. Its panic goes on here.

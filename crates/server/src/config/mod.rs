@@ -17,6 +17,7 @@ mod read;
 mod section;
 mod sources;
 mod tls;
+mod traces;
 mod tree;
 mod units;
 mod webhooks;
@@ -47,6 +48,7 @@ pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use sources::Sources;
 pub use tls::TlsConfig;
+pub use traces::{SampleRatio, TracesConfig};
 pub use units::{ByteSize, Millis, Price};
 pub use webhooks::WebhooksConfig;
 
@@ -96,6 +98,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// How long a request is kept after its end; `None` for ever.
     pub retention: Option<Millis>,
+    /// Where traces are sent; `None` where nothing is traced.
+    pub traces: Option<TracesConfig>,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
     /// The console.

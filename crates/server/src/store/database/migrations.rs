@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 29] = [
+const MIGRATIONS: [Migration; 30] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -61,6 +61,7 @@ const MIGRATIONS: [Migration; 29] = [
     migration!("0027_payment_checks.sql"),
     migration!("0028_operator_views.sql"),
     migration!("0029_access.sql"),
+    migration!("0030_traces.sql"),
 ];
 
 /// The number of the newest migration that this program knows.
