@@ -31,7 +31,7 @@ pub struct TraceId(u128);
 impl TraceContext {
     /// The first span of a new trace. Of the chance that is handed in, no part may be used again.
     pub const fn root(trace: u128, span: u64) -> Self {
-        Self { trace: nonzero(trace), span: nonzero(span as u128) as u64 }
+        Self { trace: if trace == 0 { 1 } else { trace }, span: if span == 0 { 1 } else { span } }
     }
 
     /// A span of the same trace.
@@ -99,10 +99,6 @@ fn hex(digits: &str, count: usize) -> Option<u128> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let fits = digits.len() == count && digits.bytes().all(is_digit);
     fits.then(|| u128::from_str_radix(digits, 16).ok()).flatten()
-}
-
-const fn nonzero(number: u128) -> u128 {
-    if number == 0 { 1 } else { number }
 }
 
 #[cfg(test)]

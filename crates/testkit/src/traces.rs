@@ -104,21 +104,24 @@ struct KeyValue {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 enum AnyValue {
-    StringValue(String),
-    IntValue(String),
-    ArrayValue { values: Vec<AnyValue> },
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Number(String),
+    #[serde(rename = "arrayValue")]
+    Texts { values: Vec<AnyValue> },
 }
 
 impl AnyValue {
     fn text(self) -> Result<String, String> {
         match self {
-            Self::StringValue(text) => Ok(text),
-            Self::IntValue(number) => {
+            Self::Text(text) => Ok(text),
+            Self::Number(number) => {
                 number.parse::<i64>().map(|it| it.to_string()).map_err(|error| error.to_string())
             }
-            Self::ArrayValue { values } => {
+            Self::Texts { values } => {
                 let texts = values.into_iter().map(Self::text).collect::<Result<Vec<_>, _>>()?;
                 serde_json::to_string(&texts).map_err(|error| error.to_string())
             }

@@ -14,7 +14,10 @@ struct Logged {
 impl Logged {
     fn serve(level: &str) -> Self {
         let world = World::new();
-        let settings = format!("log = \"{level}\"\nlog_format = \"json\"\n{}", world.read("overnight.toml"));
+        let settings = format!(
+            "log = \"{level}\"\nlog_format = \"json\"\n{}[webhooks]\nallow_insecure_targets = true\n",
+            world.read("overnight.toml")
+        );
         world.write("overnight.toml", &settings);
         let log = std::fs::File::create(world.path("log")).unwrap();
         let serving = Running::of(world.command("serve --quiet").stderr(Stdio::from(log)));
@@ -36,7 +39,10 @@ impl Logged {
     }
 
     fn create(&self, content: &str) -> (String, String) {
-        let (call, answer) = self.call("/v1/requests", Some(&json!({"request_body": chat(content)})));
+        let (call, answer) = self.call(
+            "/v1/requests",
+            Some(&json!({"request_body": chat(content), "webhook": "http://127.0.0.1:9/"})),
+        );
         let created: Value = serde_json::from_str(&answer).unwrap();
         (call, created[0]["id"].as_str().unwrap().to_owned())
     }
@@ -84,6 +90,14 @@ fn every_line_about_a_call_has_its_request_id_and_every_line_about_a_request_has
             .iter()
             .all(|it| matches!(it["status"].as_str().unwrap(), "completed" | "failed"))
     });
+    // Nothing answers there.
+    let untold = |request: &str| {
+        let is_of = |line: &Map<String, Value>| {
+            line["message"] == "webhook not delivered" && line["request"] == request
+        };
+        logged.lines().iter().any(is_of)
+    };
+    wait_until("the webhooks are tried", || untold(&request) && untold(&failing));
     let lines = logged.lines();
     for call in [&created_by, &missed] {
         let of_call: Vec<_> = lines

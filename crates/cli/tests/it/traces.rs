@@ -49,11 +49,18 @@ impl Traced {
         serving
     }
 
+    fn url(&self, path: &str) -> String {
+        let serving: Value = serde_json::from_str(&self.world.read("data/serve.json")).unwrap();
+        format!("{}{path}", serving["url"].as_str().unwrap())
+    }
+
+    fn key(&self) -> String {
+        format!("x-api-key: {}", self.world.read("data/api-key").trim())
+    }
+
     /// Creates a request, as a caller with this `traceparent`; the identifiers of the call and of the request.
     fn create(&self, content: &str, traceparent: &str) -> (String, String) {
-        let serving: Value = serde_json::from_str(&self.world.read("data/serve.json")).unwrap();
-        let url = format!("{}/v1/requests", serving["url"].as_str().unwrap());
-        let key = format!("x-api-key: {}", self.world.read("data/api-key").trim());
+        let (url, key) = (self.url("/v1/requests"), self.key());
         let body = json!({"request_body": chat(content), "metadata": {"secret": SECRET},
             "webhook": self.collector.url("/hook")});
         let traceparent = format!("traceparent: {traceparent}");
@@ -140,11 +147,43 @@ fn a_trace_goes_from_the_call_over_a_restart_to_the_settle_and_the_webhook() {
 #[test]
 fn a_trace_goes_from_the_call_over_a_restart_to_the_settle_on_postgresql() {
     let cluster = Cluster::start(&ClusterOptions::default()).unwrap();
-    cluster.database("overnight").unwrap();
-    follows_a_request_over_a_restart(Some(&format!(
-        "postgres://overnight@localhost:{}/overnight",
-        cluster.port()
-    )));
+    let url = cluster.database("overnight").unwrap();
+    follows_a_request_over_a_restart(Some(&url));
+}
+
+#[test]
+fn a_request_out_of_a_file_has_a_trace_of_its_own() {
+    let traced = Traced::new("");
+    let serving = traced.serve(None);
+    let line = |number: u32| json!({"custom_id": number.to_string(), "method": "POST", "url": "/v1/chat/completions", "body": chat(SECRET)});
+    traced.world.write("batch.jsonl", &format!("{}\n{}\n", line(1), line(2)));
+    let curl = |path: &str, arguments: [&str; 4]| -> Value {
+        let mut curl = Command::new("curl");
+        curl.args(["-sf", &traced.url(path), "-H", &traced.key()]).args(arguments);
+        serde_json::from_slice(&curl.current_dir(traced.world.folder.path()).output().unwrap().stdout)
+            .unwrap()
+    };
+    let file = curl("/openai/v1/files", ["-F", "purpose=batch", "-F", "file=@batch.jsonl"]);
+    let batch =
+        json!({"input_file_id": file["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"});
+    curl("/openai/v1/batches", ["--json", &batch.to_string(), "-X", "POST"]);
+    wait_until("both end", || traced.named("settle").len() == 2);
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+    let roots = traced.named("create");
+    assert!(roots.len() == 2 && roots[0].trace != roots[1].trace, "{roots:?}");
+    for root in roots {
+        assert!(
+            root.parent.is_empty() && root.attribute("overnight.request.id").starts_with("req_"),
+            "{root:?}"
+        );
+        for name in ["wait", "chat m", "settle"] {
+            let spans = traced.named(name);
+            let span = spans.iter().find(|span| span.trace == root.trace).unwrap();
+            assert_eq!(span.parent, root.id, "{span:?}");
+            assert_eq!(span.attribute("overnight.request.id"), root.attribute("overnight.request.id"));
+        }
+    }
 }
 
 #[test]

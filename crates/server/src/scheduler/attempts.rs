@@ -144,7 +144,7 @@ impl Attempts {
         if let Some(trace) = trace {
             log.record("trace_id", field::display(trace.trace()));
         }
-        Subject { log, trace }
+        Subject { request: prompt.id, log, trace }
     }
 
     /// An attempt that timed out is told apart where an earlier one did that counts, on whichever node and replica: another would
@@ -196,7 +196,7 @@ async fn settle_page(services: &Services, settlements: Arc<[Settlement]>, subjec
         match held {
             Some(held) => {
                 commands::count_fenced_write(held);
-                spans::record_settle(&services.traces, subject.trace, settlement.now, held, None);
+                spans::record_settle(&services.traces, subject, settlement.now, held, None);
             }
             None => {
                 let seq = settlement.lease.key.position.seq;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use overnight_domain::answers::Completion;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::scheduler::{AttemptError, Lease};
-use overnight_domain::traces::TraceContext;
 
+use super::subjects::Subject;
 use crate::store::queue::Prompt;
 use crate::traces::{Attribute, OpenSpan, SpanKind, Traces};
 
@@ -76,15 +76,17 @@ pub(super) fn end_attempt(mut span: OpenSpan, outcome: Result<&Completion, &Atte
 /// Records the write that ended the request, from when it was begun until now.
 pub(super) fn record_settle(
     traces: &Traces,
-    trace: Option<TraceContext>,
+    subject: &Subject,
     begun_at: i64,
     is_held: bool,
     failure: Option<&'static str>,
 ) {
-    let Some(trace) = trace else { return };
+    let Some(trace) = subject.trace else { return };
     let status = if failure.is_some() { "failed" } else { "completed" };
     let error = failure.or((!is_held).then_some("lease_lost"));
-    traces.record(trace, "settle", begun_at, vec![("overnight.request.status", status.into())], error);
+    let attributes =
+        vec![(REQUEST, subject.request.to_string().into()), ("overnight.request.status", status.into())];
+    traces.record(trace, "settle", begun_at, attributes, error);
 }
 
 /// Why each choice ends. An engine's own word is cut where it is longer than any that there is.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use overnight_domain::ids::AccountId;
+use overnight_domain::ids::{AccountId, RequestId};
 use overnight_domain::scheduler::{AccountKey, SchedulerCommand, SchedulerInput};
 use overnight_domain::traces::TraceContext;
 use tracing::{Instrument, Span};
@@ -16,6 +16,8 @@ use crate::store::identity::accounts;
 /// A request under a lease, as what is logged and traced of it names it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
+    /// Its identifier.
+    pub(super) request: RequestId,
     /// In which to log.
     pub(super) log: Span,
     /// The span that the request came by, where it is traced.
@@ -75,7 +77,7 @@ impl Subjects {
                 ended_lease(command).into_iter().for_each(|seq| self.note_failed(seq, subject.clone()));
             }
             _ if failure.is_some() => {
-                spans::record_settle(&services.traces, subject.trace, now, true, failure);
+                spans::record_settle(&services.traces, &subject, now, true, failure);
             }
             _ => {}
         }

@@ -11,7 +11,7 @@ use overnight_domain::traces::{TraceContext, Traceparent};
 use super::{Recording, Span, SpanKind, Traces};
 
 /// How many of the requests that a call creates are traced with it, from the first on: a trace of more is read by nobody.
-const REQUESTS_MAX: u32 = 100;
+pub(crate) const REQUESTS_MAX: u32 = 100;
 
 tokio::task_local! {
     static CALL: Option<Arc<CallTrace>>;
@@ -92,7 +92,7 @@ impl CallTrace {
     }
 
     /// The span by which the next request that it creates comes; `None` where that is not traced.
-    fn of_request(&self) -> Option<TraceContext> {
+    pub(super) fn of_request(&self) -> Option<TraceContext> {
         let Decided { context, by, .. } = self.decide();
         let context = context?;
         let left =

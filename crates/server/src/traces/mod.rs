@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use overnight_domain::traces::TraceContext;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-pub(crate) use self::calls::{CallTrace, current, in_current_call, of_request};
+pub(crate) use self::calls::{CallTrace, REQUESTS_MAX, current, in_current_call, of_request};
 pub(crate) use self::exporter::Exporter;
 pub use self::exporter::TracesUnusable;
 pub(crate) use self::spans::{Attribute, OpenSpan, Span, SpanKind};
@@ -110,6 +110,18 @@ impl Traces {
         let span = Span::new(context, name.to_owned(), SpanKind::Internal, began_at * 1_000);
         let parent = Some(parent.span());
         self.keep(Span { parent, attributes, error: error.map(Into::into), ..span }, None);
+    }
+
+    /// The same of the first span of a trace.
+    pub(crate) fn record_root(
+        &self,
+        root: TraceContext,
+        name: &'static str,
+        began_at: i64,
+        attributes: Vec<(&'static str, Attribute)>,
+    ) {
+        let span = Span::new(root, name.to_owned(), SpanKind::Internal, began_at * 1_000);
+        self.keep(Span { attributes, ..span }, None);
     }
 
     /// The `traceparent` for a call in no trace that is recorded: whoever is called records none either.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use overnight_domain::ids::EventId;
+use overnight_domain::ids::{EventId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::traces::TraceContext;
@@ -30,6 +30,8 @@ pub struct Due {
     pub url: String,
     /// What is sent.
     pub payload: Payload,
+    /// The request that it is about; `None` for one about a batch or a receiver test.
+    pub request: Option<RequestId>,
     /// The span that its request came by; `None` where it is not traced.
     pub trace: Option<TraceContext>,
 }
@@ -98,6 +100,7 @@ fn read(row: &Row) -> Result<Due, StoreError> {
         number: row.get("number")?,
         url: row.get("url")?,
         payload,
+        request: row.get::<bool>("is_of_request")?.then(|| row.get("id")).transpose()?,
         trace: row::trace(row)?,
     })
 }

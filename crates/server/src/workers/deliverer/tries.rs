@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use overnight_domain::webhooks::signature::{SigningSecret, sign};
 use overnight_domain::webhooks::{Answer, Next, after};
+use tracing::field;
 
 use super::permits::Permit;
 use crate::app::Services;
@@ -41,11 +42,13 @@ impl Try {
         drop(permit);
         if let Some(mut span) = span {
             span.set("overnight.event.id", due.id.to_string());
+            due.request.iter().for_each(|request| span.set("overnight.request.id", request.to_string()));
             let error = describe(&mut span, &tried);
             span.end(error);
         }
         if !matches!(tried.answer, Answer::Status(200..=299)) {
-            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
+            let request = due.request.map(field::display);
+            tracing::debug!(event = %due.id, request, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
         }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
