@@ -95,7 +95,7 @@ impl Attempts {
         let partition = lease.key.partition;
         let subject = self.name(partition.account, &prompt).await;
         let (model, engine) = (self.replicas.model_name(partition.model), self.replicas.name(replica));
-        if !self.subjects.has_failed(seq) {
+        if subject.trace.is_some() && !self.subjects.has_failed(seq) {
             spans::record_wait(&self.traces, &prompt, &lease, model);
         }
         let span = spans::begin_attempt(&self.traces, &prompt, model, engine);

@@ -42,7 +42,7 @@ struct Decided {
 }
 
 impl Traces {
-    /// The trace of a call that begins; `None` where it is not recorded whoever calls. `traceparent` is the caller's.
+    /// The trace of a call that begins; `None` where it is not recorded, whoever calls. `traceparent` is the caller's.
     pub(crate) fn begin_call(self: &Arc<Self>, traceparent: Option<&str>) -> Option<Arc<CallTrace>> {
         let recording = self.0.as_ref()?;
         let caller = traceparent.filter(|_| !recording.budgets.is_none()).and_then(Traceparent::parse);
@@ -71,18 +71,20 @@ impl CallTrace {
         }
     }
 
-    /// A caller without an account has no budget.
+    /// Who calls without a valid key fills no collector.
     fn decide(&self) -> Decided {
         *self.decided.get_or_init(|| {
-            let unasked = Decided { context: self.drawn, parent: None, by: None };
-            let (Some(recording), Some(caller)) = (&self.traces.0, self.caller) else { return unasked };
-            match self.account.get() {
-                Some((account, _)) if self.is_granted(recording, *account) => Decided {
+            let own = Decided { context: self.drawn, parent: None, by: None };
+            let (Some(recording), Some((account, _))) = (&self.traces.0, self.account.get()) else {
+                return Decided { context: None, ..own };
+            };
+            match self.caller.filter(|_| self.is_granted(recording, *account)) {
+                Some(caller) => Decided {
                     context: Some(caller.child(recording.number())),
                     parent: Some(caller.span()),
                     by: Some(*account),
                 },
-                _ => unasked,
+                None => own,
             }
         })
     }

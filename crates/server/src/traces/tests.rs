@@ -66,9 +66,12 @@ fn the_settings_part_of_calls_is_traced_and_a_caller_s_flag_counts_within_its_ac
     assert_eq!(requests.iter().map(of_caller).collect::<Vec<_>>(), [true, true, false, false, false]);
     assert_eq!(traced(&world.call(1, Some(CALLER), 1)), 0);
     assert_eq!(traced(&world.call(2, Some(CALLER), 1)), 1);
-    // Who calls without an account has no budget.
-    assert_eq!(world.traces.begin_call(Some(CALLER)).expect("a call").of_request(), None);
     let world = World::sampling("100%", "0");
+    assert_eq!(
+        world.traces.begin_call(Some(CALLER)).expect("a call").of_request(),
+        None,
+        "who calls is unknown"
+    );
     let requests = world.call(1, Some(CALLER), 2);
     assert!(traced(&requests) == 2 && !requests.iter().any(of_caller), "a trace of our own: {requests:?}");
     let off =
