@@ -196,7 +196,7 @@ async fn settle_page(services: &Services, settlements: Arc<[Settlement]>, subjec
         match held {
             Some(held) => {
                 commands::count_fenced_write(held);
-                spans::record_settle(&services.traces, subject, settlement.now, held, None);
+                spans::record_settle(&services.traces, subject.traced(), settlement.now, held, None);
             }
             None => {
                 let seq = settlement.lease.key.position.seq;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use overnight_domain::answers::Completion;
 use overnight_domain::endpoints::Endpoint;
+use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AttemptError, Lease};
+use overnight_domain::traces::TraceContext;
 
-use super::subjects::Subject;
 use crate::store::queue::Prompt;
 use crate::traces::{Attribute, OpenSpan, SpanKind, Traces};
 
@@ -73,19 +74,18 @@ pub(super) fn end_attempt(mut span: OpenSpan, outcome: Result<&Completion, &Atte
     span.end(error);
 }
 
-/// Records the write that ended the request, from when it was begun until now.
+/// Records the write that ended a request of such a trace, from when it was begun until now.
 pub(super) fn record_settle(
     traces: &Traces,
-    subject: &Subject,
+    (trace, request): (Option<TraceContext>, RequestId),
     begun_at: i64,
     is_held: bool,
     failure: Option<&'static str>,
 ) {
-    let Some(trace) = subject.trace else { return };
+    let Some(trace) = trace else { return };
     let status = if failure.is_some() { "failed" } else { "completed" };
     let error = failure.or((!is_held).then_some("lease_lost"));
-    let attributes =
-        vec![(REQUEST, subject.request.to_string().into()), ("overnight.request.status", status.into())];
+    let attributes = vec![(REQUEST, request.to_string().into()), ("overnight.request.status", status.into())];
     traces.record(trace, "settle", begun_at, attributes, error);
 }
 

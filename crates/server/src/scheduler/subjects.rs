@@ -24,6 +24,13 @@ pub(super) struct Subject {
     pub(super) trace: Option<TraceContext>,
 }
 
+impl Subject {
+    /// As its spans name it.
+    pub(super) const fn traced(&self) -> (Option<TraceContext>, RequestId) {
+        (self.trace, self.request)
+    }
+}
+
 /// The names of accounts, which never change, and the subjects of attempts that failed until it is decided what follows.
 pub(super) struct Subjects {
     store: Store,
@@ -77,7 +84,7 @@ impl Subjects {
                 ended_lease(command).into_iter().for_each(|seq| self.note_failed(seq, subject.clone()));
             }
             _ if failure.is_some() => {
-                spans::record_settle(&services.traces, &subject, now, true, failure);
+                spans::record_settle(&services.traces, subject.traced(), now, true, failure);
             }
             _ => {}
         }
