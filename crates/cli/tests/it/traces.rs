@@ -191,9 +191,7 @@ fn what_is_not_sampled_is_told_so_to_the_engine_and_leaves_no_span() {
     let traced = Traced::new("sample = \"0%\"\ncaller_traces_per_minute = 0\n");
     let serving = traced.serve(None);
     let (_, request) = traced.create(SECRET, CALLER);
-    wait_until("it completes", || {
-        traced.world.json(&format!("list requests --status completed"))[0]["id"] == *request
-    });
+    wait_until("it completes", || traced.world.json("list requests --status completed")[0]["id"] == *request);
     serving.signal("TERM");
     assert_eq!(serving.end().code, 0);
     assert_eq!(traced.spans(), []);
