@@ -27,5 +27,6 @@ pub mod requests;
 pub mod roles;
 pub mod scheduler;
 pub mod sort_key;
+pub mod traces;
 pub mod uploads;
 pub mod webhooks;

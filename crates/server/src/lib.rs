@@ -18,6 +18,7 @@ mod spelling;
 pub mod store;
 mod tasks;
 mod telemetry;
+pub mod traces;
 mod transport;
 mod turns;
 pub mod webhooks;

@@ -25,6 +25,7 @@ use crate::scheduler::Shell;
 use crate::store::nodes;
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
+use crate::traces::TracesUnusable;
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers::{self, deliverer::Deliverer};
 use crate::{tasks, telemetry};
@@ -56,6 +57,9 @@ pub enum ServiceError {
     /// Nobody can read the metrics as configured.
     #[error(transparent)]
     Metrics(#[from] MetricsTokenUnusable),
+    /// Traces cannot be sent as configured.
+    #[error(transparent)]
+    Traces(#[from] TracesUnusable),
     /// The API cannot be served by https as configured.
     #[error(transparent)]
     Tls(#[from] TlsUnusable),
@@ -83,6 +87,8 @@ pub struct Service {
     scheduler: JoinHandle<()>,
     deliverer: JoinHandle<()>,
     workers: JoinSet<()>,
+    stop_traces: watch::Sender<bool>,
+    traces: Option<JoinHandle<()>>,
 }
 
 impl Service {
@@ -112,6 +118,7 @@ impl Service {
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         services.payments.check()?;
         services.metrics_access.check()?;
+        let exporter = services.traces.exporter(&config)?;
         services.openid.as_ref().map_or(Ok(()), |provider| provider.check())?;
         let bootstrapped = bootstrap::run(&services).await?;
         let sign_in_link = bootstrap::link_operator(&services).await?;
@@ -133,6 +140,8 @@ impl Service {
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
         let (stop_deliverer, deliverer_stopped) = watch::channel(false);
+        let (stop_traces, traces_stopped) = watch::channel(false);
+        let traces = exporter.map(|exporter| tasks::spawn(exporter.run(stopped(traces_stopped))));
         let http = tasks::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
         let scheduler = tasks::spawn(schedule(shell, services.clone(), stopped(scheduler_stopped)));
         let deliverer = tasks::spawn(deliverer.run(stopped(deliverer_stopped)));
@@ -149,6 +158,8 @@ impl Service {
             scheduler,
             deliverer,
             workers,
+            stop_traces,
+            traces,
         })
     }
 
@@ -217,6 +228,11 @@ impl Service {
             tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
         }
         let _ = engines_stopped.await;
+        // All that could be recorded was.
+        let _ = self.stop_traces.send(true);
+        if let Some(traces) = self.traces {
+            let _ = traces.await;
+        }
         self.services.store.close().await;
     }
 }

@@ -1,5 +1,5 @@
-//! What the service is tested and measured against: a simulated engine, a PostgreSQL, a Stripe, an OpenID provider, a Hub of models and
-//! a receiver of webhooks, each at the far side of a real socket. None of them knows the service.
+//! What the service is tested and measured against: a simulated engine, a PostgreSQL, a Stripe, an OpenID provider, a Hub of models, a
+//! receiver of webhooks and a collector of traces, each at the far side of a real socket. None of them knows the service.
 
 pub mod engine;
 pub mod hub;
@@ -9,3 +9,4 @@ pub mod proof;
 pub mod receiver;
 pub mod stripe;
 mod time;
+pub mod traces;

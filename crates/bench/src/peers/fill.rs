@@ -125,6 +125,7 @@ async fn create(
             hold,
             max_tokens: None,
             fifo_hit_permille: None,
+            trace: None,
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client,

@@ -78,6 +78,7 @@ use crate::payment::{self, PaymentProvider};
 pub use crate::store::{Actor, ActorId, ReadsFor};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tasks;
+use crate::traces::{self, Traces};
 
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
@@ -114,6 +115,8 @@ pub struct Services {
     pub engine_history: Arc<EngineHistory>,
     /// Wakes the calls that wait for the ends of requests.
     pub awaited_ends: Arc<AwaitedEnds>,
+    /// Where spans of traces are recorded.
+    pub traces: Arc<Traces>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -137,6 +140,7 @@ impl Services {
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
+            let traces = Arc::new(Traces::new(config.traces.as_ref(), &clock, &ids));
             Ok(Self {
                 store,
                 clock,
@@ -154,6 +158,7 @@ impl Services {
                 fifo_baselines,
                 engine_history: Arc::default(),
                 awaited_ends,
+                traces,
                 started_at,
             })
         })
@@ -206,7 +211,7 @@ pub(crate) async fn open(config: Config, clock: SharedClock) -> Services {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    let work = ReadsFor::current().scope(work.in_current_span());
+    let work = traces::in_current_call(ReadsFor::current().scope(work.in_current_span()));
     match Actor::current() {
         Some(actor) => joined(tasks::spawn(actor.scope(work))).await,
         None => joined(tasks::spawn(work)).await,

@@ -18,6 +18,7 @@ mod reloading;
 mod section;
 mod sources;
 mod tls;
+mod traces;
 mod tree;
 mod units;
 mod webhooks;
@@ -49,6 +50,7 @@ pub use read::{LogFormat, LogLevel};
 pub use reloading::Reloaded;
 pub use sources::Sources;
 pub use tls::TlsConfig;
+pub use traces::{SampleRatio, TracesConfig};
 pub use units::{ByteSize, Millis, Price};
 pub use webhooks::WebhooksConfig;
 
@@ -100,6 +102,8 @@ pub struct Config {
     pub retention: Option<Millis>,
     /// How long an entry of the audit log is kept.
     pub audit_log_retention: Millis,
+    /// Where traces are sent; `None` where nothing is traced.
+    pub traces: Option<TracesConfig>,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
     /// The console.

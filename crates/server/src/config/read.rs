@@ -11,7 +11,7 @@ use super::section::Section;
 use super::tree::Node;
 use super::{
     ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console, engines,
-    models, quotas, tls, webhooks,
+    models, quotas, tls, traces, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -111,6 +111,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
             "audit_log_retention",
             root.bounded("audit_log_retention", DAY..=Millis(3_650 * DAY.0), "1d to 3650d")?,
         )?,
+        traces: traces::read(&root.section("traces")?)?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
         console: console::read(&root.section("console")?)?,
         billing: billing::read(&root.section("billing")?)?,

@@ -14,6 +14,7 @@ mod quotas;
 mod rate_limits;
 mod reloading;
 mod tls;
+mod traces;
 mod webhooks;
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {
@@ -151,6 +152,7 @@ fn with_a_date_at(path: &str) -> String {
         "console.oidc" => vec!["[console.oidc]", "issuer = \"https://h\"", "client_id = \"c\""],
         "billing.stripe" => vec!["[billing.stripe]"],
         "quotas" => vec!["[quotas]"],
+        "traces" => vec!["[traces]"],
         "tls" => vec!["[tls]", "cert = \"c\"", "key = \"k\""],
         "webhooks" => vec!["[webhooks]"],
         _ => vec!["[limits]"],
@@ -174,7 +176,7 @@ fn only_what_is_built_is_a_setting() {
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
     assert_eq!(
         sections,
-        ["billing", "console", "engines", "limits", "models", "quotas", "tls", "webhooks"]
+        ["billing", "console", "engines", "limits", "models", "quotas", "tls", "traces", "webhooks"]
             .map(str::to_owned)
             .into()
     );

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
@@ -28,6 +28,8 @@ use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
 use crate::tasks;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole, retry_after};
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The longest list of models taken in, in bytes.
 const MODELS_BYTES_MAX: usize = 4 << 20;
@@ -80,6 +82,8 @@ pub(super) struct Asked<'a> {
     /// A limit of ours, where the body has none.
     pub(super) max_tokens: Option<u32>,
     pub(super) cache_salt: Option<&'a CacheSalt>,
+    /// The trace that the call belongs to.
+    pub(super) traceparent: Option<&'a str>,
     pub(super) body: Json<'a>,
 }
 
@@ -153,6 +157,7 @@ impl EngineClient {
     /// against limits of ours, that is not done, and what it refuses is not sent again here, but [`AttemptError::LimitRefused`] asks for that.
     /// An engine that has nothing at the endpoint, but answers for the model at another, is [`AttemptError::NotServed`].
     /// Dropped, the connection is closed and the engine stops working.
+    /// `traceparent` goes with each call.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
     /// # Errors
@@ -163,6 +168,7 @@ impl EngineClient {
         model: &str,
         max_tokens: Option<u32>,
         cache_salt: Option<&CacheSalt>,
+        traceparent: Option<&str>,
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {
         let limit_ms = self.config.request_timeout.0;
@@ -172,7 +178,7 @@ impl EngineClient {
             // The client's own limit is part of the body; ours is left out where the context is no longer.
             let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
             let limit = max_tokens.filter(is_shorter);
-            let asked = Asked { endpoint, model, max_tokens: limit, cache_salt, body };
+            let asked = Asked { endpoint, model, max_tokens: limit, cache_salt, traceparent, body };
             self.attempt_whole(traits.is_llama_server, asked).await
         };
         let outcome = self.within(limit_ms, attempt, AttemptError::TimedOut).await;
@@ -296,7 +302,7 @@ impl EngineClient {
     }
 
     pub(super) async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
-        let Asked { endpoint, model, max_tokens, cache_salt, body: stored } = asked;
+        let Asked { endpoint, model, max_tokens, cache_salt, traceparent, body: stored } = asked;
         if endpoint != Endpoint::ChatCompletions && matches!(self.source, Source::Embedded(_)) {
             let message = "the engine in the box serves chat completions only".to_owned();
             return Err(AttemptError::NotServed(None, message));
@@ -304,8 +310,11 @@ impl EngineClient {
         self.served.note_asked(model, endpoint);
         let body = engine_body(stored, self.engine_model(model), max_tokens, cache_salt).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;
-        let request = request(Method::POST, target.endpoint(endpoint), &target, body.into())
+        let mut request = request(Method::POST, target.endpoint(endpoint), &target, body.into())
             .map_err(|error| AttemptError::Connect(in_words(&error)))?;
+        if let Some(traceparent) = traceparent.and_then(|text| HeaderValue::try_from(text).ok()) {
+            request.headers_mut().insert(TRACEPARENT, traceparent);
+        }
         let response = self.transport.send(request).await.map_err(|error| broken(&error))?;
         if !response.status().is_success() {
             return Err(self.refused(response, &target).await);

@@ -52,7 +52,7 @@ impl EngineClient {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
         let body = Json::from_stored(probe_body(endpoint)).expect("the probe is JSON");
         let max_tokens = endpoint.has_output().then_some(1);
-        let asked = Asked { endpoint, model, max_tokens, cache_salt: None, body };
+        let asked = Asked { endpoint, model, max_tokens, cache_salt: None, traceparent: None, body };
         let outcome = self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await;
         Ok(match outcome.map_err(|error| self.doubt_model(model, error)) {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,

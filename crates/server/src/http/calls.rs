@@ -32,8 +32,10 @@ use crate::app::administration::Administrator;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
 use crate::app::{Actor, ActorId, ClientNetwork, ReadsFor};
+use crate::traces::{self, CallTrace};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A response of so many bytes takes memory from the share of its client. Lists take it by themselves.
@@ -78,7 +80,15 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
     let call: CallId = context.services.ids.next(context.services.clock.now());
     let (method, route) = (timer.method(), timer.route());
-    let span = tracing::info_span!("call", method, route, id = %call, account = field::Empty);
+    // Graver than what is logged in it, or nothing would name the call where little is logged.
+    let span = tracing::error_span!(
+        "call",
+        method,
+        route,
+        request_id = %call,
+        account = field::Empty,
+        trace_id = field::Empty
+    );
     carry(context, call, timer, request, next).instrument(span).await
 }
 
@@ -97,7 +107,9 @@ async fn carry(
     let version = request.version();
     // Who it is stands there once that is known.
     let actor = Actor { id: ActorId::Service, address: address_of(&context, &request) };
-    let answered = AssertUnwindSafe(actor.scope(admit(&context, request, next))).catch_unwind().await;
+    let trace = dialect.and_then(|_| context.services.traces.begin_call(traceparent(request.headers())));
+    let admitted = CallTrace::scope(trace.clone(), actor.scope(admit(&context, request, next)));
+    let answered = AssertUnwindSafe(admitted).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
         tracing::error!("call {call} hit a bug: its handler panicked");
         Refusal::Panicked.into_response()
@@ -115,6 +127,9 @@ async fn carry(
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     tracing::debug!(status = response.status().as_u16(), "answered call {call}");
+    if let Some(trace) = trace {
+        trace.end(call, timer.method(), timer.route(), response.status().as_u16(), timer.elapsed());
+    }
     timer.stop(response.status());
     response
 }
@@ -164,6 +179,9 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
             Presented::Unread(key) => look_up(context, key, network_of(context, request)).await?,
         };
         name_account(opened.id);
+        if let Some(trace) = traces::current() {
+            trace.identify(opened.account, opened.id);
+        }
         Actor::identify(ActorId::ApiKey(opened.key));
         let matched = request.extensions().get::<MatchedPath>();
         let is_administration = matched.is_some_and(|path| path.as_str().starts_with(ADMINISTRATION));
@@ -244,6 +262,13 @@ async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut respo
 /// Names the account whose call this is in what is logged of it from here on.
 pub(super) fn name_account(account: AccountId) {
     Span::current().record("account", field::display(account));
+}
+
+/// The caller's `traceparent`; two of them count for nothing, as W3C has it.
+fn traceparent(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(TRACEPARENT).iter();
+    let only = all.next().filter(|_| all.next().is_none())?;
+    only.to_str().ok()
 }
 
 /// `X-API-Key`, or else what `Authorization: Bearer` carries; empty where there is neither.

@@ -90,6 +90,11 @@ impl CallTimer {
         self.route.as_ref().map_or("unmatched", MatchedPath::as_str)
     }
 
+    /// How long the call has taken so far.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.began_at.elapsed()
+    }
+
     /// Stops now, with the answer's status.
     pub(super) fn stop(self, status: StatusCode) {
         let duration = self.began_at.elapsed();

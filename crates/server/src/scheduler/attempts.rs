@@ -17,13 +17,17 @@ use tracing::{Instrument, Span, field};
 use super::commands;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
+use super::spans;
+use super::subjects::{Subject, Subjects};
 use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
 use crate::clock::SharedClock;
 use crate::store::Store;
+use crate::store::queue::Prompt;
 use crate::store::queue::attempts::list_attempts;
 use crate::store::queue::settle::{self, Settlement};
 use crate::tasks;
+use crate::traces::Traces;
 
 /// How many completions one write stores at most.
 const SETTLED_AT_ONCE: usize = 256;
@@ -33,12 +37,14 @@ pub(super) struct Attempts {
     clock: SharedClock,
     store: Store,
     prompts: Arc<Prompts>,
+    subjects: Arc<Subjects>,
+    traces: Arc<Traces>,
     /// From which the salts of accounts are derived: the same on every node, and moved with the data.
     salt_secret: [u8; 32],
     /// To `Shell::work_until`, which feeds them to the scheduler.
     answers: UnboundedSender<SchedulerInput>,
     /// To [`settle_until_closed`].
-    completions: UnboundedSender<Settlement>,
+    completions: UnboundedSender<(Settlement, Subject)>,
 }
 
 impl Attempts {
@@ -46,7 +52,7 @@ impl Attempts {
     /// all of them have.
     pub(super) fn begin(
         services: &Services,
-        prompts: Arc<Prompts>,
+        (prompts, subjects): (Arc<Prompts>, Arc<Subjects>),
         answers: UnboundedSender<SchedulerInput>,
     ) -> (Arc<Self>, JoinHandle<()>) {
         let (completions, completed) = unbounded_channel();
@@ -54,17 +60,22 @@ impl Attempts {
         let clock = Arc::clone(&services.clock);
         let store = services.store.clone();
         let salt_secret = *store.sort_key_secret();
-        (Arc::new(Self { clock, store, prompts, salt_secret, answers, completions }), settling)
+        let traces = Arc::clone(&services.traces);
+        let attempts = Self { clock, store, prompts, subjects, traces, salt_secret, answers, completions };
+        (Arc::new(attempts), settling)
     }
 
     /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
     /// drops the connection to the engine. What is logged meanwhile says who answers whom: the request once it is read.
     pub(super) async fn run(self: Arc<Self>, replicas: Arc<Replicas>, replica: ReplicaKey, lease: Lease) {
-        let span = tracing::info_span!(
+        // Graver than what is logged in it, or nothing would name the request where little is logged.
+        let span = tracing::error_span!(
             "attempt",
             model = replicas.model_name(lease.key.partition.model),
             replica = replicas.name(replica),
             request = field::Empty,
+            account = field::Empty,
+            trace_id = field::Empty,
         );
         self.attempt(&replicas, replica, lease).instrument(span).await;
     }
@@ -72,10 +83,7 @@ impl Attempts {
     async fn attempt(&self, replicas: &Replicas, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
         let prompt = match self.prompts.take(seq).await {
-            Ok(Some(prompt)) => {
-                Span::current().record("request", field::display(prompt.id));
-                prompt
-            }
+            Ok(Some(prompt)) => prompt,
             Ok(None) => return self.answer(SchedulerInput::Ended { seqs: vec![seq] }),
             Err(error) => {
                 tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
@@ -83,18 +91,33 @@ impl Attempts {
             }
         };
         let partition = lease.key.partition;
+        let subject = self.name(partition.account, &prompt).await;
+        let (model, engine) = (replicas.model_name(partition.model), replicas.name(replica));
+        if subject.trace.is_some() && !self.subjects.has_failed(seq) {
+            spans::record_wait(&self.traces, &prompt, &lease, model);
+        }
+        let span = spans::begin_attempt(&self.traces, &prompt, model, engine);
+        let traceparent = span.as_ref().map_or_else(|| self.traces.unrecorded(), |it| Some(it.traceparent()));
         let cache_salt = CacheSalt::new(&self.salt_secret, partition.account);
         let is_limited = !self.prompts.take_refusal(seq);
-        match replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt).await {
+        let traceparent = traceparent.as_deref();
+        let answered =
+            replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt, traceparent).await;
+        if let Some(span) = span {
+            spans::end_attempt(span, answered.as_ref().map(|(completion, _)| completion));
+        }
+        match answered {
             Ok((completion, warnings)) => {
+                self.subjects.take(seq);
                 let (cost, tokens) = (completion.usage.cost(), completion.usage.tokens());
                 let settlement = Settlement::completed(lease, completion, self.clock.now())
                     .by_engine(replicas.name(replica).into());
                 let warnings = write_warnings(&warnings).map(Into::into);
-                let _ = self.completions.send(settlement.with_warnings(warnings));
+                let _ = self.completions.send((settlement.with_warnings(warnings), subject));
                 self.answer(SchedulerInput::Completed { seq, cost, tokens });
             }
             Err(error @ AttemptError::LimitRefused) => {
+                self.subjects.note_failed(seq, subject);
                 self.prompts.note_refusal(seq);
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
             }
@@ -103,9 +126,24 @@ impl Attempts {
                 metrics::counter!("overnight_attempts_failed_total").increment(1);
                 let limit_ms = replicas.request_timeout_ms(replica);
                 let error = self.look_back(limit_ms, partition.account, prompt.id, error).await;
+                self.subjects.note_failed(seq, subject);
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
             }
         }
+    }
+
+    /// Names the request in what is logged from here on.
+    async fn name(&self, account: AccountKey, prompt: &Prompt) -> Subject {
+        let log = Span::current();
+        log.record("request", field::display(prompt.id));
+        if let Some(account) = self.subjects.account(account).await {
+            log.record("account", field::display(account));
+        }
+        let trace = prompt.trace.filter(|_| self.traces.is_on());
+        if let Some(trace) = trace {
+            log.record("trace_id", field::display(trace.trace()));
+        }
+        Subject { request: prompt.id, log, trace }
     }
 
     /// An attempt that timed out is told apart where an earlier one did that counts, on whichever node and replica: another would
@@ -142,21 +180,26 @@ impl Attempts {
 
 /// Settles until everyone who could send has left: the work is done, and must be lost neither to an abort nor to a
 /// store that is away for a moment.
-async fn settle_until_closed(services: Services, mut completions: UnboundedReceiver<Settlement>) {
-    let mut settlements = Vec::new();
-    while completions.recv_many(&mut settlements, SETTLED_AT_ONCE).await > 0 {
-        settle_page(&services, settlements.drain(..).collect()).await;
+async fn settle_until_closed(services: Services, mut completions: UnboundedReceiver<(Settlement, Subject)>) {
+    let mut page = Vec::new();
+    while completions.recv_many(&mut page, SETTLED_AT_ONCE).await > 0 {
+        let (settlements, subjects): (Vec<_>, Vec<_>) = page.drain(..).unzip();
+        settle_page(&services, settlements.into(), &subjects).await;
     }
 }
 
-async fn settle_page(services: &Services, settlements: Arc<[Settlement]>) {
+async fn settle_page(services: &Services, settlements: Arc<[Settlement]>, subjects: &[Subject]) {
     let settle = |settlements| settle::settle_all(&services.store, settlements);
     let held = write_with_retry(&services.clock, "results", Arc::clone(&settlements), settle).await;
-    for (settlement, held) in settlements.iter().zip(held) {
+    for ((settlement, subject), held) in settlements.iter().zip(subjects).zip(held) {
         match held {
-            Some(held) => commands::count_fenced_write(held),
+            Some(held) => {
+                commands::count_fenced_write(held);
+                spans::record_settle(&services.traces, subject.traced(), settlement.now, held, None);
+            }
             None => {
                 let seq = settlement.lease.key.position.seq;
+                let _named = subject.log.enter();
                 tracing::error!(seq, "result not stored; its request runs again or expires");
             }
         }

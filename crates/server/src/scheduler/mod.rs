@@ -13,6 +13,8 @@ mod replicas;
 mod reports;
 mod sharing;
 mod shell;
+mod spans;
+mod subjects;
 mod token_counters;
 mod token_rates;
 mod uses;

@@ -1,10 +1,11 @@
 //! Prompts of leased requests, read with one query for a whole run, so that a freed slot is filled at once.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use overnight_domain::scheduler::Lease;
+use overnight_domain::scheduler::{Lease, SchedulerCommand};
 
+use super::subjects::{Subject, Subjects, ended_lease};
 use crate::store::queue::{self, Prompt};
 use crate::store::{Store, StoreError};
 
@@ -14,11 +15,12 @@ pub(super) struct Prompts {
     ahead: Mutex<HashMap<i64, Prompt>>,
     /// Leased requests that their engine refused for an output limit of ours.
     refusals: Mutex<HashSet<i64>>,
+    subjects: Arc<Subjects>,
 }
 
 impl Prompts {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, ahead: Mutex::default(), refusals: Mutex::default() }
+    pub(super) fn new(store: Store, subjects: Arc<Subjects>) -> Self {
+        Self { store, ahead: Mutex::default(), refusals: Mutex::default(), subjects }
     }
 
     /// Reads the small prompts of a run. What cannot be read now is tried again at its turn.
@@ -43,6 +45,15 @@ impl Prompts {
     pub(super) fn forget(&self, seq: i64) {
         self.ahead().remove(&seq);
         self.refusals().remove(&seq);
+        self.subjects.take(seq);
+    }
+
+    /// Where a command ends the lease of a request, that is not sent any more; whom the command is about, after a failed attempt.
+    pub(super) fn let_go(&self, command: &SchedulerCommand) -> Option<Subject> {
+        let seq = ended_lease(command)?;
+        let subject = self.subjects.take(seq);
+        self.forget(seq);
+        subject
     }
 
     /// The request was refused for an output limit of ours: it is sent without one the next time under this lease.

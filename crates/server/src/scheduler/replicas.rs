@@ -225,6 +225,7 @@ impl Replicas {
         prompt: &Prompt,
         is_limited: bool,
         cache_salt: &CacheSalt,
+        traceparent: Option<&str>,
     ) -> Result<(Completion, Vec<Warning>), AttemptError> {
         let (Some(client), Some(model)) = (self.client(key), self.models.get(model)) else {
             return Err(AttemptError::Connect("the replica or the model is not configured".into()));
@@ -238,7 +239,8 @@ impl Replicas {
         let is_limited = is_limited && endpoint.has_output();
         let max_tokens = is_limited.then(|| prompt.max_tokens.unwrap_or(model.config.default_max_tokens));
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
-        let completion = client.complete(endpoint, &model.config.name, max_tokens, cache_salt, body).await?;
+        let completion =
+            client.complete(endpoint, &model.config.name, max_tokens, cache_salt, traceparent, body).await?;
         if let Some(counters) = self.tokens(key) {
             counters.count(completion.usage, prompt);
         }

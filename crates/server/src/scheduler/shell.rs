@@ -25,6 +25,7 @@ use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
 use super::sharing::{Heard, Sharing};
+use super::subjects::Subjects;
 use super::uses;
 use crate::app::{HEARD_EVERY_MS, Services, SweepQuestion, SweepState};
 use crate::engines::Engines;
@@ -43,6 +44,7 @@ pub struct Shell {
     replicas: Arc<Replicas>,
     scheduler: Scheduler,
     prompts: Arc<Prompts>,
+    subjects: Arc<Subjects>,
     attempts: Arc<Attempts>,
     settling: JoinHandle<()>,
     in_flight: HashMap<i64, AbortHandle>,
@@ -65,8 +67,10 @@ impl Shell {
         let replicas = Arc::new(Replicas::new(&engines, services.models()));
         let seed = u64::from_le_bytes(first_eight(services.ids.random()));
         let (answers, inputs) = mpsc::unbounded_channel();
-        let prompts = Arc::new(Prompts::new(services.store.clone()));
-        let (attempts, settling) = Attempts::begin(&services, Arc::clone(&prompts), answers.clone());
+        let subjects = Arc::new(Subjects::new(services.store.clone()));
+        let prompts = Arc::new(Prompts::new(services.store.clone(), Arc::clone(&subjects)));
+        let of_attempts = (Arc::clone(&prompts), Arc::clone(&subjects));
+        let (attempts, settling) = Attempts::begin(&services, of_attempts, answers.clone());
         let is_shared = services.store.is_shared();
         let sharing = is_shared.then(|| Sharing::new(services.clone(), replicas.shared_names()));
         let settings = Settings { is_shared, ..Settings::default() };
@@ -78,6 +82,7 @@ impl Shell {
             attempts,
             settling,
             prompts,
+            subjects,
             scheduler: Scheduler::new(settings, seed),
             in_flight: HashMap::new(),
             counting: JoinSet::new(),
@@ -306,20 +311,21 @@ impl Shell {
 
     fn ask_store(&self, mut command: SchedulerCommand) {
         debug_assert!(commands::is_for_store(&command), "every other command has its own arm");
-        if let SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command
-        {
-            self.prompts.forget(lease.key.position.seq);
-        }
+        let subject = self.prompts.let_go(&command);
         if let SchedulerCommand::ReleaseLease { replica, attempt: Some(attempt), .. }
         | SchedulerCommand::Fail { replica, attempt, .. } = &mut command
         {
             attempt.engine = Some(self.replicas.name(*replica).to_owned());
         }
         let (services, answers) = (self.services.clone(), self.answers.clone());
-        let prompts = Arc::clone(&self.prompts);
+        let (prompts, subjects) = (Arc::clone(&self.prompts), Arc::clone(&self.subjects));
         tasks::spawn(async move {
             let now = services.clock.now();
-            let Some(input) = commands::perform(&services.store, command, now).await else { return };
+            let told = match subject {
+                Some(subject) => subjects.perform(&services, command, subject, now).await,
+                None => commands::perform(&services.store, command, now).await,
+            };
+            let Some(input) = told else { return };
             if let SchedulerInput::Leased { leases, .. } = &input {
                 prompts.fetch(leases).await;
             }

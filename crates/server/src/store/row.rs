@@ -4,6 +4,7 @@ use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::{RequestState, RequestStatus};
+use overnight_domain::traces::TraceContext;
 
 use crate::store::StoreError;
 use crate::store::database::Row;
@@ -52,6 +53,13 @@ pub(super) const fn codes(status: Option<RequestStatus>) -> (i64, i64) {
 /// What a request asks for: reads `endpoint`.
 pub(super) fn endpoint(row: &Row) -> Result<Endpoint, StoreError> {
     Endpoint::from_code(row.get("endpoint")?).ok_or(StoreError::DamagedColumn("endpoint"))
+}
+
+/// The span that a request came by: reads `trace`.
+pub(super) fn trace(row: &Row) -> Result<Option<TraceContext>, StoreError> {
+    let stored: Option<Vec<u8>> = row.get("trace")?;
+    let read = |bytes: &Vec<u8>| TraceContext::from_bytes(bytes).ok_or(StoreError::DamagedColumn("trace"));
+    stored.as_ref().map(read).transpose()
 }
 
 /// The status of a stored number.

@@ -34,6 +34,8 @@ pub struct Message {
     pub signature: String,
     /// The body, as JSON.
     pub body: Bytes,
+    /// The trace that the try belongs to.
+    pub traceparent: Option<String>,
     /// Held by every lookup of a name that the try begins, until that ends.
     pub hold: Hold,
 }
@@ -124,7 +126,11 @@ impl Sender {
 }
 
 fn request(target: &Target, message: Message) -> hyper::http::Result<Request<Full<Bytes>>> {
-    Request::builder()
+    let mut request = Request::builder();
+    if let Some(traceparent) = message.traceparent {
+        request = request.header("traceparent", traceparent);
+    }
+    request
         .method(Method::POST)
         .uri(target.path.clone())
         .header(HOST, target.authority.clone())

@@ -145,6 +145,7 @@ fn new_request(names: &Names, request: usize, new: &NewRequest, at: i64) -> requ
         hold: amount.map(hold),
         max_tokens: None,
         fifo_hit_permille: None,
+        trace: None,
         endpoint: Endpoint::ChatCompletions,
         batch: None,
         client: ClientFields { webhook, ..ClientFields::absent() },

@@ -42,7 +42,12 @@ pub(super) async fn route(
             body::whole(200, "text/plain; version=0.0.4; charset=utf-8", report::render(&state))
         }
         "/metrics" => body::error(404, "Not Found"),
-        _ => return chat::complete(&state, &settings, &reset, request).await,
+        _ => {
+            if let Some(header) = request.headers().get("traceparent").and_then(|it| it.to_str().ok()) {
+                state.recorder.note_traceparent(header);
+            }
+            return chat::complete(&state, &settings, &reset, request).await;
+        }
     })
 }
 

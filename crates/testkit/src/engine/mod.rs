@@ -143,6 +143,11 @@ impl SimEngine {
     pub fn arrivals(&self) -> Vec<String> {
         self.state.recorder.order()
     }
+
+    /// The `traceparent` of every completion that was asked for with one, in order of arrival.
+    pub fn traceparents(&self) -> Vec<String> {
+        self.state.recorder.traceparents()
+    }
 }
 
 impl Drop for SimEngine {

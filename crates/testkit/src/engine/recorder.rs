@@ -45,6 +45,7 @@ pub(super) struct Recorder {
     killed: AtomicU64,
     in_flight: AtomicU64,
     in_flight_max: AtomicU64,
+    traceparents: Mutex<Vec<String>>,
     /// Set while the engine dies, so that what ends then is not taken for a client's doing.
     pub(super) is_dying: AtomicBool,
 }
@@ -73,6 +74,14 @@ pub(super) struct Arrival {
 }
 
 impl Recorder {
+    pub(super) fn note_traceparent(&self, header: &str) {
+        lock(&self.traceparents).push(header.to_owned());
+    }
+
+    pub(super) fn traceparents(&self) -> Vec<String> {
+        lock(&self.traceparents).clone()
+    }
+
     pub(super) fn connect(&self) {
         self.connections.fetch_add(1, Relaxed);
     }

@@ -5,6 +5,7 @@ use overnight_domain::files::BatchEndpoint;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
 
+use super::traced::Drawn;
 use crate::app::Services;
 use crate::app::batches::cancel;
 use crate::app::errors::AppError;
@@ -69,12 +70,14 @@ async fn fill_batch(
             give_up(services, account, &filling).await?;
             return Ok(None);
         }
-        let Some(step) = next_step(services, account, filling).await? else {
+        let Some(mut step) = next_step(services, account, filling).await? else {
             give_up(services, account, &filling).await?;
             return Ok(None);
         };
         let (count, ends_piece) = (step.lines.len(), step.ends_piece);
+        let (began_at, drawn) = (step.now, Drawn::choose(&services.traces, &mut step));
         let filled = batches::fill(&services.store, step).await?;
+        drawn.record(&services.traces, &filled, began_at);
         // The last lines are told of like all others: nobody else tells the scheduler.
         let now = services.clock.now();
         services.signals.accepted(now + services.config().aggregation_period.0, now);

@@ -3,6 +3,7 @@
 mod coming;
 mod filling;
 mod inputs;
+mod traced;
 
 pub use self::coming::ComingBatch;
 pub use self::filling::{FillPause, fill_account, list_filling};

@@ -23,6 +23,7 @@ use crate::app::{Models, Services, input};
 use crate::store::idempotency_keys::{Guard, Guarded};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
+use crate::traces;
 
 /// Makes of the body of a dialect's Create Request that of the native one, or says its faults.
 pub type Reading = fn(JsonText) -> Result<JsonText, Faults>;
@@ -153,6 +154,7 @@ pub(in crate::app) async fn take_in(
     guard: Option<Guard<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
     let Coming { mut request, arrival } = coming;
+    request.trace = traces::of_request();
     request.fifo_hit_permille = request.fifo_hit_permille.or_else(|| arrival.as_ref()?.hit_permille());
     let summary = request.summary();
     let _announcement = Announcement { services, ready_at: request.ready_at };
@@ -276,6 +278,7 @@ impl Reviewed {
             hold,
             max_tokens: body.max_tokens(&model.config.sizing()),
             fifo_hit_permille: None,
+            trace: None,
             endpoint: body.endpoint(),
             batch: None,
             client,
@@ -335,6 +338,7 @@ impl RefusedRequest {
             hold: None,
             max_tokens: None,
             fifo_hit_permille: None,
+            trace: None,
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client: self.client,

@@ -32,7 +32,7 @@ use super::shares::{self, Buffer, BulkPermit, Client, LinePermit};
 use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
 use crate::app::{ReadsFor, requests};
-use crate::tasks;
+use crate::{tasks, traces};
 
 /// What short lines that are taken in at once hold at most.
 const BYTES_MAX: usize = 1 << 20;
@@ -83,7 +83,7 @@ impl Bulk {
                 () = parts.closed() => {}
             }
         };
-        tasks::spawn(ReadsFor::current().scope(work.in_current_span()));
+        tasks::spawn(traces::in_current_call(ReadsFor::current().scope(work.in_current_span())));
         let chunks = stream::try_unfold(ready, next_chunk);
         Ok(answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks)))
     }

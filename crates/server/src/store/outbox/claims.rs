@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use overnight_domain::ids::EventId;
+use overnight_domain::ids::{EventId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::traces::TraceContext;
 use overnight_domain::webhooks::{DeliveryLane, Event, Subject};
 
 use crate::store::database::{Row, Value, statements};
@@ -29,6 +30,10 @@ pub struct Due {
     pub url: String,
     /// What is sent.
     pub payload: Payload,
+    /// The request that it is about; `None` for one about a batch or a receiver test.
+    pub request: Option<RequestId>,
+    /// The span that its request came by; `None` where it is not traced.
+    pub trace: Option<TraceContext>,
 }
 
 /// What is sent with every try.
@@ -46,7 +51,7 @@ statements! {
                coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
                coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
                coalesce(rs.in_progress_at, b.in_progress_at) AS in_progress_at,
-               rs.state, rs.ready_at, rs.ended_at, r.expires_at,
+               rs.state, rs.ready_at, rs.ended_at, r.expires_at, r.trace,
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch
@@ -95,6 +100,8 @@ fn read(row: &Row) -> Result<Due, StoreError> {
         number: row.get("number")?,
         url: row.get("url")?,
         payload,
+        request: row.get::<bool>("is_of_request")?.then(|| row.get("id")).transpose()?,
+        trace: row::trace(row)?,
     })
 }
 

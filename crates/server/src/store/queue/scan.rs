@@ -3,6 +3,7 @@
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition, ReplicaKey};
+use overnight_domain::traces::TraceContext;
 
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::queue::queue_scan::{KeyRange, read_candidate, scan_range};
@@ -23,11 +24,12 @@ statements! {
             SELECT 1 FROM queue q
             WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= ?)" };
     SMALL_PROMPTS over [Integer] = {
-        sqlite: "SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
-        postgres: "SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests
+        sqlite: "SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests
+            WHERE octet_length(body) <= ?1 AND seq = ?2",
+        postgres: "SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests
             WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
     };
-    FIND_PROMPT = "SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests WHERE seq = ?";
+    FIND_PROMPT = "SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests WHERE seq = ?";
 }
 
 /// Waiting requests in a range of a partition that may be tried by `now`, in order; and whether no more lie behind.
@@ -79,10 +81,14 @@ pub struct Prompt {
     pub body: Vec<u8>,
     /// What it asks for.
     pub endpoint: Endpoint,
+    /// When it came, in milliseconds.
+    pub created_at: i64,
     /// The output limit that was held for one completion, if the request knows.
     pub max_tokens: Option<u32>,
     /// What a prefix cache would hold of it if requests were sent in order of arrival, in thousandths, where that was estimated.
     pub fifo_hit_permille: Option<u16>,
+    /// The span that it came by; `None` where it is not traced.
+    pub trace: Option<TraceContext>,
 }
 
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
@@ -106,7 +112,9 @@ fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
         id: row.get("id")?,
         body: row.get("body")?,
         endpoint: row::endpoint(row)?,
+        created_at: row.get("created_at")?,
         max_tokens: row.get("max_tokens")?,
         fifo_hit_permille: row.get("fifo_hit_permille")?,
+        trace: row::trace(row)?,
     })
 }

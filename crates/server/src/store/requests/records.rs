@@ -6,6 +6,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::records::{ClientFields, RequestRecord};
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
+use overnight_domain::traces::TraceContext;
 
 use crate::store::database::{Column, Columns, Kind, Row, statements};
 use crate::store::ledger::holds::Hold;
@@ -41,6 +42,8 @@ pub struct NewRequest {
     pub fifo_hit_permille: Option<u16>,
     /// What it asks for.
     pub endpoint: Endpoint,
+    /// The span that it came by; `None` where it is not traced.
+    pub trace: Option<TraceContext>,
     /// The row of the batch that it is made for; `None` where a client may group it.
     pub batch: Option<i64>,
     /// What the client sent beside the body.
@@ -66,6 +69,7 @@ pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
         request.fifo_hit_permille.map(i64::from).into()
     }),
     Column::new("endpoint", Kind::Integer, |request| request.endpoint.code().into()),
+    Column::new("trace", Kind::Bytes, |request| request.trace.map(TraceContext::to_bytes).into()),
 ];
 
 pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("requests", COLUMNS);

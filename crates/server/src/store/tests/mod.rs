@@ -181,6 +181,7 @@ impl Fixture {
             hold: None,
             max_tokens: None,
             fifo_hit_permille: None,
+            trace: None,
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client: ClientFields::absent(),

@@ -53,6 +53,20 @@ pub(super) const METRICS: &[Metric] = &[
         "Seconds for which the oldest event that is due has waited.",
     ),
     metric(
+        "overnight_spans_exported_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Spans of traces that the collector took.",
+    ),
+    metric(
+        "overnight_spans_dropped_total",
+        Counter,
+        Unit::Count,
+        Labels::Known("reason", &["queue_full", "refused", "unavailable", "shutdown"]),
+        "Spans of traces that were dropped, by reason: too many waited, the collector refused them, it was unavailable for a minute, or the process ended.",
+    ),
+    metric(
         "overnight_lost_claims_total",
         Counter,
         Unit::Count,

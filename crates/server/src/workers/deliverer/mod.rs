@@ -141,7 +141,8 @@ impl Deliverer {
         let (signed, unsigned): (Vec<_>, Vec<_>) =
             permits.into_iter().partition(|(due, _)| secrets.contains_key(&due.account.0));
         if let Some((due, _)) = unsigned.first() {
-            tracing::error!(event = %due.id, "account has no webhook secret; its events wait for a rotation");
+            let request = due.request.map(tracing::field::display);
+            tracing::error!(event = %due.id, request, "account has no webhook secret; its events wait for a rotation");
         }
         if signed.is_empty() {
             return Ok(());

@@ -1,14 +1,17 @@
 //! One try: signed, sent, and judged.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use overnight_domain::webhooks::signature::{SigningSecret, sign};
 use overnight_domain::webhooks::{Answer, Next, after};
+use tracing::field;
 
 use super::permits::Permit;
 use crate::app::Services;
 use crate::store::outbox::{AttemptResult, Claimed, Due, EventState};
+use crate::traces::{OpenSpan, SpanKind};
 use crate::webhooks::{Hold, Message, Sender, Tried};
 
 /// A claimed event.
@@ -29,11 +32,23 @@ impl Try {
         let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
         let permit: Hold = Arc::new(permit);
         let hold = Arc::clone(&permit);
-        let message = Message { url: due.url, id: due.id, timestamp_s, signature, body: payload, hold };
+        let span = due
+            .trace
+            .and_then(|trace| services.traces.begin(trace, "deliver webhook".to_owned(), SpanKind::Client));
+        let traceparent = span.as_ref().map(OpenSpan::traceparent);
+        let message =
+            Message { url: due.url, id: due.id, timestamp_s, signature, body: payload, traceparent, hold };
         let tried = sender.send(message).await;
         drop(permit);
+        if let Some(mut span) = span {
+            span.set("overnight.event.id", due.id.to_string());
+            due.request.iter().for_each(|request| span.set("overnight.request.id", request.to_string()));
+            let error = describe(&mut span, &tried);
+            span.end(error);
+        }
         if !matches!(tried.answer, Answer::Status(200..=299)) {
-            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
+            let request = due.request.map(field::display);
+            tracing::debug!(event = %due.id, request, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
         }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config().webhooks.retries.iter().map(|delay| delay.0).collect();
@@ -57,6 +72,17 @@ impl Try {
             due_at,
             now,
         }
+    }
+}
+
+/// Says in the span of a try what was answered; the kind of its error, if it failed.
+fn describe(span: &mut OpenSpan, tried: &Tried) -> Option<Cow<'static, str>> {
+    match tried.answer {
+        Answer::Status(status) => {
+            span.set("http.response.status_code", i64::from(status));
+            (!(200..=299).contains(&status)).then(|| status.to_string().into())
+        }
+        Answer::None => Some(tried.failure.map_or("no_answer", |failure| failure.as_str()).into()),
     }
 }
 

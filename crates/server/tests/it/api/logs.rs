@@ -18,7 +18,7 @@ async fn what_is_logged_of_a_call_names_its_route_its_identifier_and_its_account
     ] {
         let call = answered.header("x-request-id");
         let account = account.map_or(String::new(), |account| format!(" account={account}"));
-        let span = format!("call{{method=\"GET\" route=\"{route}\" id={call}{account}}}");
+        let span = format!("call{{method=\"GET\" route=\"{route}\" request_id={call}{account}}}");
         let lines = log.lines_with(&format!("answered call {call}"));
         assert!(lines.len() == 1 && lines[0].contains(&span), "{span}: {lines:?}");
         assert!(!lines[0].contains(&id), "the path itself is not logged: {lines:?}");

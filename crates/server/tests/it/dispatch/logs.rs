@@ -8,12 +8,12 @@ use crate::support::Log;
 
 /// On one thread, because the log is kept of one.
 #[tokio::test]
-async fn what_is_logged_of_an_attempt_names_its_model_its_replica_and_its_request() {
+async fn what_is_logged_of_an_attempt_names_its_model_its_replica_its_request_and_its_account() {
     let log = Log::keep();
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let id = rig.create("[[sim:status=400]]").await;
     assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Failed);
-    let span = format!("attempt{{model=\"sim\" replica=\"sim-0\" request={id}}}");
+    let span = format!("attempt{{model=\"sim\" replica=\"sim-0\" request={id} account=acct_");
     let lines = log.lines_with("attempt failed");
     assert!(lines.len() == 1 && lines[0].contains(&span), "{span}: {lines:?}");
     rig.finish().await;

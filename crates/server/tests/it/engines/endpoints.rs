@@ -21,7 +21,7 @@ async fn send_to(
 ) -> Result<Completion, AttemptError> {
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
     let (limit, salt) = (endpoint.has_output().then_some(64), CacheSalt::new(&[7; 32], AccountKey(1)));
-    client.complete(endpoint, "ours", limit, Some(&salt), body.as_json()).await
+    client.complete(endpoint, "ours", limit, Some(&salt), None, body.as_json()).await
 }
 
 async fn embed(client: &Arc<EngineClient>) -> Result<Completion, AttemptError> {

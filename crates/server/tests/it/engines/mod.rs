@@ -87,6 +87,7 @@ async fn send(client: &Arc<EngineClient>, body: &serde_json::Value) -> Result<Co
             &model.name,
             Some(model.default_max_tokens),
             Some(&cache_salt),
+            None,
             body.as_json(),
         )
         .await

@@ -25,7 +25,7 @@ SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload,
                coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
                coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
                coalesce(rs.in_progress_at, b.in_progress_at) AS in_progress_at,
-               rs.state, rs.ready_at, rs.ended_at, r.expires_at,
+               rs.state, rs.ready_at, rs.ended_at, r.expires_at, r.trace,
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch

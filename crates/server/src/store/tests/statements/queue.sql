@@ -224,13 +224,14 @@ WITH ready AS (
 SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account;
 
 -- queue::scan::FIND_PROMPT, both
-SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests WHERE seq = $1;
+SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests WHERE seq = $1;
 
 -- queue::scan::SMALL_PROMPTS, SQLite
-SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2;
+SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests
+            WHERE octet_length(body) <= ?1 AND seq = ?2;
 
 -- queue::scan::SMALL_PROMPTS, PostgreSQL
-SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests
+SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests
             WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[]);
 
 -- queue::scan::WAITING_PARTITIONS, PostgreSQL

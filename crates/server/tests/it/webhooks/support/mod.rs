@@ -76,6 +76,7 @@ pub(super) fn message(url: &str) -> Message {
         timestamp_s: 1_700_000_000,
         signature: "v1,c2lnbmF0dXJl".to_owned(),
         body: Bytes::from_static(BODY),
+        traceparent: None,
         hold: Arc::new(()),
     }
 }

@@ -1,5 +1,7 @@
 //! Where the log of the service goes.
 
+mod json;
+
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
@@ -7,8 +9,11 @@ use std::sync::Mutex;
 use overnight_server::config::{Config, LogFormat};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use self::json::JsonLine;
 
 /// Logs to standard error, as the settings say.
 pub(crate) fn to_stderr(config: &Config, is_coloured: bool) {
@@ -34,6 +39,9 @@ where
     let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(is_coloured).with_writer(writer);
     match config.log_format {
         LogFormat::Text => log.finish().with(filter).init(),
-        LogFormat::Json => log.json().flatten_event(true).finish().with(filter).init(),
+        LogFormat::Json => {
+            let log = log.fmt_fields(JsonFields::new()).event_format(JsonLine);
+            log.finish().with(filter).init();
+        }
     }
 }

@@ -1,0 +1,228 @@
+//! Sends spans to the collector, in batches. A collector that is away costs the spans of that time, and nothing else.
+
+use std::io;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use hyper::{Method, Request, Uri};
+use thiserror::Error;
+use tokio::sync::mpsc::Receiver;
+
+use super::otlp::{self, Resource};
+use super::{Span, headers};
+use crate::clock::SharedClock;
+use crate::config::TracesConfig;
+use crate::secrets::Secret;
+use crate::transport::{AGENT, Transport, in_words, read_whole, retry_after};
+
+/// How many spans one call carries at most.
+const BATCH_MAX: usize = 512;
+
+/// A batch that is not full waits for more.
+const GATHER_MS: i64 = 1_000;
+
+const CONNECT_TIMEOUT_MS: i64 = 5_000;
+const CALL_TIMEOUT_MS: i64 = 10_000;
+
+/// For how long a batch is tried again that the collector did not take, and what lies between two tries.
+const RETRY_FOR_MS: i64 = 60_000;
+const RETRY_MS: i64 = 5_000;
+
+/// What the last spans may take when the process ends.
+const FLUSH_MS: i64 = 3_000;
+
+/// The longest answer that is read, in bytes.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// Why traces cannot be sent as configured, in words for the operator.
+#[derive(Debug, Error)]
+pub enum TracesUnusable {
+    /// The variable that should hold the collector's headers does not.
+    #[error(
+        "traces: the environment variable {variable}, which should hold headers for the collector, {reason}"
+    )]
+    Headers {
+        /// The variable.
+        variable: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Nobody can be called by https.
+    #[error("traces: {0}")]
+    Tls(#[from] io::Error),
+    /// It is no address.
+    #[error("traces: the address of the collector cannot be called")]
+    Endpoint,
+}
+
+/// The task that sends.
+pub(crate) struct Exporter {
+    recorded: Receiver<Span>,
+    transport: Transport,
+    uri: Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    resource: Resource,
+    clock: SharedClock,
+    is_failing: bool,
+}
+
+/// Why the collector did not take a batch.
+enum Failure {
+    /// It may take it later, after so many milliseconds if it says so.
+    Passing { why: String, retry_after_ms: Option<i64> },
+    /// It will not.
+    Lasting(String),
+}
+
+impl Exporter {
+    pub(super) fn new(
+        config: &TracesConfig,
+        node: Option<String>,
+        recorded: Receiver<Span>,
+        clock: SharedClock,
+    ) -> Result<Self, TracesUnusable> {
+        let url = format!("{}/v1/traces", config.endpoint.as_str().trim_end_matches('/'));
+        let uri = Uri::try_from(url).map_err(|_| TracesUnusable::Endpoint)?;
+        let headers = config.headers_env.as_ref().map_or(Ok(Vec::new()), |variable| {
+            let unusable = |reason| TracesUnusable::Headers { variable: variable.clone(), reason };
+            let secret = Secret::read_as_it_is(std::env::var_os(variable)).map_err(unusable)?;
+            headers::read(secret.reveal()).map_err(unusable)
+        })?;
+        let transport = match config.endpoint.scheme() {
+            "https" => Transport::secure(clock.clone(), CONNECT_TIMEOUT_MS)?,
+            _ => Transport::plain(clock.clone(), CONNECT_TIMEOUT_MS),
+        };
+        let resource = Resource { service: config.service_name.clone(), node };
+        Ok(Self { recorded, transport, uri, headers, resource, clock, is_failing: false })
+    }
+
+    /// Sends until it is told to stop, and then what is left, for a few seconds at most.
+    pub(crate) async fn run(mut self, stopped: impl Future<Output = ()>) {
+        tokio::pin!(stopped);
+        let mut batch = Vec::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                () = self.send_next(&mut batch) => {}
+            }
+        }
+        let too_late = self.clock.sleep_until(self.clock.now() + FLUSH_MS);
+        tokio::select! {
+            () = self.flush(&mut batch) => {}
+            () = too_late => {}
+        }
+        let left = batch.len() + self.recorded.len();
+        if left > 0 {
+            drop_spans(left, "shutdown");
+            tracing::warn!(spans = left, "the last spans of traces were not exported");
+        }
+    }
+
+    /// Gathers a batch and sends it. Dropped, what was gathered stays in `batch`.
+    async fn send_next(&mut self, batch: &mut Vec<Span>) {
+        if batch.is_empty() && self.recorded.recv_many(batch, BATCH_MAX).await == 0 {
+            return std::future::pending().await;
+        }
+        if batch.len() < BATCH_MAX {
+            self.clock.sleep_until(self.clock.now() + GATHER_MS).await;
+            self.fill(batch);
+        }
+        let give_up_at = self.clock.now() + RETRY_FOR_MS;
+        while let Err(failure) = self.send(batch).await {
+            let (reason, wait_ms) = match &failure {
+                Failure::Lasting(_) => ("refused", None),
+                Failure::Passing { retry_after_ms, .. } => {
+                    ("unavailable", Some(retry_after_ms.unwrap_or(RETRY_MS)))
+                }
+            };
+            self.tell(&failure);
+            let again_at = wait_ms.map(|ms| self.clock.now().saturating_add(ms.max(RETRY_MS)));
+            match again_at.filter(|at| *at < give_up_at) {
+                Some(at) => self.clock.sleep_until(at).await,
+                None => {
+                    drop_spans(batch.len(), reason);
+                    break;
+                }
+            }
+        }
+        batch.clear();
+    }
+
+    /// Sends what is left, without a second try.
+    async fn flush(&mut self, batch: &mut Vec<Span>) {
+        loop {
+            self.fill(batch);
+            if batch.is_empty() || self.send(batch).await.is_err() {
+                return;
+            }
+            batch.clear();
+        }
+    }
+
+    fn fill(&mut self, batch: &mut Vec<Span>) {
+        while batch.len() < BATCH_MAX {
+            let Ok(span) = self.recorded.try_recv() else { return };
+            batch.push(span);
+        }
+    }
+
+    /// Once for each time of trouble.
+    fn tell(&mut self, failure: &Failure) {
+        let (Failure::Passing { why, .. } | Failure::Lasting(why)) = failure;
+        if !std::mem::replace(&mut self.is_failing, true) {
+            tracing::warn!(collector = %self.uri, "traces are not exported: {why}");
+        }
+    }
+
+    async fn send(&mut self, batch: &[Span]) -> Result<(), Failure> {
+        let body = otlp::export(&self.resource, batch);
+        let taken = tokio::select! {
+            taken = self.call(body.into()) => taken?,
+            () = self.clock.sleep_until(self.clock.now() + CALL_TIMEOUT_MS) => {
+                let why = format!("no answer within {} s", CALL_TIMEOUT_MS / 1_000);
+                return Err(Failure::Passing { why, retry_after_ms: None });
+            }
+        };
+        if std::mem::take(&mut self.is_failing) {
+            tracing::info!(collector = %self.uri, "traces are exported again");
+        }
+        let rejected = otlp::rejected(&taken).min(batch.len() as u64);
+        metrics::counter!("overnight_spans_exported_total").increment(batch.len() as u64 - rejected);
+        drop_spans(usize::try_from(rejected).unwrap_or(0), "refused");
+        Ok(())
+    }
+
+    /// The answer of a collector that took it.
+    async fn call(&self, body: Bytes) -> Result<Bytes, Failure> {
+        let passing = |why| Failure::Passing { why, retry_after_ms: None };
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(self.uri.clone())
+            .header(USER_AGENT, AGENT)
+            .header(CONTENT_TYPE, "application/json");
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(body)).map_err(|error| Failure::Lasting(in_words(&error)))?;
+        let response = self.transport.send(request).await.map_err(|error| passing(in_words(&error)))?;
+        let status = response.status();
+        if status.is_success() {
+            // It took them, whatever it says.
+            return Ok(read_whole(response.into_body(), ANSWER_BYTES_MAX).await.unwrap_or_default());
+        }
+        let why = format!("the collector answers with status {}", status.as_u16());
+        Err(match status.as_u16() {
+            429 | 502 | 503 | 504 => {
+                let retry_after_ms = retry_after::read(response.headers(), self.clock.now());
+                Failure::Passing { why, retry_after_ms }
+            }
+            _ => Failure::Lasting(why),
+        })
+    }
+}
+
+fn drop_spans(count: usize, reason: &'static str) {
+    metrics::counter!("overnight_spans_dropped_total", "reason" => reason).increment(count as u64);
+}
