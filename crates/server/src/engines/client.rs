@@ -25,7 +25,7 @@ use super::served::ServedEndpoints;
 use super::target::Target;
 use super::{load, refusal};
 use crate::clock::SharedClock;
-use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
+use crate::config::{CacheSaltUse, EngineConfig};
 use crate::tasks;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole, retry_after};
 
@@ -53,7 +53,7 @@ const METRICS_BYTES_MAX: usize = 4 << 20;
 /// A replica as configured, and the connections to it.
 pub struct EngineClient {
     pub(super) config: EngineConfig,
-    source: Source,
+    pub(super) source: Source,
     transport: Transport,
     clock: SharedClock,
     pub(super) known_models: KnownModels,
@@ -127,25 +127,6 @@ impl EngineClient {
             Source::Embedded(_) => None,
         };
         own.and_then(|it| it.authorization.as_ref()) == target.and_then(|it| it.authorization.as_ref())
-    }
-
-    /// Its process, for another client of an engine of that kind; `None` where it has none, or that is to be another one.
-    pub(super) fn process_source(&self, kind: &EngineKind) -> Option<Source> {
-        (self.has_process() && self.config.kind == *kind).then(|| self.source.clone())
-    }
-
-    /// Whether both clients call the same process of this service.
-    pub fn shares_process(&self, other: &Self) -> bool {
-        match (&self.source, &other.source) {
-            (Source::Embedded(one), Source::Embedded(other)) => Arc::ptr_eq(one, other),
-            (Source::Command(_, one), Source::Command(_, other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        }
-    }
-
-    /// Whether what answers it is a process of this service.
-    pub const fn has_process(&self) -> bool {
-        !matches!(self.source, Source::Fixed(_))
     }
 
     /// Sends a stored request body to the engine's endpoint of its kind and waits for its completion, within `request_timeout`. The engine is sent its own

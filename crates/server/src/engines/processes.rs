@@ -1,13 +1,35 @@
-//! The process of an engine that the service starts by a command: started until the engine answers, watched, stopped.
+//! The process of an engine that the service starts: started until the engine answers, watched, stopped.
+
+use std::sync::Arc;
 
 use overnight_domain::scheduler::ProbeOutcome;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::client::EngineClient;
+use super::client::{EngineClient, Source};
 use super::command::{NotReady, NotYet, ProcessStatus};
+use crate::config::EngineKind;
 
 impl EngineClient {
+    /// Its process, for another client of an engine of that kind; `None` where it has none, or that is to be another one.
+    pub(super) fn process_source(&self, kind: &EngineKind) -> Option<Source> {
+        (self.has_process() && self.config.kind == *kind).then(|| self.source.clone())
+    }
+
+    /// Whether both clients call the same process of this service.
+    pub fn shares_process(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Embedded(one), Source::Embedded(other)) => Arc::ptr_eq(one, other),
+            (Source::Command(_, one), Source::Command(_, other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    /// Whether what answers it is a process of this service.
+    pub const fn has_process(&self) -> bool {
+        !matches!(self.source, Source::Fixed(_))
+    }
+
     /// How its process is, now and later; `None` where the service does not start it by a command.
     pub fn process_status(&self) -> Option<watch::Receiver<ProcessStatus>> {
         Some(self.process()?.status())

@@ -46,6 +46,16 @@ DELETE FROM webhook_secrets WHERE account = $1;
 -- closing::erase::DELETE_UPLOADS, both
 DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = $1 ORDER BY seq LIMIT $2) RETURNING account;
 
+-- closing::erase::FORGET_ENTRIES, both
+UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,
+               address = CASE WHEN is_operator = 1 THEN address END
+        WHERE seq IN (SELECT seq FROM audit_log WHERE account = $1
+            AND (details IS NOT NULL OR is_operator = 0 AND (actor_name IS NOT NULL OR address IS NOT NULL)) LIMIT $2)
+        RETURNING seq;
+
+-- closing::erase::FORGET_USER, both
+UPDATE audit_log SET details = NULL, actor_name = NULL, address = NULL WHERE actor_id = $1;
+
 -- closing::erase::LIST_BATCHES, both
 SELECT id FROM batches WHERE account = $1 ORDER BY seq LIMIT $2;
 

@@ -34,7 +34,7 @@ SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspende
         FROM accounts ORDER BY seq;
 
 -- identity::accounts::LIST_PAGE, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq > $1 ORDER BY seq LIMIT $2;
 

@@ -95,6 +95,9 @@ SELECT seq FROM nodes
             WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $1::bigint AND seq <> $2
             FOR UPDATE SKIP LOCKED;
 
+-- nodes::replicas::FORGET_NODE_REPLICAS, PostgreSQL
+DELETE FROM node_replicas WHERE node = $1 AND name = ANY ($2::text[]);
+
 -- nodes::replicas::HELD, PostgreSQL
 SELECT name FROM replicas WHERE node = $1 AND name = ANY ($2::text[]) ORDER BY name;
 
