@@ -26,9 +26,10 @@ statements! {
     DELETE_EVENTS = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = ? ORDER BY seq LIMIT ?) RETURNING seq";
     /// What entries of the log about the account tell of people.
     FORGET_ENTRIES = "UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,
-               address = CASE WHEN is_operator = 1 THEN address END
+               address = CASE WHEN is_operator = 1 THEN address END, target_id = CASE WHEN target_type <> 'invitation' THEN target_id END
         WHERE seq IN (SELECT seq FROM audit_log WHERE account = ?
-            AND (details IS NOT NULL OR is_operator = 0 AND (actor_name IS NOT NULL OR address IS NOT NULL)) LIMIT ?)
+            AND (details IS NOT NULL OR target_type = 'invitation' AND target_id IS NOT NULL
+                 OR is_operator = 0 AND (actor_name IS NOT NULL OR address IS NOT NULL)) LIMIT ?)
         RETURNING seq";
     /// The same of what a user did who belonged to no other account.
     FORGET_USER = "UPDATE audit_log SET details = NULL, actor_name = NULL, address = NULL WHERE actor_id = ?";

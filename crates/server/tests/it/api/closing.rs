@@ -7,7 +7,8 @@ use overnight_server::app::accounts::{self, FOR_EVER};
 use overnight_server::app::errors::AppError;
 use overnight_server::app::file_batches::fill_account;
 use overnight_server::app::users::Standing;
-use overnight_server::app::{api_keys, closing, members, users, webhooks};
+use overnight_server::app::{api_keys, closing, invitations, members, users, webhooks};
+use overnight_server::store::audit_log::{self, Filter, Place};
 use overnight_server::store::closing as pieces;
 use overnight_server::workers;
 use serde_json::json;
@@ -50,6 +51,9 @@ async fn furnished() -> (TestApp, AccountId) {
             members::add(&app.services, other, &user, Role::Developer).await.expect("a member");
         }
     }
+    invitations::invite(&app.services, &account, "invited@example.com", Role::Developer)
+        .await
+        .expect("a link");
     (app, id)
 }
 
@@ -117,7 +121,23 @@ async fn an_erased_account_leaves_the_entries_of_its_ledger_and_no_one() {
     assert_eq!(members::accounts_of(&app.services, &both).await.expect("a read").len(), 1);
     assert!(is_refused(&accounts::resume(&app.services, id).await));
     assert_eq!(app.stranger().get("/v1/account").await.status, 200);
+    check_log(&app, "only@example.com").await;
     app.stop().await;
+}
+
+/// The log says what was done to the account, and nothing of its people.
+async fn check_log(app: &TestApp, email: &str) {
+    let filter = Filter { account: Some(app.account), action: None, since: 0, before: Place::END };
+    let entries = audit_log::list(&app.services.store, &filter, 999).await.expect("a log").entries;
+    let actions: Vec<_> = entries.iter().map(|entry| &*entry.action).collect();
+    for action in ["account.close", "account.erase", "member.add", "invitation.create", "account.create"] {
+        assert!(actions.contains(&action), "{action}: {actions:?}");
+    }
+    assert!(entries.iter().all(|entry| entry.details.is_none()), "{entries:?}");
+    assert!(
+        !format!("{entries:?}").contains(email) && !format!("{entries:?}").contains("invited@"),
+        "{entries:?}"
+    );
 }
 
 #[tokio::test]

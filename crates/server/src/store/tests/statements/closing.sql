@@ -48,9 +48,10 @@ DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = $1 ORD
 
 -- closing::erase::FORGET_ENTRIES, both
 UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,
-               address = CASE WHEN is_operator = 1 THEN address END
+               address = CASE WHEN is_operator = 1 THEN address END, target_id = CASE WHEN target_type <> 'invitation' THEN target_id END
         WHERE seq IN (SELECT seq FROM audit_log WHERE account = $1
-            AND (details IS NOT NULL OR is_operator = 0 AND (actor_name IS NOT NULL OR address IS NOT NULL)) LIMIT $2)
+            AND (details IS NOT NULL OR target_type = 'invitation' AND target_id IS NOT NULL
+                 OR is_operator = 0 AND (actor_name IS NOT NULL OR address IS NOT NULL)) LIMIT $2)
         RETURNING seq;
 
 -- closing::erase::FORGET_USER, both
