@@ -14,7 +14,8 @@ use crate::store::{Store, StoreError};
 const PAGES_AT_ONCE: u32 = 256;
 
 statements! {
-    COUNT_PAGES = { sqlite: "SELECT page_count FROM pragma_page_count" };
+    /// A database that vacuums itself has pages of another kind, which look like those of a tree.
+    COUNT_PAGES = { sqlite: "SELECT page_count, (SELECT auto_vacuum FROM pragma_auto_vacuum) AS auto_vacuum FROM pragma_page_count" };
     /// Changes where another process has written.
     OTHERS = { sqlite: "SELECT data_version FROM pragma_data_version" };
     PAGE over [Integer] = { sqlite: "SELECT pgno, data FROM sqlite_dbpage WHERE pgno = ?1" };
@@ -79,9 +80,10 @@ impl Sweep {
             return Ok(None);
         }
         let mut reader = store.database().connect_reader().await?;
-        let pages: i64 = reader.fetch_one(COUNT_PAGES.unbound()).await?.get("page_count")?;
-        let last = u32::try_from(pages).unwrap_or(PAGES_MAX);
-        Ok((last < PAGES_MAX).then_some(Self { reader, next: 1, last }))
+        let counted = reader.fetch_one(COUNT_PAGES.unbound()).await?;
+        let last = u32::try_from(counted.get::<i64>("page_count")?).unwrap_or(PAGES_MAX);
+        let vacuums_itself = counted.get::<i64>("auto_vacuum")? != 0;
+        Ok((last < PAGES_MAX && !vacuums_itself).then_some(Self { reader, next: 1, last }))
     }
 
     /// Looks at the next pages, and overwrites what is left between their cells: how many pages had something. `None` once all have
