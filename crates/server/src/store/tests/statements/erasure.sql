@@ -1,5 +1,5 @@
 -- erasure::COUNT_PAGES, SQLite
-SELECT page_count FROM pragma_page_count;
+SELECT page_count, (SELECT auto_vacuum FROM pragma_auto_vacuum) AS auto_vacuum FROM pragma_page_count;
 
 -- erasure::OTHERS, SQLite
 SELECT data_version FROM pragma_data_version;
