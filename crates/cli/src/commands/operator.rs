@@ -30,12 +30,22 @@ pub(crate) fn options(config: &Config) -> StoreOptions {
     StoreOptions { operator: Some(name()), ..store_options(config) }
 }
 
-/// What the system calls the user who runs this command, as far as the environment says.
+/// What the system calls the user who runs this command, as far as the environment says; the number of the user where it does not.
 fn name() -> String {
     let named =
         ["SUDO_USER", "USER", "LOGNAME"].into_iter().filter_map(|variable| std::env::var(variable).ok());
     let fits = |name: &String| !name.is_empty() && name.len() <= 64 && !name.contains(char::is_control);
-    named.into_iter().find(fits).unwrap_or_else(|| "unknown".to_owned())
+    named.into_iter().find(fits).unwrap_or_else(user_number)
+}
+
+#[cfg(unix)]
+fn user_number() -> String {
+    format!("uid {}", rustix::process::getuid().as_raw())
+}
+
+#[cfg(not(unix))]
+fn user_number() -> String {
+    "unknown".to_owned()
 }
 
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
