@@ -168,9 +168,20 @@ impl Service {
     }
 
     fn webhook_secret(&self) -> String {
+        self.told(&["webhook", "secret"])
+    }
+
+    /// A key for administration, of the first account.
+    fn admin_key(&self) -> String {
+        let accounts: Value = serde_json::from_str(&self.told(&["account", "list", "--json"])).unwrap();
+        let account = accounts[0]["id"].as_str().unwrap();
+        self.told(&["key", "create", "--account", account, "--name", "admin", "--scope", "admin"])
+    }
+
+    /// What a command of the operator says.
+    fn told(&self, arguments: &[&str]) -> String {
         let mut command = program();
-        let told =
-            Ran::from(command.args(["webhook", "secret"]).current_dir(self.folder.path()).output().unwrap());
+        let told = Ran::from(command.args(arguments).current_dir(self.folder.path()).output().unwrap());
         assert_eq!(told.code, 0, "{told:?}");
         told.stdout.trim().to_owned()
     }
@@ -188,6 +199,7 @@ fn play(script: &Script, database: &Database) {
     command
         .env("CLIENT_URL", &service.url)
         .env("CLIENT_KEY", service.key())
+        .env("CLIENT_ADMIN_KEY", service.admin_key())
         .env("CLIENT_WEBHOOK_SECRET", service.webhook_secret())
         .env("PYTHONPYCACHEPREFIX", packages().join("pycache"))
         .env("NO_PROXY", "127.0.0.1");

@@ -11,7 +11,8 @@ import urllib.request
 from support import KEY, MODEL, STEP_S, URL, WAITING_MODEL, same
 
 SAMPLE_MODEL = "llama-3.1-8b-instruct"
-ID = re.compile(r"(?:req|batch)_[0-9a-hjkmnp-tv-z]{26}")
+ID = re.compile(r"(?:req|batch|acct|key)_[0-9a-hjkmnp-tv-z]{26}")
+ADMIN_KEY = os.environ["CLIENT_ADMIN_KEY"]
 RUNNERS = {
     "curl": ["bash", "-euo", "pipefail", "-c"],
     "Python": [sys.executable, "-c"],
@@ -78,6 +79,22 @@ class Caller:
         self.environment |= {"REQUEST_ID": request, "BATCH_ID": batch}
 
 
+def administrate(caller):
+    caller.environment["KEY"] = ADMIN_KEY
+    account = caller.created("admin_create_account")
+    caller.environment["ACCOUNT_ID"] = account
+    assert account in caller.call("admin_list_accounts")
+    for operation in ["get_account", "activate_account", "suspend_account", "resume_account", "set_account_limits"]:
+        assert account in caller.call(f"admin_{operation}"), operation
+    key = caller.created("admin_create_api_key")
+    caller.environment["API_KEY_ID"] = key
+    assert key in caller.call("admin_list_api_keys")
+    assert key in caller.call("admin_revoke_api_key")
+    assert "invoice" in caller.call("admin_create_grant")
+    assert "invoice" in caller.call("admin_list_grants")
+    assert account in caller.call("admin_get_account_totals")
+
+
 def play(language):
     caller = Caller(language)
     requests = [caller.created("create_request") for _ in range(2)]
@@ -101,6 +118,7 @@ def play(language):
     assert "cancelled" in caller.call("cancel_batch")
     assert MODEL in caller.call("list_models")
     caller.call("get_account")
+    administrate(caller)
     same(caller.called, {operation for operation, of in samples.found if of == language})
     print("ok", language)
 
