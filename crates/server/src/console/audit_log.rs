@@ -2,6 +2,7 @@
 
 use askama::Template;
 use overnight_domain::audit_log::{ActorKind, AuditAction};
+use serde_json::Value;
 
 use super::format::filters;
 use super::layout::pages;
@@ -38,6 +39,25 @@ impl AuditLogPage {
     fn after(&self, Place { created_at, seq }: &Place) -> String {
         let action = self.action.map(|action| format!("&action={}", action.as_str())).unwrap_or_default();
         format!("{}?before={created_at}-{seq}{action}", self.home())
+    }
+
+    /// The account that an entry of the whole service concerns, where it is not what was changed.
+    fn account(&self, entry: &Entry) -> Option<String> {
+        let account = entry.account.filter(|_| !self.is_of_account)?.to_string();
+        (entry.target_id.as_ref() != Some(&account)).then_some(account)
+    }
+
+    /// What else is to be known, name by name.
+    #[expect(clippy::unused_self, reason = "a template calls methods")]
+    fn details(&self, entry: &Entry) -> Vec<(String, String)> {
+        let details = entry.details.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let Some(Value::Object(members)) = details else { return Vec::new() };
+        let known = members.into_iter().filter(|(_, value)| !value.is_null());
+        let told = |value: Value| match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        known.map(|(name, value)| (name.replace('_', " "), told(value))).collect()
     }
 
     /// Who did it.
