@@ -25,6 +25,11 @@ impl EngineClient {
         }
     }
 
+    /// Whether it goes on where another one was: with its process, or without any.
+    pub fn succeeds(&self, before: &Self) -> bool {
+        before.shares_process(self) || !before.has_process() && !self.has_process()
+    }
+
     /// Whether what answers it is a process of this service.
     pub const fn has_process(&self) -> bool {
         !matches!(self.source, Source::Fixed(_))

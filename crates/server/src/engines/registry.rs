@@ -130,7 +130,11 @@ impl Engines {
         let is_kept = |client: &Arc<EngineClient>| made.iter().any(|it| Arc::ptr_eq(it, client));
         let replaced: Vec<_> = clients.current.iter().filter(|it| !is_kept(it)).cloned().collect();
         let are_others = !replaced.is_empty() || made.len() != clients.current.len();
-        clients.retired.extend(replaced);
+        // One whose place another takes is needed by what it has in flight alone, which holds it.
+        let has_successor = |client: &Arc<EngineClient>| {
+            made.iter().any(|it| it.config().name == client.config().name && it.succeeds(client))
+        };
+        clients.retired.extend(replaced.into_iter().filter(|client| !has_successor(client)));
         clients.current = made;
         Ok(are_others)
     }

@@ -62,7 +62,7 @@ impl Replicas {
                 None => Arc::new(TokenCounters::new(&client.config().name)),
             };
             let (key, after) = match before {
-                Some((key, before)) if is_same_place(&before.client, &client) => (key, before.after),
+                Some((key, before)) if client.succeeds(&before.client) => (key, before.after),
                 before => {
                     next.next_key += 1;
                     (ReplicaKey(next.next_key - 1), before.map(|(_, before)| before.client))
@@ -77,6 +77,9 @@ impl Replicas {
     pub(super) fn without(&self, key: ReplicaKey) -> (Self, Option<Arc<EngineClient>>) {
         let mut known = self.known.clone();
         let left = known.remove(&key).map(|it| it.client);
+        // Who came after it need not wait for it any more, nor keep what it started.
+        let is_left = |it: &Arc<EngineClient>| left.as_ref().is_some_and(|left| Arc::ptr_eq(left, it));
+        known.values_mut().for_each(|it| it.after = it.after.take().filter(|after| !is_left(after)));
         let (devices, models) = (self.devices.clone(), Arc::clone(&self.models));
         (Self { known, devices, next_key: self.next_key, models }, left)
     }
@@ -288,9 +291,4 @@ impl Replicas {
     fn tokens(&self, key: ReplicaKey) -> Option<&TokenCounters> {
         self.known.get(&key).map(|it| &*it.tokens)
     }
-}
-
-/// Whether a client goes on where another one was: with its process, or without any.
-fn is_same_place(before: &EngineClient, client: &EngineClient) -> bool {
-    before.shares_process(client) || !before.has_process() && !client.has_process()
 }
