@@ -1,8 +1,10 @@
 //! Sends spans to the collector, in batches. A collector that is away costs the spans of that time, and nothing else.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri};
@@ -97,20 +99,18 @@ impl Exporter {
         Ok(Self { recorded, transport, uri, headers, resource, clock, is_failing: false })
     }
 
-    /// Sends until it is told to stop, and then what is left, for a few seconds at most.
+    /// Sends until it is told to stop, and then what is left, for a few seconds at most. A call that is under way is not given
+    /// up before: the collector may have taken what it carries, and would get it twice.
     pub(crate) async fn run(mut self, stopped: impl Future<Output = ()>) {
-        tokio::pin!(stopped);
+        let stopped = stopped.shared();
+        let (clock, is_stopped) = (Arc::clone(&self.clock), stopped.clone());
+        let too_late = async move {
+            is_stopped.await;
+            clock.sleep_until(clock.now() + FLUSH_MS).await;
+        };
         let mut batch = Vec::new();
-        loop {
-            tokio::select! {
-                biased;
-                () = &mut stopped => break,
-                () = self.send_next(&mut batch) => {}
-            }
-        }
-        let too_late = self.clock.sleep_until(self.clock.now() + FLUSH_MS);
         tokio::select! {
-            () = self.flush(&mut batch) => {}
+            () = self.work(&mut batch, stopped) => {}
             () = too_late => {}
         }
         let left = batch.len() + self.recorded.len();
@@ -120,8 +120,23 @@ impl Exporter {
         }
     }
 
-    /// Gathers a batch and sends it. Dropped, what was gathered stays in `batch`.
-    async fn send_next(&mut self, batch: &mut Vec<Span>) {
+    async fn work(&mut self, batch: &mut Vec<Span>, mut stopped: impl Future<Output = ()> + Clone + Unpin) {
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                () = self.gather(batch) => {}
+            }
+            if !self.deliver(batch, stopped.clone()).await {
+                break;
+            }
+            batch.clear();
+        }
+        self.flush(batch).await;
+    }
+
+    /// Gathers a batch. Dropped, what was gathered stays in `batch`.
+    async fn gather(&mut self, batch: &mut Vec<Span>) {
         if batch.is_empty() && self.recorded.recv_many(batch, BATCH_MAX).await == 0 {
             return std::future::pending().await;
         }
@@ -129,6 +144,10 @@ impl Exporter {
             self.clock.sleep_until(self.clock.now() + GATHER_MS).await;
             self.fill(batch);
         }
+    }
+
+    /// Sends a batch until the collector took it or it is given up. Whether that came to an end before it was told to stop.
+    async fn deliver(&mut self, batch: &[Span], mut stopped: impl Future<Output = ()> + Unpin) -> bool {
         let give_up_at = self.clock.now() + RETRY_FOR_MS;
         while let Err(failure) = self.send(batch).await {
             let (reason, wait_ms) = match &failure {
@@ -139,15 +158,16 @@ impl Exporter {
             };
             self.tell(&failure);
             let again_at = wait_ms.map(|ms| self.clock.now().saturating_add(ms.max(RETRY_MS)));
-            match again_at.filter(|at| *at < give_up_at) {
-                Some(at) => self.clock.sleep_until(at).await,
-                None => {
-                    drop_spans(batch.len(), reason);
-                    break;
-                }
+            let Some(again_at) = again_at.filter(|at| *at < give_up_at) else {
+                drop_spans(batch.len(), reason);
+                break;
+            };
+            tokio::select! {
+                () = &mut stopped => return false,
+                () = self.clock.sleep_until(again_at) => {}
             }
         }
-        batch.clear();
+        true
     }
 
     /// Sends what is left, without a second try.
