@@ -61,7 +61,7 @@ use self::fifo_baselines::FifoBaselines;
 pub use self::input::SEARCH_CHARS_MAX;
 pub use self::live_count_cache::LiveCountCache;
 pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
-pub use self::models::{Model, Models};
+pub use self::models::{Model, Models, left_behind};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::networks::ClientNetwork;
 pub use self::parsing::{Parsers, parse};

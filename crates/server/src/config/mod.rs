@@ -44,7 +44,7 @@ pub use engines::{
 };
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
-pub use models::ModelConfig;
+pub use models::{ModelConfig, RetiresAt};
 pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use reloading::Reloaded;

@@ -10,6 +10,7 @@ mod console;
 mod daily_limits;
 mod discovery;
 mod hours;
+mod models;
 mod quotas;
 mod rate_limits;
 mod reloading;

@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::app::{
-    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, payments, waiting,
+    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, left_behind, payments,
+    waiting,
 };
 use crate::config::Millis;
 use crate::store::StoreError;
@@ -127,9 +128,12 @@ pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Shows how many requests of each model wait where nodes share the queue: none of their schedulers knows of all of them. On SQLite the
-/// scheduler shows it.
+/// Shows how many requests wait for models that are not configured; and how many of each model do where nodes share the queue: none of their
+/// schedulers knows of all of them. On SQLite the scheduler shows it.
 pub async fn requests_waiting(services: &Services) -> Result<(), StoreError> {
+    let left = left_behind(&services.store, &services.config()).await?;
+    let left: i64 = left.iter().map(|(_, waiting)| waiting).sum();
+    metrics::gauge!("overnight_requests_without_model").set(left as f64);
     for model in services.models().iter().filter(|_| services.store.is_shared()) {
         let name = &model.config.name;
         match waiting::count(services, name).await {

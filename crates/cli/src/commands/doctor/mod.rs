@@ -5,6 +5,7 @@ mod console;
 mod engines;
 mod folder;
 mod metrics;
+mod models;
 mod service;
 mod tls;
 mod webhooks;
@@ -61,6 +62,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.push(folder::clock(&config.data_dir));
             findings.extend(folder::check(&config.data_dir));
             findings.extend(folder::database(&config).await);
+            findings.extend(models::retirements(&config));
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);

@@ -98,7 +98,7 @@ pub async fn get_summary(
     let is_stuck = waiting.as_ref().is_some_and(WaitingReason::is_fault);
     let completed_at = match is_stuck {
         true => None,
-        false => forecasts::of_request(services, account, &model, &summary).await?,
+        false => forecasts::of_request(services, account, &summary).await?,
     };
     Ok((summary, Prospect { waiting, completed_at }))
 }

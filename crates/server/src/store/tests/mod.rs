@@ -173,6 +173,7 @@ impl Fixture {
             id: self.ids.next(START, u128::from(key)),
             account: self.account,
             model: self.model,
+            alias: None,
             created_at: START,
             expires_at: START + DAY_MS,
             ready_at: START,

@@ -22,6 +22,7 @@ mod idempotency;
 mod keys;
 mod lists;
 mod logs;
+mod models;
 mod openai_files;
 mod openai_uploads;
 mod operations;
