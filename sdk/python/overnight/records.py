@@ -302,6 +302,7 @@ class Account:
     erased: bool = False
     """What the account had is erased, all but the entries of its ledger."""
     retention_seconds: int | None = None
+    monthly_credits: str | None = None
     """How long ended requests are kept, in seconds; None for ever."""
     quotas: AccountQuotas | None = None
 

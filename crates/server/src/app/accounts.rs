@@ -86,6 +86,7 @@ pub async fn record(services: &Services, account: &Account) -> Result<Record, Ap
         closed: account.closed_at.is_some(),
         erased: account.erased_at.is_some(),
         retention_seconds: retention_of(services, account).map(|retention| retention / 1_000),
+        monthly_credits: account.monthly_credits.map(|amount| amount.to_string()),
         quotas: AccountQuotas { stored_bytes, live_requests, requests_per_second, tokens_per_day },
     })
 }

@@ -25,6 +25,7 @@ pub mod members;
 pub mod messages;
 mod metrics_access;
 pub mod models;
+pub mod monthly_grants;
 mod names;
 mod networks;
 pub mod overview;

@@ -51,6 +51,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         identity::users::STATEMENTS,
         ledger::activity::STATEMENTS,
         ledger::entries::STATEMENTS,
+        ledger::monthly_grants::STATEMENTS,
         ledger::payment_checks::STATEMENTS,
         ledger::payments::STATEMENTS,
         ledger::price_points::STATEMENTS,

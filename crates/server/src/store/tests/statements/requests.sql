@@ -252,6 +252,6 @@ SELECT a.seq, coalesce(a.retention_ms, $1) AS retention_ms FROM accounts a
 
 -- requests::retention::SET, both
 UPDATE accounts SET retention_ms = $1 WHERE id = $2
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
