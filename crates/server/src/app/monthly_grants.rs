@@ -37,12 +37,12 @@ pub async fn grant_due(services: &Services, now: i64) -> Result<(), StoreError> 
         return Ok(());
     }
     let Some(month) = month_of(now) else { return Ok(()) };
-    for account in monthly_grants::list_due(&services.store, &month).await? {
+    for (account, id) in monthly_grants::list_due(&services.store, &month).await? {
         match monthly_grants::grant(&services.store, account, month.clone(), now).await? {
             Some(Posting::Posted) => metrics::counter!("overnight_monthly_grants_total").increment(1),
             Some(Posting::Refused) => {
                 tracing::warn!(
-                    account = account.0,
+                    account = %id,
                     month = month.name,
                     "monthly credits not granted: the account would have more than a billion"
                 );

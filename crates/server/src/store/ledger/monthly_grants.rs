@@ -17,7 +17,7 @@ statements! {
     SET = "UPDATE accounts SET monthly_credits = ? WHERE id = ?
         RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
-    LIST_DUE = "SELECT seq FROM accounts
+    LIST_DUE = "SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < ? AND suspended_at IS NULL ORDER BY seq";
     /// Who comes second finds the month taken.
     TAKE = "UPDATE accounts SET monthly_credits_month = ?
@@ -53,9 +53,9 @@ pub async fn set(
 }
 
 /// The accounts that are to be granted their credits of this month, and are not suspended.
-pub async fn list_due(store: &Store, month: &Month) -> Result<Vec<AccountKey>, StoreError> {
+pub async fn list_due(store: &Store, month: &Month) -> Result<Vec<(AccountKey, AccountId)>, StoreError> {
     let rows = store.readers().fetch_all(LIST_DUE.bind(month.number)).await?;
-    rows.iter().map(|row: &Row| row.get("seq")).collect()
+    rows.iter().map(|row: &Row| Ok((row.get("seq")?, row.get("id")?))).collect()
 }
 
 /// Grants an account its credits of a month, at `now` in milliseconds; `None` where it was granted them before, or is to have none.

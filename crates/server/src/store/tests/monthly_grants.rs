@@ -29,6 +29,12 @@ impl Fixture {
         accounts::get(&self.store, account).await.expect("an account").balance.to_string()
     }
 
+    /// The accounts that are to be granted their credits of November 2026.
+    async fn due_grants(&self) -> Vec<AccountKey> {
+        let due = list_due(&self.store, &month(682)).await.expect("a list");
+        due.into_iter().map(|(account, _)| account).collect()
+    }
+
     /// What became of the grant of a month.
     async fn grant_of(&self, account: AccountKey, number: i64) -> Option<Posting> {
         grant(&self.store, account, month(number), START).await.expect("a grant")
@@ -38,14 +44,14 @@ impl Fixture {
 on_both!(an_account_is_granted_its_credits_once_a_month_also_after_a_restart);
 async fn an_account_is_granted_its_credits_once_a_month_also_after_a_restart(mut fixture: Fixture) {
     let account = fixture.account;
-    assert_eq!(list_due(&fixture.store, &month(682)).await.expect("a list"), []);
+    assert_eq!(fixture.due_grants().await, []);
     assert_eq!(fixture.grant_of(account, 682).await, None, "it is to have none");
     fixture.set_monthly(account, Some("25")).await;
-    assert_eq!(list_due(&fixture.store, &month(682)).await.expect("a list"), [account]);
+    assert_eq!(fixture.due_grants().await, [account]);
     assert_eq!(fixture.grant_of(account, 682).await, Some(Posting::Posted));
     assert_eq!(fixture.balance(account).await, "125");
     fixture.restart().await;
-    assert_eq!(list_due(&fixture.store, &month(682)).await.expect("a list"), []);
+    assert_eq!(fixture.due_grants().await, []);
     for earlier in [682, 681] {
         assert_eq!(
             fixture.grant_of(account, earlier).await,
@@ -100,7 +106,7 @@ async fn what_one_account_cannot_be_granted_keeps_nothing_from_another(fixture: 
     assert_eq!(fixture.grant_of(honest.key, 682).await, Some(Posting::Posted));
     let now = accounts::get(&fixture.store, honest.key).await.expect("an account").balance;
     assert_eq!(now.checked_sub(had), Some(credits("25")));
-    assert_eq!(list_due(&fixture.store, &month(682)).await.expect("a list"), [full], "it is tried again");
+    assert_eq!(fixture.due_grants().await, [full], "it is tried again");
     fixture.assert_sound().await;
 }
 
@@ -110,7 +116,7 @@ async fn a_suspended_account_is_granted_the_month_in_which_it_is_resumed(fixture
     let id = accounts::get(&fixture.store, account).await.expect("an account").id;
     fixture.set_monthly(account, Some("25")).await;
     accounts::set_suspended(&fixture.store, id, true, START).await.expect("a change");
-    assert_eq!(list_due(&fixture.store, &month(682)).await.expect("a list"), []);
+    assert_eq!(fixture.due_grants().await, []);
     assert_eq!(fixture.grant_of(account, 682).await, None);
     accounts::set_suspended(&fixture.store, id, false, START).await.expect("a change");
     assert_eq!(fixture.grant_of(account, 682).await, Some(Posting::Posted));
