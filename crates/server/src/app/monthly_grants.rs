@@ -23,8 +23,8 @@ pub async fn set(services: &Services, id: AccountId, amount: Option<Credits>) ->
         return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, "must be above 0, or none"));
     }
     accounts::open(accounts::get(services, id).await?)?;
-    let set = monthly_grants::set(&services.store, id, amount, services.clock.now()).await?;
-    set.ok_or(AppError::NotFound("account"))
+    monthly_grants::set(&services.store, id, amount, services.clock.now()).await?;
+    accounts::get(services, id).await
 }
 
 /// Grants every account what it is to have of the month of `now`, in milliseconds. Where credits cost nothing, none are granted.

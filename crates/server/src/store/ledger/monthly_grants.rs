@@ -9,14 +9,11 @@ use serde_json::json;
 
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
-use crate::store::identity::accounts::{self, Account};
 use crate::store::ledger::{NewEntry, Posting, post_in};
 use crate::store::{Store, StoreError};
 
 statements! {
-    SET = "UPDATE accounts SET monthly_credits = ? WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+    SET = "UPDATE accounts SET monthly_credits = ? WHERE id = ? RETURNING seq";
     LIST_DUE = "SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < ? AND suspended_at IS NULL ORDER BY seq";
     /// Who comes second finds the month taken.
@@ -34,20 +31,20 @@ pub struct Month {
     pub name: String,
 }
 
-/// Sets what an account is granted each month; `None` for nothing. `None` where there is no such account.
+/// Sets what an account is granted each month; `None` for nothing. Whether there is such an account.
 pub async fn set(
     store: &Store,
     id: AccountId,
     amount: Option<Credits>,
     now: i64,
-) -> Result<Option<Account>, StoreError> {
+) -> Result<bool, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
         let rows = tx.fetch(SET.bind(amount.map(Credits::nanos)).bind(id)).await?;
-        let Some(account) = rows.first().map(accounts::read).transpose()? else { return Ok(None) };
-        let change = Change::of_account(AuditAction::CreditsMonthly, account.key, now);
+        let Some(row) = rows.first() else { return Ok(false) };
+        let change = Change::of_account(AuditAction::CreditsMonthly, row.get("seq")?, now);
         let amount = amount.map(|amount| amount.to_string());
         audit_log::note_in(change.with(json!({"amount": amount})), tx).await?;
-        Ok(Some(account))
+        Ok(true)
     };
     store.transaction(set).await
 }

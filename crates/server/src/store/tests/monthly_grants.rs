@@ -21,8 +21,9 @@ fn credits(text: &str) -> Credits {
 impl Fixture {
     async fn set_monthly(&self, account: AccountKey, amount: Option<&str>) {
         let id = accounts::get(&self.store, account).await.expect("an account").id;
-        let set = monthly_grants::set(&self.store, id, amount.map(credits), START).await.expect("a change");
-        assert_eq!(set.expect("an account").monthly_credits, amount.map(credits));
+        assert!(monthly_grants::set(&self.store, id, amount.map(credits), START).await.expect("a change"));
+        let set = accounts::get(&self.store, account).await.expect("an account");
+        assert_eq!(set.monthly_credits, amount.map(credits));
     }
 
     async fn balance(&self, account: AccountKey) -> String {
