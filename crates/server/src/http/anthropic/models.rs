@@ -34,7 +34,7 @@ pub(super) async fn list(State(context): State<Shared>, RawQuery(query): RawQuer
     let started_at = context.services.started_at;
     Ok(answers::ok(|out| {
         write_page(&names[from..to], has_more, out, |place, out| {
-            write(offered[from + place], started_at, out)
+            write(offered[from + place], started_at, out);
         });
     }))
 }

@@ -70,13 +70,11 @@ UPDATE accounts SET balance = balance + $1
         WHERE seq = $2 AND balance + $3 BETWEEN $4 AND $5 AND balance - held + $6 >= $7;
 
 -- ledger::monthly_grants::LIST_DUE, both
-SELECT seq FROM accounts
+SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < $1 AND suspended_at IS NULL ORDER BY seq;
 
 -- ledger::monthly_grants::SET, both
-UPDATE accounts SET monthly_credits = $1 WHERE id = $2
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+UPDATE accounts SET monthly_credits = $1 WHERE id = $2 RETURNING seq;
 
 -- ledger::monthly_grants::TAKE, both
 UPDATE accounts SET monthly_credits_month = $1
