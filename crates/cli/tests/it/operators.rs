@@ -152,7 +152,7 @@ fn an_account_is_granted_credits_each_month_by_the_service() {
     assert_eq!(ledger.as_array().map(Vec::len), Some(1), "a second start grants nothing: {ledger}");
     assert!(ledger[0]["source"].as_str().unwrap().starts_with("monthly:20"), "{ledger}");
     assert_eq!(world.json(&format!("account monthly {id} none"))["monthly_credits"], Value::Null);
-    let log = world.json("audit-log").to_string();
+    let log = world.run("audit-log --json").stdout;
     assert_eq!(log.matches("credits.monthly").count(), 2, "{log}");
 }
 

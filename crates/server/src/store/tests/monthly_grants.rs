@@ -60,6 +60,15 @@ async fn an_account_is_granted_its_credits_once_a_month_also_after_a_restart(mut
             "a clock that was set back grants nothing"
         );
     }
+    assert_eq!(fixture.balance(account).await, "125");
+    fixture.assert_sound().await;
+}
+
+on_both!(another_amount_holds_from_the_next_month_on_and_each_grant_is_an_entry_and_noted);
+async fn another_amount_holds_from_the_next_month_on_and_each_grant_is_an_entry_and_noted(fixture: Fixture) {
+    let account = fixture.account;
+    fixture.set_monthly(account, Some("25")).await;
+    assert_eq!(fixture.grant_of(account, 682).await, Some(Posting::Posted));
     fixture.set_monthly(account, Some("5")).await;
     assert_eq!(fixture.grant_of(account, 682).await, None, "another amount holds from the next month on");
     assert_eq!(fixture.grant_of(account, 684).await, Some(Posting::Posted), "a month was left out");
