@@ -136,7 +136,8 @@ async fn what_waits_for_a_model_that_retires_is_served() {
     let body = r#"{"request_body":{"model":"sim","messages":[{"role":"user","content":"after"}]}}"#;
     let refused =
         overnight_server::app::requests::create(&rig.services, rig.account, body.into(), Ok, None).await;
-    let refused = refused.err().expect("a refusal").to_string();
+    let Err(refused) = refused else { panic!("it is taken") };
+    let refused = refused.to_string();
     assert!(refused.contains("takes no new requests since"), "{refused}");
     rig.reload(|config| config.engines = engines.clone()).await.unwrap();
     all_complete(&rig, &[id]).await;
