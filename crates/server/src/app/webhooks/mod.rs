@@ -20,7 +20,7 @@ use crate::store::lists::ListPage;
 use crate::store::outbox::webhook_secrets;
 pub use crate::store::outbox::webhook_secrets::WebhookSecret;
 use crate::store::outbox::{self, DeliveryFilter, EventFilter, Payload, Replay};
-pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState};
+pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState, FailingEvents};
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
 pub fn payload(payload: &Payload) -> Bytes {
@@ -116,6 +116,15 @@ pub async fn list_deliveries(
 /// Only what the store could not do.
 pub async fn count_exhausted(services: &Services, since: i64) -> Result<i64, AppError> {
     Ok(outbox::count_exhausted(&services.store, since).await?)
+}
+
+/// Events that are no tests, were tried in vain and wait to be tried again.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn failing(services: &Services) -> Result<FailingEvents, AppError> {
+    Ok(outbox::failing(&services.store).await?)
 }
 
 async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Option<AccountKey>, AppError> {

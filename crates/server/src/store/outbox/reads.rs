@@ -125,6 +125,9 @@ statements! {
         WHERE e.id = ? AND d.number = ?";
     COUNT_EXHAUSTED = "SELECT count(*) AS count FROM events
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > ?";
+    /// By the index of what is due.
+    FAILING = "SELECT count(*) AS count, min(created_at) AS since FROM events
+        WHERE due_at IS NOT NULL AND number > 0 AND kind <> 5 /* webhook.test */";
 }
 
 /// Nobody: row numbers begin at 1.
@@ -247,6 +250,21 @@ async fn find_place(store: &Store, before: Option<DeliveryCursor>) -> Result<Opt
 /// How many events that are no tests have been given up since a time, in milliseconds. Reads them all.
 pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreError> {
     store.readers().fetch_one(COUNT_EXHAUSTED.bind(since)).await?.get("count")
+}
+
+/// Events that are no tests, were tried in vain and wait to be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailingEvents {
+    /// How many.
+    pub count: i64,
+    /// When the oldest of them happened, in milliseconds.
+    pub since: Option<i64>,
+}
+
+/// What waits to be told again because nobody took it.
+pub async fn failing(store: &Store) -> Result<FailingEvents, StoreError> {
+    let row = store.readers().fetch_one(FAILING.unbound()).await?;
+    Ok(FailingEvents { count: row.get("count")?, since: row.get("since")? })
 }
 
 fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {

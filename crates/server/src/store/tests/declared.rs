@@ -61,6 +61,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         nodes::hints::STATEMENTS,
         nodes::lifecycle::STATEMENTS,
         nodes::replicas::STATEMENTS,
+        nodes::statuses::STATEMENTS,
         opening::STATEMENTS,
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,

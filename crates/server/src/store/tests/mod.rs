@@ -40,6 +40,7 @@ mod live_counts;
 mod lives;
 mod migrations;
 mod money;
+mod node_statuses;
 mod nodes;
 mod opening;
 mod operator_views;
