@@ -1,6 +1,6 @@
 //! Where webhooks may lead, and whether they arrive.
 
-use overnight_server::app::webhooks::{self, FailingEvents};
+use overnight_server::app::webhooks::{self, WaitingEvents};
 use overnight_server::config::Config;
 
 use super::Finding;
@@ -18,7 +18,7 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Vec<Finding> {
         if let Ok(count) = webhooks::count_exhausted(&services, times::now() - DAY_MS).await {
             findings.push(given_up(count));
         }
-        findings.extend(webhooks::failing(&services).await.ok().and_then(failing));
+        findings.extend(webhooks::count_waiting(&services).await.ok().and_then(failing));
     }
     findings
 }
@@ -35,8 +35,8 @@ fn given_up(count: i64) -> Finding {
 }
 
 /// What is tried again and again: it is given up after more than a day.
-fn failing(FailingEvents { count, since }: FailingEvents) -> Option<Finding> {
-    let since = since.filter(|_| count > 0)?;
+fn failing(WaitingEvents { failing: count, failing_since, .. }: WaitingEvents) -> Option<Finding> {
+    let since = failing_since?;
     let message = format!(
         "{count} were tried in vain and are tried again, the oldest of {}",
         times::utc(since / 1_000)

@@ -20,7 +20,7 @@ use crate::store::lists::ListPage;
 use crate::store::outbox::webhook_secrets;
 pub use crate::store::outbox::webhook_secrets::WebhookSecret;
 use crate::store::outbox::{self, DeliveryFilter, EventFilter, Payload, Replay};
-pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState, FailingEvents};
+pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState, WaitingEvents};
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
 pub fn payload(payload: &Payload) -> Bytes {
@@ -118,13 +118,13 @@ pub async fn count_exhausted(services: &Services, since: i64) -> Result<i64, App
     Ok(outbox::count_exhausted(&services.store, since).await?)
 }
 
-/// Events that are no tests, were tried in vain and wait to be tried again.
+/// Events that are no tests and wait to be told, for the first time or again.
 ///
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn failing(services: &Services) -> Result<FailingEvents, AppError> {
-    Ok(outbox::failing(&services.store).await?)
+pub async fn count_waiting(services: &Services) -> Result<WaitingEvents, AppError> {
+    Ok(outbox::count_waiting(&services.store).await?)
 }
 
 async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Option<AccountKey>, AppError> {

@@ -102,6 +102,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         requests::models::STATEMENTS,
         requests::pages::STATEMENTS,
         queue::attempts::STATEMENTS,
+        queue::totals::STATEMENTS,
         requests::records::STATEMENTS,
         writer::core::STATEMENTS,
         writes::STATEMENTS,

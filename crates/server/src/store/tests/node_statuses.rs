@@ -1,12 +1,8 @@
 //! What is told of nodes and of what is leased to them.
 
-use crate::store::database::statements;
+use crate::store::database::sql;
 use crate::store::nodes::{self, statuses};
 use crate::store::tests::{Fixture, START};
-
-statements! {
-    FORGET_NODES = "DELETE FROM nodes";
-}
 
 on_both!(a_node_is_told_with_its_leases_and_the_time_since_its_last_heartbeat);
 async fn a_node_is_told_with_its_leases_and_the_time_since_its_last_heartbeat(mut fixture: Fixture) {
@@ -24,7 +20,11 @@ async fn a_node_is_told_with_its_leases_and_the_time_since_its_last_heartbeat(mu
         false => assert_eq!(nodes[0].silent_ms, 7_000),
     }
     assert_eq!(statuses::count_orphaned(&fixture.store).await.expect("a count"), 0);
-    fixture.store.transaction(async |tx| tx.execute(FORGET_NODES.unbound()).await).await.expect("a deletion");
+    fixture
+        .store
+        .transaction(async |tx| tx.execute(sql("DELETE FROM nodes")).await)
+        .await
+        .expect("a deletion");
     assert_eq!(statuses::count_orphaned(&fixture.store).await.expect("a count"), 3);
     assert!(statuses::list(&fixture.store, START).await.expect("the nodes").is_empty());
 }

@@ -87,6 +87,10 @@ WITH RECURSIVE lanes(lane) AS (
 SELECT count(*) AS count FROM events
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > $1;
 
+-- outbox::reads::FAILING, both
+SELECT count(*) AS count, min(created_at) AS since FROM events
+        WHERE due_at IS NOT NULL AND number > 0 AND kind <> 5 /* webhook.test */;
+
 -- outbox::reads::FIND, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,

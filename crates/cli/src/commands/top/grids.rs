@@ -1,0 +1,180 @@
+//! The tables: what is in their cells.
+
+use overnight_domain::records::FailedAttempt;
+use overnight_server::app::engines::{EngineReport, EngineState, Why};
+use overnight_server::app::snapshot::{AccountLine, ModelLine, Snapshot};
+
+use super::texts::{ahead, clean, count, minute};
+use super::view::{Shown, TABLES};
+use crate::output::Tone;
+use crate::times;
+
+/// A table before it is drawn. Its first columns take what the others leave.
+pub(super) struct Grid {
+    pub(super) columns: &'static [Column],
+    pub(super) rows: Vec<Line>,
+    /// What stands there where there is no row.
+    pub(super) nothing: &'static str,
+}
+
+/// A column: its title, and how wide it is; 0 of one that takes what is left.
+pub(super) type Column = (&'static str, u16);
+
+/// A row, and how it is set off.
+pub(super) struct Line {
+    pub(super) cells: Vec<String>,
+    pub(super) tone: Option<Tone>,
+}
+
+const ENGINES: &[Column] = &[("ENGINE", 0), ("STATE", 0), ("IN FLIGHT", 9), ("TOKENS/S", 8), ("CACHED", 6)];
+const MODELS: &[Column] = &[("MODEL", 0), ("ITS REQUESTS", 0), ("WAITING", 11), ("LEASED", 7)];
+const ACCOUNTS: &[Column] = &[("ACCOUNT", 0), ("WAITING", 11), ("LEASED", 7), ("NEXT DEADLINE", 20)];
+const ERRORS: &[Column] = &[("LAST ERRORS", 9), ("ENGINE", 14), ("", 0)];
+
+/// The tables in their order, each sorted as it is to be shown.
+pub(super) fn of(snapshot: &Snapshot, shown: &[Shown; TABLES]) -> [Grid; TABLES] {
+    let [engines, models, accounts, _] = shown;
+    [
+        engine_grid(&snapshot.engines, snapshot.at, *engines),
+        model_grid(&snapshot.models, *models),
+        account_grid(&snapshot.accounts, snapshot.at, *accounts),
+        error_grid(snapshot),
+    ]
+}
+
+fn engine_grid(engines: &[EngineReport], now: i64, shown: Shown) -> Grid {
+    let mut sorted: Vec<&EngineReport> = engines.iter().collect();
+    if !shown.by_name {
+        sorted.sort_by_key(|report| std::cmp::Reverse(report.engine.in_flight));
+    }
+    let rows = sorted.into_iter().map(|EngineReport { engine, .. }| {
+        let (state, tone) = state_of(engine, now);
+        let percent = engine.rates.cache_hit_percent.map_or_else(dash, |percent| format!("{percent} %"));
+        let tokens = engine.rates.tokens_per_second.map_or_else(dash, count);
+        let in_flight = format!("{}/{}", engine.in_flight, engine.max_concurrency);
+        Line { cells: vec![clean(&engine.name), clean(&state), in_flight, tokens, percent], tone }
+    });
+    Grid { columns: ENGINES, rows: rows.collect(), nothing: "no process that lives has an engine" }
+}
+
+fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
+    // Hours that never begin have no time.
+    let until = |at: Option<i64>| {
+        at.filter(|at| *at < i64::MAX).map_or_else(String::new, |at| format!(" until {}", ahead(at, now)))
+    };
+    if let Some(at) = engine.closed_until {
+        return (format!("outside its hours{}", until(Some(at))), Some(Tone::Doubtful));
+    }
+    if let Some(pause) = &engine.pause {
+        return (format!("paused{}: {}", until(pause.until), pause.reason), Some(Tone::Bad));
+    }
+    if !engine.is_driven {
+        return ("driven by no node".to_owned(), Some(Tone::Doubtful));
+    }
+    if let Some(process) = engine.process.filter(|process| !process.is_running()) {
+        return (process.status.as_str().to_owned(), Some(Tone::Doubtful));
+    }
+    match engine.models_out.first() {
+        Some(out) => {
+            let why = match out.why() {
+                Why::Paused(reason) => format!("paused: {reason}"),
+                Why::OverBudget => "over its daily budget".to_owned(),
+                Why::Closed | Why::Stopped => "outside its hours".to_owned(),
+            };
+            (format!("{} {why}{}", out.model, until(out.until)), Some(Tone::Doubtful))
+        }
+        None => ("ready".to_owned(), Some(Tone::Good)),
+    }
+}
+
+fn model_grid(models: &[ModelLine], shown: Shown) -> Grid {
+    let mut sorted: Vec<&ModelLine> = models.iter().collect();
+    match shown.by_name {
+        true => sorted.sort_by(|one, other| one.name.cmp(&other.name)),
+        false => sorted.sort_by_key(|model| std::cmp::Reverse(model.waiting + model.leased)),
+    }
+    let rows = sorted.into_iter().map(|ModelLine { name, waiting, leased, hindrance }| {
+        let (words, tone) = match hindrance {
+            None => ("are sent".to_owned(), None),
+            Some(reason) => {
+                (format!("each {reason}"), Some(if reason.is_fault() { Tone::Bad } else { Tone::Doubtful }))
+            }
+        };
+        Line { cells: vec![clean(name), clean(&words), count(*waiting), count(*leased)], tone }
+    });
+    Grid { columns: MODELS, rows: rows.collect(), nothing: "" }
+}
+
+fn account_grid(accounts: &[AccountLine], now: i64, shown: Shown) -> Grid {
+    let mut sorted: Vec<&AccountLine> = accounts.iter().collect();
+    if shown.by_name {
+        sorted.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+    let rows = sorted.into_iter().map(|AccountLine { name, waiting, leased, next_deadline }| {
+        let deadline = ahead(*next_deadline, now);
+        Line { cells: vec![clean(name), count(*waiting), count(*leased), deadline], tone: None }
+    });
+    Grid { columns: ACCOUNTS, rows: rows.collect(), nothing: "no account has requests in a queue" }
+}
+
+/// Why engines are paused now, and what failed last.
+fn error_grid(snapshot: &Snapshot) -> Grid {
+    let line = |time: String, engine: &str, message: &str, tone| Line {
+        cells: vec![time, clean(engine), clean(message)],
+        tone,
+    };
+    let paused = snapshot.engines.iter().filter_map(|EngineReport { engine, .. }| {
+        let pause = engine.pause.as_ref()?;
+        Some(line("paused".to_owned(), &engine.name, &pause.reason, Some(Tone::Bad)))
+    });
+    let failed = snapshot.attempts.iter().map(|FailedAttempt { at, status, message, engine }| {
+        let status = status.map_or_else(String::new, |status| format!("{status}: "));
+        let time = times::of_day(at / 1_000);
+        line(time, engine.as_deref().unwrap_or("-"), &format!("{status}{message}"), None)
+    });
+    Grid { columns: ERRORS, rows: paused.chain(failed).collect(), nothing: "none" }
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// The lines above the tables.
+pub(super) fn summary(snapshot: &Snapshot) -> [String; 3] {
+    let Snapshot { at, rates, webhooks, .. } = snapshot;
+    let queue = format!(
+        "queue     {} waiting, {} with engines   done {}/h, failed {}/h, cancelled {}/h",
+        count(snapshot.waiting()),
+        count(snapshot.leased()),
+        count(rates.completed),
+        count(rates.failed),
+        count(rates.cancelled)
+    );
+    let oldest = snapshot.oldest().map(|since| format!("oldest {}", super::texts::span(at - since)));
+    let next = snapshot.next_deadline.map(|next| format!("next deadline {}", ahead(next, *at)));
+    let done = match snapshot.done_at() {
+        Some(done) => Some(format!("at this rate done {}", ahead(done, *at))),
+        None if snapshot.waiting() + snapshot.leased() > 0 => {
+            Some("nothing ended in the last hour".to_owned())
+        }
+        None => Some("nothing waits".to_owned()),
+    };
+    let times: Vec<String> = [oldest, next, done].into_iter().flatten().collect();
+    let events = match webhooks.failing_since {
+        Some(since) => format!("{} failing since {}", count(webhooks.failing), minute(since)),
+        None => "none failing".to_owned(),
+    };
+    let disk = snapshot.disk.map(|disk| {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        format!("disk {:.1} GiB free, reserve {:.1}", gib(disk.free), gib(disk.reserve))
+    });
+    let credits = (rates.amount > 0).then(|| format!("credits {}/h", super::texts::credits(rates.amount)));
+    let rest = [
+        Some(format!("tokens {}/h", count(rates.tokens))),
+        credits,
+        Some(format!("webhooks {} to send, {events}", count(webhooks.waiting))),
+        disk,
+    ];
+    let rest: Vec<String> = rest.into_iter().flatten().collect();
+    [queue, format!("time      {}", times.join("   ")), format!("hour      {}", rest.join("   "))]
+}
