@@ -43,8 +43,14 @@ impl Terminal {
         String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
     }
 
+    /// What stands on the screen.
+    fn screen(&self) -> String {
+        let seen = self.seen();
+        seen.rsplit_once("\x1b[?1049h").map_or_else(String::new, |(_, drawn)| interpreted(drawn))
+    }
+
     fn wait_for(&self, words: &str) {
-        wait_until(words, || self.seen().contains(words));
+        wait_until(words, || self.screen().contains(words));
     }
 
     /// What stands between a word and a full stop.
@@ -67,7 +73,7 @@ impl Terminal {
 
     /// Waits for its end, which leaves the terminal as it was.
     fn end(mut self, code: i32) -> String {
-        self.wait_for("end.");
+        wait_until("it ends", || self.seen().contains("end."));
         let seen = self.seen();
         let (drawn, after) = seen.rsplit_once("\x1b[?1049l").expect("it leaves the screen that it drew on");
         assert!(after.contains("\x1b[?25h") && after.contains(&format!("code {code}.")), "{after}");
@@ -79,6 +85,39 @@ impl Terminal {
         self.process.wait().unwrap();
         drawn
     }
+}
+
+/// A screen of 30 by 100 after this was written to it: the few things that the program writes.
+fn interpreted(written: &str) -> String {
+    let mut screen = vec![vec![' '; 100]; 30];
+    let (mut row, mut column) = (0, 0);
+    let mut rest = written.chars();
+    while let Some(character) = rest.next() {
+        if character != '\x1b' {
+            if let Some(place) = screen.get_mut(row).and_then(|row: &mut Vec<char>| row.get_mut(column)) {
+                *place = character;
+            }
+            column += 1;
+            continue;
+        }
+        let mut sequence = String::new();
+        while let Some(character) = rest.next() {
+            sequence.push(character);
+            if character.is_ascii_alphabetic() {
+                break;
+            }
+        }
+        let (numbers, kind) = sequence.trim_start_matches('[').split_at(sequence.len().saturating_sub(2));
+        match kind {
+            "H" => {
+                let mut places = numbers.split(';').map(|number| number.parse::<usize>().unwrap_or(1) - 1);
+                (row, column) = (places.next().unwrap_or(0), places.next().unwrap_or(0));
+            }
+            "J" => screen.iter_mut().for_each(|row| row.fill(' ')),
+            _ => {}
+        }
+    }
+    screen.into_iter().map(|row| row.into_iter().collect::<String>() + "\n").collect()
 }
 
 impl Drop for Terminal {
@@ -93,27 +132,22 @@ fn requests_are_seen_to_pass_and_the_terminal_is_given_back() {
     let world = World::new();
     let _serving = world.serve();
     let mut terminal = Terminal::start(&world, "");
-    terminal.wait_for("\x1b[?1049h");
     terminal.wait_for("q quit");
-    let first = terminal.seen();
-    for words in ["0 waiting, 0 with engines   done 0/h", "sim", "ready", "ENGINE", "no account has requests"]
-    {
+    let first = terminal.screen();
+    for words in ["0 waiting, 0 with engines   done 0/h", "ENGINE", "no account has requests in a queue"] {
         assert!(first.contains(words), "{words}: {first}");
     }
-    assert!(first.contains("\x1b[38;5;"), "there are colours: {first}");
+    terminal.wait_for("ready");
+    assert!(terminal.seen().contains("\x1b[38;5;"), "there are colours");
     world.write("prompts.jsonl", &chats(5));
     world.json("submit prompts.jsonl --wait");
-    // Only what changed is drawn, so a number is found where all is drawn again.
-    let (mut rows, mut drawn_before) = (24, first.len());
-    wait_until("what ended is counted", || {
-        let seen = terminal.seen();
-        let is_counted = |text: &str| text.contains("with engines   done ") && !text.contains("done 0/h");
-        let is_seen = seen[drawn_before..].rsplit("\x1b[2J").next().is_some_and(is_counted);
-        drawn_before = seen.len();
-        rows = if rows == 24 { 30 } else { 24 };
-        terminal.resize(rows, 100);
-        is_seen
-    });
+    wait_until("what ended is counted", || !terminal.screen().contains("done 0/h"));
+    assert!(terminal.screen().contains("0 waiting, 0 with engines   done "), "{}", terminal.screen());
+    let is_in_row =
+        |row: usize| terminal.screen().lines().nth(row - 1).is_some_and(|line| line.starts_with("q quit"));
+    assert!(is_in_row(24));
+    terminal.resize(30, 100);
+    wait_until("it fills the larger terminal", || is_in_row(30) && !is_in_row(24));
     terminal.press("q");
     terminal.end(0);
 }

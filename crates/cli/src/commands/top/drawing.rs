@@ -9,7 +9,7 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use ratatui::{Frame, Terminal};
 
-use super::grids::{self, Grid};
+use super::grids::{self, Column, Grid};
 use super::texts::clean;
 use super::view::{TABLES, View};
 use crate::output::Tone;
@@ -17,7 +17,7 @@ use crate::times;
 
 const KEYS: &str = "q quit   Tab next table   \u{2191}\u{2193} scroll   s sort   Space look again";
 /// Rows above the tables, and below them.
-const ABOVE: u16 = 4;
+const ABOVE: u16 = 5;
 const BELOW: u16 = 1;
 /// How wide a picture is that is printed.
 const WIDTH: u16 = 110;
@@ -95,8 +95,7 @@ fn table<'a>(grid: &'a Grid, room: usize, view: &View, place: usize) -> Table<'a
     let scrolled = view.tables[place].scrolled;
     let rows = grid.rows.iter().skip(scrolled).take(room).map(|line| {
         let cells =
-            line.cells.iter().zip(grid.columns).map(|(text, (_, width))| cell(text.as_str(), *width > 0));
-        // The state is set off, and the whole row where there are no colours to tell it by.
+            line.cells.iter().zip(grid.columns).map(|(text, column)| cell(text.as_str(), column.is_figure));
         Row::new(cells).style(toned(line.tone, view.is_coloured))
     });
     let mut rows: Vec<Row<'_>> = rows.collect();
@@ -104,14 +103,14 @@ fn table<'a>(grid: &'a Grid, room: usize, view: &View, place: usize) -> Table<'a
         rows.push(Row::new([Cell::new(grid.nothing)]).style(Style::new().add_modifier(Modifier::DIM)));
     }
     let is_cut = grid.rows.len() > room;
-    let titles = grid.columns.iter().enumerate().map(|(column, (title, width))| {
+    let titles = grid.columns.iter().enumerate().map(|(number, Column { title, is_figure, .. })| {
         let range = format!("{title} {}-{} of {}", scrolled + 1, scrolled + room, grid.rows.len());
-        cell(if column == 0 && is_cut { range } else { (*title).to_owned() }, *width > 0)
+        cell(if number == 0 && is_cut { range } else { (*title).to_owned() }, *is_figure)
     });
     let chosen = if place == view.chosen { Modifier::REVERSED } else { Modifier::UNDERLINED };
-    let widths = grid.columns.iter().map(|(_, width)| match width {
+    let widths = grid.columns.iter().map(|column| match column.width {
         0 => Constraint::Fill(1),
-        width => Constraint::Length(*width),
+        width => Constraint::Length(width),
     });
     Table::new(rows, widths).column_spacing(2).header(Row::new(titles).style(bold().add_modifier(chosen)))
 }

@@ -3,8 +3,9 @@
 use overnight_domain::records::FailedAttempt;
 use overnight_server::app::engines::{EngineReport, EngineState, Why};
 use overnight_server::app::snapshot::{AccountLine, ModelLine, Snapshot};
+use overnight_server::store::DiskSpace;
 
-use super::texts::{ahead, clean, count, minute};
+use super::texts::{ahead, clean, count, credits, minute, span};
 use super::view::{Shown, TABLES};
 use crate::output::Tone;
 use crate::times;
@@ -17,8 +18,22 @@ pub(super) struct Grid {
     pub(super) nothing: &'static str,
 }
 
-/// A column: its title, and how wide it is; 0 of one that takes what is left.
-pub(super) type Column = (&'static str, u16);
+/// A column.
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    /// 0 of one that takes what is left.
+    pub(super) width: u16,
+    /// Figures stand on the right.
+    pub(super) is_figure: bool,
+}
+
+const fn text(title: &'static str, width: u16) -> Column {
+    Column { title, width, is_figure: false }
+}
+
+const fn figure(title: &'static str, width: u16) -> Column {
+    Column { title, width, is_figure: true }
+}
 
 /// A row, and how it is set off.
 pub(super) struct Line {
@@ -26,10 +41,18 @@ pub(super) struct Line {
     pub(super) tone: Option<Tone>,
 }
 
-const ENGINES: &[Column] = &[("ENGINE", 0), ("STATE", 0), ("IN FLIGHT", 9), ("TOKENS/S", 8), ("CACHED", 6)];
-const MODELS: &[Column] = &[("MODEL", 0), ("ITS REQUESTS", 0), ("WAITING", 11), ("LEASED", 7)];
-const ACCOUNTS: &[Column] = &[("ACCOUNT", 0), ("WAITING", 11), ("LEASED", 7), ("NEXT DEADLINE", 20)];
-const ERRORS: &[Column] = &[("LAST ERRORS", 9), ("ENGINE", 14), ("", 0)];
+const ENGINES: &[Column] = &[
+    text("ENGINE", 0),
+    text("STATE", 0),
+    figure("IN FLIGHT", 9),
+    figure("TOKENS/S", 8),
+    figure("CACHED", 6),
+];
+const MODELS: &[Column] =
+    &[text("MODEL", 0), text("ITS REQUESTS", 0), figure("WAITING", 11), figure("LEASED", 7)];
+const ACCOUNTS: &[Column] =
+    &[text("ACCOUNT", 0), figure("WAITING", 11), figure("LEASED", 7), figure("NEXT DEADLINE", 20)];
+const ERRORS: &[Column] = &[text("LAST ERRORS", 11), text("ENGINE", 14), text("", 0)];
 
 /// The tables in their order, each sorted as it is to be shown.
 pub(super) fn of(snapshot: &Snapshot, shown: &[Shown; TABLES]) -> [Grid; TABLES] {
@@ -54,7 +77,7 @@ fn engine_grid(engines: &[EngineReport], now: i64, shown: Shown) -> Grid {
         let in_flight = format!("{}/{}", engine.in_flight, engine.max_concurrency);
         Line { cells: vec![clean(&engine.name), clean(&state), in_flight, tokens, percent], tone }
     });
-    Grid { columns: ENGINES, rows: rows.collect(), nothing: "no process that lives has an engine" }
+    Grid { columns: ENGINES, rows: rows.collect(), nothing: "none is reported" }
 }
 
 fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
@@ -139,42 +162,45 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// The lines above the tables.
-pub(super) fn summary(snapshot: &Snapshot) -> [String; 3] {
-    let Snapshot { at, rates, webhooks, .. } = snapshot;
-    let queue = format!(
-        "queue     {} waiting, {} with engines   done {}/h, failed {}/h, cancelled {}/h",
+/// The lines above the tables: short enough for a terminal of 80 columns.
+pub(super) fn summary(snapshot: &Snapshot) -> [String; 4] {
+    let Snapshot { rates, webhooks, .. } = snapshot;
+    let mut queue = vec![format!(
+        "{} waiting, {} with engines   done {}/h, failed {}/h",
         count(snapshot.waiting()),
         count(snapshot.leased()),
         count(rates.completed),
-        count(rates.failed),
-        count(rates.cancelled)
-    );
-    let oldest = snapshot.oldest().map(|since| format!("oldest {}", super::texts::span(at - since)));
-    let next = snapshot.next_deadline.map(|next| format!("next deadline {}", ahead(next, *at)));
-    let done = match snapshot.done_at() {
-        Some(done) => Some(format!("at this rate done {}", ahead(done, *at))),
-        None if snapshot.waiting() + snapshot.leased() > 0 => {
-            Some("nothing ended in the last hour".to_owned())
-        }
-        None => Some("nothing waits".to_owned()),
-    };
-    let times: Vec<String> = [oldest, next, done].into_iter().flatten().collect();
+        count(rates.failed)
+    )];
+    queue.extend((rates.cancelled > 0).then(|| format!("cancelled {}/h", count(rates.cancelled))));
+    let mut spent = vec![format!("tokens {}/h", count(rates.tokens))];
+    spent.extend((rates.amount > 0).then(|| format!("credits {}/h", credits(rates.amount))));
     let events = match webhooks.failing_since {
         Some(since) => format!("{} failing since {}", count(webhooks.failing), minute(since)),
         None => "none failing".to_owned(),
     };
-    let disk = snapshot.disk.map(|disk| {
-        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-        format!("disk {:.1} GiB free, reserve {:.1}", gib(disk.free), gib(disk.reserve))
+    let events = format!("webhooks {} to send, {events}", count(webhooks.waiting));
+    let disk = snapshot.disk.map(|DiskSpace { free, reserve }| {
+        let below = if free < reserve { ", below its reserve" } else { "" };
+        format!("disk {:.1} GiB free{below}", free as f64 / f64::from(1 << 30))
     });
-    let credits = (rates.amount > 0).then(|| format!("credits {}/h", super::texts::credits(rates.amount)));
-    let rest = [
-        Some(format!("tokens {}/h", count(rates.tokens))),
-        credits,
-        Some(format!("webhooks {} to send, {events}", count(webhooks.waiting))),
-        disk,
-    ];
-    let rest: Vec<String> = rest.into_iter().flatten().collect();
-    [queue, format!("time      {}", times.join("   ")), format!("hour      {}", rest.join("   "))]
+    let line = |name: &str, parts: Vec<String>| format!("{name:<7}{}", parts.join("   "));
+    [
+        line("queue", queue),
+        line("time", times_of(snapshot)),
+        line("spent", spent),
+        line("store", disk.into_iter().chain([events]).collect()),
+    ]
+}
+
+fn times_of(snapshot: &Snapshot) -> Vec<String> {
+    let now = snapshot.at;
+    let oldest = snapshot.oldest().map(|since| format!("oldest {}", span(now - since)));
+    let next = snapshot.next_deadline.map(|next| format!("next deadline in {}", span(next - now)));
+    let done = match snapshot.done_at() {
+        Some(done) => format!("done by {}", ahead(done, now)),
+        None if snapshot.waiting() + snapshot.leased() > 0 => "nothing ended in the last hour".to_owned(),
+        None => "nothing waits".to_owned(),
+    };
+    oldest.into_iter().chain(next).chain([done]).collect()
 }
