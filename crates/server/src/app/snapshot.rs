@@ -19,6 +19,8 @@ use crate::store::queue::{attempts, totals};
 
 /// Quarters of an hour over which is measured how fast requests end, beside the one that runs.
 const QUARTERS: i64 = 4;
+/// How long after the first five minutes in which requests ended rates are settled.
+const SETTLED_MS: i64 = 60_000;
 /// What is measured over less time is no rate.
 const MEASURED_MS_MIN: i64 = 30_000;
 const HOUR_MS: i64 = 3_600_000;
@@ -63,6 +65,9 @@ pub struct HourlyRates {
     pub tokens: i64,
     /// What is charged, in nano-credits.
     pub amount: i64,
+    /// Whether they were measured from a time on in which requests ended all along. Within the first minutes they are too low, because
+    /// it is not known when in the first five minutes the first request ended.
+    pub is_settled: bool,
 }
 
 /// A model and its queue.
@@ -107,12 +112,13 @@ impl Snapshot {
         self.next_deadline.map(|at| at - COMPLETION_WINDOW_MS)
     }
 
-    /// When all live requests will have ended if requests go on to end as fast, in milliseconds; `None` where none ended.
+    /// When all live requests will have ended if requests go on to end as fast, in milliseconds; `None` where none ended, or the rates
+    /// are not settled.
     pub fn done_at(&self) -> Option<i64> {
         let live = self.waiting() + self.leased();
         let HourlyRates { completed, failed, .. } = self.rates;
         let ended = completed + failed;
-        (live > 0 && ended > 0)
+        (live > 0 && ended > 0 && self.rates.is_settled)
             .then(|| self.at.saturating_add(live.saturating_mul(HOUR_MS).div_euclid(ended)))
     }
 }
@@ -190,7 +196,7 @@ async fn engines_by_name(services: &Services) -> Result<Vec<EngineReport>, AppEr
     Ok(named.into_values().collect())
 }
 
-/// What ended since an hour ago, or since the first five minutes of it in which something did.
+/// What ended since an hour ago, or since the second five minutes of it in which something did.
 async fn rates(services: &Services, now: i64) -> Result<HourlyRates, AppError> {
     let records = activity::list_all(&services.store, quarter_of(now) - QUARTERS).await?;
     let parts = records.iter().flat_map(|record| {
@@ -204,12 +210,14 @@ async fn rates(services: &Services, now: i64) -> Result<HourlyRates, AppError> {
 }
 
 fn by_hour(parts: impl IntoIterator<Item = (i64, ActivityPart)>, now: i64) -> HourlyRates {
-    let (mut sum, mut since) = (ActivityPart::default(), now);
-    for (from, part) in parts.into_iter().filter(|(_, part)| *part != ActivityPart::default()) {
-        sum.add(&part);
-        since = since.min(from);
+    let mut parts: Vec<_> = parts.into_iter().filter(|(_, part)| *part != ActivityPart::default()).collect();
+    let is_settled = parts.get(1).is_some_and(|(from, _)| now - from >= SETTLED_MS);
+    if is_settled {
+        parts.remove(0);
     }
-    let measured_ms = (now - since).max(MEASURED_MS_MIN);
+    let measured_ms = parts.first().map_or(0, |(from, _)| now - from).max(MEASURED_MS_MIN);
+    let mut sum = ActivityPart::default();
+    parts.iter().for_each(|(_, part)| sum.add(part));
     let rate = |sum: i64| {
         i64::try_from(i128::from(sum) * i128::from(HOUR_MS) / i128::from(measured_ms)).unwrap_or(i64::MAX)
     };
@@ -219,6 +227,7 @@ fn by_hour(parts: impl IntoIterator<Item = (i64, ActivityPart)>, now: i64) -> Ho
         cancelled: rate(sum.cancelled),
         tokens: rate(sum.tokens),
         amount: rate(sum.amount),
+        is_settled,
     }
 }
 
@@ -231,10 +240,13 @@ mod tests {
         let part = ActivityPart { completed: 100, failed: 10, ..ActivityPart::default() };
         let at = |from| (from, part);
         let rates = by_hour([at(0), (300_000, ActivityPart::default()), at(1_500_000)], 1_800_000);
-        assert_eq!((rates.completed, rates.failed), (400, 40));
-        let rates = by_hour([(0, ActivityPart::default()), at(1_500_000)], 1_800_000);
-        assert_eq!((rates.completed, rates.failed), (1_200, 120));
-        assert_eq!(by_hour([at(1_000)], 2_000).completed, 12_000);
+        assert_eq!((rates.completed, rates.failed, rates.is_settled), (1_200, 120, true));
+        let rates = by_hour([at(0), at(300_000), at(600_000)], 900_000);
+        assert_eq!((rates.completed, rates.is_settled), (1_200, true), "the first may have begun late");
+        let rates = by_hour([at(0), at(300_000)], 330_000);
+        assert_eq!((rates.completed, rates.is_settled), (2_181, false));
+        let rates = by_hour([at(1_000)], 2_000);
+        assert_eq!((rates.completed, rates.is_settled), (12_000, false));
         assert_eq!(by_hour([], 2_000), HourlyRates::default());
     }
 }

@@ -81,10 +81,7 @@ fn engine_grid(engines: &[EngineReport], now: i64, shown: Shown) -> Grid {
 }
 
 fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
-    // Hours that never begin have no time.
-    let until = |at: Option<i64>| {
-        at.filter(|at| *at < i64::MAX).map_or_else(String::new, |at| format!(" until {}", ahead(at, now)))
-    };
+    let until = |at: Option<i64>| at.map_or_else(String::new, |at| until(at, now));
     if let Some(at) = engine.closed_until {
         return (format!("outside its hours{}", until(Some(at))), Some(Tone::Doubtful));
     }
@@ -107,6 +104,16 @@ fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
             (format!("{} {why}{}", out.model, until(out.until)), Some(Tone::Doubtful))
         }
         None => ("ready".to_owned(), Some(Tone::Good)),
+    }
+}
+
+/// How long it stays so: for how long where that is soon, else until when; nothing where it is about to change, or never does.
+fn until(at: i64, now: i64) -> String {
+    match at.saturating_sub(now) {
+        ..1_000 => String::new(),
+        left @ ..3_600_000 => format!(" for {}", span(left)),
+        _ if at == i64::MAX => String::new(),
+        _ => format!(" until {}", ahead(at, now)),
     }
 }
 
@@ -199,8 +206,11 @@ fn times_of(snapshot: &Snapshot) -> Vec<String> {
     let next = snapshot.next_deadline.map(|next| format!("next deadline in {}", span(next - now)));
     let done = match snapshot.done_at() {
         Some(done) => format!("done by {}", ahead(done, now)),
-        None if snapshot.waiting() + snapshot.leased() > 0 => "nothing ended in the last hour".to_owned(),
-        None => "nothing waits".to_owned(),
+        None if snapshot.waiting() + snapshot.leased() == 0 => "nothing waits".to_owned(),
+        None if snapshot.rates.completed + snapshot.rates.failed == 0 => {
+            "nothing ended in the last hour".to_owned()
+        }
+        None => "the end is known in some minutes".to_owned(),
     };
     oldest.into_iter().chain(next).chain([done]).collect()
 }
