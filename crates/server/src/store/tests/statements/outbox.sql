@@ -87,10 +87,6 @@ WITH RECURSIVE lanes(lane) AS (
 SELECT count(*) AS count FROM events
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > $1;
 
--- outbox::reads::FAILING, both
-SELECT count(*) AS count, min(created_at) AS since FROM events
-        WHERE due_at IS NOT NULL AND number > 0 AND kind <> 5 /* webhook.test */;
-
 -- outbox::reads::FIND, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
@@ -158,6 +154,11 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_a
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = $1 AND d.account = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4;
+
+-- outbox::reads::WAITING, both
+SELECT count(*) AS waiting, count(CASE WHEN number > 0 THEN 1 END) AS failing,
+               min(CASE WHEN number > 0 THEN created_at END) AS failing_since
+        FROM events WHERE due_at IS NOT NULL AND kind <> 5 /* webhook.test */;
 
 -- outbox::replays::IS_THERE, both
 SELECT 1 FROM events WHERE id = $1;
