@@ -161,6 +161,10 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("reload", &["overnight reload", "overnight reload --config /etc/overnight/overnight.toml"]),
+    (
+        "top",
+        &["overnight top", "overnight top --data-dir /var/lib/overnight --every 5s", "overnight top --once"],
+    ),
     ("migrate", &["overnight migrate --check", "overnight migrate"]),
     (
         "backup",

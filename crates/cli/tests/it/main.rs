@@ -44,6 +44,7 @@ mod runs;
 mod serving;
 mod support;
 mod tables;
+mod top;
 mod traces;
 mod users;
 mod webhooks;

@@ -41,6 +41,7 @@ pub mod requests;
 pub mod sessions;
 mod settings;
 mod signals;
+pub mod snapshot;
 pub mod stalls;
 pub mod submissions;
 pub mod uploads;

@@ -102,6 +102,8 @@ pub struct Config {
     pub retention: Option<Millis>,
     /// How long an entry of the audit log is kept.
     pub audit_log_retention: Millis,
+    /// How old the newest backup may be; zero where nobody watches that.
+    pub backup_max_age: Millis,
     /// Where traces are sent; `None` where nothing is traced.
     pub traces: Option<TracesConfig>,
     /// Where webhooks may lead.

@@ -111,6 +111,10 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
             "audit_log_retention",
             root.bounded("audit_log_retention", DAY..=Millis(3_650 * DAY.0), "1d to 3650d")?,
         )?,
+        backup_max_age: root.required(
+            "backup_max_age",
+            root.bounded("backup_max_age", Millis(0)..=Millis(3_650 * DAY.0), "0s to 3650d")?,
+        )?,
         traces: traces::read(&root.section("traces")?)?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
         console: console::read(&root.section("console")?)?,

@@ -14,6 +14,9 @@ use crate::connection::whole;
 use crate::times;
 
 const MODES: &str = "file modes";
+const LOG: &str = "write-ahead log";
+/// It is copied into the database every few MiB, and truncated within a minute.
+const LOG_TO_WARN: u64 = GIB;
 
 /// The day before which no clock is right: 1 January 2026.
 const EARLIEST_MS: i64 = 1_767_225_600_000;
@@ -135,6 +138,20 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
         }
         Err(error) => (Finding::fail("database", error.to_string(), hint), space, Vec::new()),
     }
+}
+
+/// The length of the write-ahead log of a database in the folder.
+pub(super) fn log(data_dir: &Path) -> Option<Finding> {
+    let bytes = fs::metadata(data_dir.join(format!("{DATABASE_FILE}-wal"))).ok()?.len();
+    let message = format!("{} MiB", bytes >> 20);
+    Some(match bytes {
+        ..LOG_TO_WARN => Finding::ok(LOG, message),
+        _ => Finding::warn(
+            LOG,
+            format!("{message}: it is not copied into the database"),
+            "a program holds an old state of the database open, such as `sqlite3` or a command that hangs: end it",
+        ),
+    })
 }
 
 /// Whether the clock can be right.

@@ -1,9 +1,11 @@
 //! `overnight doctor`: what may be wrong with this installation, and what to do about it.
 
+mod backups;
 mod billing;
 mod console;
 mod engines;
 mod folder;
+mod leases;
 mod metrics;
 mod models;
 mod service;
@@ -63,6 +65,9 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(folder::check(&config.data_dir));
             findings.extend(folder::database(&config).await);
             findings.extend(models::retirements(&config));
+            findings.extend(folder::log(&config.data_dir));
+            findings.extend(backups::check(&config));
+            findings.extend(leases::check(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);

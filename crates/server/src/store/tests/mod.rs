@@ -41,6 +41,7 @@ mod lives;
 mod migrations;
 mod money;
 mod monthly_grants;
+mod node_statuses;
 mod nodes;
 mod opening;
 mod operator_views;
