@@ -194,6 +194,7 @@ impl From<StoreError> for AppError {
             StoreError::Database(_)
             | StoreError::Pooled
             | StoreError::Certificate { .. }
+            | StoreError::Encryption(_)
             | StoreError::Tls(_) => Self::StoreAway { cause: error, advice: None },
             error => Self::Unavailable(error.to_string()),
         }

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use sqlx::Error as PostgresError;
 
+use crate::encryption::KeyringError;
 use crate::store::exposures::Exposure;
 use crate::store::postgres_words::{in_words, said};
 
@@ -80,6 +81,9 @@ pub enum StoreError {
     /// The server and we did not agree on TLS.
     #[error("TLS with the server of `database_url`: {0}")]
     Tls(String),
+    /// What is stored cannot be encrypted or decrypted.
+    #[error("encryption: {0}")]
+    Encryption(#[from] KeyringError),
     /// Anything else the database said.
     #[error("the database failed: {0}")]
     Database(DatabaseError),
@@ -160,7 +164,7 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
-            Self::Certificate { .. } | Self::Tls(_) => true,
+            Self::Certificate { .. } | Self::Tls(_) | Self::Encryption(_) => true,
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }
