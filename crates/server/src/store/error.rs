@@ -23,6 +23,12 @@ pub enum StoreError {
     /// Members of an account, or a user, have changed as much in a day as they may; nothing of it was done.
     #[error("too many changes were made in the last 24 hours: {0} may be")]
     TooManyChanges(u32),
+    /// The account is suspended; nothing was done.
+    #[error("the account is suspended: its keys read and change nothing until the operator resumes it")]
+    AccountSuspended,
+    /// The account is closed; nothing was done.
+    #[error("the account is closed for good")]
+    AccountClosed,
     /// A write that the data forbid; nothing of it was done.
     #[error("the write was refused by the data: {0}")]
     Refused(String),

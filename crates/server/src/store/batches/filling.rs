@@ -217,6 +217,10 @@ impl FillStep {
         accounts: &mut Accounts,
         write: &mut WriteTransaction<'_>,
     ) -> Result<Filled, StoreError> {
+        // What an account sent before it was suspended is done; one that is closed has its batches cancelled.
+        if accounts.is_closed(self.account.0)? {
+            return Ok(Filled::Over);
+        }
         let Admitted { taken, dropped, refused } = self.admit(accounts)?;
         let passed = taken.len() + dropped;
         match refused {

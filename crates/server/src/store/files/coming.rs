@@ -201,6 +201,7 @@ pub async fn discard(store: &Store, account: AccountKey, file: i64) -> Result<()
     store.transaction_of(account, work).await
 }
 
+/// Counts so many bytes as stored for an account that is not suspended. The inner error is the quota.
 pub(super) async fn take_bytes(
     AccountKey(account): AccountKey,
     bytes: i64,
@@ -210,6 +211,9 @@ pub(super) async fn take_bytes(
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     let mut ledger = LedgerDeltas::default();
     let mut accounts = Accounts::lock(&BTreeMap::from([(account, now)]), quotas, &mut ledger, tx).await?;
+    if accounts.is_suspended(account)? {
+        return Err(StoreError::AccountSuspended);
+    }
     let taken = accounts.admit_bytes(account, bytes, now)?;
     if taken.is_ok() {
         ledger.store_bytes(account, bytes);

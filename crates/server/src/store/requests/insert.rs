@@ -167,7 +167,10 @@ async fn admit(
     let mut admissions = Vec::with_capacity(requests.len());
     for request in requests {
         let bytes = request.stored_bytes();
-        let admission = accounts.admit(request.account.0, bytes, request.hold, request.created_at)?;
+        let admission = match accounts.is_suspended(request.account.0)? {
+            true => Admission::Suspended,
+            false => accounts.admit(request.account.0, bytes, request.hold, request.created_at)?,
+        };
         if admission == Admission::Taken {
             let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
             write.effects.ledger.accept(request.account.0, hold, bytes);
