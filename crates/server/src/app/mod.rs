@@ -197,6 +197,8 @@ pub fn store_options(config: &Config) -> StoreOptions {
         schedules: config.role.schedules(),
         quotas: config.quotas,
         disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
+        key_folder: config.encryption.as_ref().map(|encryption| encryption.key_dir.clone()),
+        encrypts: config.encryption.as_ref().is_some_and(|encryption| encryption.enabled),
         ..StoreOptions::new(&config.data_dir)
     }
 }

@@ -6,6 +6,7 @@ mod billing;
 mod connections;
 mod console;
 mod daily_limits;
+mod encryption;
 mod engines;
 mod hours;
 mod manual;
@@ -38,6 +39,7 @@ use url::Url;
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
+pub use encryption::EncryptionConfig;
 pub use engines::{
     CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, KeySource,
     ModelSource, OpenAiConfig,
@@ -76,6 +78,8 @@ pub struct Config {
     pub disk_reserve: Option<ByteSize>,
     /// Where requests and results are stored.
     pub database: Database,
+    /// Where the keys are by which what is stored is encrypted; `None` where nothing is.
+    pub encryption: Option<EncryptionConfig>,
     /// Which part of the work this process does.
     pub role: Role,
     /// What people call this process; `None` where nobody named it.

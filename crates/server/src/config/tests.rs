@@ -9,6 +9,7 @@ mod connections;
 mod console;
 mod daily_limits;
 mod discovery;
+mod encryption;
 mod hours;
 mod models;
 mod quotas;

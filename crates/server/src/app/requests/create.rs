@@ -160,6 +160,7 @@ pub(in crate::app) async fn take_in(
     let _announcement = Announcement { services, ready_at: request.ready_at };
     match requests::insert_once(&services.store, request, guard).await? {
         Guarded::Done(Admission::Taken) => arrival.iter().for_each(Arrival::arrive),
+        Guarded::Done(Admission::Suspended) => return Err(AppError::AccountSuspended),
         Guarded::Done(Admission::OverQuota(exceeded)) => return Err(exceeded.into()),
         Guarded::Done(Admission::InsufficientCredits { required, available }) => {
             return Err(AppError::InsufficientCredits { required, available });

@@ -9,6 +9,7 @@ use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::identity::members::{self, read_role, role_code};
+use crate::store::ledger::totals;
 use crate::store::{Store, StoreError};
 
 /// An invitation. Times are in milliseconds.
@@ -61,6 +62,7 @@ pub async fn insert(
         Change::of_account(AuditAction::InvitationCreate, account, now).to("invitation", &invitation.email);
     let change = change.with(json!({"role": invitation.role.as_str()}));
     let invite = async move |tx: &mut Tx<'_>| {
+        totals::lock_open(account, tx).await?;
         tx.execute(DELETE_ENDED.bind(now)).await?;
         if tx.execute(insert).await? == 0 {
             return Ok(false);

@@ -10,6 +10,7 @@ use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::identity::users::{self, User};
+use crate::store::ledger::totals;
 use crate::store::{Store, StoreError};
 
 /// Somebody who belongs to an account.
@@ -105,6 +106,7 @@ pub(in crate::store) async fn insert_in(
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<bool, StoreError> {
+    totals::lock_open(account, tx).await?;
     if tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await? == 0 {
         return Ok(false);
     }

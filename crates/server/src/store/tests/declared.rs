@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    audit_log, batches, closing, database, disk_space, effects, erasure, files, idempotency_keys, identity,
-    ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
+    audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
+    identity, ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -31,6 +31,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         effects::batch_counters::STATEMENTS,
         effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
+        encryption::STATEMENTS,
         erasure::STATEMENTS,
         files::coming::STATEMENTS,
         files::deletion::STATEMENTS,

@@ -10,7 +10,7 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0034 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0035 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
@@ -40,6 +40,7 @@ macro_rules! before_0009 {
     ALTER TABLE accounts DROP COLUMN closed_at;
     ALTER TABLE accounts DROP COLUMN erase_at;
     ALTER TABLE accounts DROP COLUMN erased_at;
+    ALTER TABLE accounts DROP COLUMN data_key;
     ALTER TABLE requests DROP COLUMN trace;
     ALTER TABLE api_keys DROP COLUMN scope;
     ALTER TABLE accounts DROP COLUMN suspended_at;
@@ -138,7 +139,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0034 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0035 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {

@@ -28,6 +28,7 @@ mod bounded_lists;
 mod declared;
 mod deliveries;
 mod disk;
+mod encryption;
 mod ends;
 mod engine_days;
 mod engine_reports;

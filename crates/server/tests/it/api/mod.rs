@@ -20,6 +20,7 @@ mod first_start;
 mod follows;
 mod idempotency;
 mod keys;
+mod let_in_before;
 mod lists;
 mod logs;
 mod models;

@@ -46,6 +46,9 @@ DELETE FROM webhook_secrets WHERE account = $1;
 -- closing::erase::DELETE_UPLOADS, both
 DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = $1 ORDER BY seq LIMIT $2) RETURNING account;
 
+-- closing::erase::FIND_STORED, both
+SELECT stored_bytes FROM accounts WHERE seq = $1;
+
 -- closing::erase::FORGET_ENTRIES, both
 UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,
                address = CASE WHEN is_operator = 1 THEN address END, target_id = CASE WHEN target_type <> 'invitation' THEN target_id END
