@@ -19,6 +19,7 @@ mod credits;
 mod doctor;
 mod embedded;
 #[cfg(target_os = "linux")]
+mod encryption;
 mod engines;
 mod explanations;
 mod file_modes;
