@@ -152,6 +152,7 @@ fn with_a_date_at(path: &str) -> String {
         "billing" => vec!["[billing]"],
         "console" => vec!["[console]"],
         "console.oidc" => vec!["[console.oidc]", "issuer = \"https://h\"", "client_id = \"c\""],
+        "encryption" => vec!["[encryption]"],
         "billing.stripe" => vec!["[billing.stripe]"],
         "quotas" => vec!["[quotas]"],
         "traces" => vec!["[traces]"],
@@ -178,9 +179,20 @@ fn only_what_is_built_is_a_setting() {
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
     assert_eq!(
         sections,
-        ["billing", "console", "engines", "limits", "models", "quotas", "tls", "traces", "webhooks"]
-            .map(str::to_owned)
-            .into()
+        [
+            "billing",
+            "console",
+            "encryption",
+            "engines",
+            "limits",
+            "models",
+            "quotas",
+            "tls",
+            "traces",
+            "webhooks"
+        ]
+        .map(str::to_owned)
+        .into()
     );
 }
 

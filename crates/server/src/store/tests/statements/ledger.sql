@@ -179,12 +179,12 @@ UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by,
             WHERE accounts.seq = v.account;
 
 -- ledger::totals::LOCK, SQLite
-SELECT seq, balance, held, live_requests, stored_bytes,
+SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ?1;
 
 -- ledger::totals::LOCK, PostgreSQL
-SELECT seq, balance, held, live_requests, stored_bytes,
+SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
 

@@ -214,9 +214,3 @@ SELECT secret, created_at, expires_at, account FROM webhook_secrets
 SELECT secret, created_at, expires_at, account FROM webhook_secrets
             WHERE account = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > $1) ORDER BY seq DESC;
 
--- outbox::webhook_secrets::LOCK_ACCOUNT, SQLite
-SELECT seq FROM accounts WHERE seq = ?;
-
--- outbox::webhook_secrets::LOCK_ACCOUNT, PostgreSQL
-SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
-
