@@ -91,7 +91,7 @@ async fn nothing_is_stored_in_an_account_that_was_erased_while_its_calls_went_on
     let file = "--b\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--b\r\n\
         content-disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{}\r\n--b--\r\n";
     let mut lines = bulk(&app).await;
-    let mut calls = vec![
+    let mut calls = [
         slow(&app, "/v1/requests", "application/json", &one).await,
         slow(&app, "/openai/v1/uploads", "application/json", &upload.to_string()).await,
         slow(&app, "/openai/v1/files", "multipart/form-data; boundary=b", file).await,
