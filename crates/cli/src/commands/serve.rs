@@ -53,7 +53,10 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     loop {
         tokio::select! {
             () = interrupt.raised() => break,
-            () = hangups.next() => reload(&service, globals, &flags, &mut file).await,
+            () = hangups.next() => tokio::select! {
+                () = interrupt.raised() => break,
+                () = reload(&service, globals, &flags, &mut file) => {}
+            },
         }
     }
     service_manager::stopping();

@@ -19,6 +19,7 @@ use crate::store::database::{
 };
 use crate::store::disk_space::{self, DiskSpace, FREE_PAGES};
 use crate::store::effects::EventContext;
+use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
@@ -76,6 +77,7 @@ struct Inner {
     passed: Passed,
     events: Arc<Notify>,
     watches: Arc<BatchWatches>,
+    erasure: Progress,
     node: OnceLock<Node>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
@@ -162,6 +164,7 @@ impl Store {
             passed: Passed::default(),
             events: Arc::default(),
             watches: Arc::default(),
+            erasure: Progress::unknown(),
             node: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
@@ -278,6 +281,17 @@ impl Store {
     /// Ends when this process has written events since the last time this ended.
     pub async fn events_written(&self) {
         self.inner.events.notified().await;
+    }
+
+    /// For how long, in milliseconds, something that was deleted has been in a file at most; 0 where no file holds what this process
+    /// deleted, and none held what others had when that was looked at last. `None` on PostgreSQL. It reads nothing.
+    pub fn erasure_waited_ms(&self, now: i64) -> Option<i64> {
+        let deletions = self.inner.database.deletions()?.count();
+        Some(self.inner.erasure.waited_ms(deletions, now))
+    }
+
+    pub(super) fn erasure_progress(&self) -> &Progress {
+        &self.inner.erasure
     }
 
     /// Who is woken when requests of batches have ended.
