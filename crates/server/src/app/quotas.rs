@@ -75,6 +75,7 @@ pub async fn set(
     id: AccountId,
     changes: &[(Quota, Option<i64>)],
 ) -> Result<Account, AppError> {
+    super::accounts::open(super::accounts::get(services, id).await?)?;
     let set = accounts::set_quotas(&services.store, id, changes.to_vec(), services.clock.now()).await?;
     services.api_key_cache.distrust();
     set.ok_or(AppError::NotFound("account"))

@@ -19,6 +19,7 @@ use crate::store::database::{
 };
 use crate::store::disk_space::{self, DiskSpace, FREE_PAGES};
 use crate::store::effects::EventContext;
+use crate::store::encryption::{self, DataKeys};
 use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::nodes;
@@ -72,6 +73,7 @@ struct Inner {
     /// The quotas of accounts that have none of their own.
     quotas: watch::Sender<Quotas>,
     secret: [u8; 32],
+    data_keys: DataKeys,
     /// Who changes something where no caller does.
     actor: Actor,
     passed: Passed,
@@ -124,6 +126,7 @@ impl Store {
         let lock = FolderLock::take(&options.folder)?;
         let writer = Writer::default();
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
+        encryption::check(&store).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
         let node = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
@@ -160,6 +163,7 @@ impl Store {
             disk_reserve: watch::Sender::new(options.disk_reserve),
             quotas: watch::Sender::new(quotas_of(options)),
             secret,
+            data_keys: DataKeys::new(options.encrypts),
             actor: options.actor(),
             passed: Passed::default(),
             events: Arc::default(),
@@ -257,6 +261,10 @@ impl Store {
 
     pub(super) fn readers(&self) -> &Readers {
         &self.inner.readers
+    }
+
+    pub(super) fn data_keys(&self) -> &DataKeys {
+        &self.inner.data_keys
     }
 
     /// Readers for what goes through many rows on behalf of an account.

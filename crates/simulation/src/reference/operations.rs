@@ -137,6 +137,7 @@ fn new_request(names: &Names, request: usize, new: &NewRequest, at: i64) -> requ
         id: names.request_id(request),
         account: names.accounts[account],
         model: names.models[model],
+        alias: None,
         created_at: at,
         expires_at: deadline,
         ready_at,

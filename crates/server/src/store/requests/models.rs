@@ -13,6 +13,7 @@ statements! {
             ON CONFLICT (name) DO NOTHING",
     };
     FIND = "SELECT seq FROM models WHERE name = ?";
+    LIST = "SELECT seq, name FROM models ORDER BY seq";
 }
 
 /// The key of each name, in order; a new name gets a row. Where there is none, nothing is written.
@@ -36,6 +37,12 @@ pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, Stor
         Ok(keys)
     });
     ensured.await
+}
+
+/// Every model that is or was configured, and every alias.
+pub async fn list(store: &Store) -> Result<Vec<(ModelKey, String)>, StoreError> {
+    let rows = store.readers().fetch_all(LIST.unbound()).await?;
+    rows.iter().map(|row| Ok((row.get("seq")?, row.get("name")?))).collect()
 }
 
 /// The key of a model that is or was configured.

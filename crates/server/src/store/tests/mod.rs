@@ -28,6 +28,7 @@ mod bounded_lists;
 mod declared;
 mod deliveries;
 mod disk;
+mod encryption;
 mod ends;
 mod engine_days;
 mod engine_reports;
@@ -40,6 +41,8 @@ mod live_counts;
 mod lives;
 mod migrations;
 mod money;
+mod monthly_grants;
+mod node_statuses;
 mod nodes;
 mod opening;
 mod operator_views;
@@ -173,6 +176,7 @@ impl Fixture {
             id: self.ids.next(START, u128::from(key)),
             account: self.account,
             model: self.model,
+            alias: None,
             created_at: START,
             expires_at: START + DAY_MS,
             ready_at: START,
