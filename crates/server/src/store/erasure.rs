@@ -24,6 +24,15 @@ statements! {
     OVERWRITE over [Bytes, Integer] = { sqlite: "UPDATE sqlite_dbpage SET data = ?1 WHERE pgno = ?2" };
 }
 
+impl Store {
+    /// For how long, in milliseconds, something that was deleted has been in a file at most; 0 where no file holds what this process
+    /// deleted, and none held what others had when that was looked at last. `None` on PostgreSQL. It reads nothing.
+    pub fn erasure_waited_ms(&self, now: i64) -> Option<i64> {
+        let deletions = self.database().deletions()?.count();
+        Some(self.erasure_progress().waited_ms(deletions, now))
+    }
+}
+
 /// Notes, for [`Store::erasure_waited_ms`], that all of `deleted` is in no file, which was deleted by `at`, in milliseconds.
 pub fn note_erased(store: &Store, deleted: Deleted, at: i64) {
     store.erasure_progress().note_erased(deleted.deletions, at);

@@ -291,13 +291,6 @@ impl Store {
         self.inner.events.notified().await;
     }
 
-    /// For how long, in milliseconds, something that was deleted has been in a file at most; 0 where no file holds what this process
-    /// deleted, and none held what others had when that was looked at last. `None` on PostgreSQL. It reads nothing.
-    pub fn erasure_waited_ms(&self, now: i64) -> Option<i64> {
-        let deletions = self.inner.database.deletions()?.count();
-        Some(self.inner.erasure.waited_ms(deletions, now))
-    }
-
     pub(super) fn erasure_progress(&self) -> &Progress {
         &self.inner.erasure
     }
