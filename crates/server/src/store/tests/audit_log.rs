@@ -19,8 +19,8 @@ use crate::store::operations::transfer;
 use crate::store::outbox::webhook_secrets;
 use crate::store::tests::transfer::{Target, exported};
 use crate::store::tests::users::{invite, new_link, new_user, session};
-use crate::store::tests::{DAY_MS, Fixture, START, new_account};
-use crate::store::{Actor, ActorId, Store, StoreError, StoreOptions};
+use crate::store::tests::{Fixture, START, new_account};
+use crate::store::{Actor, ActorId, Store, StoreOptions};
 
 const ALL: Filter = Filter { account: None, action: None, since: 0, before: Place::END };
 
