@@ -39,6 +39,11 @@ fn settings_are_read_again_and_what_came_of_it_is_told() {
         "{refused:?}"
     );
     assert!(warned(why));
+    let made = std::process::Command::new("mkfifo").arg(world.path("key")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let refused = world.run("reload");
+    assert!(refused.code == 2 && refused.stderr.contains("is no regular file"), "{refused:?}");
+    std::fs::remove_file(world.path("key")).unwrap();
     world.write("key", "a secret\n");
     assert_eq!(world.run("reload").code, 2, "no key has a space");
     world.write("key", "a-secret\n");

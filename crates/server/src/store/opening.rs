@@ -20,6 +20,7 @@ use crate::store::database::{
 use crate::store::disk_space::{self, DiskSpace, FREE_PAGES};
 use crate::store::effects::EventContext;
 use crate::store::encryption::{self, DataKeys};
+use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
@@ -78,6 +79,7 @@ struct Inner {
     passed: Passed,
     events: Arc<Notify>,
     watches: Arc<BatchWatches>,
+    erasure: Progress,
     node: OnceLock<Node>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
@@ -166,6 +168,7 @@ impl Store {
             passed: Passed::default(),
             events: Arc::default(),
             watches: Arc::default(),
+            erasure: Progress::unknown(),
             node: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
@@ -286,6 +289,10 @@ impl Store {
     /// Ends when this process has written events since the last time this ended.
     pub async fn events_written(&self) {
         self.inner.events.notified().await;
+    }
+
+    pub(super) fn erasure_progress(&self) -> &Progress {
+        &self.inner.erasure
     }
 
     /// Who is woken when requests of batches have ended.

@@ -11,6 +11,7 @@ mod spend;
 use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
+use overnight_domain::text;
 use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
@@ -217,7 +218,7 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
             "{}\nname       {}\nstate      {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
              stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}\nmonthly    {}",
             record.id,
-            record.name,
+            text::escaped(&record.name),
             state(&record),
             record.balance,
             record.held,

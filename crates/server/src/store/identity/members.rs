@@ -159,7 +159,8 @@ async fn change_in(
         None => (DELETE.unbound(), AuditAction::MemberRemove),
     };
     let details = json!({"email": email, "role": role.map(Role::as_str), "before": before.as_str()});
-    audit_log::note_in(Change::of_user(action, user, now).in_account(account).with(details), tx).await?;
+    let change = Change::of_user(action, user, now).in_account(account).with(details);
+    audit_log::note_in(change.never_refused_if(role < Some(before)), tx).await?;
     tx.execute(statement.bind(account).bind(member)).await?;
     Ok(MemberChange::Done)
 }

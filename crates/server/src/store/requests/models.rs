@@ -16,8 +16,15 @@ statements! {
     LIST = "SELECT seq, name FROM models ORDER BY seq";
 }
 
-/// The key of each name, in order; a new name gets a row.
+/// The key of each name, in order; a new name gets a row. Where there is none, nothing is written.
 pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, StoreError> {
+    let mut known = Vec::with_capacity(names.len());
+    for name in names {
+        known.extend(find(store, name).await?);
+    }
+    if known.len() == names.len() {
+        return Ok(known);
+    }
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let ensured = store.transaction(async move |tx| {
         let values = names.iter().map(|name| Value::from(name.as_str())).collect();

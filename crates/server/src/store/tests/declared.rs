@@ -42,6 +42,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
         identity::api_keys::STATEMENTS,
+        audit_log::bounds::STATEMENTS,
         audit_log::entries::STATEMENTS,
         audit_log::reads::STATEMENTS,
         audit_log::retention::STATEMENTS,

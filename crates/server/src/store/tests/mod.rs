@@ -22,6 +22,7 @@ macro_rules! on_both {
 mod activity;
 mod api_keys;
 mod audit_log;
+mod audit_log_bounds;
 mod backups;
 mod batch_deletion;
 mod bounded_lists;
