@@ -50,7 +50,8 @@ fn every(text: &str) -> Result<Millis, String> {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let is_once = arguments.once || output.is_json;
-    if !is_once && !(stdin().is_terminal() && stdout().is_terminal()) {
+    let has_terminal = stdin().is_terminal() && stdout().is_terminal();
+    if !is_once && !has_terminal {
         return Err(CliError::unusable("there is no terminal to draw on")
             .with_hint("`overnight top --once` prints one picture as text"));
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rusqlite::types::ValueRef;
 
 use crate::encryption::Keyring;
-use crate::store::database::row::read;
+use crate::store::database::decryption::decrypted;
 
 /// The names of the columns of a statement.
 pub(super) type ColumnNames = Arc<[Box<str>]>;
@@ -58,7 +58,7 @@ impl PageWriter {
         let slot = match value {
             ValueRef::Null => Slot::Null,
             ValueRef::Integer(value) => Slot::Integer(value),
-            ValueRef::Blob(bytes) => match read(bytes, keyring) {
+            ValueRef::Blob(bytes) => match decrypted(bytes, keyring) {
                 Some(bytes) => Slot::Bytes(self.keep(&bytes)),
                 None => Slot::Foreign,
             },

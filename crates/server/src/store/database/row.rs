@@ -11,8 +11,9 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use sqlx::postgres::{PgRow, PgValueRef};
 use sqlx::{Column as _, Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
 
-use crate::encryption::{self, Keyring, is_marked};
+use crate::encryption::{Keyring, is_marked};
 use crate::store::StoreError;
+use crate::store::database::decryption::decrypted;
 use crate::store::database::page::{ColumnValue, Page};
 
 /// What a statement returned.
@@ -61,7 +62,7 @@ impl PostgresRow {
             let bytes = row.try_get_raw(place).ok().filter(|value| value.type_info().name() == "BYTEA")?;
             match read_postgres(bytes)? {
                 ColumnValue::Bytes(bytes) if is_marked(bytes) => {
-                    Some((place, read(bytes, keyring).map(Cow::into_owned)))
+                    Some((place, decrypted(bytes, keyring).map(Cow::into_owned)))
                 }
                 _ => None,
             }
@@ -79,12 +80,6 @@ impl PostgresRow {
         }
         self.row.try_get_raw(column).ok().and_then(read_postgres)
     }
-}
-
-/// What was stored; `None` where that cannot be told, which is logged.
-pub(super) fn read<'s>(stored: &'s [u8], keyring: &Keyring) -> Option<Cow<'s, [u8]>> {
-    let read = encryption::read(stored, keyring);
-    read.inspect_err(|error| tracing::error!("a stored value cannot be decrypted: {error}")).ok()
 }
 
 impl Row {

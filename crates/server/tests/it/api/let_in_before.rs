@@ -99,6 +99,7 @@ async fn nothing_is_stored_in_an_account_that_was_erased_while_its_calls_went_on
     let ends = ["}", "}", "\n"];
     erased(&app, id).await;
     lines.send(line("after it")).await.until("invalid_api_key").await;
+    lines.send("0\r\n\r\n").await.rest().await;
     for (raw, end) in calls.iter_mut().zip(ends) {
         let answer = raw.send(end).await.rest().await;
         let is_refused = ["403 Forbidden", "503 Service Unavailable"].iter().any(|it| answer.contains(it));
