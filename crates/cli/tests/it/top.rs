@@ -101,7 +101,7 @@ fn interpreted(written: &str) -> String {
             continue;
         }
         let mut sequence = String::new();
-        while let Some(character) = rest.next() {
+        for character in rest.by_ref() {
             sequence.push(character);
             if character.is_ascii_alphabetic() {
                 break;
