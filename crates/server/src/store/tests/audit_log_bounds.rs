@@ -6,7 +6,6 @@ use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use crate::store::StoreError;
 use crate::store::audit_log::bounds::{self, Kind};
 use crate::store::audit_log::{
     self, CHANGES_A_DAY_MAX, CHANGES_OF_ONE_A_DAY_MAX, Change, REPLACEMENTS_A_DAY_MAX, SIGN_INS_A_DAY_MAX,
@@ -18,6 +17,29 @@ use crate::store::outbox::webhook_secrets;
 use crate::store::tests::audit_log::{as_user, list, make_user, new_key, of};
 use crate::store::tests::users::{invite, new_link, session};
 use crate::store::tests::{DAY_MS, Fixture, START, new_account};
+use crate::store::{Store, StoreError};
+
+/// A change of an account by a user.
+async fn change(
+    store: &Store,
+    user: &User,
+    account: AccountKey,
+    number: u32,
+    now: i64,
+) -> Result<bool, StoreError> {
+    as_user(user, api_keys::insert(store, account, &new_key(number, now))).await
+}
+
+/// As many changes as one user may make, from the number `first` on; the next is refused.
+async fn use_up(fixture: &Fixture, user: &User, first: u32) {
+    let (store, account) = (&fixture.store, fixture.account);
+    for number in first..first + CHANGES_OF_ONE_A_DAY_MAX {
+        assert!(change(store, user, account, number, START + 1).await.expect("a key"));
+    }
+    let refused = change(store, user, account, 9_001, START + 2).await;
+    let of_one = StoreError::TooManyChanges(CHANGES_OF_ONE_A_DAY_MAX).to_string();
+    assert_eq!(refused.map_err(|error| error.to_string()), Err(of_one));
+}
 
 on_both!(a_tenant_who_changes_things_in_a_loop_is_stopped_and_nobody_else_is);
 async fn a_tenant_who_changes_things_in_a_loop_is_stopped_and_nobody_else_is(fixture: Fixture) {
@@ -29,26 +51,18 @@ async fn a_tenant_who_changes_things_in_a_loop_is_stopped_and_nobody_else_is(fix
         make_user(&fixture, 4, true).await,
     ];
     let other = accounts::insert(store, &new_account(8)).await.expect("an account");
-    let loops = async |user: &User, account: AccountKey, number: u32, now: i64| {
-        as_user(user, api_keys::insert(store, account, &new_key(number, now))).await
-    };
     let before = list(store, &of(fixture.account)).await;
-    for (number, user) in [&owner, &second].into_iter().enumerate() {
-        let first = u32::try_from(number).expect("a number") * CHANGES_OF_ONE_A_DAY_MAX;
-        for number in first..first + CHANGES_OF_ONE_A_DAY_MAX {
-            assert!(loops(user, fixture.account, number, START + 1).await.expect("a key"));
-        }
-        let refused = loops(user, fixture.account, 9_001, START + 2).await;
-        let of_one = StoreError::TooManyChanges(CHANGES_OF_ONE_A_DAY_MAX).to_string();
-        assert_eq!(refused.map_err(|error| error.to_string()), Err(of_one));
-    }
-    let refused = loops(&third, fixture.account, 9_001, START + 2).await;
+    use_up(&fixture, &owner, 0).await;
+    use_up(&fixture, &second, CHANGES_OF_ONE_A_DAY_MAX).await;
+    let refused = change(store, &third, fixture.account, 9_001, START + 2).await;
     assert!(matches!(refused, Err(StoreError::TooManyChanges(CHANGES_A_DAY_MAX))), "{refused:?}");
     assert!(api_keys::find_holder(store, &new_key(9_001, 0).sha256).await.expect("a read").is_none());
-    assert!(loops(&operator, fixture.account, 9_002, START + 2).await.expect("a key of the operator"));
-    assert!(loops(&second, other.key, 9_003, START + 2).await.expect("a key of another account"));
+    assert!(
+        change(store, &operator, fixture.account, 9_002, START + 2).await.expect("a key of the operator")
+    );
+    assert!(change(store, &second, other.key, 9_003, START + 2).await.expect("a key of another account"));
     let later = START + 2 + DAY_MS;
-    assert!(loops(&owner, fixture.account, 9_004, later).await.expect("a key of the next day"));
+    assert!(change(store, &owner, fixture.account, 9_004, later).await.expect("a key of the next day"));
     let entries = list(store, &of(fixture.account)).await;
     assert_eq!(entries.len(), before.len() + CHANGES_A_DAY_MAX as usize + 2);
     assert!(entries.ends_with(&before), "it pushes nothing out");
