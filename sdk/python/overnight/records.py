@@ -260,7 +260,7 @@ class Model:
     default_max_tokens: int
     image_tokens: int
     bytes_per_token: int
-    aliases: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list[str])
     retires_at: int | None = None
     replaced_by: str | None = None
 

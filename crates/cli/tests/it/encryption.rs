@@ -27,9 +27,9 @@ fn bodies_are_stored_encrypted_and_keys_go_with_their_accounts() {
     );
     let serving = world.serve();
     world.write("prompts.jsonl", &chats(5));
-    let sent = world.run("submit prompts.jsonl --wait -o results.jsonl");
+    let sent = world.run("submit prompts.jsonl --wait");
     assert_eq!(sent.code, 0, "{sent:?}");
-    let results = lines(&world.read("results.jsonl"));
+    let results = lines(&world.run(&format!("results {}", sent.stdout.trim())).stdout);
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result.to_string().contains("prompt ")));
     assert!(!is_stored(&world, "prompt 3") && !is_stored(&world, "chat.completion"));

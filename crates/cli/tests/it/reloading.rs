@@ -104,6 +104,8 @@ fn requests_that_wait_for_a_model_that_was_removed_are_told_and_served_when_its_
     wait_until("the doctor tells of all", || {
         told().contains("warn  models: requests wait for models that are not configured: m (3)")
     });
+    // Those that were still gathering are not told of at the reload itself.
+    assert_eq!(world.run("reload").code, 0);
     load(renamed(&settings, "aliases = [\"m\"]"));
     assert!(!told().contains("not configured"));
     wait_until("they are served", || {
