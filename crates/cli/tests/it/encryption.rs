@@ -29,7 +29,8 @@ fn bodies_are_stored_encrypted_and_keys_go_with_their_accounts() {
     world.write("prompts.jsonl", &chats(5));
     let sent = world.run("submit prompts.jsonl --wait");
     assert_eq!(sent.code, 0, "{sent:?}");
-    let results = lines(&world.run(&format!("results {}", sent.stdout.trim())).stdout);
+    let batch = sent.stdout.lines().next().unwrap();
+    let results = lines(&world.run(&format!("results {batch}")).stdout);
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result.to_string().contains("prompt ")));
     assert!(!is_stored(&world, "prompt 3") && !is_stored(&world, "chat.completion"));
