@@ -8,13 +8,14 @@ use overnight_domain::records::RequestRecord;
 use tempfile::TempDir;
 
 use crate::encryption::{DataKeyId, KeyringError, is_marked};
+use crate::store::batches::Filled;
 use crate::store::database::sql;
 use crate::store::files::{self, Appended, NewFile};
 use crate::store::identity::accounts;
 use crate::store::operations::backup::{self, OnBreach, Repository, restore};
 use crate::store::operations::transfer::{export, import};
 use crate::store::queue::scan;
-use crate::store::tests::{Fixture, START, new_account, open, options};
+use crate::store::tests::{Fixture, START, filling, new_account, open, options};
 use crate::store::{Store, StoreError, StoreOptions, closing, requests};
 
 /// A store whose accounts have keys, with the folder of those.
@@ -139,6 +140,17 @@ fn assert_encrypted(path: &Path) {
     for part in [&b"messages"[..], b"chat.completion", b"{\"a\": 1}"] {
         assert!(!holds(&bytes, part), "{} has {part:?}", path.display());
     }
+}
+
+on_both!(requests_that_are_made_of_a_file_are_encrypted);
+async fn requests_that_are_made_of_a_file_are_encrypted(fixture: Fixture) {
+    let mut world = World::over(fixture).await;
+    filling::made(&mut world.fixture, &["1\n2\n"]).await;
+    let claimed = filling::claim(&world.fixture, START, START).await.expect("a batch to be filled");
+    let step = filling::step(&mut world.fixture, claimed, &[true, true], true);
+    assert_eq!(filling::fill(&world.fixture.store, step).await, Filled::Last);
+    assert_eq!(world.are_encrypted("requests", "body").await, [true; 2]);
+    world.fixture.assert_sound().await;
 }
 
 on_both!(what_was_stored_before_or_after_is_read_too);
