@@ -131,7 +131,7 @@ pub async fn activate(services: &Services, id: AccountId) -> Result<Account, App
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account.
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is closed.
 pub async fn suspend(services: &Services, id: AccountId) -> Result<Account, AppError> {
     set_suspended(services, id, true).await
 }
@@ -142,7 +142,7 @@ pub async fn suspend(services: &Services, id: AccountId) -> Result<Account, AppE
 ///
 /// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is closed.
 pub async fn resume(services: &Services, id: AccountId) -> Result<Account, AppError> {
-    open(set_suspended(services, id, false).await?)
+    set_suspended(services, id, false).await
 }
 
 /// An account that is not closed.

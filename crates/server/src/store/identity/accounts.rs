@@ -179,10 +179,11 @@ pub(in crate::store) async fn insert_in(
     Ok(made)
 }
 
-/// Activates an account's payments, felt in every process once this returns. A second time keeps the first time.
+/// Activates an account's payments, felt in every process once this returns. A second time keeps the first time. A closed account is
+/// refused.
 pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
     let activate = async move |tx: &mut Tx<'_>| {
-        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        let Some(found) = find_open(id, tx).await? else { return Ok(None) };
         if found.payments_activated_at.is_some() {
             return Ok(Some(found));
         }
@@ -197,7 +198,16 @@ async fn find_in(id: AccountId, tx: &mut Tx<'_>) -> Result<Option<Account>, Stor
     tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()
 }
 
-/// Suspends an account, or lets it go on; felt in every process within a second. A second time keeps the first time.
+/// As [`find_in`], where the account is not closed.
+async fn find_open(id: AccountId, tx: &mut Tx<'_>) -> Result<Option<Account>, StoreError> {
+    match find_in(id, tx).await? {
+        Some(found) if found.closed_at.is_some() => Err(StoreError::AccountClosed),
+        found => Ok(found),
+    }
+}
+
+/// Suspends an account, or lets it go on; felt in every process within a second. A second time keeps the first time. A closed account is
+/// refused.
 pub async fn set_suspended(
     store: &Store,
     id: AccountId,
@@ -205,7 +215,7 @@ pub async fn set_suspended(
     now: i64,
 ) -> Result<Option<Account>, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
-        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        let Some(found) = find_open(id, tx).await? else { return Ok(None) };
         if found.suspended_at.is_some() == is_suspended {
             return Ok(Some(found));
         }

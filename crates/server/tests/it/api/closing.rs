@@ -68,7 +68,16 @@ async fn a_closed_account_takes_nothing_and_what_lived_is_cancelled() {
     }
     app.client().get("/v1/account").await.refused(401, "invalid_api_key");
     app.client().post("/v1/requests", &TestApp::quick_start("no")).await.refused(401, "invalid_api_key");
-    assert!(is_refused(&accounts::resume(&app.services, id).await), "it is closed for good");
+    for refused in [
+        accounts::resume(&app.services, id).await,
+        accounts::suspend(&app.services, id).await,
+        accounts::activate(&app.services, id).await,
+    ] {
+        assert!(is_refused(&refused), "it is closed for good");
+    }
+    let filter = Filter { account: Some(app.account), action: None, since: 0, before: Place::END };
+    let newest = audit_log::list(&app.services.store, &filter, 1).await.expect("a log").entries;
+    assert_eq!(newest[0].action, "account.close", "what was refused is not in the log");
     let refused = api_keys::create(&app.services, id, api_keys::KeyDraft::PLAIN).await;
     assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
     let user = users::named(&app.services, "only@example.com").await.expect("a user");
