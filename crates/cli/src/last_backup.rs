@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use overnight_server::store::leave_to_owner;
 use overnight_server::store::operations::backup::Summary;
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +29,11 @@ impl LastBackup {
     pub(crate) fn note(data_dir: &Path, repository: &Path, backup: &Summary) -> io::Result<()> {
         let noted =
             Self { repository: whole(repository), id: backup.id.clone(), taken_at_ms: backup.taken_at };
-        let mut file = AtomicFile::create_private(&data_dir.join(FILE))?;
+        let path = data_dir.join(FILE);
+        let mut file = AtomicFile::create_private(&path)?;
         serde_json::to_writer(&mut file, &noted)?;
-        file.commit()
+        file.commit()?;
+        leave_to_owner(data_dir, &path)
     }
 
     /// What was noted last; `None` where nothing ever was.

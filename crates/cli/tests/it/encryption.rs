@@ -60,10 +60,15 @@ fn a_service_without_its_keys_does_not_start_and_says_which_is_missing() {
     serving.signal("TERM");
     assert_eq!(serving.end().code, 0);
     fs::rename(world.path("keys"), world.path("elsewhere")).unwrap();
-    let refused = world.run("serve");
-    assert_ne!(refused.code, 0, "{refused:?}");
-    assert!(refused.stderr.contains("is missing in keys"), "{refused:?}");
+    let refuses = |why: &str| {
+        let refused = world.run("serve");
+        assert!(refused.code != 0 && refused.stderr.contains(why), "{refused:?}");
+        let doctor = world.run("doctor");
+        let finding = doctor.stdout.lines().find(|line| line.starts_with("fail  encryption: "));
+        assert!(doctor.code == 1 && finding.is_some_and(|line| line.contains(why)), "{doctor:?}");
+    };
+    refuses("is missing in keys");
+    assert!(!world.path("keys").exists(), "a folder that is not there may come back");
     world.write("overnight.toml", &settings);
-    let refused = world.run("serve");
-    assert!(refused.code != 0 && refused.stderr.contains("`encryption.key_dir`"), "{refused:?}");
+    refuses("`encryption.key_dir`");
 }

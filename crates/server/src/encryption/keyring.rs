@@ -135,6 +135,19 @@ impl Keyring {
         }
     }
 
+    /// Whether these keys are there, and others than their owner cannot use them.
+    ///
+    /// # Errors
+    /// Which one is missing, or how others can.
+    pub fn check(&self, ids: &[DataKeyId]) -> Result<(), KeyringError> {
+        let (folder, there) = (self.folder()?, self.ids()?);
+        match ids.iter().find(|id| !there.contains(id)) {
+            Some(&id) => Err(KeyringError::Missing { id, folder: folder.display().to_string() }),
+            None if ids.is_empty() => Ok(()),
+            None => check_private(folder).map_err(failed(folder)),
+        }
+    }
+
     /// The names of all keys that there are.
     ///
     /// # Errors
@@ -142,7 +155,11 @@ impl Keyring {
     pub fn ids(&self) -> Result<BTreeSet<DataKeyId>, KeyringError> {
         let folder = self.folder()?;
         let mut ids = BTreeSet::<DataKeyId>::new();
-        for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ids),
+            entries => entries.map_err(failed(folder))?,
+        };
+        for entry in entries {
             let name = entry.map_err(failed(folder))?.file_name();
             let id = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)?.parse::<DataKeyId>().ok());
             ids.extend(id);

@@ -103,25 +103,27 @@ pub(super) async fn destroy(store: &Store, account: AccountKey) -> Result<(), St
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(clear).await.map(drop)).await
 }
 
-/// Whether every key is there by which something was encrypted, before anything is served.
-pub(super) async fn check(store: &Store) -> Result<(), StoreError> {
+/// Whether every key is there by which something was encrypted. Makes nothing.
+///
+/// # Errors
+/// Which key is missing, or what else keeps them from being used.
+pub async fn check_keys(store: &Store) -> Result<(), StoreError> {
     let rows = store.readers().fetch_all(LIST.unbound()).await?;
-    if rows.is_empty() && !store.encrypts() {
-        return Ok(());
-    }
     let ids: Vec<DataKeyId> =
         rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_, _>>()?;
-    store
-        .keyring(move |keyring| {
-            keyring.prepare()?;
-            let there = keyring.ids()?;
-            let folder = || keyring.folder().map(|folder| folder.display().to_string());
-            match ids.into_iter().find(|id| !there.contains(id)) {
-                Some(id) => Err(KeyringError::Missing { id, folder: folder()? }),
-                None => Ok(()),
-            }
-        })
-        .await
+    if ids.is_empty() {
+        return Ok(());
+    }
+    store.keyring(move |keyring| keyring.check(&ids)).await
+}
+
+/// Makes sure before anything is served that what is encrypted can be read, and what comes encrypted.
+pub(super) async fn prepare(store: &Store) -> Result<(), StoreError> {
+    check_keys(store).await?;
+    match store.encrypts() {
+        true => store.keyring(Keyring::prepare).await,
+        false => Ok(()),
+    }
 }
 
 async fn find(store: &Store, account: AccountKey) -> Result<Option<DataKeyId>, StoreError> {

@@ -126,7 +126,7 @@ impl Store {
         let lock = FolderLock::take(&options.folder)?;
         let writer = Writer::default();
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
-        encryption::check(&store).await?;
+        encryption::prepare(&store).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
         let node = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;

@@ -1,20 +1,24 @@
 //! Whether the keys are there by which bodies and files are encrypted.
 
-use overnight_server::config::{Config, EncryptionConfig};
+use overnight_server::app::store_options;
+use overnight_server::config::{Config, Database, EncryptionConfig};
 use overnight_server::encryption::Keyring;
+use overnight_server::store::{DATABASE_FILE, Store, check_keys};
 
 use super::Finding;
 
 const CHECK: &str = "encryption";
 
 /// `None` where nothing is encrypted.
-pub(super) fn check(config: &Config) -> Option<Finding> {
+pub(super) async fn check(config: &Config) -> Option<Finding> {
+    if let Some(error) = missing(config).await {
+        let hint = "put the folder of keys back, and name it with `encryption.key_dir`: docs/operating/encryption.md";
+        return Some(Finding::fail(CHECK, error, hint));
+    }
     let EncryptionConfig { key_dir, enabled } = config.encryption.as_ref()?;
     if !key_dir.exists() {
         let message = format!("the folder of keys {} is not there", key_dir.display());
-        let hint =
-            "`overnight serve` makes it; where something was encrypted before, put the keys back first";
-        return Some(Finding::warn(CHECK, message, hint));
+        return Some(Finding::warn(CHECK, message, "`overnight serve` makes it"));
     }
     let keyring = Keyring::of(Some(key_dir.clone()));
     Some(match keyring.prepare().and_then(|()| keyring.ids()) {
@@ -24,4 +28,15 @@ pub(super) fn check(config: &Config) -> Option<Finding> {
         }
         Err(error) => Finding::fail(CHECK, error.to_string(), "see docs/operating/encryption.md"),
     })
+}
+
+/// Why something in the store cannot be read; whether the store opens is told by another check.
+async fn missing(config: &Config) -> Option<String> {
+    if config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists() {
+        return None;
+    }
+    let store = Store::open_beside(&store_options(config)).await.ok()?;
+    let checked = check_keys(&store).await;
+    store.close().await;
+    checked.err().map(|error| error.to_string())
 }

@@ -68,7 +68,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(models::retirements(&config));
             findings.extend(folder::log(&config.data_dir));
             findings.extend(backups::check(&config));
-            findings.extend(encryption::check(&config));
+            findings.extend(encryption::check(&config).await);
             findings.extend(leases::check(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));

@@ -1,7 +1,7 @@
 //! The data folder belongs to one server at a time, and to its owner only.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use crate::store::error::StoreError;
@@ -79,5 +79,28 @@ pub fn prepare_folder(folder: &Path) -> Result<(), StoreError> {
         }
         tracing::warn!("{exposure}: `{}`", exposure.correction());
     }
+    Ok(())
+}
+
+/// A file that root made in the folder of another user is that user's, whose service is to open it.
+///
+/// # Errors
+/// Where it cannot be given.
+#[cfg(unix)]
+pub fn leave_to_owner(folder: &Path, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let owner = fs::metadata(folder)?;
+    fchown(File::open(path)?, Some(owner.uid()), Some(owner.gid()))
+}
+
+/// Nothing: owners are a matter of Unix.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn leave_to_owner(_folder: &Path, _path: &Path) -> io::Result<()> {
     Ok(())
 }

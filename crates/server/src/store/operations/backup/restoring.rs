@@ -1,6 +1,6 @@
 //! Restoring a backup: into a folder of its own, audited before anything can serve it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use futures_util::stream;
 use serde::Serialize;
 use tokio::task::spawn_blocking;
 
-use crate::store::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
+use crate::store::database::folder::{FolderLock, LOCK_FILE, leave_to_owner, prepare_folder};
 use crate::store::database::{Database, migrations, statements};
 use crate::store::operations::audit;
 use crate::store::operations::backup::errors::BackupError;
@@ -191,7 +191,9 @@ impl Place {
     /// Gives the database its name.
     fn settle(self, folder: &Path) -> Result<(), BackupError> {
         let (from, to) = (self.database(), folder.join(DATABASE_FILE));
-        leave_to_owner(folder, &[&from, &folder.join(LOCK_FILE)])?;
+        for path in [&from, &folder.join(LOCK_FILE)] {
+            leave_to_owner(folder, path).map_err(BackupError::file(path))?;
+        }
         fs::rename(&from, &to).map_err(BackupError::file(&to))?;
         files::sync_folder(folder)
     }
@@ -206,24 +208,4 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.clear();
     }
-}
-
-/// Files that root made in the folder of another user are that user's, whose service is to open them.
-#[cfg(unix)]
-fn leave_to_owner(folder: &Path, paths: &[&Path]) -> Result<(), BackupError> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    if !rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    let owner = fs::metadata(folder).map_err(BackupError::file(folder))?;
-    for path in paths {
-        let given = File::open(path).and_then(|file| fchown(file, Some(owner.uid()), Some(owner.gid())));
-        given.map_err(BackupError::file(path))?;
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn leave_to_owner(_folder: &Path, _paths: &[&Path]) -> Result<(), BackupError> {
-    Ok(())
 }
