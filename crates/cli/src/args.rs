@@ -18,7 +18,7 @@ Exit codes:
   2    the command line, the settings or a file cannot be used
   3    the service refused: the key, too few credits, an unknown identifier, a request or batch that has ended
   4    the service or its store cannot be reached, or cannot serve now
-  130  stopped by Ctrl-C or SIGTERM (serve and listen: 0)";
+  130  stopped by Ctrl-C or SIGTERM (serve, listen and backup --every: 0)";
 
 /// Asynchronous batch inference: send chat completions now, read the answers within 24 hours.
 ///

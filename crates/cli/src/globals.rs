@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, ValueHint};
-use overnight_server::config::{Config, Sources};
+use overnight_server::config::{CONFIG_VARIABLE, Config, Sources};
 
 use crate::errors::CliError;
+use crate::serve_file::settings_of_running;
 use crate::settings_file::SettingsFile;
 
 /// Flags that stand anywhere on the line.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
-    /// The file of settings [default: $OVERNIGHT_CONFIG, else overnight.toml if there is one].
+    /// The file of settings [default: $OVERNIGHT_CONFIG, else that of the service that runs over the data folder, else overnight.toml if there is one].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The folder of everything that is kept [default: overnight-data].
@@ -49,8 +50,18 @@ impl Globals {
         SettingsFile::read(Sources::of_process(self.config.clone(), Vec::new()).file)
     }
 
-    /// The settings.
+    /// The settings of a command beside a service: where no file is named and a service runs over the data folder, those of the file that
+    /// the service loaded, wherever the command is started.
     pub(crate) fn load_config(&self) -> Result<Config, CliError> {
-        self.config_with(Vec::new())
+        let config = self.config_with(Vec::new())?;
+        let is_named =
+            self.config.is_some() || std::env::var_os(CONFIG_VARIABLE).is_some_and(|name| !name.is_empty());
+        let running = if is_named { None } else { settings_of_running(&config.data_dir) };
+        let Some(path) = running.and_then(|(_, settings)| settings?.file.into_path()) else {
+            return Ok(config);
+        };
+        let data_dir = config.data_dir.to_str().map(str::to_owned);
+        Self { config: Some(path), data_dir: data_dir.or_else(|| self.data_dir.clone()), ..self.clone() }
+            .config_with(Vec::new())
     }
 }

@@ -51,6 +51,11 @@ impl SettingsFile {
         Self { path, sha256 }
     }
 
+    /// Where it is.
+    pub(crate) fn into_path(self) -> Option<PathBuf> {
+        self.path
+    }
+
     /// Where the file is, where it is another by now.
     pub(crate) fn changed(&self) -> Option<&PathBuf> {
         self.path.as_ref().filter(|path| digest(path).ok() != self.sha256)

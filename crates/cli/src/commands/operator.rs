@@ -6,7 +6,7 @@ use overnight_server::app::{Services, store_options};
 use overnight_server::clock::SystemClock;
 use overnight_server::config::{Config, Database};
 use overnight_server::ids::Ids;
-use overnight_server::store::{DATABASE_FILE, Store, StoreOptions};
+use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions};
 
 use crate::errors::CliError;
 use crate::globals::Globals;
@@ -49,7 +49,8 @@ fn user_number() -> String {
 }
 
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
-    if config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists() {
+    refuse_another(config)?;
+    if is_absent(config) {
         let message = format!("{} holds no database", config.data_dir.display());
         return Err(CliError::unusable(message)
             .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
@@ -57,9 +58,27 @@ fn refuse_absent(config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Opens the store of the settings; makes it where there is none.
+/// A service that makes no database in its folder has another one.
+fn refuse_another(config: &Config) -> Result<(), CliError> {
+    let holder = FolderLock::holder(&config.data_dir).filter(|_| is_absent(config));
+    holder.map_or(Ok(()), |pid| {
+        let message = format!(
+            "process {pid} serves {}, which holds no database: it uses another",
+            config.data_dir.display()
+        );
+        Err(CliError::unusable(message)
+            .with_hint("say which with --database-url, or name its settings with --config"))
+    })
+}
+
+fn is_absent(config: &Config) -> bool {
+    config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists()
+}
+
+/// Opens the store of the settings; makes it where there is none and nothing serves the folder.
 pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
     let mut config = globals.load_config()?;
+    refuse_another(&config)?;
     // A service that let the system choose its port is reached there, and not where the settings say.
     if let Some(address) = serve_file::address_of_running(&config.data_dir) {
         config.listen = address;

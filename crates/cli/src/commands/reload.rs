@@ -27,7 +27,7 @@ docs/operating/reload.md says which settings hold without a restart.")]
 pub(crate) struct Arguments {}
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let data_dir = globals.load_config().map(|config| config.data_dir)?;
+    let data_dir = globals.config_with(Vec::new())?.data_dir;
     let none = || {
         let what = format!("no service runs with the data folder {}", data_dir.display());
         CliError::unavailable(what)

@@ -31,8 +31,8 @@ where
 {
     let level = config.log.as_str().parse().unwrap_or(LevelFilter::INFO);
     let mut filter = Targets::new().with_default(level);
-    // Libraries log at information level what operators cannot act on.
-    if level < LevelFilter::DEBUG {
+    // Libraries log at information level and below what operators cannot act on.
+    if level < LevelFilter::TRACE {
         filter = filter
             .with_targets(["sqlx", "hyper", "h2"].map(|library| (library, level.min(LevelFilter::WARN))));
     }

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use overnight_testkit::postgres::{Cluster, ClusterOptions, Network};
 
-use crate::support::{Ran, World};
+use crate::support::{Ran, Running, World, wait_until};
 
 const PAGE: &str = include_str!("../../../../docs/postgresql.md");
 
@@ -46,6 +46,14 @@ fn the_documented_authority_and_that_of_the_machine_are_verified() {
     let own = format!("{url}?sslmode=verify-full&sslrootcert={}", world.path("ca.pem").display());
     let audited = run(&world, "audit", &own, "nobody.pem");
     assert_eq!(audited.code, 0, "{audited:?}");
+    let mut serve = world.command("serve --quiet");
+    serve.env("OVERNIGHT_DATABASE_URL", &own).stderr(Stdio::piped());
+    let serving = Running::of(&mut serve);
+    wait_until("the service says where it is", || world.path("data/serve.json").exists());
+    let stray = world.run("account create --name stray");
+    assert!(stray.code == 2 && stray.stderr.contains("it uses another"), "{stray:?}");
+    assert!(!world.path("data/overnight.db").exists());
+    drop(serving);
     let doubted = run(&world, "migrate", &format!("{url}?sslrootcert=system"), "nobody.pem");
     assert_ne!(doubted.code, 0, "{doubted:?}");
     assert!(doubted.stderr.contains("TLS with the server of `database_url`"), "{doubted:?}");

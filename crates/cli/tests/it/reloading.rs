@@ -116,3 +116,27 @@ fn requests_that_wait_for_a_model_that_was_removed_are_told_and_served_when_its_
     let ended = serving.end();
     assert!(ended.stderr.contains("requests wait for a model that is not configured"), "{ended:?}");
 }
+
+#[test]
+fn commands_beside_a_service_go_by_the_settings_that_it_loaded() {
+    let world = World::new();
+    std::fs::create_dir(world.path("etc")).unwrap();
+    let settings = world.read("overnight.toml");
+    world.write("etc/night.toml", &settings);
+    world.write("overnight.toml", "data_dir = \"data\"\n[[models]]\nname = \"of-another-folder\"");
+    let serving = world.start("serve --quiet --config etc/night.toml");
+    wait_until("the service says where it is", || world.path("data/serve.json").exists());
+    let models = |flags: &str| {
+        let report = world.run(&format!("doctor {flags}")).stdout;
+        report
+            .lines()
+            .find(|line| line.contains("  settings: they can be used"))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert!(!models("").contains("of-another-folder"), "{}", models(""));
+    assert!(models("--config overnight.toml").contains("of-another-folder"));
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+    assert!(models("").contains("of-another-folder"), "no service runs");
+}

@@ -79,13 +79,13 @@ async fn has_no_key(services: &Services, account: &Account) -> Result<bool, AppE
 }
 
 /// Makes a link by which the first operator signs in to the console, and the operator too where there is no user; `None`
-/// where somebody could have signed in, or there is no console. The link of an earlier start works no more.
+/// where somebody could have signed in, or there is no console, or this node does not serve it. The link of an earlier start works no more.
 ///
 /// # Errors
 ///
 /// Only what the store could not do.
 pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError> {
-    if services.config().console_origin().is_err() {
+    if !services.config().role.serves_api() || services.config().console_origin().is_err() {
         return Ok(None);
     }
     let _turn = services.store.take_turn().await?;

@@ -50,7 +50,7 @@ pub use models::{ModelConfig, RetiresAt};
 pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use reloading::Reloaded;
-pub use sources::Sources;
+pub use sources::{CONFIG_VARIABLE, Sources};
 pub use tls::TlsConfig;
 pub use traces::{SampleRatio, TracesConfig};
 pub use units::{ByteSize, Millis, Price};

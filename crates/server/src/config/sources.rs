@@ -14,6 +14,9 @@ const NOT_SETTINGS: [&str; 4] =
 /// Variables that Kubernetes sets in every pod beside a service that is called `overnight`.
 const OF_KUBERNETES: [&str; 2] = ["OVERNIGHT_PORT", "OVERNIGHT_SERVICE_"];
 
+/// The environment variable that names the operator's file.
+pub const CONFIG_VARIABLE: &str = "OVERNIGHT_CONFIG";
+
 /// What lies over the built-in defaults; later ones win.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
@@ -29,8 +32,7 @@ impl Sources {
     /// The sources of this process: `file` if given, else what `OVERNIGHT_CONFIG` names, else `overnight.toml` in
     /// the working directory if there is one; the process's environment; and `flags`.
     pub fn of_process(file: Option<PathBuf>, flags: Vec<(String, String)>) -> Self {
-        let named =
-            || std::env::var_os("OVERNIGHT_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
+        let named = || std::env::var_os(CONFIG_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
         let beside = || Some(PathBuf::from("overnight.toml")).filter(|path| path.exists());
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| {
