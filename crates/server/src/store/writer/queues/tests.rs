@@ -62,9 +62,11 @@ fn drained(queues: &WriteQueues) -> Vec<i64> {
 #[test]
 fn accounts_take_turns_in_intake() {
     let queues = WriteQueues::default();
+    assert_eq!(queues.depth(), 0);
     for account in [1, 1, 1, 1, 2, 2, 3] {
         push(&queues, CreateOf(account, 1)).expect("room");
     }
+    assert_eq!(queues.depth(), 7);
     assert_eq!(drained(&queues), [1, 2, 3, 1, 2, 1, 1]);
     assert!(queues.is_empty());
     push(&queues, CreateOf(2, 1)).expect("room");
@@ -99,6 +101,7 @@ fn large_intake_that_is_held_waits_and_holds_nobody_up() {
     assert_eq!(count(), 1);
     push(&queues, Settle).expect("control");
     assert!(queues.is_ready());
+    assert_eq!(queues.depth(), 2, "one is held");
     assert_eq!(count(), 1);
     queues.hold_large(false);
     assert!(queues.is_ready());
