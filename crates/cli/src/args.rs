@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accounts, api_keys, audit_log, backup, bench, cancel, completion, engine_guard, explain, export, import,
-    list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, users, watch,
-    webhooks,
+    list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, top, users,
+    watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -85,6 +85,10 @@ pub(crate) enum Command {
     /// Manage the models of the Hugging Face Hub on this machine.
     #[command(subcommand)]
     Model(model::Command),
+    /// Show the whole service in the terminal, again and again.
+    ///
+    /// With or without a running service.
+    Top(top::Arguments),
     /// Explain why a request waits, and where it stands in the queue.
     ///
     /// With or without a running service.
@@ -140,6 +144,7 @@ impl Command {
             | Self::Key(_)
             | Self::User(_)
             | Self::Webhook(_)
+            | Self::Top(_)
             | Self::Explain(_)
             | Self::Audit
             | Self::Reload(_)

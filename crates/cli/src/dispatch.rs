@@ -6,8 +6,8 @@ use crate::args::Command;
 use crate::command_line::shown_command;
 use crate::commands::{
     accounts, api_keys, audit, audit_log, backup, bench, cancel, completion, doctor, explain, export, import,
-    list, listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, users,
-    vacuum, watch, webhooks,
+    list, listen, man, migrate, model, openapi, reload, restore, results, run, serve, status, submit, top,
+    users, vacuum, watch, webhooks,
 };
 use crate::connection;
 use crate::errors::{CliError, Exit};
@@ -33,6 +33,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::User(command) => Box::pin(users::run(command, globals, output)),
         Command::Webhook(command) => Box::pin(webhooks::run(command, globals, output)),
         Command::Model(command) => Box::pin(model::run(command, output)),
+        Command::Top(arguments) => Box::pin(top::run(arguments, globals, output)),
         Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
         Command::AuditLog(arguments) => Box::pin(audit_log::run(arguments, globals, output)),
         Command::Audit => Box::pin(audit::run(globals, output)),

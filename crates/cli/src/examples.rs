@@ -83,6 +83,10 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         &["overnight account grant $ACCOUNT 25 --source invoice-17", "overnight account grant $ACCOUNT -0.5"],
     ),
     (
+        "account monthly",
+        &["overnight account monthly $ACCOUNT 25", "overnight account monthly $ACCOUNT none"],
+    ),
+    (
         "account limit",
         &[
             "overnight account limit $ACCOUNT --requests-per-second 50 --stored-bytes '20 GiB'",
@@ -157,6 +161,10 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("reload", &["overnight reload", "overnight reload --config /etc/overnight/overnight.toml"]),
+    (
+        "top",
+        &["overnight top", "overnight top --data-dir /var/lib/overnight --every 5s", "overnight top --once"],
+    ),
     ("migrate", &["overnight migrate --check", "overnight migrate"]),
     (
         "backup",

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use overnight_domain::text;
 use serde::Serialize;
 
 use crate::errors::CliError;
@@ -68,10 +69,27 @@ impl List {
     }
 
     fn write_cells(&mut self, cells: &[&str]) -> io::Result<()> {
-        let mut line = String::new();
-        for (cell, (_, width)) in cells.iter().zip(self.columns) {
-            line.push_str(&format!("{cell:width$}  "));
-        }
-        writeln!(self.out, "{}", line.trim_end())
+        writeln!(self.out, "{}", line(cells, self.columns))
+    }
+}
+
+/// The cells of a row, whoever wrote them, as a terminal can show them.
+fn line(cells: &[&str], columns: Columns) -> String {
+    let mut line = String::new();
+    for (cell, (_, width)) in cells.iter().zip(columns) {
+        line.push_str(&format!("{:width$}  ", text::escaped(cell)));
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_mislead_in_a_cell_is_shown_as_an_escape() {
+        let cells = ["\u{202e}live", "a\u{1b}[2Jb", "plain"];
+        assert_eq!(line(&cells, &[("A", 14), ("B", 3), ("C", 9)]), "\\u{202e}live    a\\u{1b}[2Jb  plain");
     }
 }

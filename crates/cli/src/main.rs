@@ -17,6 +17,7 @@ mod globals;
 mod interrupt;
 mod journal;
 mod kept;
+mod last_backup;
 mod lists;
 mod logging;
 mod neighbours;

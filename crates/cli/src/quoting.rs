@@ -63,6 +63,8 @@ pub(crate) fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) ->
 pub(crate) struct Quoting {
     account: Account,
     offers: BTreeMap<String, Offer>,
+    /// Names of offers, by alias.
+    aliases: BTreeMap<String, String>,
     limits: Limits,
     refused: Keeping<Doubt>,
 }
@@ -74,11 +76,12 @@ impl Quoting {
     /// A service that does not say its prices.
     pub(crate) async fn begin(client: &Client, folder: &Path) -> Result<Self, CliError> {
         let account = client.get_account().await?;
-        let mut offers = BTreeMap::new();
+        let (mut offers, mut aliases) = (BTreeMap::new(), BTreeMap::new());
         for model in client.list_models().await? {
+            aliases.extend(model.aliases.iter().map(|alias| (alias.clone(), model.id.clone())));
             offers.insert(model.id.clone(), Offer::new(model)?);
         }
-        Ok(Self { account, offers, limits: most_generous(), refused: Keeping::new(folder) })
+        Ok(Self { account, offers, aliases, limits: most_generous(), refused: Keeping::new(folder) })
     }
 
     /// Adds these lines of a part, counted from 0.
@@ -88,12 +91,31 @@ impl Quoting {
     pub(crate) fn add(&mut self, prompts: &Prompts, lines: &[usize]) -> Result<(), CliError> {
         let mut reader = prompts.reader();
         for &index in lines {
-            if let Err(message) = add(&reader.create_body(index)?, &self.limits, &mut self.offers) {
+            if let Err(message) = self.add_body(&reader.create_body(index)?) {
                 let doubt = Doubt { line: prompts.first() + index + 1, message };
                 self.refused.push(&doubt).map_err(|error| unkept(&error))?;
             }
         }
         Ok(())
+    }
+
+    /// Adds a Create Request body to the quote of its model; in words why it would be refused.
+    fn add_body(&mut self, body: &[u8]) -> Result<(), String> {
+        let text = minimize(body, 0).map_err(|error| error.to_string())?;
+        let request = text.as_json().to_object().and_then(|object| object.get("request_body"));
+        let request = request.ok_or("request_body is required")?;
+        let chat = ChatBody::parse(request, "request_body", &self.limits).map_err(|faults| {
+            let faults = faults.into_kept();
+            let fault = faults.first();
+            fault.map_or_else(String::new, |fault| format!("{} {}", fault.param, fault.message))
+        })?;
+        let name = self.aliases.get(&chat.model).unwrap_or(&chat.model);
+        if let Some(offer) = self.offers.get_mut(name) {
+            offer.add(&chat);
+            return Ok(());
+        }
+        let names: Vec<&str> = self.offers.keys().map(String::as_str).collect();
+        Err(format!("request_body.model must be one of {}", names.join(", ")))
     }
 
     /// What they come to.
@@ -131,24 +153,6 @@ fn amount(text: &str) -> Result<Credits, CliError> {
 fn most_generous() -> Limits {
     let allow_fields = refused_fields().iter().map(|field| field.name.to_owned()).collect();
     Limits { remote_media: true, allow_fields, ..Limits::default() }
-}
-
-/// Adds a Create Request body to the quote of its model; in words why it would be refused.
-fn add(body: &[u8], limits: &Limits, offers: &mut BTreeMap<String, Offer>) -> Result<(), String> {
-    let text = minimize(body, 0).map_err(|error| error.to_string())?;
-    let request = text.as_json().to_object().and_then(|object| object.get("request_body"));
-    let request = request.ok_or("request_body is required")?;
-    let chat = ChatBody::parse(request, "request_body", limits).map_err(|faults| {
-        let faults = faults.into_kept();
-        let fault = faults.first();
-        fault.map_or_else(String::new, |fault| format!("{} {}", fault.param, fault.message))
-    })?;
-    if let Some(offer) = offers.get_mut(&chat.model) {
-        offer.add(&chat);
-        return Ok(());
-    }
-    let names: Vec<&str> = offers.keys().map(String::as_str).collect();
-    Err(format!("request_body.model must be one of {}", names.join(", ")))
 }
 
 impl Offer {

@@ -7,7 +7,7 @@ use crate::errors::CliError;
 /// Refuses a model that the service does not have; says which it has.
 pub(crate) async fn check(client: &Client, model: &str) -> Result<(), CliError> {
     let known = client.list_models().await?;
-    if known.iter().any(|it| it.id == model) {
+    if known.iter().any(|it| it.has_name(model)) {
         return Ok(());
     }
     let names: Vec<&str> = known.iter().map(|it| it.id.as_str()).collect();

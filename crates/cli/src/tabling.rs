@@ -111,7 +111,7 @@ impl Tabling {
         let mut prices = HashMap::new();
         for model in client.list_models().await? {
             if let Some(pricing) = pricing_of(&model)? {
-                prices.insert(model.id, pricing);
+                prices.extend(model.aliases.into_iter().chain([model.id]).map(|name| (name, pricing)));
             }
         }
         Ok(Self { prices, schema: schema.cloned(), names_requests })

@@ -46,6 +46,8 @@ actions! {
     ApiKeyRevoke = "api_key.revoke";
     /// Credits were granted, or taken back.
     CreditsGrant = "credits.grant";
+    /// What an account is granted each month was changed.
+    CreditsMonthly = "credits.monthly";
     /// Credits were ordered at the payment provider.
     PaymentCreate = "payment.create";
     /// A user was made.

@@ -27,6 +27,7 @@ pub mod requests;
 pub mod roles;
 pub mod scheduler;
 pub mod sort_key;
+pub mod text;
 pub mod traces;
 pub mod uploads;
 pub mod webhooks;

@@ -4,6 +4,7 @@ pub mod app;
 pub mod clock;
 pub mod config;
 mod console;
+pub mod encryption;
 pub mod engines;
 pub mod http;
 pub mod ids;

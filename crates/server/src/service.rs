@@ -13,7 +13,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
 use crate::app::sessions::Link;
-use crate::app::{MetricsTokenUnusable, Models, Services, store_options};
+use crate::app::{MetricsTokenUnusable, Models, Services, left_behind, store_options};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, Reloaded};
 use crate::engines::{EngineClient, EngineUnusable, Engines};
@@ -21,7 +21,7 @@ use crate::http::{self, Listeners, Tls, TlsUnusable};
 use crate::ids::Ids;
 use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
-use crate::scheduler::Shell;
+use crate::scheduler::{Shell, clear_model_gauges};
 use crate::store::nodes;
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
@@ -116,6 +116,7 @@ impl Service {
         let config = Arc::new(config);
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
+        warn_of_left_behind(&services).await?;
         services.payments.check()?;
         services.metrics_access.check()?;
         let exporter = services.traces.exporter(&config)?;
@@ -294,8 +295,28 @@ pub async fn reload(
     if let Some(engines) = engines {
         engines.configure(&config.engines).await?;
     }
+    let before = services.models();
     services.replace_settings(config, models);
+    for gone in before.iter().filter(|model| services.models().get(model.key).is_none()) {
+        clear_model_gauges(&gone.config.name);
+    }
+    // The settings hold already, and the doctor tells it too.
+    if let Err(error) = warn_of_left_behind(services).await {
+        tracing::warn!(%error, "whether requests wait for models that are configured no more was not found out");
+    }
     Ok(reloaded)
+}
+
+/// Says for which models that the settings name no more requests wait.
+async fn warn_of_left_behind(services: &Services) -> Result<(), StoreError> {
+    for (model, waiting) in left_behind(&services.store, &services.config()).await? {
+        tracing::warn!(
+            model,
+            waiting,
+            "requests wait for a model that is not configured: they expire unless it gets a [[models]] section, or is an alias of one"
+        );
+    }
+    Ok(())
 }
 
 /// Keeps the engines that DNS names those that it names now.

@@ -163,12 +163,14 @@ def _count(job: Job, answer: Answer[Any]) -> Answer[Any]:
 
 async def _choose_model(operations: Operations, job: Job) -> None:
     """The model of the job, the only one of the service where none is named, with its prices."""
-    models = {model.id: model for model in await operations.list_models()}
+    models = await operations.list_models()
     if job.model is None:
         if len(models) != 1:
-            raise InvalidCallError(f"name a `model`: {', '.join(models) or 'the service has none'}")
-        (job.model,) = models
-    job.prices = _prices(models.get(job.model))
+            names = ", ".join(model.id for model in models)
+            raise InvalidCallError(f"name a `model`: {names or 'the service has none'}")
+        job.model = models[0].id
+    named = (model for model in models if job.model in (model.id, *model.aliases))
+    job.prices = _prices(next(named, None))
 
 
 def _prices(model: Model | None) -> tuple[Decimal, Decimal] | None:

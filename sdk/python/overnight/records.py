@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from overnight.errors import APIError
@@ -260,6 +260,9 @@ class Model:
     default_max_tokens: int
     image_tokens: int
     bytes_per_token: int
+    aliases: list[str] = field(default_factory=list[str])
+    retires_at: int | None = None
+    replaced_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -299,6 +302,7 @@ class Account:
     erased: bool = False
     """What the account had is erased, all but the entries of its ledger."""
     retention_seconds: int | None = None
+    monthly_credits: str | None = None
     """How long ended requests are kept, in seconds; None for ever."""
     quotas: AccountQuotas | None = None
 

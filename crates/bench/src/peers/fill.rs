@@ -117,6 +117,7 @@ async fn create(
             id: services.ids.next(now),
             account: partition.account,
             model: partition.model,
+            alias: None,
             created_at: now,
             expires_at: now + WINDOW_MS,
             ready_at: now,

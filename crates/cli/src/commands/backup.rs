@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use overnight_server::config::{Database, Millis};
+use overnight_server::config::{Config, Database, Millis};
 use overnight_server::store::Store;
 use overnight_server::store::operations::backup::{self, BackupError, Keep, Pruned, Repository, Summary};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use super::operator;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
+use crate::last_backup::LastBackup;
 use crate::output::Output;
 use crate::times;
 
@@ -49,13 +50,15 @@ impl Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let config = globals.load_config()?;
     // Before anything is asked of the server.
-    if globals.load_config()?.database != Database::Sqlite {
+    if config.database != Database::Sqlite {
         return Err(BackupError::OnServer.into());
     }
     let store = operator::open_store(globals).await?;
     let Some(Millis(every_ms)) = arguments.every else {
         let (taken, pruned) = take(&arguments, &store).await?;
+        note(&config, &arguments, &taken, output);
         output.either(&told(&taken, pruned.as_ref()), || in_words(&taken, pruned.as_ref()))?;
         store.close().await;
         return Ok(Exit::Done);
@@ -67,6 +70,9 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             () = interrupt.raised() => return Ok(Exit::Done),
             done = take(&arguments, &store) => done,
         };
+        if let Ok((taken, _)) = &done {
+            note(&config, &arguments, taken, output);
+        }
         match done {
             Ok((taken, pruned)) if output.is_json => {
                 output.line(&told(&taken, pruned.as_ref()).to_string())?;
@@ -89,6 +95,16 @@ async fn take(arguments: &Arguments, store: &Store) -> Result<(Summary, Option<P
     let taken = backup::take(store, &repository, times::now()).await?;
     let pruned = arguments.kept().map(|keep| backup::prune(&repository, keep)).transpose()?;
     Ok((taken, pruned))
+}
+
+/// Leaves a note of the backup in the data folder. The backup stands without it.
+fn note(config: &Config, arguments: &Arguments, taken: &Summary, output: &Output) {
+    if let Err(error) = LastBackup::note(&config.data_dir, &arguments.repository, taken) {
+        output.say(&format!(
+            "{}: {error}: `overnight doctor` does not learn of this backup",
+            config.data_dir.display()
+        ));
+    }
 }
 
 /// A backup as `--json` tells it.

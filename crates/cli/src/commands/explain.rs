@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestState;
+use overnight_domain::text;
 use overnight_server::app::engines::EngineReport;
 use overnight_server::app::explanation::{self, Explanation, QueuePlace};
 use overnight_server::app::waiting::WaitingReason;
@@ -111,7 +112,7 @@ fn describe(explanation: &Explanation) -> String {
     };
     line("status", summary.state.status().as_str());
     line("model", model);
-    line("account", &format!("{} {}", account.id, account.name));
+    line("account", &format!("{} {}", account.id, text::escaped(&account.name)));
     if let Some(batch) = record.batch_id {
         line("batch", &batch.to_string());
     }
@@ -140,7 +141,7 @@ fn describe(explanation: &Explanation) -> String {
     explanation.engines.iter().for_each(|it| line("engine", &describe_engine(it)));
     for (account, queue) in &explanation.queues {
         let counts = format!("{} waiting, {} leased", queue.waiting, queue.leased);
-        line("queue", &format!("{} {}: {counts}", account.id, account.name));
+        line("queue", &format!("{} {}: {counts}", account.id, text::escaped(&account.name)));
     }
     if explanation.more_queues > 0 {
         line("queue", &format!("{} more accounts", explanation.more_queues));

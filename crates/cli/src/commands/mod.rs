@@ -27,6 +27,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod submit;
+pub(crate) mod top;
 pub(crate) mod users;
 pub(crate) mod vacuum;
 pub(crate) mod watch;

@@ -53,7 +53,11 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
     };
     let waited = timeout(WAIT, loaded).await;
     let late = |_| {
-        CliError::unavailable(format!("the service did not load its settings within {} s", WAIT.as_secs()))
+        let within = WAIT.as_secs();
+        CliError::unavailable(format!(
+            "the service has not noted within {within} s how loading its settings went"
+        ))
+        .with_hint("its log says whether they were loaded; on a full disk that cannot be noted")
     };
     tell(waited.map_err(late)??, output)
 }

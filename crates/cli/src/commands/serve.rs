@@ -50,11 +50,10 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         output.note(&format!("there is no console. {}", why.reason()));
     }
     service_manager::ready();
-    loop {
-        tokio::select! {
-            () = interrupt.raised() => break,
-            () = hangups.next() => reload(&service, globals, &flags, &mut file).await,
-        }
+    // It is heard while settings are loaded, too.
+    tokio::select! {
+        () = interrupt.raised() => {}
+        () = reload_at_hangups(&mut hangups, &service, globals, &flags, &mut file) => {}
     }
     service_manager::stopping();
     tracing::info!("stopping; a second signal stops at once");
@@ -62,6 +61,20 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     service.shutdown().await;
     tracing::info!("stopped");
     Ok(Exit::Done)
+}
+
+/// Loads the settings again whenever it is asked; it never ends by itself.
+async fn reload_at_hangups(
+    hangups: &mut Hangups,
+    service: &Service,
+    globals: &Globals,
+    flags: &[(String, String)],
+    file: &mut ServeFile,
+) {
+    loop {
+        hangups.next().await;
+        reload(service, globals, flags, file).await;
+    }
 }
 
 /// Loads the settings again. Where they cannot be used, those of before hold, and the log says why.

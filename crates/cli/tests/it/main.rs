@@ -19,6 +19,7 @@ mod credits;
 mod doctor;
 mod embedded;
 #[cfg(target_os = "linux")]
+mod encryption;
 mod engines;
 mod explanations;
 mod file_modes;
@@ -44,6 +45,7 @@ mod runs;
 mod serving;
 mod support;
 mod tables;
+mod top;
 mod traces;
 mod users;
 mod webhooks;

@@ -132,6 +132,31 @@ fn a_revoked_key_is_felt_within_a_second_and_a_new_one_at_once() {
 }
 
 #[test]
+fn an_account_is_granted_credits_each_month_by_the_service() {
+    let world = World::new();
+    let id = world.json("account create --name monthly")["id"].as_str().unwrap().to_owned();
+    let balance = || world.json(&format!("account show {id}"))["balance"].clone();
+    assert_eq!(balance(), "0");
+    for amount in ["0", "-1", "much"] {
+        assert_eq!(world.run(&format!("account monthly {id} {amount}")).code, 2, "{amount}");
+    }
+    assert_eq!(world.json(&format!("account monthly {id} 12.5"))["monthly_credits"], "12.5");
+    assert!(world.run(&format!("account show {id}")).stdout.contains("monthly    12.5"));
+    for _ in 0..2 {
+        let serving = world.serve();
+        wait_until("it is granted", || balance() == "12.5");
+        serving.signal("TERM");
+        serving.end();
+    }
+    let ledger = world.json(&format!("account ledger {id}"));
+    assert_eq!(ledger.as_array().map(Vec::len), Some(1), "a second start grants nothing: {ledger}");
+    assert!(ledger[0]["source"].as_str().unwrap().starts_with("monthly:20"), "{ledger}");
+    assert_eq!(world.json(&format!("account monthly {id} none"))["monthly_credits"], Value::Null);
+    let log = world.run("audit-log --json").stdout;
+    assert_eq!(log.matches("credits.monthly").count(), 2, "{log}");
+}
+
+#[test]
 fn an_account_is_closed_then_erased_by_the_service_and_its_folder_vacuumed_without_it() {
     let world = World::new();
     let serving = world.serve();

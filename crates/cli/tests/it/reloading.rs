@@ -39,6 +39,11 @@ fn settings_are_read_again_and_what_came_of_it_is_told() {
         "{refused:?}"
     );
     assert!(warned(why));
+    let made = std::process::Command::new("mkfifo").arg(world.path("key")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let refused = world.run("reload");
+    assert!(refused.code == 2 && refused.stderr.contains("is no regular file"), "{refused:?}");
+    std::fs::remove_file(world.path("key")).unwrap();
     world.write("key", "a secret\n");
     assert_eq!(world.run("reload").code, 2, "no key has a space");
     world.write("key", "a-secret\n");
@@ -74,4 +79,40 @@ fn a_process_that_is_no_service_is_not_sent_the_signal() {
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.stderr.contains("is no `overnight serve`"), "{refused:?}");
     assert!(!running.has_ended());
+}
+
+#[test]
+fn requests_that_wait_for_a_model_that_was_removed_are_told_and_served_when_its_name_is_an_alias() {
+    let world = World::new();
+    let serving = world.serve();
+    let settings = world.read("overnight.toml");
+    let load = |text: String| {
+        world.write("overnight.toml", &text);
+        assert_eq!(world.run("reload").code, 0);
+    };
+    let away = settings.replace(&world.engine.base_url(), "http://127.0.0.1:9/v1");
+    load(away.clone());
+    world.write("prompts.jsonl", &chats(3));
+    assert_eq!(world.run("submit prompts.jsonl").code, 0);
+
+    let renamed = |text: &str, lines: &str| {
+        let models = text.replacen("name = \"m\"", &format!("name = \"n\"\n{lines}"), 1);
+        models.replace("kind = \"openai\"", "kind = \"openai\"\nmodels = { n = \"m\" }")
+    };
+    load(renamed(&away, ""));
+    let told = || world.run("doctor").stdout;
+    wait_until("the doctor tells of all", || {
+        told().contains("warn  models: requests wait for models that are not configured: m (3)")
+    });
+    // Those that were still gathering are not told of at the reload itself.
+    assert_eq!(world.run("reload").code, 0);
+    load(renamed(&settings, "aliases = [\"m\"]"));
+    assert!(!told().contains("not configured"));
+    wait_until("they are served", || {
+        world.json("list requests --status completed --limit 0").as_array().unwrap().len() == 3
+    });
+    assert_eq!(world.run("submit prompts.jsonl --dry-run").code, 0, "an alias has a price");
+    serving.signal("TERM");
+    let ended = serving.end();
+    assert!(ended.stderr.contains("requests wait for a model that is not configured"), "{ended:?}");
 }

@@ -47,6 +47,8 @@ fn nobody_is_made_twice_or_for_an_account_that_is_not_there() {
         ("user create a@example.com".to_owned(), 0),
         ("user create A@example.com".to_owned(), 2),
         ("user create example.com".to_owned(), 2),
+        ("user create a\u{200b}b@example.com".to_owned(), 2),
+        ("account create --name \u{202e}hcraeser".to_owned(), 2),
         (format!("user create b@example.com --account {nobody} --role owner"), 3),
         (format!("user create b@example.com --account {account}"), 2),
         (format!("user create b@example.com --account {account} --role boss"), 2),

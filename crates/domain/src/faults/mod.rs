@@ -18,6 +18,8 @@ pub mod codes {
     pub const OUT_OF_RANGE: &str = "out_of_range";
     /// A string that is none of the known ones.
     pub const UNKNOWN_VALUE: &str = "unknown_value";
+    /// A model that takes no new requests any more.
+    pub const MODEL_RETIRED: &str = "model_retired";
     /// A field that is none of the known ones.
     pub const UNKNOWN_FIELD: &str = "unknown_field";
     /// A query parameter that is none of the known ones.

@@ -7,8 +7,15 @@ const ENDINGS: [&str; 16] = [
     ".css", ".js", ".yml", ".yaml",
 ];
 /// Files that users write, that the program keeps in its data folder, and that packages hold; documents may name them.
-const ELSEWHERE: [&str; 6] =
-    ["overnight.toml", "prompts.jsonl", "results.jsonl", "overnight.lock", "serve.json", "sbom.cdx.json"];
+const ELSEWHERE: [&str; 7] = [
+    "overnight.toml",
+    "prompts.jsonl",
+    "results.jsonl",
+    "overnight.lock",
+    "serve.json",
+    "last-backup.json",
+    "sbom.cdx.json",
+];
 
 /// Paths in backticks, links and commands that lead nowhere.
 pub(crate) fn missing_paths(tree: &Tree) -> Vec<Finding> {

@@ -13,6 +13,7 @@ use super::errors::AppError;
 use super::quotas::{self, QuotaStanding};
 use super::{Services, idempotency, names};
 use crate::config::Millis;
+use crate::store::StoreError;
 use crate::store::idempotency_keys::{Guarded, IdempotencyKey, Once};
 pub use crate::store::identity::accounts::Account;
 use crate::store::identity::accounts::{self, NewAccount};
@@ -86,6 +87,7 @@ pub async fn record(services: &Services, account: &Account) -> Result<Record, Ap
         closed: account.closed_at.is_some(),
         erased: account.erased_at.is_some(),
         retention_seconds: retention_of(services, account).map(|retention| retention / 1_000),
+        monthly_credits: account.monthly_credits.map(|amount| amount.to_string()),
         quotas: AccountQuotas { stored_bytes, live_requests, requests_per_second, tokens_per_day },
     })
 }
@@ -150,7 +152,7 @@ pub async fn resume(services: &Services, id: AccountId) -> Result<Account, AppEr
 /// [`AppError::Invalid`] where it is.
 pub(super) fn open(account: Account) -> Result<Account, AppError> {
     match account.closed_at {
-        Some(_) => Err(AppError::invalid("account", codes::CONFLICT, "is closed for good")),
+        Some(_) => Err(StoreError::AccountClosed.into()),
         None => Ok(account),
     }
 }
@@ -160,7 +162,8 @@ pub(super) fn open(account: Account) -> Result<Account, AppError> {
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] for a shorter or much longer time.
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] for one that is closed, and for a shorter or much longer
+/// time.
 pub async fn set_retention(
     services: &Services,
     id: AccountId,
@@ -169,6 +172,7 @@ pub async fn set_retention(
     if retention_ms.is_some_and(|time| time != FOR_EVER && !RETENTIONS.contains(&time)) {
         return Err(AppError::invalid("retention", codes::OUT_OF_RANGE, "must be from 1d to 3650d"));
     }
+    open(get(services, id).await?)?;
     let set = requests::set_retention(&services.store, id, retention_ms, services.clock.now()).await?;
     set.ok_or(AppError::NotFound("account"))
 }
@@ -193,8 +197,8 @@ pub struct Grant {
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for an amount of nothing, for more than
-/// is available to take back, or a source that cannot be or was granted with another amount.
+/// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] where it is closed, for an amount of nothing, for
+/// more than is available to take back, or a source that cannot be or was granted with another amount.
 pub async fn grant(
     services: &Services,
     id: AccountId,
@@ -224,6 +228,8 @@ pub(super) async fn grant_repeatably(
         names::check("source", source)?;
     }
     let account = get(services, id).await?;
+    // What an account that is closed has is taken back.
+    let account = if amount > Credits::ZERO { open(account)? } else { account };
     let now = services.clock.now();
     let name = source.map_or_else(|| services.ids.next::<GrantKind>(now).to_string(), str::to_owned);
     let source = format!("{id} {name}");

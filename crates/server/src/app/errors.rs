@@ -3,7 +3,7 @@
 //! Use cases return [`AppError`]. What the store could not do becomes one of its three last variants. In two of them the store's
 //! own words are for the operator and not for the client: the message does not repeat them.
 
-use overnight_domain::faults::{Fault, Faults};
+use overnight_domain::faults::{Fault, Faults, codes};
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::{Quota, QuotaExceeded};
 use thiserror::Error;
@@ -31,6 +31,9 @@ pub enum AppError {
     /// The account uses all that it may of something.
     #[error("the account's quota {} is reached: {}", .0.quota.name(), quota_words(.0))]
     QuotaExceeded(QuotaExceeded),
+    /// The account is suspended, and the call is to change something.
+    #[error("{}", StoreError::AccountSuspended)]
+    AccountSuspended,
     /// Members of the account, or the user, have changed as much in a day as they may.
     #[error("{}", StoreError::TooManyChanges(*.0))]
     TooManyChanges(u32),
@@ -190,10 +193,13 @@ impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::TooManyChanges(most) => Self::TooManyChanges(most),
+            StoreError::AccountSuspended => Self::AccountSuspended,
+            StoreError::AccountClosed => Self::invalid("account", codes::CONFLICT, "is closed for good"),
             error if !error.is_passing() => Self::Internal(error),
             StoreError::Database(_)
             | StoreError::Pooled
             | StoreError::Certificate { .. }
+            | StoreError::Encryption(_)
             | StoreError::Tls(_) => Self::StoreAway { cause: error, advice: None },
             error => Self::Unavailable(error.to_string()),
         }

@@ -25,6 +25,7 @@ pub mod members;
 pub mod messages;
 mod metrics_access;
 pub mod models;
+pub mod monthly_grants;
 mod names;
 mod networks;
 pub mod overview;
@@ -40,6 +41,7 @@ pub mod requests;
 pub mod sessions;
 mod settings;
 mod signals;
+pub mod snapshot;
 pub mod stalls;
 pub mod submissions;
 pub mod uploads;
@@ -61,7 +63,7 @@ use self::fifo_baselines::FifoBaselines;
 pub use self::input::SEARCH_CHARS_MAX;
 pub use self::live_count_cache::LiveCountCache;
 pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
-pub use self::models::{Model, Models};
+pub use self::models::{Model, Models, left_behind};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::networks::ClientNetwork;
 pub use self::parsing::{Parsers, parse};
@@ -195,6 +197,8 @@ pub fn store_options(config: &Config) -> StoreOptions {
         schedules: config.role.schedules(),
         quotas: config.quotas,
         disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
+        key_folder: config.encryption.as_ref().map(|encryption| encryption.key_dir.clone()),
+        encrypts: config.encryption.as_ref().is_some_and(|encryption| encryption.enabled),
         ..StoreOptions::new(&config.data_dir)
     }
 }

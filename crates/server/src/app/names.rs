@@ -1,6 +1,7 @@
 //! What people call accounts, keys and processes.
 
 use overnight_domain::faults::codes;
+use overnight_domain::text;
 
 use super::errors::AppError;
 
@@ -14,13 +15,15 @@ pub(super) fn of_process() -> String {
     format!("{}/{}", machine.nodename().to_string_lossy(), std::process::id())
 }
 
-/// Refuses a name, sent as `param`, that is empty, too long, or would garble a terminal.
+/// Refuses a name, sent as `param`, that is empty, too long, or would garble a terminal or pass for another name.
 pub(super) fn check(param: &str, name: &str) -> Result<(), AppError> {
     let is_too_long = name.chars().nth(NAME_CHARS_MAX).is_some();
-    if !name.is_empty() && !is_too_long && !name.contains(char::is_control) {
+    if !name.is_empty() && !is_too_long && !name.contains(text::misleads) {
         return Ok(());
     }
-    let message = format!("must have 1 to {NAME_CHARS_MAX} characters and no control characters");
+    let message = format!(
+        "must have 1 to {NAME_CHARS_MAX} characters, none of which controls the terminal, changes the direction of text or is invisible"
+    );
     Err(AppError::invalid(param, codes::OUT_OF_RANGE, &message))
 }
 
@@ -36,10 +39,13 @@ mod tests {
             ("é".repeat(NAME_CHARS_MAX + 1), false),
             (String::new(), false),
             ("a\u{1b}[31m".to_owned(), false),
+            ("gro\u{200b}ss".to_owned(), false),
+            ("\u{202e}evil".to_owned(), false),
         ] {
             assert_eq!(check("source", &name).is_ok(), is_fine, "{name}");
         }
         let told = check("source", "").map_err(|error| error.to_string());
-        assert_eq!(told, Err("source must have 1 to 256 characters and no control characters".to_owned()));
+        let expected = "source must have 1 to 256 characters, none of which controls the terminal, changes the direction of text or is invisible";
+        assert_eq!(told, Err(expected.to_owned()));
     }
 }

@@ -1,6 +1,7 @@
 //! E-mail addresses as they are kept, and users before they are stored: what signing in and signing up share.
 
 use overnight_domain::faults::codes;
+use overnight_domain::text;
 
 use super::Services;
 use super::errors::AppError;
@@ -26,7 +27,7 @@ pub(super) fn normalized(email: &str) -> String {
 pub(super) fn checked(email: &str) -> Result<String, AppError> {
     let email = normalized(email);
     let is_one = email.len() <= EMAIL_BYTES_MAX
-        && !email.contains(|it: char| it.is_control() || it.is_whitespace())
+        && !email.contains(|it: char| text::misleads(it) || it.is_whitespace())
         && email
             .split_once('@')
             .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
@@ -60,6 +61,16 @@ mod tests {
         assert_eq!(normalized("ÄRA@example.com"), "ära@example.com");
         for foreign in ["\u{212a}im@example.com", "\u{130}da@example.com"] {
             assert_eq!(normalized(foreign), foreign);
+        }
+    }
+
+    #[test]
+    fn an_address_has_no_characters_that_are_not_seen() {
+        assert_eq!(checked("Ada@Example.com").ok().as_deref(), Some("ada@example.com"));
+        for email in
+            ["a\u{200b}da@example.com", "ada@\u{202e}moc.elpmaxe", "a da@example.com", "ada", "a\u{7}@b"]
+        {
+            assert!(checked(email).is_err(), "{email:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use overnight_domain::quotas::{Quota, Usage};
 
 use super::Services;
 use super::errors::AppError;
+use crate::store::StoreError;
 use crate::store::identity::accounts::{self, Account};
 use crate::store::ledger::spend;
 
@@ -75,6 +76,10 @@ pub async fn set(
     id: AccountId,
     changes: &[(Quota, Option<i64>)],
 ) -> Result<Account, AppError> {
+    let found = accounts::find(&services.store, id).await?;
+    if found.is_some_and(|account| account.closed_at.is_some()) {
+        return Err(StoreError::AccountClosed.into());
+    }
     let set = accounts::set_quotas(&services.store, id, changes.to_vec(), services.clock.now()).await?;
     services.api_key_cache.distrust();
     set.ok_or(AppError::NotFound("account"))

@@ -39,9 +39,10 @@ pub async fn of_account(
     audience: Audience,
 ) -> Result<Vec<Stall>, AppError> {
     let mut stalls = Vec::new();
-    for model in services.models().iter() {
+    let models = services.models();
+    for model in models.iter() {
         if let Some(stall) = of_model(services, &model.config.name, audience).await?
-            && forecasts::has_work(services, account, model.key).await?
+            && forecasts::has_work(services, account, model).await?
         {
             stalls.push(stall);
         }
@@ -60,9 +61,9 @@ pub async fn of_batch(
     batch: BatchId,
     audience: Audience,
 ) -> Result<Vec<Stall>, AppError> {
-    let mut stalls = Vec::new();
-    for model in forecasts::models_of_batch(services, account, batch).await? {
-        let Some(model) = services.models().get(model).cloned() else { continue };
+    let (mut stalls, models) = (Vec::new(), services.models());
+    let found = forecasts::models_of_batch(services, account, batch).await?;
+    for model in models.iter().filter(|model| model.keys().any(|key| found.contains(&key))) {
         stalls.extend(of_model(services, &model.config.name, audience).await?);
     }
     Ok(stalls)

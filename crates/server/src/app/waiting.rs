@@ -196,6 +196,8 @@ async fn hindrance(services: &Services, model: &str) -> Result<Option<WaitingRea
     if services.store.is_advance_held() {
         return Ok(Some(WaitingReason::DiskReserved));
     }
+    let models = services.models();
+    let model = models.find(model).map_or(model, |model| &model.config.name);
     let reports = engines::recent(services).await?;
     Ok(trouble(&reports, model, services.clock.now()))
 }
@@ -223,20 +225,24 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
     Ok((count(services, model).await? - 1).max(0))
 }
 
-/// How many requests of all accounts wait for a model, as of a little while ago: what took long to count is good for longer.
+/// How many requests of all accounts wait for a model, under whichever of its names, as of a little while ago: what took long to count is
+/// good for longer.
 ///
 /// # Errors
 ///
 /// Only what the store could not do.
 pub async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
-    let key = match services.models().find(model) {
-        Some(model) => Some(model.key),
-        None => models::find(&services.store, model).await?,
+    let keys: Vec<_> = match services.models().find(model) {
+        Some(model) => model.keys().collect(),
+        None => models::find(&services.store, model).await?.into_iter().collect(),
     };
-    let Some(key) = key else { return Ok(0) };
-    let store = services.store.clone();
-    let count = async move { Ok(live_counts::count_waiting(&store, key).await?) };
-    services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await
+    let mut sum = 0;
+    for key in keys {
+        let store = services.store.clone();
+        let count = async move { Ok(live_counts::count_waiting(&store, key).await?) };
+        sum += services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await?;
+    }
+    Ok(sum)
 }
 
 /// What is wrong with the engines of a model; `None` where one of them is driven, open and not paused.

@@ -261,7 +261,11 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
     }
     match named.keys().find(|name| models.iter().all(|model| model.name != **name)) {
         Some(name) => {
-            Err(section.refuse("models", format!("names {name:?}, which has no [[models]] section")))
+            let what = match models.iter().find(|model| model.aliases.contains(name)) {
+                Some(model) => format!("names {name:?}, which is an alias: name {:?}", model.name),
+                None => format!("names {name:?}, which has no [[models]] section"),
+            };
+            Err(section.refuse("models", what))
         }
         None => Ok(named),
     }

@@ -6,6 +6,7 @@ mod billing;
 mod connections;
 mod console;
 mod daily_limits;
+mod encryption;
 mod engines;
 mod hours;
 mod manual;
@@ -38,13 +39,14 @@ use url::Url;
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
+pub use encryption::EncryptionConfig;
 pub use engines::{
     CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, KeySource,
     ModelSource, OpenAiConfig,
 };
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
-pub use models::ModelConfig;
+pub use models::{ModelConfig, RetiresAt};
 pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use reloading::Reloaded;
@@ -76,6 +78,8 @@ pub struct Config {
     pub disk_reserve: Option<ByteSize>,
     /// Where requests and results are stored.
     pub database: Database,
+    /// Where the keys are by which what is stored is encrypted; `None` where nothing is.
+    pub encryption: Option<EncryptionConfig>,
     /// Which part of the work this process does.
     pub role: Role,
     /// What people call this process; `None` where nobody named it.
@@ -102,6 +106,8 @@ pub struct Config {
     pub retention: Option<Millis>,
     /// How long an entry of the audit log is kept.
     pub audit_log_retention: Millis,
+    /// How old the newest backup may be; zero where nobody watches that.
+    pub backup_max_age: Millis,
     /// Where traces are sent; `None` where nothing is traced.
     pub traces: Option<TracesConfig>,
     /// Where webhooks may lead.

@@ -10,8 +10,8 @@ use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
 use super::{
-    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console, engines,
-    models, quotas, tls, traces, webhooks,
+    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console,
+    encryption, engines, models, quotas, tls, traces, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -83,13 +83,15 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
     let listen = root.required("listen", root.read("listen", address)?)?;
     let (models, engines) = models_and_engines(&root)?;
     let tls = tls::read(&root)?;
+    let data_dir = root.required("data_dir", engines::path(&root, "data_dir")?)?;
     Ok(Config {
         listen,
         public_url: public_url(&root, tls.is_some())?,
         tls,
         metrics_listen: metrics_listen(&root, listen)?,
         metrics_token_env: root.read("metrics_token_env", engines::variable_name)?,
-        data_dir: root.required("data_dir", engines::path(&root, "data_dir")?)?,
+        encryption: encryption::read(&root.section("encryption")?, &data_dir)?,
+        data_dir,
         disk_reserve: root.bounded("disk_reserve", ByteSize(0)..=ByteSize(1024 << 30), "0 B to 1024 GiB")?,
         database,
         role,
@@ -110,6 +112,10 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         audit_log_retention: root.required(
             "audit_log_retention",
             root.bounded("audit_log_retention", DAY..=Millis(3_650 * DAY.0), "1d to 3650d")?,
+        )?,
+        backup_max_age: root.required(
+            "backup_max_age",
+            root.bounded("backup_max_age", Millis(0)..=Millis(3_650 * DAY.0), "0s to 3650d")?,
         )?,
         traces: traces::read(&root.section("traces")?)?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,

@@ -11,6 +11,12 @@ use crate::app::waiting::WaitingReason;
 /// A model.
 pub(crate) struct ModelRow {
     pub(crate) name: String,
+    /// Its other names, with commas.
+    pub(crate) aliases: String,
+    /// When it retires or has retired, in milliseconds, if it does.
+    pub(crate) retires_at: Option<i64>,
+    pub(crate) is_retired: bool,
+    pub(crate) replaced_by: Option<String>,
     /// Per million tokens; `None` where nothing is charged.
     pub(crate) price: Option<Pricing>,
     /// The output limit of a request that names none, in tokens.
@@ -23,6 +29,7 @@ impl ModelRow {
     /// How it stands, for everybody: a class and a word.
     pub(super) const fn standing(&self) -> (&'static str, &'static str) {
         match self.trouble {
+            _ if self.is_retired => ("registered", "retired"),
             None => ("completed", "available"),
             Some(WaitingReason::EnginesPaused { .. }) => ("failed", "paused"),
             Some(WaitingReason::NoEngine) => ("failed", "no engine"),
@@ -34,7 +41,7 @@ impl ModelRow {
     }
 
     pub(super) fn until(&self) -> Option<i64> {
-        self.trouble.as_ref().and_then(WaitingReason::until)
+        self.trouble.as_ref().filter(|_| !self.is_retired).and_then(WaitingReason::until)
     }
 }
 

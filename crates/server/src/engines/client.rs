@@ -242,7 +242,22 @@ impl EngineClient {
         Some(self.cache_tokens.load(Relaxed)).filter(|tokens| *tokens > 0)
     }
 
+    /// Whether it keeps a prefix cache; `None` where its metrics do not tell.
+    pub async fn prefix_caching(&self) -> Option<bool> {
+        let page = self.within(LOAD_TIMEOUT_MS, self.fetch_metrics(), |words| words).await.ok().flatten()?;
+        load::read_prefix_caching(&page)
+    }
+
     async fn fetch_load(&self) -> Result<Option<EngineLoad>, String> {
+        let Some(page) = self.fetch_metrics().await? else { return Ok(None) };
+        if let Some(tokens) = load::read_cache_tokens(&page) {
+            self.cache_tokens.store(tokens, Relaxed);
+        }
+        Ok(load::read(&page))
+    }
+
+    /// The engine's page of metrics; `None` where it has none.
+    async fn fetch_metrics(&self) -> Result<Option<String>, String> {
         let target = self.target().await?;
         let Some(metrics) = &target.metrics else { return Ok(None) };
         let request =
@@ -252,11 +267,7 @@ impl EngineClient {
             return Ok(None);
         }
         let Ok(page) = read_whole(response.into_body(), METRICS_BYTES_MAX).await else { return Ok(None) };
-        let page = String::from_utf8_lossy(&page);
-        if let Some(tokens) = load::read_cache_tokens(&page) {
-            self.cache_tokens.store(tokens, Relaxed);
-        }
-        Ok(load::read(&page))
+        Ok(Some(String::from_utf8_lossy(&page).into_owned()))
     }
 
     /// The models that the engine lists under `GET /models`, asked with its key.

@@ -68,6 +68,19 @@ impl Discovered {
         configs.iter().flat_map(replicas).collect()
     }
 
+    /// Logs which addresses are others than `before`, once they are in use.
+    pub(super) fn tell_changes_since(&self, before: &Self) {
+        let none = Found::default();
+        for (engine, found) in &self.0 {
+            let before = &before.0.get(engine).unwrap_or(&none).addresses;
+            let added: Vec<_> = found.addresses.difference(before).collect();
+            let removed: Vec<_> = before.difference(&found.addresses).collect();
+            if !added.is_empty() || !removed.is_empty() {
+                tracing::info!(engine, ?added, ?removed, "its addresses have changed");
+            }
+        }
+    }
+
     /// Why nothing is known of a name, where that is so.
     pub(super) fn failure(&self, engine: &str) -> Option<String> {
         self.0.get(engine)?.failure.clone()
@@ -87,11 +100,6 @@ impl Found {
             }
         };
         let addresses: BTreeSet<_> = addresses.into_iter().take(REPLICAS_MAX).collect();
-        if addresses != self.addresses {
-            let added: Vec<_> = addresses.difference(&self.addresses).collect();
-            let removed: Vec<_> = self.addresses.difference(&addresses).collect();
-            tracing::info!(engine, ?added, ?removed, "its addresses have changed");
-        }
         Self { addresses, failure: None }
     }
 }

@@ -49,6 +49,16 @@ pub(super) fn read_cache_tokens(page: &str) -> Option<u64> {
     total(&mut of_vllm.chain(of_sglang)).filter(|tokens| *tokens > 0)
 }
 
+/// Whether the engine keeps a prefix cache, where its page of metrics tells: vLLM does. Of several processes each must.
+pub(super) fn read_prefix_caching(page: &str) -> Option<bool> {
+    let told = page.lines().filter_map(|line| {
+        let labels = line.strip_prefix("vllm:cache_config_info{")?;
+        let value = labels.split_once("enable_prefix_caching=\"")?.1.split('"').next()?;
+        value.to_ascii_lowercase().parse().ok()
+    });
+    told.reduce(|all, one| all && one)
+}
+
 /// The load that a page of metrics tells; `None` where it has none that we know. Series of several models or processes are
 /// added up, but for the cache: there the fullest counts.
 pub(super) fn read(page: &str) -> Option<EngineLoad> {
@@ -131,6 +141,29 @@ mod tests {
             ("up 1\n", None),
         ] {
             assert_eq!(read_cache_tokens(page), expected, "{page}");
+        }
+    }
+
+    #[test]
+    fn whether_prefixes_are_cached_is_read() {
+        for (page, expected) in [
+            (
+                "vllm:cache_config_info{block_size=\"16\",enable_prefix_caching=\"True\",engine=\"0\"} 1.0\n",
+                Some(true),
+            ),
+            (
+                "vllm:cache_config_info{enable_prefix_caching=\"False\",num_gpu_blocks=\"573\"} 1.0\n",
+                Some(false),
+            ),
+            (
+                "vllm:cache_config_info{enable_prefix_caching=\"True\"} 1.0\nvllm:cache_config_info{enable_prefix_caching=\"False\"} 1.0\n",
+                Some(false),
+            ),
+            ("vllm:cache_config_info{enable_prefix_caching=\"None\"} 1.0\n", None),
+            ("vllm:cache_config_info{block_size=\"16\"} 1.0\n", None),
+            ("sglang:token_usage 0.9\n", None),
+        ] {
+            assert_eq!(read_prefix_caching(page), expected, "{page}");
         }
     }
 

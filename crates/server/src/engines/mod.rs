@@ -7,6 +7,7 @@ mod command;
 mod discovery;
 mod embedded;
 mod environment;
+mod keys;
 mod load;
 mod log_lines;
 mod model_file;

@@ -1,6 +1,5 @@
 //! How the client of an engine is made from its settings.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,11 +8,11 @@ use super::boxed_model;
 use super::client::{EngineClient, Source};
 use super::command::CommandProcess;
 use super::embedded::{Embedded, ModelFile, Program};
+use super::keys::Keys;
 use super::target::Target;
 use crate::clock::SharedClock;
-use crate::config::{EmbeddedConfig, EngineConfig, EngineKind, KeySource, ModelSource, OpenAiConfig};
+use crate::config::{EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use crate::ids::Ids;
-use crate::secrets::Secret;
 use crate::transport::Transport;
 
 /// What clients are made with.
@@ -30,9 +29,10 @@ impl Opening {
     pub(super) fn client(
         &self,
         config: &EngineConfig,
+        keys: &Keys,
         before: Option<&Arc<EngineClient>>,
     ) -> Result<Arc<EngineClient>, EngineUnusable> {
-        let target = config.openai().map(|openai| target(&config.name, openai)).transpose()?;
+        let target = target(config, keys)?;
         let is_same_key = |it: &&Arc<EngineClient>| it.has_key_of(target.as_deref());
         let before = before.filter(is_same_key);
         if let Some(before) = before.filter(|it| it.config() == config) {
@@ -85,11 +85,12 @@ pub(super) fn own_program() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("overnight"))
 }
 
-/// Where the settings say that an engine is.
-fn target(engine: &str, openai: &OpenAiConfig) -> Result<Arc<Target>, EngineUnusable> {
-    let key = openai.api_key.as_ref().map(|source| read_key(engine, source)).transpose()?;
-    let target = Target::new(openai.base_url.as_str(), key);
-    target.map(Arc::new).map_err(|source| EngineUnusable::Address { engine: engine.to_owned(), source })
+/// Where the settings say that an engine is, and its key.
+fn target(config: &EngineConfig, keys: &Keys) -> Result<Option<Arc<Target>>, EngineUnusable> {
+    let Some(openai) = config.openai() else { return Ok(None) };
+    let target = Target::new(openai.base_url.as_str(), keys.of(config).cloned());
+    let target = target.map_err(|source| EngineUnusable::Address { engine: config.name.clone(), source })?;
+    Ok(Some(Arc::new(target)))
 }
 
 fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<Program, EngineUnusable> {
@@ -104,17 +105,4 @@ fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<P
         }
     };
     Ok(Program { engine: engine.to_owned(), config: embedded.clone(), model })
-}
-
-fn read_key(engine: &str, source: &KeySource) -> Result<Secret, EngineUnusable> {
-    let unusable =
-        |reason| EngineUnusable::Key { engine: engine.to_owned(), place: source.to_string(), reason };
-    let text = match source {
-        KeySource::Variable(name) => std::env::var_os(name),
-        KeySource::File(path) => {
-            let text = fs::read(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
-            Some(String::from_utf8(text).unwrap_or_default().into())
-        }
-    };
-    Secret::read(text).map_err(|reason| unusable(reason.to_owned()))
 }

@@ -60,15 +60,17 @@ impl EngineClient {
     }
 
     /// Ends the engine's process with all that it started, and waits until nothing of it is left and its port is free. Does
-    /// nothing where it does not run.
+    /// nothing where it does not run. An embedded engine is not started again.
     ///
     /// # Errors
     /// What is left, in words: a process that cannot be killed, or another one at the port.
     pub async fn stop_process(&self) -> Result<(), String> {
-        match self.process() {
-            Some(process) => process.stop().await,
-            None => Ok(()),
+        match &self.source {
+            Source::Fixed(_) => {}
+            Source::Embedded(embedded) => embedded.stop().await,
+            Source::Command(_, process) => return process.stop().await,
         }
+        Ok(())
     }
 
     /// Waits until nothing is left of the engine's process, however long that takes. Does nothing where it does not run.

@@ -11,6 +11,7 @@ use super::EngineUnusable;
 use super::client::EngineClient;
 use super::discovery::{Discovered, Lookup, system_lookup};
 use super::embedded::EmbeddedState;
+use super::keys::Keys;
 use super::opening::{Opening, own_program};
 use crate::clock::SharedClock;
 use crate::config::{Config, EngineConfig};
@@ -20,14 +21,15 @@ use crate::ids::Ids;
 pub struct Engines {
     opening: Opening,
     lookup: Lookup,
-    /// Held while they are looked up and replaced, so that the last settings win.
+    /// Held while keys are read and names looked up and clients replaced, so that the last settings win.
     declared: AsyncMutex<Declared>,
     clients: Mutex<Clients>,
 }
 
-/// The engines as the settings name them, and the addresses of those that DNS names.
+/// The engines as the settings name them, their keys as they were read with these, and the addresses of those that DNS names.
 struct Declared {
     configs: Vec<EngineConfig>,
+    keys: Arc<Keys>,
     discovered: Discovered,
 }
 
@@ -41,7 +43,7 @@ struct Clients {
 
 impl Engines {
     /// Makes a client of each engine and starts the embedded ones; none of them needs to answer yet. Reads keys from the
-    /// process's environment and from files, and may write the model in the box into the data folder.
+    /// process's environment and from files, on this thread, and may write the model in the box into the data folder.
     ///
     /// # Errors
     /// An engine that no waiting will bring up.
@@ -67,10 +69,12 @@ impl Engines {
     ) -> Result<Self, EngineUnusable> {
         let (guard, data_dir): (PathBuf, PathBuf) = (guard.to_owned(), config.data_dir.clone());
         let opening = Opening { guard, data_dir, clock: Arc::clone(clock), ids: Arc::clone(ids) };
-        let declared = Declared { configs: config.engines.clone(), discovered: Discovered::default() };
+        let (configs, keys) = (config.engines.clone(), Arc::new(Keys::read_now(&config.engines)?));
+        let discovered = Discovered::default();
+        let declared = Declared { configs, keys: Arc::clone(&keys), discovered: discovered.clone() };
         let (lookup, clients) = (system_lookup(), Mutex::default());
         let engines = Self { opening, lookup, declared: AsyncMutex::new(declared), clients };
-        engines.replace(&Discovered::default().expand(&config.engines))?;
+        engines.replace(&discovered.expand(&config.engines), &keys)?;
         Ok(engines)
     }
 
@@ -80,16 +84,18 @@ impl Engines {
         Self { lookup, ..self }
     }
 
-    /// From now on the engines are these, and those that DNS names for them. Returns whether any is another than before.
+    /// From now on the engines are these, and those that DNS names for them. Keys are read again. Returns whether any is another than
+    /// before.
     ///
     /// # Errors
     /// An engine that no waiting will bring up. Then all engines are as before.
     pub async fn configure(&self, configs: &[EngineConfig]) -> Result<bool, EngineUnusable> {
         let mut declared = self.declared.lock().await;
-        self.declare(&mut declared, configs.to_vec()).await
+        let keys = Arc::new(Keys::read(configs, &self.opening.clock).await?);
+        self.declare(&mut declared, configs.to_vec(), keys).await
     }
 
-    /// Looks up again what DNS names. Returns whether any engine is another than before.
+    /// Looks up again what DNS names. Keys stay as they were read with the settings. Returns whether any engine is another than before.
     ///
     /// # Errors
     /// As [`Self::configure`].
@@ -98,8 +104,8 @@ impl Engines {
         if !declared.configs.iter().any(EngineConfig::is_discovered) {
             return Ok(false);
         }
-        let configs = declared.configs.clone();
-        self.declare(&mut declared, configs).await
+        let (configs, keys) = (declared.configs.clone(), Arc::clone(&declared.keys));
+        self.declare(&mut declared, configs, keys).await
     }
 
     /// Why no address is known of an engine that DNS names, where that is so.
@@ -111,21 +117,23 @@ impl Engines {
         &self,
         declared: &mut Declared,
         configs: Vec<EngineConfig>,
+        keys: Arc<Keys>,
     ) -> Result<bool, EngineUnusable> {
         let discovered = declared.discovered.look_up(&configs, &self.lookup, &self.opening.clock).await;
-        let are_others = self.replace(&discovered.expand(&configs))?;
-        *declared = Declared { configs, discovered };
+        let are_others = self.replace(&discovered.expand(&configs), &keys)?;
+        discovered.tell_changes_since(&declared.discovered);
+        *declared = Declared { configs, keys, discovered };
         Ok(are_others)
     }
 
     /// From now on the engines are these. Those whose settings and key are as before keep their client, and a process whose own
-    /// settings are goes on under the others. The clients that are replaced are kept until they are released. Keys are read again.
-    fn replace(&self, configs: &[EngineConfig]) -> Result<bool, EngineUnusable> {
+    /// settings are goes on under the others. The clients that are replaced are kept until they are released.
+    fn replace(&self, configs: &[EngineConfig], keys: &Keys) -> Result<bool, EngineUnusable> {
         let mut clients = self.lock();
         let named = |config: &EngineConfig| clients.current.iter().find(|it| it.config().name == config.name);
         let made: Vec<_> = configs
             .iter()
-            .map(|config| self.opening.client(config, named(config)))
+            .map(|config| self.opening.client(config, keys, named(config)))
             .collect::<Result<_, _>>()?;
         let is_kept = |client: &Arc<EngineClient>| made.iter().any(|it| Arc::ptr_eq(it, client));
         let replaced: Vec<_> = clients.current.iter().filter(|it| !is_kept(it)).cloned().collect();

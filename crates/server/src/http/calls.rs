@@ -193,6 +193,14 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
     Ok(network_of(context, request).map(Client::Network))
 }
 
+/// Whether a key that let a call in still lets it go on, with what it does by this method.
+///
+/// # Errors
+/// As a new call is refused.
+pub(super) async fn check_again(context: &Context, opened: Opened, method: &Method) -> Result<(), Refusal> {
+    check_access(api_keys::look_again(&context.services, opened).await?, method, false)
+}
+
 /// Refuses a change with a key that only reads, or of an account that is suspended; and the administration of accounts with a key that
 /// is not for it. Those that are for it administrate even where their own account is suspended.
 fn check_access(opened: Opened, method: &Method, is_administration: bool) -> Result<(), Refusal> {
@@ -200,7 +208,7 @@ fn check_access(opened: Opened, method: &Method, is_administration: bool) -> Res
         Opened { scope: KeyScope::Admin, .. } if is_administration => Ok(()),
         _ if is_administration => Err(Refusal::InsufficientScope(KeyScope::Admin)),
         _ if method.is_safe() => Ok(()),
-        Opened { is_suspended: true, .. } => Err(Refusal::AccountSuspended),
+        Opened { is_suspended: true, .. } => Err(AppError::AccountSuspended.into()),
         Opened { scope: KeyScope::Read, .. } => Err(Refusal::InsufficientScope(KeyScope::Write)),
         Opened { scope: KeyScope::Write | KeyScope::Admin, .. } => Ok(()),
     }

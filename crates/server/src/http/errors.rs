@@ -33,8 +33,6 @@ pub(super) enum Refusal {
     NoMetricsToken,
     /// The API key has another scope than this one, which the call needs.
     InsufficientScope(KeyScope),
-    /// The account is suspended, and the call is to change something.
-    AccountSuspended,
     /// The call came in the open to an address that is served by https.
     HttpsRequired,
     /// Nothing is served at this path.
@@ -95,7 +93,7 @@ impl Refusal {
             Self::App(AppError::InvalidApiKey) => &codes::INVALID_API_KEY,
             Self::NoMetricsToken => &codes::INVALID_TOKEN,
             Self::InsufficientScope(_) => &codes::INSUFFICIENT_SCOPE,
-            Self::AccountSuspended => &codes::ACCOUNT_SUSPENDED,
+            Self::App(AppError::AccountSuspended) => &codes::ACCOUNT_SUSPENDED,
             Self::HttpsRequired => &codes::HTTPS_REQUIRED,
             Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
@@ -135,9 +133,6 @@ impl Refusal {
             Self::InsufficientScope(_) => {
                 "this API key has the scope `read` and changes nothing; use one with the scope `write`".to_owned()
             }
-            Self::AccountSuspended => {
-                "the account is suspended: its keys read and change nothing until the operator resumes it".to_owned()
-            }
             Self::HttpsRequired => "the service is called by https:// here".to_owned(),
             Self::NoSuchPath => "there is nothing at this path".to_owned(),
             Self::MethodNotAllowed => {
@@ -170,6 +165,7 @@ impl Refusal {
         match self {
             Self::App(
                 AppError::PaymentsNotActivated
+                | AppError::AccountSuspended
                 | AppError::InsufficientCredits { .. }
                 | AppError::AlreadyEnded { .. }
                 | AppError::NotEnded(_)

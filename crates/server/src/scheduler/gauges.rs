@@ -23,6 +23,13 @@ pub(super) fn clear(engine: &str) {
     }
 }
 
+/// Sets those of a model that the settings name no more to 0: what waits for it is counted in `overnight_requests_without_model`.
+pub fn clear_model(model: &str) {
+    for gauge in ["overnight_requests_waiting", "overnight_requests_due_first"] {
+        metrics::gauge!(gauge, "model" => model.to_owned()).set(0.0);
+    }
+}
+
 /// Sets them all.
 pub(super) fn set(
     scheduler: &Scheduler,
@@ -58,10 +65,10 @@ pub(super) fn set(
         let name = model.config.name.clone();
         // Where nodes share the queue it is counted: each of them knows of a part.
         if !services.store.is_shared() {
-            let waiting = scheduler.waiting(model.key) as f64;
-            metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(waiting);
+            let waiting: i64 = model.keys().map(|key| scheduler.waiting(key)).sum();
+            metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(waiting as f64);
         }
-        let due_first = scheduler.due_first(model.key) as f64;
-        metrics::gauge!("overnight_requests_due_first", "model" => name).set(due_first);
+        let due_first: i64 = model.keys().map(|key| scheduler.due_first(key)).sum();
+        metrics::gauge!("overnight_requests_due_first", "model" => name).set(due_first as f64);
     }
 }

@@ -19,5 +19,6 @@ mod token_counters;
 mod token_rates;
 mod uses;
 
+pub use gauges::clear_model as clear_model_gauges;
 pub use replicas::Replicas;
 pub use shell::Shell;

@@ -138,7 +138,7 @@ impl Replicas {
 
     fn describe(&self, key: ReplicaKey, client: &EngineClient) -> Replica {
         let names = client.config().models.keys();
-        let models = names.filter_map(|name| self.models.find(name)).map(|model| model.key).collect();
+        let models = names.filter_map(|name| self.models.find(name)).flat_map(|model| model.keys()).collect();
         let config = client.config();
         Replica {
             key,
@@ -199,6 +199,11 @@ impl Replicas {
     /// What the operator calls it.
     pub fn name(&self, key: ReplicaKey) -> &str {
         self.client(key).map_or("unknown", |client| &client.config().name)
+    }
+
+    /// Whether it is the key of a model, and not that of an alias.
+    pub(super) fn is_model(&self, key: ModelKey) -> bool {
+        self.models.get(key).is_some_and(|model| model.key == key)
     }
 
     /// What we call a model.

@@ -1,7 +1,7 @@
 //! Tells people what this process knows of its engine replicas, through the store and beside the scheduling, which never
 //! waits for it.
 
-use overnight_domain::scheduler::{ProcessStatus, Replica, Scheduler};
+use overnight_domain::scheduler::{ModelKey, ProcessStatus, Replica, Scheduler};
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
@@ -89,7 +89,9 @@ pub(super) fn state_of(
         reason.map(|reason| EnginePause { until, reason: reason.to_owned() })
     });
     let is_out = pause.is_some() || closed_until.is_some();
-    let models_out = scheduler.models_out(replica.key).into_iter().filter(|_| is_driven && !is_out);
+    // What is true of a model is nearly always true of what waits under its aliases.
+    let is_told = |model: &ModelKey| is_driven && !is_out && replicas.is_model(*model);
+    let models_out = scheduler.models_out(replica.key).into_iter().filter(|(model, ..)| is_told(model));
     let models_out = models_out.map(|(model, until, reason)| ModelOut {
         model: replicas.model_name(model).to_owned(),
         until,
@@ -97,7 +99,7 @@ pub(super) fn state_of(
         is_over_budget: false,
     });
     let (spent, ends_at) = scheduler.over_budget(replica.key).unwrap_or_default();
-    let spent = spent.into_iter().filter(|_| is_driven && !is_out).map(|model| ModelOut {
+    let spent = spent.into_iter().filter(is_told).map(|model| ModelOut {
         model: replicas.model_name(model).to_owned(),
         until: Some(ends_at),
         reason: None,

@@ -6,6 +6,8 @@
 //! them. This comes after deletions, in a worker, and again after each start, because a process that ended early may have left
 //! the first two undone. PostgreSQL has its own VACUUM.
 
+pub(in crate::store) mod progress;
+
 use crate::store::database::leftovers::{self, PAGES_MAX};
 use crate::store::database::{Connection, Deletions, Dialect, Row, Tx, Value, statements};
 use crate::store::{Store, StoreError};
@@ -20,6 +22,25 @@ statements! {
     OTHERS = { sqlite: "SELECT data_version FROM pragma_data_version" };
     PAGE over [Integer] = { sqlite: "SELECT pgno, data FROM sqlite_dbpage WHERE pgno = ?1" };
     OVERWRITE over [Bytes, Integer] = { sqlite: "UPDATE sqlite_dbpage SET data = ?1 WHERE pgno = ?2" };
+}
+
+impl Store {
+    /// For how long, in milliseconds, something that was deleted has been in a file at most; 0 where no file holds what this process
+    /// deleted, and none held what others had when that was looked at last. `None` on PostgreSQL. It reads nothing.
+    pub fn erasure_waited_ms(&self, now: i64) -> Option<i64> {
+        let deletions = self.database().deletions()?.count();
+        Some(self.erasure_progress().waited_ms(deletions, now))
+    }
+}
+
+/// Notes, for [`Store::erasure_waited_ms`], that all of `deleted` is in no file, which was deleted by `at`, in milliseconds.
+pub fn note_erased(store: &Store, deleted: Deleted, at: i64) {
+    store.erasure_progress().note_erased(deleted.deletions, at);
+}
+
+/// Notes, for [`Store::erasure_waited_ms`], that something waits.
+pub fn note_waiting(store: &Store) {
+    store.erasure_progress().note_waiting();
 }
 
 /// All that was deleted by some moment, by this process and by others.

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use sqlx::Error as PostgresError;
 
+use crate::encryption::KeyringError;
 use crate::store::exposures::Exposure;
 use crate::store::postgres_words::{in_words, said};
 
@@ -22,6 +23,12 @@ pub enum StoreError {
     /// Members of an account, or a user, have changed as much in a day as they may; nothing of it was done.
     #[error("too many changes were made in the last 24 hours: {0} may be")]
     TooManyChanges(u32),
+    /// The account is suspended; nothing was done.
+    #[error("the account is suspended: its keys read and change nothing until the operator resumes it")]
+    AccountSuspended,
+    /// The account is closed; nothing was done.
+    #[error("the account is closed for good")]
+    AccountClosed,
     /// A write that the data forbid; nothing of it was done.
     #[error("the write was refused by the data: {0}")]
     Refused(String),
@@ -80,6 +87,9 @@ pub enum StoreError {
     /// The server and we did not agree on TLS.
     #[error("TLS with the server of `database_url`: {0}")]
     Tls(String),
+    /// What is stored cannot be encrypted or decrypted.
+    #[error("encryption: {0}")]
+    Encryption(#[from] KeyringError),
     /// Anything else the database said.
     #[error("the database failed: {0}")]
     Database(DatabaseError),
@@ -160,7 +170,7 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
-            Self::Certificate { .. } | Self::Tls(_) => true,
+            Self::Certificate { .. } | Self::Tls(_) | Self::Encryption(_) => true,
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }

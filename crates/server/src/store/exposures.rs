@@ -13,7 +13,7 @@ const PRIVATE_FILE: u32 = 0o600;
 
 /// How the names of files begin that the service and its commands write there.
 #[cfg(unix)]
-const OWN_FILES: [&str; 4] = ["overnight", "api-key", "serve.json", "run.log"];
+const OWN_FILES: [&str; 5] = ["overnight", "api-key", "serve.json", "run.log", "last-backup.json"];
 /// The folders that may stand there: the included model, what a restore has begun, and what a file system of its own has.
 #[cfg(unix)]
 const OWN_FOLDERS: [&str; 3] = ["models", "restoring", "lost+found"];

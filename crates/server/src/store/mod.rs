@@ -10,6 +10,7 @@ pub mod closing;
 mod database;
 mod disk_space;
 mod effects;
+mod encryption;
 pub mod erasure;
 mod error;
 mod event_states;

@@ -19,6 +19,8 @@ use crate::store::database::{
 };
 use crate::store::disk_space::{self, DiskSpace, FREE_PAGES};
 use crate::store::effects::EventContext;
+use crate::store::encryption::{self, DataKeys};
+use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
@@ -71,11 +73,13 @@ struct Inner {
     /// The quotas of accounts that have none of their own.
     quotas: watch::Sender<Quotas>,
     secret: [u8; 32],
+    data_keys: DataKeys,
     /// Who changes something where no caller does.
     actor: Actor,
     passed: Passed,
     events: Arc<Notify>,
     watches: Arc<BatchWatches>,
+    erasure: Progress,
     node: OnceLock<Node>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
@@ -122,6 +126,7 @@ impl Store {
         let lock = FolderLock::take(&options.folder)?;
         let writer = Writer::default();
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
+        encryption::check(&store).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
         let node = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
@@ -158,10 +163,12 @@ impl Store {
             disk_reserve: watch::Sender::new(options.disk_reserve),
             quotas: watch::Sender::new(quotas_of(options)),
             secret,
+            data_keys: DataKeys::new(options.encrypts),
             actor: options.actor(),
             passed: Passed::default(),
             events: Arc::default(),
             watches: Arc::default(),
+            erasure: Progress::unknown(),
             node: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
@@ -256,6 +263,10 @@ impl Store {
         &self.inner.readers
     }
 
+    pub(super) fn data_keys(&self) -> &DataKeys {
+        &self.inner.data_keys
+    }
+
     /// Readers for what goes through many rows on behalf of an account.
     pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
         LongReaders { readers: &self.inner.readers, turns: &self.inner.long_reads, account }
@@ -278,6 +289,10 @@ impl Store {
     /// Ends when this process has written events since the last time this ended.
     pub async fn events_written(&self) {
         self.inner.events.notified().await;
+    }
+
+    pub(super) fn erasure_progress(&self) -> &Progress {
+        &self.inner.erasure
     }
 
     /// Who is woken when requests of batches have ended.

@@ -1,9 +1,11 @@
 //! How to open a store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use overnight_domain::quotas::Quotas;
 
+use crate::encryption::Keyring;
 use crate::store::database::{Actor, ActorId, Database};
 use crate::store::error::StoreError;
 
@@ -44,6 +46,10 @@ pub struct StoreOptions {
     /// The bytes of the disk that creates leave free for work that was accepted, 0 for none; `None` for a twentieth of the
     /// disk and at most 1 GiB. Without effect on PostgreSQL.
     pub disk_reserve: Option<u64>,
+    /// The folder of the accounts' keys, without which nothing that was encrypted can be read; `None` where nothing is.
+    pub key_folder: Option<PathBuf>,
+    /// Whether what is stored from now on is encrypted.
+    pub encrypts: bool,
     /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
     pub sort_key_secret: Option<[u8; 32]>,
 }
@@ -63,6 +69,8 @@ impl StoreOptions {
             readers: 4,
             quotas: Quotas::default(),
             disk_reserve: None,
+            key_folder: None,
+            encrypts: false,
             sort_key_secret: None,
         }
     }
@@ -79,9 +87,13 @@ impl StoreOptions {
     /// The database that is meant.
     pub(super) fn database(&self) -> Result<Database, StoreError> {
         let is_durable = self.durability == Durability::Full;
+        let keyring = Arc::new(Keyring::of(self.key_folder.clone()));
         match &self.server_url {
-            Some(url) => Database::server(url),
-            None => Ok(Database::file(&self.folder.join(DATABASE_FILE), self.page_bytes, is_durable)),
+            Some(url) => Database::server(url, keyring),
+            None => {
+                let path = self.folder.join(DATABASE_FILE);
+                Ok(Database::file(&path, self.page_bytes, is_durable, keyring))
+            }
         }
     }
 }

@@ -21,8 +21,6 @@ const REST_TIMES: i64 = 20;
 #[derive(Debug, Default)]
 pub struct Eraser {
     erased: Option<Deleted>,
-    /// Since when something has been waiting.
-    pending_since: Option<i64>,
 }
 
 /// Looks again and again, until the store has stopped.
@@ -47,44 +45,38 @@ impl Eraser {
     /// # Errors
     /// Only what the store could not do.
     pub async fn erase(&mut self, store: &Store, clock: &SharedClock) -> Result<bool, StoreError> {
+        let began = clock.now();
         let Some(deleted) = erasure::deleted(store).await? else { return Ok(true) };
         if self.erased != Some(deleted) {
-            self.pending_since.get_or_insert(clock.now());
-            self.show(clock);
+            erasure::note_waiting(store);
             // Rows are gone with the log, and copies of them, which are few and whose finding takes longer, with the sweep.
             if !truncate_log(store, clock).await? {
                 return Ok(false);
             }
-            if self.sweep(store, clock).await? > 0 && !truncate_log(store, clock).await? {
+            if sweep(store, clock).await? > 0 && !truncate_log(store, clock).await? {
                 return Ok(false);
             }
-            (self.erased, self.pending_since) = (Some(deleted), None);
+            self.erased = Some(deleted);
         }
-        self.show(clock);
+        erasure::note_erased(store, deleted, began);
         Ok(true)
     }
+}
 
-    /// Overwrites what is left between the cells of pages; on how many.
-    async fn sweep(&self, store: &Store, clock: &SharedClock) -> Result<usize, StoreError> {
-        let Some(mut sweep) = Sweep::begin(store).await? else { return Ok(0) };
-        let (mut cleared, mut began) = (0, clock.now());
-        while let Some(pages) = sweep.step(store).await? {
-            cleared += pages;
-            let now = clock.now();
-            if now > began {
-                let rested = now + REST_TIMES * (now - began);
-                clock.sleep_until(rested).await;
-                began = rested;
-                self.show(clock);
-            }
+/// Overwrites what is left between the cells of pages; on how many.
+async fn sweep(store: &Store, clock: &SharedClock) -> Result<usize, StoreError> {
+    let Some(mut sweep) = Sweep::begin(store).await? else { return Ok(0) };
+    let (mut cleared, mut began) = (0, clock.now());
+    while let Some(pages) = sweep.step(store).await? {
+        cleared += pages;
+        let now = clock.now();
+        if now > began {
+            let rested = now + REST_TIMES * (now - began);
+            clock.sleep_until(rested).await;
+            began = rested;
         }
-        Ok(cleared)
     }
-
-    fn show(&self, clock: &SharedClock) {
-        let waited = self.pending_since.map_or(0, |since| clock.now() - since);
-        metrics::gauge!("overnight_store_erasure_pending_seconds").set(waited as f64 / 1_000.0);
-    }
+    Ok(cleared)
 }
 
 /// Empties the log as soon as no reader needs it, or gives up for now.

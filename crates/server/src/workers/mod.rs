@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::app::{
-    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, payments, waiting,
+    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, left_behind,
+    monthly_grants, payments, waiting,
 };
 use crate::config::Millis;
 use crate::store::StoreError;
@@ -31,6 +32,8 @@ const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 /// What was passed meanwhile is read, and nothing twice, so this costs little.
 const DEADLINE_SLACK_MS: i64 = 10_000;
+/// Who is given monthly credits has them soon, and of a month soon after its beginning.
+const MONTHLY_GRANTS_MS: i64 = 60_000;
 const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
 /// An operator waits for it.
@@ -51,7 +54,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 17] = [
+    let recurring: [(&str, i64, Run); 18] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -72,6 +75,9 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
         ("payment_checks", PAYMENT_CHECKS_MS, |services, now| Box::pin(payment_checks(services, now))),
+        ("monthly_grants", MONTHLY_GRANTS_MS, |services, now| {
+            Box::pin(monthly_grants::grant_due(services, now))
+        }),
         ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
         ("engine_history", ENGINE_HISTORY_MS, |services, _| Box::pin(engine_history::note(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
@@ -127,9 +133,12 @@ pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Shows how many requests of each model wait where nodes share the queue: none of their schedulers knows of all of them. On SQLite the
-/// scheduler shows it.
+/// Shows how many requests wait for models that are not configured; and how many of each model do where nodes share the queue: none of their
+/// schedulers knows of all of them. On SQLite the scheduler shows it.
 pub async fn requests_waiting(services: &Services) -> Result<(), StoreError> {
+    let left = left_behind(&services.store, &services.config()).await?;
+    let left: i64 = left.iter().map(|(_, waiting)| waiting).sum();
+    metrics::gauge!("overnight_requests_without_model").set(left as f64);
     for model in services.models().iter().filter(|_| services.store.is_shared()) {
         let name = &model.config.name;
         match waiting::count(services, name).await {

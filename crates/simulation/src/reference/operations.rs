@@ -137,6 +137,7 @@ fn new_request(names: &Names, request: usize, new: &NewRequest, at: i64) -> requ
         id: names.request_id(request),
         account: names.accounts[account],
         model: names.models[model],
+        alias: None,
         created_at: at,
         expires_at: deadline,
         ready_at,
@@ -175,7 +176,8 @@ fn admission(admission: Admission) -> Answer {
     match admission {
         Admission::Taken => Answer::Taken,
         Admission::OverQuota(exceeded) if exceeded.quota == Quota::LiveRequests => Answer::OverQuota,
-        Admission::OverQuota(_) => Answer::Done,
+        // No account of the model is suspended.
+        Admission::Suspended | Admission::OverQuota(_) => Answer::Done,
         Admission::InsufficientCredits { available, .. } => {
             Answer::InsufficientCredits { available: available.nanos() }
         }
@@ -185,7 +187,7 @@ fn admission(admission: Admission) -> Answer {
 fn grouped(outcome: &NewBatchOutcome) -> Answer {
     match outcome {
         NewBatchOutcome::Created(record) => Answer::Grouped(by_status(record.counters)),
-        NewBatchOutcome::Changed => Answer::Changed,
+        NewBatchOutcome::Changed | NewBatchOutcome::Suspended => Answer::Changed,
         NewBatchOutcome::OverQuota(_) => Answer::OverQuota,
     }
 }

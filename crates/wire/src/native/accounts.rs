@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
     "closed": false,
     "erased": false,
     "retention_seconds": 2_592_000,
+    "monthly_credits": "25",
     "quotas": {
         "stored_bytes": {"used": 52_428_800, "limit": 107_374_182_400_i64},
         "live_requests": {"used": 1200, "limit": 1_000_000},
@@ -53,6 +54,10 @@ pub struct Account {
     /// How long ended requests are kept, in seconds; null for ever.
     #[serde(default)]
     pub retention_seconds: Option<i64>,
+    /// What the operator grants the account each calendar month (UTC), once, as a decimal number; null where it is granted nothing by itself.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(pattern = r"^\d+(\.\d+)?$"))]
+    pub monthly_credits: Option<String>,
     /// What the account uses and may use. A request beyond that is refused with 429 `quota_exceeded`.
     #[serde(default)]
     pub quotas: AccountQuotas,

@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
     "output_price": "0.15",
     "default_max_tokens": 4096,
     "image_tokens": 1024,
-    "bytes_per_token": 2
+    "bytes_per_token": 2,
+    "aliases": ["llama-3.1-8b"],
+    "retires_at": null,
+    "replaced_by": null
 })))]
 pub struct Model {
     /// The name to put into `request_body.model`.
@@ -37,11 +40,26 @@ pub struct Model {
     pub image_tokens: u32,
     /// Of how many bytes of messages and tools the hold of a request counts a token.
     pub bytes_per_token: u32,
+    /// Other names of it, which `request_body.model` may have too.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub aliases: Vec<String>,
+    /// From when on no requests may be made for it, in Unix seconds; null where nothing is planned. Requests that were made before are served.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub retires_at: Option<i64>,
+    /// The model to use then; null where none is named.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub replaced_by: Option<String>,
 }
 
 impl Model {
     /// The `object` of every model.
     pub const OBJECT: &'static str = "model";
+
+    /// Whether requests may name it so.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.id == name || self.aliases.iter().any(|alias| alias == name)
+    }
 }
 
 /// Every model that requests may name.

@@ -3,6 +3,7 @@
 mod closing;
 mod ledger;
 mod limit;
+mod monthly;
 mod payments;
 mod retention;
 mod spend;
@@ -10,6 +11,7 @@ mod spend;
 use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
+use overnight_domain::text;
 use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Retention(retention::Arguments),
     /// Give an account credits, or take some back.
     Grant(Grant),
+    /// Grant an account credits each calendar month (UTC), once a month; what it does not use, it keeps.
+    Monthly(monthly::Arguments),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
     Limit(limit::Arguments),
     /// Order credits at the payment provider; prints the address at which they are paid.
@@ -133,6 +137,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Erase(arguments) => closing::erase(arguments, globals, output).await?,
         Command::Retention(arguments) => retention::run(arguments, globals, output).await?,
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
+        Command::Monthly(arguments) => monthly::run(arguments, globals, output).await?,
         Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
         Command::Payments(arguments) => return payments::run(arguments, globals, output).await,
@@ -211,9 +216,9 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
     output.either(&record, || {
         format!(
             "{}\nname       {}\nstate      {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
-             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}",
+             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}\nmonthly    {}",
             record.id,
-            record.name,
+            text::escaped(&record.name),
             state(&record),
             record.balance,
             record.held,
@@ -223,7 +228,8 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
             quota(&record.quotas.live_requests, "requests"),
             quota(&record.quotas.requests_per_second, "requests"),
             quota(&record.quotas.tokens_per_day, "tokens"),
-            retention(record.retention_seconds)
+            retention(record.retention_seconds),
+            record.monthly_credits.as_deref().unwrap_or("none")
         )
     })
 }

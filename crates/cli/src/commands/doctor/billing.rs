@@ -10,6 +10,11 @@ use super::Finding;
 
 const CHECK: &str = "billing";
 
+/// Whether nothing is sold: no model has a price, and nobody pays.
+fn is_meant(config: &Config, free: usize) -> bool {
+    free == config.models.len() && matches!(config.billing.provider, ProviderConfig::Manual)
+}
+
 pub(super) fn check(config: &Config) -> Vec<Finding> {
     let billing = &config.billing;
     if !billing.enabled {
@@ -23,9 +28,14 @@ pub(super) fn check(config: &Config) -> Vec<Finding> {
         .collect();
     let mut findings = vec![match free.as_slice() {
         [] => Finding::ok(CHECK, "every model has a price"),
-        free => {
+        free if is_meant(config, free.len()) => {
             Finding::ok(CHECK, format!("models without a price, which cost nothing: {}", free.join(", ")))
         }
+        free => Finding::warn(
+            CHECK,
+            format!("models without a price: {}", free.join(", ")),
+            "they cost nothing: set `input_price` and `output_price`, \"0\" where that is meant",
+        ),
     }];
     if matches!(billing.provider, ProviderConfig::Manual) {
         findings.push(Finding::ok("payments", "none are taken: the operator grants credits"));

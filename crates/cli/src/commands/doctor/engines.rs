@@ -1,6 +1,7 @@
 //! The engines: each one asked, or looked for.
 
 mod command;
+mod models;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,11 +11,12 @@ use overnight_hub::{Hub, HubOptions};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use overnight_server::engines::{
-    EngineUnusable, Engines, ListedModel, ModelFileUnusable, check_model_file, engine_environment,
+    EngineUnusable, Engines, ModelFileUnusable, check_model_file, engine_environment,
 };
 use overnight_server::ids::Ids;
 use tokio::process::Command;
 
+use self::models::{Contexts, Told, judge};
 use super::Finding;
 use crate::times;
 
@@ -23,18 +25,22 @@ const PROGRAM_NAME: &str = "overnight-engine";
 /// Each engine of the settings, in their order.
 pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::with_capacity(config.engines.len());
+    let mut contexts = Contexts::default();
     for engine in &config.engines {
         let name = format!("engine {}", engine.name);
         if engine.is_discovered() {
-            findings.extend(ask_each(name, config, engine).await);
+            findings.extend(ask_each(name, config, engine, &mut contexts).await);
             continue;
         }
         findings.push(match &engine.kind {
-            EngineKind::OpenAi(_) => ask(name, config, engine).await,
-            EngineKind::Command(command) => command::check(name, config, engine, command).await,
+            EngineKind::OpenAi(_) => ask(name, config, engine, &mut contexts).await,
+            EngineKind::Command(command) => {
+                command::check(name, config, engine, command, &mut contexts).await
+            }
             EngineKind::Embedded(embedded) => look_for(name, embedded).await,
         });
     }
+    findings.extend(contexts.differences());
     findings
 }
 
@@ -48,7 +54,12 @@ fn client(config: &Config, engine: &EngineConfig, clock: &SharedClock) -> Result
 }
 
 /// Asks each of the engines that DNS names now.
-async fn ask_each(name: String, config: &Config, engine: &EngineConfig) -> Vec<Finding> {
+async fn ask_each(
+    name: String,
+    config: &Config,
+    engine: &EngineConfig,
+    contexts: &mut Contexts,
+) -> Vec<Finding> {
     let clock: SharedClock = Arc::new(SystemClock);
     let engines = match client(config, engine, &clock) {
         Ok(engines) => engines,
@@ -60,7 +71,7 @@ async fn ask_each(name: String, config: &Config, engine: &EngineConfig) -> Vec<F
     let mut findings = Vec::new();
     for replica in engines.list() {
         let replica = replica.config();
-        findings.push(ask(format!("engine {}", replica.name), config, replica).await);
+        findings.push(ask(format!("engine {}", replica.name), config, replica, contexts).await);
     }
     if findings.is_empty() {
         let why = engines.lookup_failure(&engine.name).await.unwrap_or_else(|| "has no address".to_owned());
@@ -73,8 +84,8 @@ async fn ask_each(name: String, config: &Config, engine: &EngineConfig) -> Vec<F
     findings
 }
 
-/// Asks an engine for its models, as the service does.
-async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
+/// Asks an engine for its models, as the service does, and for its metrics.
+async fn ask(name: String, config: &Config, engine: &EngineConfig, contexts: &mut Contexts) -> Finding {
     let clock: SharedClock = Arc::new(SystemClock);
     let engines = match client(config, engine, &clock) {
         Ok(engines) => engines,
@@ -97,44 +108,9 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
         let hint = "let it serve its metrics, or give it to this service alone: remove `colocated_share`";
         return Finding::fail(name, "is co-located and tells no load at /metrics: it is sent nothing", hint);
     }
-    judge_models(name, config, engine, &listed, &outside_hours(closed))
-}
-
-/// Whether it lists the models that it is to serve, with contexts that suit their output limits.
-fn judge_models(
-    name: String,
-    config: &Config,
-    engine: &EngineConfig,
-    listed: &[ListedModel],
-    outside_hours: &str,
-) -> Finding {
-    let find = |id: &String| listed.iter().find(|model| model.id == *id);
-    let names = listed.iter().map(describe).collect::<Vec<_>>().join(", ");
-    let missing: Vec<&str> =
-        engine.models.values().filter(|id| find(id).is_none()).map(String::as_str).collect();
-    if !missing.is_empty() {
-        let message = format!("answers, and does not list {}", missing.join(", "));
-        return Finding::warn(name, message, format!("it lists {names}: correct its `models`"));
-    }
-    let limit = |ours: &String| config.models.iter().find(|model| model.name == *ours);
-    let too_long = engine.models.iter().filter_map(|(ours, id)| {
-        let (limit, context) = (limit(ours)?.default_max_tokens, find(id)?.context?);
-        (u64::from(limit) > context)
-            .then(|| format!("`default_max_tokens` of {ours} is {limit}, and its context is {context}"))
-    });
-    let too_long: Vec<String> = too_long.collect();
-    if !too_long.is_empty() {
-        let hint = "requests without `max_tokens` are sent no limit there, and hold credits for more than they can use: lower it";
-        return Finding::warn(name, format!("answers; {}", too_long.join("; ")), hint);
-    }
-    Finding::ok(name, format!("answers, and lists {names}{outside_hours}"))
-}
-
-fn describe(model: &ListedModel) -> String {
-    match model.context {
-        Some(context) => format!("{} (context: {context} tokens)", model.id),
-        None => model.id.clone(),
-    }
+    contexts.note(engine, &listed);
+    let caches = client.prefix_caching().await;
+    judge(name, config, engine, &Told { listed, caches, outside_hours: outside_hours(closed) })
 }
 
 /// Until when an engine is outside its hours at `now`, in milliseconds, if it is.

@@ -4,16 +4,19 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use overnight_server::app::store_options;
+use overnight_server::app::{left_behind, store_options};
 use overnight_server::config::{ByteSize, Config, Database};
 use overnight_server::store::identity::accounts;
 use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, exposures};
 
-use super::Finding;
+use super::{Finding, models};
 use crate::connection::whole;
 use crate::times;
 
 const MODES: &str = "file modes";
+const LOG: &str = "write-ahead log";
+/// It is copied into the database every few MiB, and truncated within a minute.
+const LOG_TO_WARN: u64 = GIB;
 
 /// The day before which no clock is right: 1 January 2026.
 const EARLIEST_MS: i64 = 1_767_225_600_000;
@@ -99,21 +102,19 @@ fn modes(data_dir: &Path) -> Vec<Finding> {
     told.collect()
 }
 
-/// Whether the database opens with this program, and the space on its disk.
+/// Whether the database opens with this program, the space on its disk, and what waits in it for models that are gone.
 pub(super) async fn database(config: &Config) -> Vec<Finding> {
-    let (finding, measured) = open(config).await;
-    space(config, measured).into_iter().chain([finding]).collect()
+    let (finding, measured, left) = open(config).await;
+    space(config, measured).into_iter().chain([finding]).chain(models::left_behind(&left)).collect()
 }
 
-async fn open(config: &Config) -> (Finding, Option<DiskSpace>) {
+async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)>) {
     let (hint, place) = match &config.database {
         Database::Sqlite => {
             let path = config.data_dir.join(DATABASE_FILE);
             if !path.exists() {
-                return (
-                    Finding::ok("database", format!("{} is made by the first start", path.display())),
-                    None,
-                );
+                let made = format!("{} is made by the first start", path.display());
+                return (Finding::ok("database", made), None, Vec::new());
             }
             ("keep the folder as it is; the message says what SQLite found", String::new())
         }
@@ -124,16 +125,33 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>) {
     };
     let store = match Store::open_beside(&store_options(config)).await {
         Ok(store) => store,
-        Err(error) => return (Finding::fail("database", error.to_string(), hint), None),
+        Err(error) => return (Finding::fail("database", error.to_string(), hint), None, Vec::new()),
     };
     let listed = accounts::list(&store).await;
     let space = store.disk_space().await.ok().flatten();
+    let left = left_behind(&store, config).await;
     store.close().await;
-    let finding = match listed {
-        Ok(accounts) => Finding::ok("database", format!("{place}opens; accounts: {}", accounts.len())),
-        Err(error) => Finding::fail("database", error.to_string(), hint),
-    };
-    (finding, space)
+    match listed.and_then(|accounts| Ok((accounts, left?))) {
+        Ok((accounts, left)) => {
+            let message = format!("{place}opens; accounts: {}", accounts.len());
+            (Finding::ok("database", message), space, left)
+        }
+        Err(error) => (Finding::fail("database", error.to_string(), hint), space, Vec::new()),
+    }
+}
+
+/// The length of the write-ahead log of a database in the folder.
+pub(super) fn log(data_dir: &Path) -> Option<Finding> {
+    let bytes = fs::metadata(data_dir.join(format!("{DATABASE_FILE}-wal"))).ok()?.len();
+    let message = format!("{} MiB", bytes >> 20);
+    Some(match bytes {
+        ..LOG_TO_WARN => Finding::ok(LOG, message),
+        _ => Finding::warn(
+            LOG,
+            format!("{message}: it is not copied into the database"),
+            "a program holds an old state of the database open, such as `sqlite3` or a command that hangs: end it",
+        ),
+    })
 }
 
 /// Whether the clock can be right.

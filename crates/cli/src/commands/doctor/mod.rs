@@ -1,10 +1,14 @@
 //! `overnight doctor`: what may be wrong with this installation, and what to do about it.
 
+mod backups;
 mod billing;
 mod console;
+mod encryption;
 mod engines;
 mod folder;
+mod leases;
 mod metrics;
+mod models;
 mod service;
 mod tls;
 mod webhooks;
@@ -61,6 +65,11 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.push(folder::clock(&config.data_dir));
             findings.extend(folder::check(&config.data_dir));
             findings.extend(folder::database(&config).await);
+            findings.extend(models::retirements(&config));
+            findings.extend(folder::log(&config.data_dir));
+            findings.extend(backups::check(&config));
+            findings.extend(encryption::check(&config));
+            findings.extend(leases::check(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);

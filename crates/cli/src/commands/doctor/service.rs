@@ -9,6 +9,10 @@ use crate::errors::CliError;
 use crate::globals::Globals;
 use crate::serve_file::{settings_of_running, url_of_running};
 use crate::settings_file::ReloadOutcome;
+use crate::times;
+
+/// How long it may take to list its models.
+const ANSWER_MS: i64 = 10_000;
 
 /// Whether it answers, and takes writes and the key.
 pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
@@ -19,7 +23,14 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
     };
     let key = find_key(globals).unwrap_or_default();
     let asked = async { Ok::<_, CliError>(Client::new(&url, &key)?.with_retries(0).list_models().await?) };
-    match asked.await {
+    let answer = tokio::select! {
+        answer = asked => answer,
+        () = times::pause(ANSWER_MS) => {
+            let message = format!("{url} gives no answer within {}", times::duration(ANSWER_MS));
+            return Finding::fail(name, message, "see its log; end a process that hangs, and start it again");
+        }
+    };
+    match answer {
         Ok(models) => Finding::ok(name, format!("answers at {url}; models: {}", models.len())),
         Err(error) if url_of_running(&config.data_dir).is_none() && named_url(globals).is_none() => {
             let error = explain(error, globals);

@@ -1,6 +1,6 @@
 //! Where webhooks may lead, and whether they arrive.
 
-use overnight_server::app::webhooks;
+use overnight_server::app::webhooks::{self, WaitingEvents};
 use overnight_server::config::Config;
 
 use super::Finding;
@@ -14,19 +14,36 @@ const DAY_MS: i64 = 86_400_000;
 pub(super) async fn check(globals: &Globals, config: &Config) -> Vec<Finding> {
     let mut findings = vec![reach(config)];
     // Whether there is a store, and can be read, is told by another check.
-    if let Ok(services) = operator::open(globals).await
-        && let Ok(count) = webhooks::count_exhausted(&services, times::now() - DAY_MS).await
-    {
-        findings.push(match count {
-            0 => Finding::ok(CHECK, "none was given up within a day"),
-            count => Finding::warn(
-                CHECK,
-                format!("{count} were given up within a day"),
-                "`overnight webhook events --state exhausted` names them; `overnight webhook replay` tells them again",
-            ),
-        });
+    if let Ok(services) = operator::open(globals).await {
+        if let Ok(count) = webhooks::count_exhausted(&services, times::now() - DAY_MS).await {
+            findings.push(given_up(count));
+        }
+        findings.extend(webhooks::count_waiting(&services).await.ok().and_then(failing));
     }
     findings
+}
+
+fn given_up(count: i64) -> Finding {
+    match count {
+        0 => Finding::ok(CHECK, "none was given up within a day"),
+        count => Finding::warn(
+            CHECK,
+            format!("{count} were given up within a day"),
+            "`overnight webhook events --state exhausted` names them; `overnight webhook replay` tells them again",
+        ),
+    }
+}
+
+/// What is tried again and again: it is given up after more than a day.
+fn failing(WaitingEvents { failing: count, failing_since, .. }: WaitingEvents) -> Option<Finding> {
+    let since = failing_since?;
+    let message = format!(
+        "{count} were tried in vain and are tried again, the oldest of {}",
+        times::utc(since / 1_000)
+    );
+    let hint =
+        "`overnight webhook events --state pending` names them, `overnight webhook deliveries --event` why";
+    Some(Finding::warn(CHECK, message, hint))
 }
 
 fn reach(config: &Config) -> Finding {

@@ -140,3 +140,42 @@ fn an_engine_whose_command_changes_is_stopped_before_its_successor_starts_at_the
     drop(serving);
     wait_until("nothing is left of it", || running(&world) == 0 && are_free(ports));
 }
+
+#[test]
+fn an_embedded_engine_that_a_reload_changes_or_removes_ends_though_others_run_on() {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
+    if !program.exists() {
+        eprintln!("skipped: {} is not built", program.display());
+        return;
+    }
+    let (world, _) = world("", ["", ""]);
+    let own = format!("#!/bin/sh\necho $$ >> embedded-pids\nexec '{}' \"$@\"\n", program.display());
+    world.write("own.sh", &own);
+    assert!(
+        std::process::Command::new("chmod").arg("+x").arg(world.path("own.sh")).status().unwrap().success()
+    );
+    let others = world.read("overnight.toml");
+    let embedded = "[[models]]\nname = \"boxed\"\n[[engines]]\nname = \"embedded\"\nkind = \"embedded\"\n\
+                    models = { \"boxed\" = \"boxed\" }\nengine_path = \"./own.sh\"\n";
+    let reload = |settings: &str| {
+        world.write("overnight.toml", &format!("{others}{settings}"));
+        let told = world.run("reload");
+        assert_eq!(told.code, 0, "{told:?}");
+    };
+    world.write("overnight.toml", &format!("{others}{embedded}"));
+    let lives = || pids(&world.path("embedded-pids"));
+    let _serving = world.serve();
+    // What started the command waits for its end, with all that it knew then.
+    let first = world.run("submit a.jsonl --wait");
+    assert_eq!((first.code, running(&world)), (0, 1), "{first:?}");
+    wait_until("the embedded engine runs", || matches!(lives()[..], [pid] if is_there(pid)));
+    reload(&format!("{embedded}request_timeout = \"7m\"\n"));
+    reload(&format!("{embedded}parallel = 2\n"));
+    wait_until(
+        "one that computes otherwise has its place",
+        || matches!(lives()[..], [old, new] if !is_there(old) && is_there(new)),
+    );
+    reload("");
+    wait_until("it is gone", || !lives().into_iter().any(is_there));
+    assert_eq!((lives().len(), running(&world)), (2, 1));
+}

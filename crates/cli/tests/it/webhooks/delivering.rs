@@ -198,6 +198,20 @@ fn a_service_that_is_asked_to_stop_tells_what_has_ended_first() {
 }
 
 #[test]
+fn operators_are_told_what_is_tried_again_and_again() {
+    let stage = Stage::with("[webhooks]\nallow_insecure_targets = true\nretries = [\"1h\"]\n");
+    assert!(!stage.world.run("doctor").stdout.contains("in vain"));
+    stage.submit(None, &[told("something", &stage.receiver.url("/status/503"))]);
+    wait_until("the doctor tells it", || {
+        stage
+            .world
+            .run("doctor")
+            .stdout
+            .contains("webhooks: 1 were tried in vain and are tried again, the oldest of 20")
+    });
+}
+
+#[test]
 fn a_body_without_end_holds_its_place_and_no_other() {
     let stage = Stage::with(QUICK);
     let hook = stage.receiver.url("/drip");

@@ -36,6 +36,8 @@ pub struct Opened {
     pub id: AccountId,
     /// The row number of the key.
     pub key: i64,
+    /// The hash of the key.
+    pub sha256: [u8; 32],
     /// The identifier of the key.
     pub key_id: KeyId,
     /// What the key may be used for.
@@ -55,9 +57,9 @@ struct Known {
 
 impl Opened {
     /// What this holder's key opens.
-    pub(super) fn by(holder: &KeyHolder) -> Self {
+    pub(super) fn by(holder: &KeyHolder, sha256: [u8; 32]) -> Self {
         let KeyHolder { account, account_id: id, key, key_id, scope, is_suspended, .. } = *holder;
-        Self { account, id, key, key_id, scope, is_suspended }
+        Self { account, id, key, sha256, key_id, scope, is_suspended }
     }
 }
 
@@ -98,7 +100,7 @@ impl ApiKeyCache {
                 return;
             }
         }
-        let (opened, expires_at) = (Opened::by(holder), holder.expires_at);
+        let (opened, expires_at) = (Opened::by(holder, sha256), holder.expires_at);
         known.insert(sha256, Known { opened, expires_at, read_at: Some(now), is_being_read: false });
     }
 
@@ -126,6 +128,7 @@ mod tests {
         account: AccountKey(7),
         id: AccountId::from_bits(1),
         key: 2,
+        sha256: [1; 32],
         key_id: KeyId::from_bits(2),
         scope: KeyScope::Write,
         is_suspended: false,

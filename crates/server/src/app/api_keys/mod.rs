@@ -86,7 +86,20 @@ pub async fn look_up(services: &Services, key: UnreadKey) -> Result<Opened, AppE
     match holder {
         None => Err(AppError::InvalidApiKey),
         Some(holder) if !can_pay(&holder) => Err(AppError::PaymentsNotActivated),
-        Some(holder) => Ok(Opened::by(&holder)),
+        Some(holder) => Ok(Opened::by(&holder, sha256)),
+    }
+}
+
+/// What a key opens by now that let a call in which is not over: as with a new call, what changed is felt within a second.
+///
+/// # Errors
+///
+/// As [`look_up`].
+pub async fn look_again(services: &Services, opened: Opened) -> Result<Opened, AppError> {
+    let Opened { sha256, .. } = opened;
+    match services.api_key_cache.find(&sha256, services.clock.now()) {
+        Some(opened) => Ok(opened),
+        None => look_up(services, UnreadKey { sha256, has_opened: true }).await,
     }
 }
 
@@ -159,28 +172,31 @@ pub async fn create_once(
 ) -> Result<String, AppError> {
     draft.check()?;
     let account = accounts::open(accounts::get(services, account).await?)?;
-    let secret = repeatable_secret(services, "a form", &account, &form.0)?;
-    let (key, new) = of_secret(services, secret, draft);
-    let once = form.once(&new.id);
+    let id = services.ids.next(services.clock.now());
+    let key_of =
+        |id| Ok::<_, AppError>(format::write(repeatable_secret(services, "a form", &account, &form.0, id)?));
+    let (key, once) = (key_of(id)?, form.once(&id));
+    let new = record_of(services, id, &key, draft);
     match api_keys::insert_once(&services.store, account.key, &new, Some(once)).await? {
         Guarded::Done(true) => Ok(key),
         Guarded::Done(false) => Err(too_many()),
-        Guarded::Recalled(recalled) => idempotency::made_before::<KeyKind>(recalled).map(|_| key),
+        Guarded::Recalled(recalled) => key_of(idempotency::made_before::<KeyKind>(recalled)?),
     }
 }
 
-/// The secret of a key that is made once for all repeats of what has this `name`. It is nowhere kept: who sends the same again, and
+/// The secret of the key `id`, which is made once for all repeats of what has this `name`. It is nowhere kept: who sends the same again, and
 /// nobody else, can have it made of the installation's secret once more.
 fn repeatable_secret(
     services: &Services,
     by: &str,
     account: &Account,
     name: &[u8],
+    id: KeyId,
 ) -> Result<[u8; 32], AppError> {
     let mac = Hmac::<Sha256>::new_from_slice(services.store.sort_key_secret());
     let mac = mac.map_err(|_| StoreError::Damaged("the installation's secret"))?;
     let mac = mac.chain_update(format!("an API key that {by} makes\n")).chain_update(account.id.to_string());
-    Ok(mac.chain_update(name).finalize().into_bytes().into())
+    Ok(mac.chain_update(id.to_bytes()).chain_update(name).finalize().into_bytes().into())
 }
 
 /// As [`create`], once for all calls of the account with the same idempotency key; and whether it was made before.
@@ -196,41 +212,45 @@ pub(super) async fn create_repeatably(
 ) -> Result<(MadeKey, bool), AppError> {
     let Some(call) = key else { return create(services, account, draft).await.map(|made| (made, false)) };
     draft.check()?;
-    let account = accounts::get(services, account).await?;
+    let account = accounts::open(accounts::get(services, account).await?)?;
     let name = [call.hash, call.digest].concat();
-    let secret = repeatable_secret(services, "a call", &account, &name)?;
-    let (key, new) = of_secret(services, secret, draft);
-    let once = Once { key: call, response: new.id.to_string().into() };
+    let id = services.ids.next(services.clock.now());
+    let key_of =
+        |id| Ok::<_, AppError>(format::write(repeatable_secret(services, "a call", &account, &name, id)?));
+    let key = key_of(id)?;
+    let new = record_of(services, id, &key, draft);
+    let once = Once { key: call, response: id.to_string().into() };
     match api_keys::insert_once(&services.store, account.key, &new, Some(once)).await? {
         Guarded::Done(true) => Ok((MadeKey { key, record: new.into() }, false)),
         Guarded::Done(false) => Err(too_many()),
         Guarded::Recalled(recalled) => {
             let id = idempotency::made_before::<KeyKind>(recalled)?;
             let record = api_keys::find(&services.store, account.key, id).await?;
-            Ok((MadeKey { key, record: record.ok_or(AppError::NotFound(NOUN))? }, true))
+            Ok((MadeKey { key: key_of(id)?, record: record.ok_or(AppError::NotFound(NOUN))? }, true))
         }
     }
 }
 
 /// A key that is not stored yet, with what is to be stored of it.
 pub(super) fn new(services: &Services, draft: KeyDraft<'_>) -> (String, NewApiKey) {
-    of_secret(services, services.ids.random(), draft)
+    let (key, id) = (format::write(services.ids.random()), services.ids.next(services.clock.now()));
+    let record = record_of(services, id, &key, draft);
+    (key, record)
 }
 
-fn of_secret(services: &Services, secret: [u8; 32], draft: KeyDraft<'_>) -> (String, NewApiKey) {
+/// What is stored of a key that is made now.
+fn record_of(services: &Services, id: KeyId, key: &str, draft: KeyDraft<'_>) -> NewApiKey {
     let KeyDraft { name, scope, expires_in_ms } = draft;
     let now = services.clock.now();
-    let key = format::write(secret);
-    let record = NewApiKey {
-        id: services.ids.next(now),
+    NewApiKey {
+        id,
         sha256: format::hash(key.as_bytes()).unwrap_or_default(),
-        prefix: format::visible(&key).to_owned(),
+        prefix: format::visible(key).to_owned(),
         name: name.map(str::to_owned),
         scope,
         created_at: now,
         expires_at: expires_in_ms.map(|time| now.saturating_add(time)),
-    };
-    (key, record)
+    }
 }
 
 /// Stores a key of an account that was made by [`new`].

@@ -92,6 +92,7 @@ pub(in crate::app) async fn make(
         match batches::insert_once(&services.store, batch, guard).await? {
             Guarded::Done(NewBatchOutcome::Created(record)) => return Ok(Answered::New(record)),
             Guarded::Done(NewBatchOutcome::Changed) => {}
+            Guarded::Done(NewBatchOutcome::Suspended) => return Err(AppError::AccountSuspended),
             Guarded::Done(NewBatchOutcome::OverQuota(exceeded)) => return Err(exceeded.into()),
             Guarded::Recalled(recalled) => return idempotency::response(recalled).map(Answered::Repeat),
         }

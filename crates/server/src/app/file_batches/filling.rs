@@ -143,7 +143,7 @@ async fn next_step(
 
 /// The request of a line; `None` where it makes none any more.
 fn made(services: &Services, account: AccountKey, filling: &Filling, line: &[u8]) -> Option<FillLine> {
-    let line = lines::read(services, line, BatchEndpoint::parse_stored).ok()?;
+    let line = lines::read(services, line, BatchEndpoint::parse_stored, filling.created_at).ok()?;
     let (mut request, failure) = match line.asked {
         Asked::Answer(request) => (request.into_coming(services, account).arrived().request, None),
         Asked::Refusal(refused) => {

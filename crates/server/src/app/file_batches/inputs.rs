@@ -75,6 +75,7 @@ async fn create_now(
             Ok(Answered::New(*batch))
         }
         Guarded::Done(NewInputBatchOutcome::NoFile) => Err(no_such_file()),
+        Guarded::Done(NewInputBatchOutcome::Suspended) => Err(AppError::AccountSuspended),
         Guarded::Done(NewInputBatchOutcome::OverQuota(exceeded)) => Err(exceeded.into()),
         Guarded::Done(NewInputBatchOutcome::InsufficientCredits { required, available }) => {
             Err(AppError::InsufficientCredits { required, available })

@@ -59,7 +59,7 @@ impl Check {
                 param: None,
             });
         }
-        match lines::read(services, line, self.parse) {
+        match lines::read(services, line, self.parse, services.clock.now()) {
             Err(fault) => self.refuse(&fault),
             Ok(line) => self.take(&line),
         }

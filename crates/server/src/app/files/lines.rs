@@ -28,6 +28,7 @@ pub(super) mod line_codes {
     pub(in crate::app::files) const INVALID_METHOD: &str = "invalid_method";
     pub(in crate::app::files) const INVALID_URL: &str = "invalid_url";
     pub(in crate::app::files) const MODEL_NOT_FOUND: &str = "model_not_found";
+    pub(in crate::app::files) const MODEL_RETIRED: &str = "model_retired";
     pub(in crate::app::files) const INVALID_REQUEST: &str = "invalid_request";
     pub(in crate::app::files) const INVALID_CUSTOM_ID: &str = "invalid_custom_id";
     pub(in crate::app::files) const DUPLICATE_CUSTOM_ID: &str = "duplicate_custom_id";
@@ -67,7 +68,7 @@ fn fault(code: &'static str, param: &str, message: &str) -> LineFault {
     LineFault { code, message, param }
 }
 
-/// Reads a line, which is within the limit of a request's body, and whose endpoint `parse` knows.
+/// Reads a line, which is within the limit of a request's body, and whose endpoint `parse` knows. It came at `asked_at`, in milliseconds.
 ///
 /// # Errors
 ///
@@ -76,6 +77,7 @@ pub(in crate::app) fn read(
     services: &Services,
     line: &[u8],
     parse: fn(&str) -> Option<BatchEndpoint>,
+    asked_at: i64,
 ) -> Result<Line, LineFault> {
     let text = input::read(line).map_err(|error| LineFault {
         code: line_codes::INVALID_JSON,
@@ -106,36 +108,37 @@ pub(in crate::app) fn read(
     let body = object.get("body").filter(|body| body.kind() == Kind::Object);
     let body = body.ok_or_else(|| fault(line_codes::MISSING, "body", "must be there, as an object"))?;
     let custom_id = custom_id.into_owned();
+    let review = |endpoint, (body, sent): (Json<'_>, Option<Json<'_>>)| {
+        let text = create_body(body, &metadata(sent, &custom_id));
+        review_text(services, endpoint, &text, asked_at).map_err(in_line)
+    };
     let asked = match endpoint {
         BatchEndpoint::ChatCompletions | BatchEndpoint::Completions | BatchEndpoint::Embeddings => {
-            Asked::Answer(review_body(services, endpoint.of_request(), (body, None), &custom_id)?)
+            Asked::Answer(review(endpoint.of_request(), (body, None))?)
         }
         BatchEndpoint::Responses => {
             let call = chat_call(body).map_err(in_body)?;
             let sent = call.metadata.as_ref().map(JsonText::as_json);
             let sent = (call.body.as_json(), sent);
-            Asked::Answer(review_body(services, endpoint.of_request(), sent, &custom_id)?)
+            Asked::Answer(review(endpoint.of_request(), sent)?)
         }
-        BatchEndpoint::Messages => read_message(services, body, &custom_id)?,
+        BatchEndpoint::Messages => read_message(services, body, &custom_id, asked_at)?,
     };
     Ok(Line { custom_id, endpoint, asked })
 }
 
-fn review_body(
-    services: &Services,
-    endpoint: Endpoint,
-    (body, sent): (Json<'_>, Option<Json<'_>>),
-    custom_id: &str,
-) -> Result<Reviewed, LineFault> {
-    review_text(services, endpoint, &create_body(body, &metadata(sent, custom_id))).map_err(in_line)
-}
-
 /// What the params of a message ask for.
-fn read_message(services: &Services, params: Json<'_>, custom_id: &str) -> Result<Asked, LineFault> {
+fn read_message(
+    services: &Services,
+    params: Json<'_>,
+    custom_id: &str,
+    asked_at: i64,
+) -> Result<Asked, LineFault> {
     let metadata = metadata(None, custom_id);
     let chat = to_chat_in_batch(params).map_err(AppError::from);
     let review = |chat: JsonText| {
-        review_text(services, Endpoint::ChatCompletions, &create_body(chat.as_json(), &metadata))
+        let text = create_body(chat.as_json(), &metadata);
+        review_text(services, Endpoint::ChatCompletions, &text, asked_at)
     };
     let reviewed = chat.and_then(review);
     let invalid = match reviewed {
@@ -193,6 +196,7 @@ fn in_line(error: AppError) -> LineFault {
     };
     let code = match (&*param, code) {
         ("request_body.model", codes::UNKNOWN_VALUE) => line_codes::MODEL_NOT_FOUND,
+        (_, codes::MODEL_RETIRED) => line_codes::MODEL_RETIRED,
         (_, codes::MISSING) => line_codes::MISSING,
         _ => line_codes::INVALID_REQUEST,
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::forecast::{AccountQueue, Subject};
-use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::ids::BatchId;
 use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
@@ -15,6 +15,7 @@ use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
 use self::outlook::recent_queues;
 use super::Services;
 use super::errors::AppError;
+use super::models::Model;
 use crate::store::requests::{self, LiveRequest};
 
 /// A client waits no longer for a forecast: the last one is nearly as good.
@@ -29,20 +30,20 @@ const WAIT: Duration = Duration::from_millis(200);
 pub async fn of_request(
     services: &Services,
     account: AccountKey,
-    model: &str,
     request: &RequestSummary,
 ) -> Result<Option<i64>, AppError> {
-    let Some(model) = services.models().find(model).map(|model| model.key) else { return Ok(None) };
-    let forecast = Forecast { services, partition: QueuePartition { model, account } };
-    let at = match request.state {
-        RequestState::Gathering { ready_at } => {
-            let gathers_ms = (ready_at - services.clock.now()).max(0);
-            forecast.of(request.id, None).await?.map(|at| at.saturating_add(gathers_ms))
-        }
-        RequestState::Queued => forecast.of(request.id, None).await?,
-        RequestState::InProgress { in_progress_at } => forecast.of(request.id, Some(in_progress_at)).await?,
-        _ => None,
+    let (gathers_ms, sent_at) = match request.state {
+        RequestState::Gathering { ready_at } => ((ready_at - services.clock.now()).max(0), None),
+        RequestState::Queued => (0, None),
+        RequestState::InProgress { in_progress_at } => (0, Some(in_progress_at)),
+        _ => return Ok(None),
     };
+    let Some(live) = requests::find_live(&services.store, account, request.id).await? else {
+        return Ok(None);
+    };
+    let partition = QueuePartition { model: live.model, account };
+    let at = Forecast { services, partition }.of_last(&[live], sent_at).await?;
+    let at = at.map(|at| at.saturating_add(gathers_ms));
     Ok(at.map(|at| at.min(whole_second(request.expires_at))))
 }
 
@@ -103,9 +104,14 @@ pub async fn models_of_batch(
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn has_work(services: &Services, account: AccountKey, model: ModelKey) -> Result<bool, AppError> {
-    let queues = recent_queues(services, model).await?;
-    Ok(queues.is_some_and(|queues| queues.iter().any(|it| it.account == account)))
+pub async fn has_work(services: &Services, account: AccountKey, model: &Model) -> Result<bool, AppError> {
+    for key in model.keys() {
+        let queues = recent_queues(services, key).await?;
+        if queues.is_some_and(|queues| queues.iter().any(|it| it.account == account)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// When all that an account's requests wait for will have been completed, in milliseconds, as that of a request.
@@ -117,14 +123,14 @@ pub async fn of_account(services: &Services, account: AccountKey) -> Result<Opti
     if services.store.is_advance_held() {
         return Ok(None);
     }
-    let mut last = None;
-    for model in services.models().iter() {
+    let (mut last, models) = (None, services.models());
+    for model in models.iter().flat_map(|model| model.keys()) {
         let has_work = |it: &AccountQueue| it.account == account;
-        let Some(queues) = recent_queues(services, model.key).await? else { return Ok(None) };
+        let Some(queues) = recent_queues(services, model).await? else { return Ok(None) };
         if !queues.iter().any(has_work) {
             continue;
         }
-        let forecast = Forecast { services, partition: QueuePartition { model: model.key, account } };
+        let forecast = Forecast { services, partition: QueuePartition { model, account } };
         let Some(at) = forecast.of_all().await? else { return Ok(None) };
         last = last.max(Some(at));
     }
@@ -139,14 +145,7 @@ struct Forecast<'a> {
 }
 
 impl Forecast<'_> {
-    /// Of one request, which was first sent to an engine then, if it was.
-    async fn of(&self, id: RequestId, sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
-        let live = requests::find_live(&self.services.store, self.partition.account, id).await?;
-        let Some(live) = live else { return Ok(None) };
-        self.of_last(&[live], sent_at).await
-    }
-
-    /// Of the last of several, none later than it expires.
+    /// Of the last of several, none later than it expires. They were first sent to an engine then, if they were.
     async fn of_last(&self, requests: &[LiveRequest], sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
         let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
         let now = self.services.clock.now();

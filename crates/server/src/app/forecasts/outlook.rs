@@ -102,15 +102,18 @@ impl Forecast<'_> {
     async fn beside(&self) -> Result<Vec<ModelQueue>, AppError> {
         let reports = engines::recent(self.services).await?;
         let mut beside = Vec::new();
-        for model in self.services.models().iter().filter(|it| it.key != self.partition.model) {
+        let models = self.services.models();
+        for model in models.iter() {
             let is_beside = |it: &EngineReport| it.engine.serves(&model.config.name);
             if !self.serving(&reports).any(is_beside) {
                 continue;
             }
-            let partition = QueuePartition { model: model.key, account: self.partition.account };
-            let Some(state) = self.ask(partition).await else { continue };
-            let queues = queues(self.services, model.key).await?;
-            beside.extend(model_queue(&queues, state));
+            for key in model.keys().filter(|key| *key != self.partition.model) {
+                let partition = QueuePartition { model: key, account: self.partition.account };
+                let Some(state) = self.ask(partition).await else { continue };
+                let queues = queues(self.services, key).await?;
+                beside.extend(model_queue(&queues, state));
+            }
         }
         Ok(beside)
     }

@@ -11,7 +11,6 @@ use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
-use overnight_domain::sort_key::SortKey;
 use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
@@ -20,6 +19,7 @@ use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::models::Model;
 use crate::app::parsing::parse;
 use crate::app::{Models, Services, input};
+use crate::config::ModelConfig;
 use crate::store::idempotency_keys::{Guard, Guarded};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
@@ -137,7 +137,7 @@ async fn create_now(
     let bytes = body.len();
     let make = move |services: &Services| {
         let text = reading(input::read(&body)?)?;
-        Ok(review_text(services, endpoint, &text)?.into_coming(services, account))
+        Ok(review_text(services, endpoint, &text, services.clock.now())?.into_coming(services, account))
     };
     let coming = parse(services, account, bytes, make).await?;
     take_in(services, coming, guard).await
@@ -160,6 +160,7 @@ pub(in crate::app) async fn take_in(
     let _announcement = Announcement { services, ready_at: request.ready_at };
     match requests::insert_once(&services.store, request, guard).await? {
         Guarded::Done(Admission::Taken) => arrival.iter().for_each(Arrival::arrive),
+        Guarded::Done(Admission::Suspended) => return Err(AppError::AccountSuspended),
         Guarded::Done(Admission::OverQuota(exceeded)) => return Err(exceeded.into()),
         Guarded::Done(Admission::InsufficientCredits { required, available }) => {
             return Err(AppError::InsufficientCredits { required, available });
@@ -217,10 +218,10 @@ pub(in crate::app) fn review(
     endpoint: Endpoint,
     body: &[u8],
 ) -> Result<Reviewed, AppError> {
-    review_text(services, endpoint, &input::read(body)?)
+    review_text(services, endpoint, &input::read(body)?, services.clock.now())
 }
 
-/// As [`review`], of a text that was read.
+/// As [`review`], of a text that was read and came at `asked_at`, in milliseconds: it may name what was offered then.
 ///
 /// # Errors
 ///
@@ -229,13 +230,14 @@ pub(in crate::app) fn review_text(
     services: &Services,
     endpoint: Endpoint,
     text: &JsonText,
+    asked_at: i64,
 ) -> Result<Reviewed, AppError> {
     let config = services.config();
     let mut faults = Faults::default();
     let Some(object) = input::object(text, &CREATE_MEMBERS.map(|(name, _)| name), &mut faults) else {
         return Err(faults.into());
     };
-    let body = request_body(services, endpoint, &object, &mut faults);
+    let body = request_body(services, endpoint, &object, asked_at, &mut faults);
     let client = ClientFields {
         metadata: input::metadata(&object, &config.limits, &mut faults).map(Bytes::from),
         webhook: input::webhook(&object, &config.webhooks, &mut faults),
@@ -270,6 +272,7 @@ impl Reviewed {
             id: services.ids.next(now),
             account,
             model: model.key,
+            alias: model.alias(body.model()),
             created_at: now,
             expires_at: now + COMPLETION_WINDOW_MS,
             ready_at: now + services.config().aggregation_period.0,
@@ -288,70 +291,11 @@ impl Reviewed {
     }
 }
 
-/// A request that breaks a rule, in a batch that is made all the same: it fails at once.
-pub(in crate::app) struct RefusedRequest {
-    model: Arc<Model>,
-    client: ClientFields,
-    body: Bytes,
-    failure: Bytes,
-}
-
-impl RefusedRequest {
-    /// One of this body, which is an object, with this `result_body`. It belongs to the model that it names, or to the first where it names
-    /// none; `None` where no models are offered.
-    pub(in crate::app) fn new(
-        services: &Services,
-        body: Json<'_>,
-        metadata: JsonText,
-        failure: Vec<u8>,
-    ) -> Option<Self> {
-        let named = body.to_object().and_then(|body| body.get("model")?.decode_string());
-        let models = services.models();
-        let named = named.and_then(|name| models.find(&name));
-        Some(Self {
-            model: Arc::clone(named.or_else(|| models.iter().next())?),
-            client: ClientFields {
-                metadata: Some(metadata.into_string().into_bytes().into()),
-                ..ClientFields::absent()
-            },
-            body: body.as_str().to_owned().into(),
-            failure: failure.into(),
-        })
-    }
-
-    /// The request as it is to be taken in, made now, and what it fails with.
-    pub(in crate::app) fn into_request(
-        self,
-        services: &Services,
-        account: AccountKey,
-    ) -> (NewRequest, Bytes) {
-        let now = services.clock.now();
-        let request = NewRequest {
-            id: services.ids.next(now),
-            account,
-            model: self.model.key,
-            created_at: now,
-            expires_at: now + COMPLETION_WINDOW_MS,
-            ready_at: now + services.config().aggregation_period.0,
-            sort_key: SortKey::from_bytes(&[]),
-            cost: 0,
-            hold: None,
-            max_tokens: None,
-            fifo_hit_permille: None,
-            trace: None,
-            endpoint: Endpoint::ChatCompletions,
-            batch: None,
-            client: self.client,
-            body: self.body,
-        };
-        (request, self.failure)
-    }
-}
-
 fn request_body(
     services: &Services,
     endpoint: Endpoint,
     object: &RawObject<'_>,
+    asked_at: i64,
     faults: &mut Faults,
 ) -> Option<(RequestBody, Arc<Model>)> {
     let Some(value) = object.get("request_body") else {
@@ -365,19 +309,38 @@ fn request_body(
         }
         Ok(body) => {
             let models = services.models();
-            let model = models.find(body.model()).cloned();
-            if model.is_none() {
-                refuse_model(&models, body.model(), faults);
+            match models.find(body.model()) {
+                Some(model) if model.config.is_offered(asked_at) => Some((body, Arc::clone(model))),
+                found => {
+                    refuse_model(&models, found.map(|model| &model.config), body.model(), asked_at, faults);
+                    None
+                }
             }
-            model.map(|model| (body, model))
         }
     }
 }
 
-fn refuse_model(models: &Models, name: &str, faults: &mut Faults) {
-    let names: Vec<&str> = models.iter().map(|model| model.config.name.as_str()).collect();
+/// Refuses a name: of no model, or of one that was `found` and takes no new requests.
+fn refuse_model(
+    models: &Models,
+    found: Option<&ModelConfig>,
+    name: &str,
+    asked_at: i64,
+    faults: &mut Faults,
+) {
+    let param = "request_body.model";
+    if let Some(ModelConfig { retires_at: Some(at), replaced_by, .. }) = found {
+        let successor = replaced_by.as_ref().map(|successor| format!(": use '{}'", Quoted(successor)));
+        let message = format_args!(
+            "must not be '{}', which takes no new requests since {at}{}",
+            Quoted(name),
+            successor.unwrap_or_default()
+        );
+        return faults.push(param, codes::MODEL_RETIRED, message);
+    }
+    let names: Vec<&str> = models.offered(asked_at).map(|model| model.config.name.as_str()).collect();
     let message = format_args!("must be one of {}, not '{}'", names.join(", "), Quoted(name));
-    faults.push("request_body.model", codes::UNKNOWN_VALUE, message);
+    faults.push(param, codes::UNKNOWN_VALUE, message);
 }
 
 fn check_completion_window(object: &RawObject<'_>, faults: &mut Faults) {

@@ -7,6 +7,7 @@ mod create;
 mod delete;
 mod labels;
 mod list;
+mod refused;
 mod wait;
 
 use overnight_domain::ids::RequestId;
@@ -20,11 +21,12 @@ pub use self::browse::{
 };
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
-pub(super) use self::create::{Coming, RefusedRequest, Reviewed, review, review_text, take_in};
+pub(super) use self::create::{Coming, Reviewed, review, review_text, take_in};
 pub use self::create::{Reading, create, create_admitted, create_for, look, take_rate};
 pub use self::delete::delete;
 pub use self::labels::Label;
 pub use self::list::{ListQuery, list_records, list_summaries};
+pub(super) use self::refused::RefusedRequest;
 pub use self::wait::{AwaitedEnds, wait};
 use super::Services;
 use super::errors::AppError;
@@ -98,7 +100,7 @@ pub async fn get_summary(
     let is_stuck = waiting.as_ref().is_some_and(WaitingReason::is_fault);
     let completed_at = match is_stuck {
         true => None,
-        false => forecasts::of_request(services, account, &model, &summary).await?,
+        false => forecasts::of_request(services, account, &summary).await?,
     };
     Ok((summary, Prospect { waiting, completed_at }))
 }

@@ -20,7 +20,7 @@ use crate::store::lists::ListPage;
 use crate::store::outbox::webhook_secrets;
 pub use crate::store::outbox::webhook_secrets::WebhookSecret;
 use crate::store::outbox::{self, DeliveryFilter, EventFilter, Payload, Replay};
-pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState};
+pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState, WaitingEvents};
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
 pub fn payload(payload: &Payload) -> Bytes {
@@ -116,6 +116,15 @@ pub async fn list_deliveries(
 /// Only what the store could not do.
 pub async fn count_exhausted(services: &Services, since: i64) -> Result<i64, AppError> {
     Ok(outbox::count_exhausted(&services.store, since).await?)
+}
+
+/// Events that are no tests and wait to be told, for the first time or again.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count_waiting(services: &Services) -> Result<WaitingEvents, AppError> {
+    Ok(outbox::count_waiting(&services.store).await?)
 }
 
 async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Option<AccountKey>, AppError> {

@@ -8,7 +8,7 @@ use crate::config::ConfigError;
 use crate::config::section::Section;
 
 /// Where the key of an engine stands. It is read when the service starts and when its settings are loaded again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeySource {
     /// In an environment variable, which a process keeps as it was when it started.
     Variable(String),

@@ -78,6 +78,13 @@ impl Embedded {
         Self { state, supervisor: tasks::spawn(supervisor.run()) }
     }
 
+    /// Kills the child for good, and waits until that is done.
+    pub(super) async fn stop(&self) {
+        self.supervisor.abort();
+        // The task holds the only sender, next to the child.
+        _ = self.state().wait_for(|_| false).await;
+    }
+
     /// How it is, now and later.
     pub(super) fn state(&self) -> watch::Receiver<EmbeddedState> {
         self.state.clone()

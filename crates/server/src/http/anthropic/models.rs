@@ -5,7 +5,9 @@ use axum::extract::{Path, RawQuery, State};
 use overnight_wire::anthropic::lists::write_page;
 use overnight_wire::anthropic::models::write_model;
 
+use crate::app::Model;
 use crate::app::errors::AppError;
+use crate::config::RetiresAt;
 use crate::http::answers;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
@@ -14,31 +16,39 @@ use crate::http::queries::EdgeQuery;
 /// List models.
 pub(super) async fn list(State(context): State<Shared>, RawQuery(query): RawQuery) -> Answer {
     let query = EdgeQuery::read(query.as_deref().unwrap_or_default())?;
-    let names: Vec<String> =
-        context.services.models().iter().map(|model| model.config.name.clone()).collect();
+    let (models, now) = (context.services.models(), context.services.clock.now());
+    let offered: Vec<&Model> = models.offered(now).map(|model| &**model).collect();
+    let names: Vec<String> = offered.iter().map(|model| model.config.name.clone()).collect();
     let place_of = |id: &str| names.iter().position(|name| name == id).ok_or(AppError::NotFound("model"));
-    let (page, has_more) = match (&query.before, &query.after) {
+    let (from, to) = match (&query.before, &query.after) {
         (Some(before), _) => {
-            let ahead = &names[..place_of(before)?];
-            let from = ahead.len().saturating_sub(query.limit);
-            (&ahead[from..], from > 0)
+            let to = place_of(before)?;
+            (to.saturating_sub(query.limit), to)
         }
         (None, after) => {
             let from = after.as_deref().map(place_of).transpose()?.map_or(0, |place| place + 1);
-            let to = names.len().min(from + query.limit);
-            (&names[from..to], to < names.len())
+            (from, names.len().min(from + query.limit))
         }
     };
+    let has_more = if query.before.is_some() { from > 0 } else { to < names.len() };
     let started_at = context.services.started_at;
     Ok(answers::ok(|out| {
-        write_page(page, has_more, out, |place, out| write_model(&page[place], started_at, out));
+        write_page(&names[from..to], has_more, out, |place, out| {
+            write(offered[from + place], started_at, out);
+        });
     }))
 }
 
-/// Retrieve a model. Its name may have slashes.
+/// Retrieve a model, by its name or an alias. Its name may have slashes.
 pub(super) async fn get(State(context): State<Shared>, name: Result<Path<String>, PathRejection>) -> Answer {
     let name = name.map(|Path(name)| name).unwrap_or_default();
     let models = context.services.models();
-    let model = models.find(&name).ok_or(AppError::NotFound("model"))?;
-    Ok(answers::ok(|out| write_model(&model.config.name, context.services.started_at, out)))
+    let model = models.find(&name).filter(|model| model.config.is_offered(context.services.clock.now()));
+    let model = model.ok_or(AppError::NotFound("model"))?;
+    Ok(answers::ok(|out| write(model, context.services.started_at, out)))
+}
+
+fn write(model: &Model, started_at: i64, out: &mut Vec<u8>) {
+    let retires_at = model.config.retires_at.map(|RetiresAt(at)| at);
+    write_model(&model.config.name, started_at, retires_at, out);
 }

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::{Body, Bytes};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use futures_util::{FutureExt, Stream, stream};
 use overnight_domain::ids::CallId;
-use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::bulk::{write_created, write_refused, write_repeated};
 use overnight_wire::native::errors::ErrorBody;
 use overnight_wire::native::requests::write_status;
@@ -23,12 +22,14 @@ use tracing::Instrument;
 use self::lines::{Line, lines};
 use super::answers;
 use super::bodies::Buffers;
+use super::calls;
 use super::context::Shared;
 use super::counters;
 use super::errors::{self, Refusal};
 use super::idempotency::CallName;
 use super::json_lines::JSON_LINES;
 use super::shares::{self, Buffer, BulkPermit, Client, LinePermit};
+use crate::app::api_keys::Opened;
 use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
 use crate::app::{ReadsFor, requests};
@@ -46,7 +47,8 @@ const DETAILS_MAX: usize = 20;
 /// Whose lines are taken in, and how the call is named.
 pub(super) struct Bulk {
     pub(super) context: Shared,
-    pub(super) account: AccountKey,
+    /// What the key opened when the call began.
+    pub(super) opened: Opened,
     /// The name in `X-Request-Id`.
     pub(super) call: CallId,
     pub(super) name: CallName,
@@ -69,7 +71,7 @@ impl Bulk {
     ///
     /// [`Refusal::TooManyCalls`] where the account has as many of these calls under way as it may.
     pub(super) fn answer(self, body: Body, buffers: Buffers) -> Result<Response, Refusal> {
-        let Some(permit) = self.context.shares.begin_bulk(Client::Account(self.account)) else {
+        let Some(permit) = self.context.shares.begin_bulk(Client::Account(self.opened.account)) else {
             counters::count_over_share("bulk");
             return Err(Refusal::TooManyCalls);
         };
@@ -162,11 +164,18 @@ impl Run<'_> {
         _ = self.parts.send(end.unwrap_or(Err(BrokenOff)));
     }
 
-    /// The line, once its account has room for one more and may create one more in this second.
-    async fn admit(&self, line: Line) -> (Line, Option<LinePermit>) {
+    /// The line, once its account has room for one more and may create one more in this second. The key may have been revoked since the
+    /// call began, or the account suspended.
+    async fn admit(&self, mut line: Line) -> (Line, Option<LinePermit>) {
         let permit = self.permit.begin_line().await;
+        if line.content.is_ok()
+            && let Err(refusal) =
+                calls::check_again(&self.bulk.context, self.bulk.opened, &Method::POST).await
+        {
+            line.content = Err(refusal);
+        }
         if line.content.is_ok() {
-            requests::take_rate(&self.bulk.context.services, self.bulk.account).await;
+            requests::take_rate(&self.bulk.context.services, self.bulk.opened.account).await;
         }
         (line, permit)
     }
@@ -176,8 +185,8 @@ impl Run<'_> {
         let answered = match content {
             Ok(content) => {
                 let call = self.bulk.name.of_line(number).repeatable(write_status);
-                let Bulk { context, account, .. } = self.bulk;
-                requests::create_admitted(&context.services, *account, content, Ok, call)
+                let Bulk { context, opened, .. } = self.bulk;
+                requests::create_admitted(&context.services, opened.account, content, Ok, call)
                     .await
                     .map_err(Refusal::from)
             }
@@ -213,7 +222,7 @@ impl Run<'_> {
 
     /// The chunk with memory of the account's share for responses, once there is some.
     async fn hold(&self, chunk: Vec<u8>) -> Bytes {
-        let client = Client::Account(self.bulk.account);
+        let client = Client::Account(self.bulk.opened.account);
         match self.bulk.context.shares.memory(Buffer::Responses, client, chunk.len()).await {
             Some(memory) => shares::hold(chunk.into(), Arc::new(memory)),
             None => chunk.into(),

@@ -67,7 +67,7 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
         keys,
         is_cut,
         url: services.config().public_address("/v1"),
-        model: models.iter().next().map_or("", |model| &model.config.name),
+        model: models.offered(services.clock.now()).next().map_or("", |model| &model.config.name),
         now: services.clock.now(),
     };
     replies::page(&page)

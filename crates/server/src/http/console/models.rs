@@ -9,6 +9,7 @@ use super::replies::{self, PageError, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::errors::AppError;
 use crate::app::{Services, requests, waiting};
+use crate::config::RetiresAt;
 use crate::console::{ModelRow, ModelsPage, PlaygroundPage, Section};
 
 /// The output limit that the form begins with, in tokens.
@@ -20,6 +21,10 @@ pub(super) async fn model_rows(services: &Services) -> Result<Vec<ModelRow>, App
     for model in services.models().iter() {
         rows.push(ModelRow {
             name: model.config.name.clone(),
+            aliases: model.config.aliases.join(", "),
+            retires_at: model.config.retires_at.map(|RetiresAt(at)| at),
+            is_retired: !model.config.is_offered(services.clock.now()),
+            replaced_by: model.config.replaced_by.clone(),
             price: model.price.map(|(_, price)| price),
             default_max_tokens: model.config.default_max_tokens,
             trouble: waiting::of_model(services, &model.config.name).await?,
@@ -91,11 +96,13 @@ async fn show(
     let services = visit.services();
     let mut layout = visit.layout(Section::Playground).await?;
     layout.refused = refused;
+    let mut models = model_rows(services).await?;
+    models.retain(|model| !model.is_retired);
     let filled = |name: &str, begun: &'static str| form.map_or(begun, |form| form.raw(name)).to_owned();
     let page = PlaygroundPage {
         layout,
         may_work: visit.role.may(Permission::Work),
-        models: model_rows(services).await?,
+        models,
         model: &filled("model", ""),
         system: &filled("system", ""),
         prompt: &filled("prompt", ""),

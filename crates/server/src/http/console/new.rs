@@ -184,6 +184,7 @@ async fn show(
     let is_short = text.len() <= SENT_BACK_MAX;
     let lines = if is_short { String::from_utf8_lossy(text) } else { "".into() };
     let models = services.models();
+    let offered: Vec<&str> = models.offered(services.clock.now()).map(|model| &*model.config.name).collect();
     let page = NewPage {
         layout,
         may_work: visit.role.may(Permission::Work),
@@ -192,8 +193,8 @@ async fn show(
         webhook: draft.map_or("", |draft| &draft.webhook),
         checked,
         is_to_be_chosen_again: !is_short,
-        model: models.iter().next().map_or("", |model| &model.config.name),
-        models: models.iter().map(|model| &*model.config.name).collect(),
+        model: offered.first().copied().unwrap_or_default(),
+        models: offered,
         url: services.config().public_address("/v1"),
     };
     replies::page(&page)

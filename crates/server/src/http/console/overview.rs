@@ -46,7 +46,7 @@ pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
         started_at: services.started_at,
         models: if is_operator { Vec::new() } else { model_rows(services).await? },
         url: services.config().public_address("/v1"),
-        model: models.iter().next().map_or("", |model| &model.config.name),
+        model: models.offered(services.clock.now()).next().map_or("", |model| &model.config.name),
         layout,
         account,
         standing,

@@ -85,6 +85,7 @@ pub(super) fn mendable(error: AppError) -> Result<String, PageError> {
         | AppError::InsufficientCredits { .. }
         | AppError::QuotaExceeded(_)
         | AppError::PaymentsNotActivated
+        | AppError::AccountSuspended
         | AppError::TooManyChanges(_)
         | AppError::Payment(_)
         | AppError::Unavailable(_) => Ok(sentence(&error.to_string())),

@@ -75,7 +75,7 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
         failures,
         layout,
         params,
-        models: models.iter().map(|model| &*model.config.name).collect(),
+        models: models.iter().flat_map(|model| model.config.names()).collect(),
         next_page: NextPage::of(found.next, found.looked_through),
         rows: found.rows,
         is_first: before.is_none(),

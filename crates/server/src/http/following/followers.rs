@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::http::Method;
 use tokio::sync::{Notify, watch};
 use tracing::Span;
 
 use super::reader::read_page;
 use crate::app::ReadsFor;
+use crate::app::api_keys::Opened;
 use crate::app::batches::Ends;
 use crate::app::errors::AppError;
 use crate::clock::SharedClock;
+use crate::http::calls;
 use crate::http::connections::asked_to_stop;
 use crate::http::context::Shared;
 use crate::http::counters;
@@ -25,6 +28,8 @@ const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 /// One who follows a batch.
 pub(super) struct Follower {
     context: Shared,
+    /// What the key opened when the call began.
+    opened: Opened,
     ends: Ends,
     member: Member,
     /// How many ends it was sent, or had seen before.
@@ -41,6 +46,7 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(
         context: &Shared,
+        opened: Opened,
         ends: Ends,
         member: Member,
         place: i64,
@@ -49,7 +55,7 @@ impl Follower {
     ) -> Self {
         let (context, stopping) = (Arc::clone(context), context.stop.subscribe());
         let (reads, span) = (ReadsFor::current(), Span::current());
-        Self { context, ends, member, place, format, stopping, reads, span, lost }
+        Self { context, opened, ends, member, place, format, stopping, reads, span, lost }
     }
 
     /// What it is sent next; `None` once the batch has ended and it was sent everything. It is cut where the service stops, or another
@@ -85,9 +91,16 @@ impl Follower {
             let bytes = page.behind(self.place, self.format);
             self.place = page.next();
             if !bytes.is_empty() {
+                // The key may have been revoked since.
+                self.check_key().await?;
                 return Ok(Some(bytes));
             }
         }
+    }
+
+    async fn check_key(&self) -> Result<(), AppError> {
+        let looked = calls::check_again(&self.context, self.opened, &Method::GET);
+        self.reads.scope(looked).await.map_err(|_| AppError::InvalidApiKey)
     }
 
     /// The page at its place, of which the others have read on.

@@ -13,7 +13,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
 use overnight_domain::ids::BatchId;
-use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::requests::write_full;
 use tracing::{Instrument, Span};
 
@@ -27,6 +26,7 @@ use super::queries::ResultsQuery;
 use super::shares::CallPermit;
 use super::{accept, answers};
 use crate::app::ReadsFor;
+use crate::app::api_keys::Opened;
 use crate::app::batches::{AfterEnd, EndedPages, Ends};
 use crate::app::errors::AppError;
 use crate::tasks;
@@ -81,11 +81,12 @@ impl Wanted {
 /// [`Refusal::TooManyCalls`] where the account follows as many as it may.
 pub(super) async fn answer(
     context: &Shared,
-    account: AccountKey,
+    opened: Opened,
     call: &CallPermit,
     batch: BatchId,
     wanted: Wanted,
 ) -> Answer {
+    let account = opened.account;
     let ends = Ends::of_batch(&context.services, account, batch).await?;
     let place = match &wanted.after {
         Some(after) => ends.place_after(after).await?,
@@ -118,7 +119,7 @@ pub(super) async fn answer(
         Format::Lines => JSON_LINES,
         Format::Events => EVENTS,
     };
-    let follower = Follower::new(context, ends, member, place, wanted.format, lost);
+    let follower = Follower::new(context, opened, ends, member, place, wanted.format, lost);
     let chunks = stream::try_unfold(follower, Follower::next_chunk);
     Ok(unbuffered(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks))))
 }

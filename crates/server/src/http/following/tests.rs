@@ -5,10 +5,12 @@ use futures_util::future::join_all;
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::ids::RequestId;
+use overnight_domain::scheduler::AccountKey;
 use overnight_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
 use super::*;
+use crate::app::api_keys::{self, KeyDraft, Presented};
 use crate::app::{self, accounts, batches, requests};
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::config::{Config, Sources};
@@ -21,6 +23,7 @@ const MODELS: &str = r#"[{ name = "tiny" }]"#;
 struct Stage {
     context: Shared,
     account: AccountKey,
+    opened: Opened,
     batch: BatchId,
     requests: Vec<RequestId>,
     _folder: TempDir,
@@ -52,7 +55,13 @@ async fn stage(size: usize) -> Stage {
 
 async fn stage_on((context, folder): (Shared, TempDir), size: usize) -> Stage {
     let services = context.services.clone();
-    let account = accounts::create(&services, "test").await.expect("an account").key;
+    let account = accounts::create(&services, "test").await.expect("an account");
+    let made = api_keys::create(&services, account.id, KeyDraft::PLAIN).await.expect("a key");
+    let Ok(Presented::Unread(key)) = api_keys::present(&services, made.key.as_bytes()) else {
+        panic!("nothing is known of it yet")
+    };
+    let opened = api_keys::look_up(&services, key).await.expect("it opens the account");
+    let account = account.key;
     let mut ids = Vec::new();
     for _ in 0..size {
         let body = r#"{"request_body":{"model":"tiny","messages":[{"role":"user","content":"hello"}]}}"#;
@@ -63,7 +72,7 @@ async fn stage_on((context, folder): (Shared, TempDir), size: usize) -> Stage {
     let body = format!(r#"{{"requests_ids":[{listed}]}}"#);
     let made = batches::create(&services, account, body.into(), None).await.expect("a batch");
     let batch = made.into_new().expect("a new one").id;
-    Stage { context, account, batch, requests: ids, _folder: folder }
+    Stage { context, account, opened, batch, requests: ids, _folder: folder }
 }
 
 impl Stage {
@@ -74,7 +83,7 @@ impl Stage {
     async fn try_follow(&self, format: Format) -> Result<Followed, Refusal> {
         let call = self.context.shares.begin_call(Client::Account(self.account)).expect("a call");
         let wanted = Wanted { follow: true, after: None, format };
-        let answered = answer(&self.context, self.account, &call, self.batch, wanted).await?;
+        let answered = answer(&self.context, self.opened, &call, self.batch, wanted).await?;
         Ok(Followed { body: answered.into_body(), _call: call })
     }
 
@@ -191,4 +200,17 @@ fn events_are_sent_to_whom_accepts_them_and_the_header_of_a_browser_counts() {
     assert_eq!(wanted("follow=1&after=b", "*/*", "a"), Some((true, "after b".to_owned(), false)));
     assert_eq!(wanted("after=b", events, ""), Some((false, "after b".to_owned(), true)));
     assert_eq!(wanted("follow=1&after=b", events, "a"), Some((true, "Last-Event-ID a".to_owned(), true)));
+}
+
+#[tokio::test]
+async fn a_follower_whose_key_is_revoked_is_cut_at_what_comes_next() {
+    let clock = ManualClock::at(1_750_000_000_000);
+    let stage = stage_on(node(Arc::clone(&clock) as SharedClock, None).await, 2).await;
+    let mut followed = stage.follow(Format::Lines).await;
+    stage.cancel(stage.requests[0]).await;
+    assert!(next(&mut followed).await.contains(&stage.requests[0].to_string()));
+    let key = stage.opened.key_id;
+    api_keys::revoke(&stage.context.services, key).await.expect("a key less");
+    stage.cancel(stage.requests[1]).await;
+    assert!(followed.body.frame().await.expect("an end").is_err());
 }

@@ -1,6 +1,6 @@
 //! Batches over HTTP.
 
-use axum::extract::{RawQuery, State};
+use axum::extract::{Extension, RawQuery, State};
 use axum::http::StatusCode;
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::BatchKind;
@@ -11,6 +11,7 @@ use overnight_wire::native::deletions::write_deleted;
 use overnight_wire::native::requests as request_shapes;
 
 use super::requests::seconds_up;
+use crate::app::api_keys::Opened;
 use crate::app::batches::{self, WholeBatch};
 use crate::app::errors::AppError;
 use crate::app::{forecasts, requests};
@@ -169,11 +170,12 @@ pub(super) async fn get_requests(
 pub(super) async fn get_results(
     State(context): State<Shared>,
     caller: Caller,
+    Extension(opened): Extension<Opened>,
     QueriedId(id): QueriedId<BatchKind>,
     ResultsWanted(wanted): ResultsWanted,
 ) -> Answer {
     if let Some((wanted, call)) = wanted {
-        return following::answer(&context, caller.0, &call, id, wanted).await;
+        return following::answer(&context, opened, &call, id, wanted).await;
     }
     let pages = batches::list_results(&context.services, caller.0, id).await?;
     Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, request_shapes::write_full).await?)

@@ -9,7 +9,7 @@ use overnight_wire::native::models::{Model, ModelList};
 #[cfg(test)]
 use super::refusals::Always;
 use crate::app::Services;
-use crate::config::Price;
+use crate::config::{Price, RetiresAt};
 use crate::http::answers;
 use crate::http::context::Shared;
 
@@ -17,7 +17,7 @@ const OWNER: &str = "overnight";
 
 /// List models
 ///
-/// The models that requests may name, as OpenAI lists them, with their prices.
+/// The models that requests may name, as OpenAI lists them, with their prices. Those that have retired are left out.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "Models",
     responses((status = 200, description = "The models.", body = ModelList), Always)))]
 pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
@@ -26,7 +26,7 @@ pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
     answers::ok(|out| drop(serde_json::to_writer(out, &models)))
 }
 
-/// Every model that requests may name.
+/// Every model that requests may name now.
 pub(in crate::http) fn models(services: &Services) -> ModelList {
     let is_charged = services.config().billing.enabled;
     let price =
@@ -41,6 +41,10 @@ pub(in crate::http) fn models(services: &Services) -> ModelList {
         default_max_tokens: model.config.default_max_tokens,
         image_tokens: model.config.image_tokens,
         bytes_per_token: model.config.bytes_per_token,
+        aliases: model.config.aliases.clone(),
+        retires_at: model.config.retires_at.map(|RetiresAt(at)| at.div_euclid(1_000)),
+        replaced_by: model.config.replaced_by.clone(),
     };
-    ModelList { object: ModelList::OBJECT.to_owned(), data: services.models().iter().map(model).collect() }
+    let data = services.models().offered(services.clock.now()).map(model).collect();
+    ModelList { object: ModelList::OBJECT.to_owned(), data }
 }

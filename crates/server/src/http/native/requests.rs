@@ -12,6 +12,7 @@ use overnight_wire::native::requests::{
 };
 use overnight_wire::native::waiting;
 
+use crate::app::api_keys::Opened;
 use crate::app::requests;
 use crate::app::waiting::WaitingReason;
 use crate::http::answers::{self, array_of_one};
@@ -85,12 +86,13 @@ pub(super) async fn create(
     caller: Caller,
     name: CallName,
     Extension(call): Extension<CallId>,
+    Extension(opened): Extension<Opened>,
     content: JsonOrLines,
 ) -> Answer {
     let body = match content {
         JsonOrLines::Json(body) => body,
         JsonOrLines::Lines(body, buffers) => {
-            return Bulk { context, account: caller.0, call, name }.answer(body, buffers);
+            return Bulk { context, opened, call, name }.answer(body, buffers);
         }
     };
     let call = name.repeatable(write_created);

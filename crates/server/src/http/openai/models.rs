@@ -15,10 +15,10 @@ pub(super) async fn list(state: State<Shared>) -> Response {
     list_models(state).await
 }
 
-/// Retrieve a model. Its name may have slashes.
+/// Retrieve a model, by its name or an alias. Its name may have slashes.
 pub(super) async fn get(State(context): State<Shared>, name: Result<Path<String>, PathRejection>) -> Answer {
     let name = name.map(|Path(name)| name).unwrap_or_default();
-    let model = models_of(&context.services).data.into_iter().find(|model| model.id == name);
+    let model = models_of(&context.services).data.into_iter().find(|model| model.has_name(&name));
     let model = model.ok_or(AppError::NotFound("model"))?;
     // Writing to memory cannot fail.
     Ok(answers::ok(|out| drop(serde_json::to_writer(out, &model))))

@@ -5,14 +5,9 @@ use overnight_domain::ids::{AccountId, KeyId, UserId};
 use overnight_domain::scheduler::AccountKey;
 use serde_json::{Value as Json, json};
 
+use crate::store::audit_log::bounds;
 use crate::store::database::{Actor, ActorId, Connection, Statement, Tx, statements};
 use crate::store::{Store, StoreError};
-
-/// How many changes of an account its members make in a day, and how many of their own a user makes: what the log holds of a tenant is
-/// bounded by it.
-pub const CHANGES_A_DAY_MAX: u32 = 500;
-
-const DAY_MS: i64 = 86_400_000;
 
 statements! {
     INSERT = "INSERT INTO audit_log (created_at, actor_kind, actor_id, actor_name, is_operator, account, action, target_type, target_id, details, address)
@@ -20,11 +15,6 @@ statements! {
     FIND_USER = "SELECT id, email, is_operator FROM users WHERE seq = ?";
     FIND_API_KEY = "SELECT id, prefix, name, scope = 2 /* admin */ AS is_admin FROM api_keys WHERE seq = ?";
     FIND_ACCOUNT = "SELECT id FROM accounts WHERE seq = ?";
-    /// Up to so many that users made.
-    COUNT_OF_ACCOUNT = "SELECT count(*) AS count FROM (SELECT 1 AS one FROM audit_log
-        WHERE account = ? AND created_at > ? AND actor_kind = 2 /* user */ AND is_operator = 0 LIMIT ?) v";
-    COUNT_OF_ACTOR = "SELECT count(*) AS count FROM (SELECT 1 AS one FROM audit_log
-        WHERE actor_id = ? AND created_at > ? AND account IS NULL LIMIT ?) v";
 }
 
 /// What was done to what.
@@ -42,19 +32,21 @@ pub(in crate::store) struct Change {
     pub(in crate::store) details: Json,
     /// When, in milliseconds.
     pub(in crate::store) now: i64,
+    /// Whether it is done however much was changed before: it takes rights away, or somebody who may let the user in.
+    pub(in crate::store) is_never_refused: bool,
 }
 
 impl Change {
     /// Something that was done to an account itself.
     pub(in crate::store) const fn of_account(action: AuditAction, account: AccountKey, now: i64) -> Self {
         let (target_type, target_id, details) = ("account", None, Json::Null);
-        Self { action, account: Some(account), target_type, target_id, details, now }
+        Self { action, account: Some(account), target_type, target_id, details, now, is_never_refused: false }
     }
 
     /// Something that was done to a user, in no account.
     pub(in crate::store) fn of_user(action: AuditAction, user: UserId, now: i64) -> Self {
         let (target_type, target_id, details) = ("user", Some(user.to_string()), Json::Null);
-        Self { action, account: None, target_type, target_id, details, now }
+        Self { action, account: None, target_type, target_id, details, now, is_never_refused: false }
     }
 
     /// The same in an account.
@@ -75,8 +67,15 @@ impl Change {
         self
     }
 
+    /// The same, done however much was changed before, where `is_so`.
+    pub(in crate::store) const fn never_refused_if(mut self, is_so: bool) -> Self {
+        self.is_never_refused = is_so;
+        self
+    }
+
     const fn of_service(action: AuditAction, now: i64) -> Self {
-        Self { action, account: None, target_type: "service", target_id: None, details: Json::Null, now }
+        let (target_type, target_id, details) = ("service", None, Json::Null);
+        Self { action, account: None, target_type, target_id, details, now, is_never_refused: false }
     }
 }
 
@@ -98,13 +97,13 @@ impl Named {
 /// Notes a change in its transaction, as that of the transaction's actor.
 ///
 /// # Errors
-/// [`StoreError::TooManyChanges`], after which the change is undone, where members of an account, or a user, changed
-/// [`CHANGES_A_DAY_MAX`] things in the last day.
+/// [`StoreError::TooManyChanges`], after which the change is undone, where members of an account, or a user, changed as much in the last
+/// day as they may (`bounds.rs`).
 pub(in crate::store) async fn note_in(change: Change, tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let actor = tx.actor().clone();
     let named = name_in(&actor, tx).await?;
-    if named.kind == ActorKind::User && !named.is_operator {
-        check_in(&change, &named, tx).await?;
+    if named.kind == ActorKind::User && !named.is_operator && !change.is_never_refused {
+        bounds::check_in(change.action, change.account, named.id.as_deref(), change.now, tx).await?;
     }
     let target_id = match (change.target_id.clone(), change.account) {
         (None, Some(account)) => {
@@ -137,21 +136,6 @@ async fn name_in(actor: &Actor, tx: &mut Tx<'_>) -> Result<Named, StoreError> {
             let is_operator = row.get("is_admin")?;
             Ok(Named { kind: ActorKind::ApiKey, id, name: Some(name), is_operator })
         }
-    }
-}
-
-async fn check_in(change: &Change, named: &Named, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let count = match change.account {
-        Some(account) => COUNT_OF_ACCOUNT.bind(account),
-        None => COUNT_OF_ACTOR.bind(named.id.clone()),
-    };
-    let since = change.now.saturating_sub(DAY_MS);
-    let rows = tx.fetch(count.bind(since).bind(CHANGES_A_DAY_MAX)).await?;
-    let count: i64 = rows.first().map_or(Ok(0), |row| row.get("count"))?;
-    if count < i64::from(CHANGES_A_DAY_MAX) {
-        Ok(())
-    } else {
-        Err(StoreError::TooManyChanges(CHANGES_A_DAY_MAX))
     }
 }
 

@@ -124,7 +124,12 @@ pub async fn release_filling(store: &Store, account: AccountKey, batch: i64) -> 
 }
 
 /// Makes requests of the next lines of a batch: as many of them as its account may have now, in their order.
-pub async fn fill(store: &Store, step: FillStep) -> Result<Filled, StoreError> {
+pub async fn fill(store: &Store, mut step: FillStep) -> Result<Filled, StoreError> {
+    if store.encrypts() {
+        for line in step.lines.iter_mut().flatten() {
+            line.request = line.request.clone().encrypted(store).await?;
+        }
+    }
     store.writer().write(FillBatch { step }).await
 }
 
@@ -214,6 +219,10 @@ impl FillStep {
         accounts: &mut Accounts,
         write: &mut WriteTransaction<'_>,
     ) -> Result<Filled, StoreError> {
+        // What an account sent before it was suspended is done; one that is closed has its batches cancelled.
+        if accounts.is_closed(self.account.0)? {
+            return Ok(Filled::Over);
+        }
         let Admitted { taken, dropped, refused } = self.admit(accounts)?;
         let passed = taken.len() + dropped;
         match refused {

@@ -62,6 +62,8 @@ pub enum NewInputBatchOutcome {
     Created(Box<InputBatch>),
     /// The file was deleted.
     NoFile,
+    /// Its account is suspended or closed.
+    Suspended,
     /// A quota of its account does not allow it.
     OverQuota(QuotaExceeded),
     /// Its account cannot pay the most that its requests may cost.
@@ -251,6 +253,9 @@ impl NewInputBatch {
         write: &mut WriteTransaction<'_>,
     ) -> Result<NewInputBatchOutcome, StoreError> {
         let NewBatch { account: AccountKey(account), created_at, .. } = self.batch;
+        if accounts.is_suspended(account)? {
+            return Ok(NewInputBatchOutcome::Suspended);
+        }
         let has_failed = self.fault_count > 0;
         let lines = if has_failed { 0 } else { self.lines };
         let faults = self.faults.as_ref().map_or(0, Bytes::len) as i64;

@@ -53,6 +53,8 @@ pub enum NewBatchOutcome {
     Created(BatchRecord),
     /// Another batch took one of the requests since they were resolved; nothing was grouped.
     Changed,
+    /// Its account is suspended or closed; nothing was grouped.
+    Suspended,
     /// A quota of its account does not allow it; nothing was grouped.
     OverQuota(QuotaExceeded),
 }
@@ -181,7 +183,7 @@ impl Operation for InsertBatch {
         }
         let response = |place: usize, outcome: &NewBatchOutcome| match outcome {
             NewBatchOutcome::Created(record) => Some(operations.get(place)?.guard.as_ref()?.response(record)),
-            NewBatchOutcome::Changed | NewBatchOutcome::OverQuota(_) => None,
+            NewBatchOutcome::Changed | NewBatchOutcome::Suspended | NewBatchOutcome::OverQuota(_) => None,
         };
         claims.end(outcomes, response, &mut write.tx).await
     }
@@ -207,6 +209,9 @@ impl NewBatch {
         }
         if counters.total() != self.members.len() as i64 {
             return Ok(NewBatchOutcome::Changed);
+        }
+        if accounts.is_suspended(self.account.0)? {
+            return Ok(NewBatchOutcome::Suspended);
         }
         let bytes = self.stored_bytes();
         if let Err(exceeded) = accounts.admit_bytes(self.account.0, bytes, self.created_at)? {

@@ -8,7 +8,7 @@ use crate::store::effects::LedgerDeltas;
 use crate::store::identity::users;
 use crate::store::ledger::totals::ROW_BYTES;
 use crate::store::requests::deletion::{DELETE_DELIVERIES, NOTE_LAST};
-use crate::store::{Store, StoreError, files};
+use crate::store::{Store, StoreError, encryption, files};
 
 /// Rows that one transaction deletes of a table.
 const ROWS_MAX: u32 = 256;
@@ -41,6 +41,7 @@ statements! {
         WHERE m.account = ? AND u.is_operator = 0
           AND NOT EXISTS (SELECT 1 FROM members o WHERE o.user_seq = m.user_seq AND o.account <> m.account)";
     DELETE_MEMBERS = "DELETE FROM members WHERE account = ?";
+    FIND_STORED = "SELECT stored_bytes FROM accounts WHERE seq = ?";
     SET_ERASED = "UPDATE accounts SET name = ?, erased_at = ?, retention_ms = NULL WHERE seq = ? AND erased_at IS NULL AND stored_bytes = 0";
 }
 
@@ -103,8 +104,13 @@ pub async fn erase_identity(store: &Store, account: AccountKey, now: i64) -> Res
     store.transaction(work).await
 }
 
-/// Takes the name off an account of which nothing is left, and notes that it is erased; `false` where something is stored for it still.
+/// Destroys the key of an account of which nothing is left, takes its name off it, and notes that it is erased; `false` where something is stored for it still.
 pub async fn mark_erased(store: &Store, account: AccountKey, now: i64) -> Result<bool, StoreError> {
+    let row = store.readers().fetch_one(FIND_STORED.bind(account)).await?;
+    if row.get::<i64>("stored_bytes")? > 0 {
+        return Ok(false);
+    }
+    encryption::destroy(store, account).await?;
     let set = SET_ERASED.bind(ERASED_NAME).bind(now).bind(account);
     store.transaction(async move |tx| Ok(tx.execute(set).await? > 0)).await
 }

@@ -20,12 +20,12 @@ use crate::store::{Store, StoreError};
 statements! {
     /// A second time keeps the first time. What is closed is suspended, too.
     CLOSE = "UPDATE accounts SET closed_at = coalesce(closed_at, ?), suspended_at = coalesce(suspended_at, ?) WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     REVOKE_KEYS = "UPDATE api_keys SET revoked_at = ? WHERE account = ? AND revoked_at IS NULL";
     DELETE_INVITATIONS = "DELETE FROM invitations WHERE account = ?";
     MARK = "UPDATE accounts SET erase_at = coalesce(erase_at, ?) WHERE id = ? AND closed_at IS NOT NULL
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     /// Those of which something lives.
     LIST_LIVING = "SELECT seq FROM accounts a WHERE closed_at IS NOT NULL AND erased_at IS NULL

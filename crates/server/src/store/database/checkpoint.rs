@@ -144,6 +144,7 @@ mod tests {
                 is_durable: false,
                 is_read_only: false,
                 deletions: Deletions::default(),
+                keyring: Arc::default(),
             };
             let mut writer = options.open().expect("a file");
             let (copied, passes) = mpsc::channel();

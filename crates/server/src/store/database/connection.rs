@@ -71,9 +71,7 @@ impl Connection {
             _ if statement.is_empty() => Ok(Vec::new()),
             Self::Sqlite(sqlite) => Ok(sqlite.fetch(&statement)?),
             Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.fetch(&statement)).await,
-            Self::Postgres(postgres) => {
-                Ok(postgres.fetch(statement).await?.into_iter().map(Row::Postgres).collect())
-            }
+            Self::Postgres(postgres) => postgres.fetch(statement).await,
         }
     }
 

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 32] = [
+const MIGRATIONS: [Migration; 35] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -64,6 +64,9 @@ const MIGRATIONS: [Migration; 32] = [
     migration!("0030_account_ends.sql"),
     migration!("0031_audit_log.sql"),
     migration!("0032_traces.sql"),
+    migration!("0033_aliases.sql"),
+    migration!("0034_monthly_credits.sql"),
+    migration!("0035_encryption.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

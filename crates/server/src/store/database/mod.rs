@@ -8,6 +8,7 @@ mod actor;
 mod checkpoint;
 mod columns;
 mod connection;
+mod decryption;
 mod deletions;
 pub(in crate::store) mod folder;
 pub(in crate::store) mod leftovers;

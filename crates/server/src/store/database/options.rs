@@ -1,7 +1,9 @@
 //! Where the database is, and how a connection to it is made.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::encryption::Keyring;
 use crate::store::StoreError;
 use crate::store::database::Dialect;
 use crate::store::database::checkpoint::Checkpointer;
@@ -22,14 +24,38 @@ pub(in crate::store) enum Database {
 impl Database {
     /// The file at `path`, made with pages of `page_bytes` if it is absent. Without `is_durable` a commit survives the end
     /// of the process, and not the loss of power.
-    pub(in crate::store) fn file(path: &Path, page_bytes: u32, is_durable: bool) -> Self {
+    pub(in crate::store) fn file(
+        path: &Path,
+        page_bytes: u32,
+        is_durable: bool,
+        keyring: Arc<Keyring>,
+    ) -> Self {
         let (path, deletions) = (path.to_owned(), Deletions::default());
-        Self::Sqlite(SqliteOptions { path, page_bytes, is_durable, is_read_only: false, deletions })
+        Self::Sqlite(SqliteOptions { path, page_bytes, is_durable, is_read_only: false, deletions, keyring })
     }
 
     /// The server at `url`.
-    pub(in crate::store) fn server(url: &str) -> Result<Self, StoreError> {
-        Ok(Self::Postgres(Box::new(Server::new(url)?)))
+    pub(in crate::store) fn server(url: &str, keyring: Arc<Keyring>) -> Result<Self, StoreError> {
+        Ok(Self::Postgres(Box::new(Server::new(url, keyring)?)))
+    }
+
+    /// The keys by which what is encrypted is read.
+    pub(in crate::store) const fn keyring(&self) -> &Arc<Keyring> {
+        match self {
+            Self::Sqlite(options) => &options.keyring,
+            Self::Postgres(server) => server.keyring(),
+        }
+    }
+
+    /// The same, on whose connections what is encrypted is read as it is stored.
+    pub(in crate::store) fn as_stored(&self) -> Self {
+        let mut database = self.clone();
+        let keyring = Arc::new(Keyring::bypassed());
+        match &mut database {
+            Self::Sqlite(options) => options.keyring = keyring,
+            Self::Postgres(server) => server.set_keyring(keyring),
+        }
+        database
     }
 
     /// The file, where the database is one.

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
 
+use crate::encryption::Keyring;
+use crate::store::database::decryption::decrypted;
+
 /// The names of the columns of a statement.
 pub(super) type ColumnNames = Arc<[Box<str>]>;
 
@@ -31,7 +34,7 @@ enum Slot {
     Integer(i64),
     Bytes(Range<usize>),
     Text(Range<usize>),
-    /// We store no such thing.
+    /// We store no such thing, or cannot read it.
     Foreign,
 }
 
@@ -50,11 +53,15 @@ impl PageWriter {
         Self { columns, slots: Vec::with_capacity(slots), bytes: Vec::with_capacity(bytes) }
     }
 
-    pub(super) fn push(&mut self, value: ValueRef<'_>) {
+    /// Adds a value, and of one that is encrypted what it was.
+    pub(super) fn push(&mut self, value: ValueRef<'_>, keyring: &Keyring) {
         let slot = match value {
             ValueRef::Null => Slot::Null,
             ValueRef::Integer(value) => Slot::Integer(value),
-            ValueRef::Blob(bytes) => Slot::Bytes(self.keep(bytes)),
+            ValueRef::Blob(bytes) => match decrypted(bytes, keyring) {
+                Some(bytes) => Slot::Bytes(self.keep(&bytes)),
+                None => Slot::Foreign,
+            },
             ValueRef::Text(bytes) => Slot::Text(self.keep(bytes)),
             ValueRef::Real(_) => Slot::Foreign,
         };

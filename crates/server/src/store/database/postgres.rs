@@ -1,15 +1,18 @@
 //! A connection to PostgreSQL, directly or through a pooler.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
 
+use crate::encryption::Keyring;
 use crate::store::StoreError;
 use crate::store::database::Dialect;
+use crate::store::database::row::{PostgresRow, Row};
 use crate::store::database::server::{Server, within};
 use crate::store::database::statement::Statement;
 use crate::store::database::value::arguments;
@@ -38,6 +41,7 @@ pub(in crate::store) struct Postgres {
     is_lent_by_transaction: bool,
     in_transaction: bool,
     answer_max: Duration,
+    keyring: Arc<Keyring>,
 }
 
 impl Postgres {
@@ -45,8 +49,13 @@ impl Postgres {
         async move {
             let connection = server.connect().await?;
             let is_lent_by_transaction = server.is_lent_by_transaction;
-            let mut connected =
-                Self { connection, is_lent_by_transaction, in_transaction: false, answer_max: ANSWER_MAX };
+            let mut connected = Self {
+                connection,
+                is_lent_by_transaction,
+                in_transaction: false,
+                answer_max: ANSWER_MAX,
+                keyring: Arc::clone(server.keyring()),
+            };
             if !is_lent_by_transaction {
                 connected.run(KEYS_OF_SESSION).await?;
             }
@@ -67,14 +76,15 @@ impl Postgres {
         .boxed()
     }
 
-    pub(super) fn fetch(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<PgRow>, StoreError>> {
+    pub(super) fn fetch(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, StoreError>> {
         async move {
             let alone = self.begin_if_alone().await?;
             let query = self.query(&statement)?;
             let rows = within(self.answer_max, query.fetch_all(&mut self.connection)).await?;
             statement.note(rows.len(), || None);
             self.commit_if(alone).await?;
-            Ok(rows)
+            let row = |row| Row::Postgres(PostgresRow::new(row, &self.keyring));
+            Ok(rows.into_iter().map(row).collect())
         }
         .boxed()
     }

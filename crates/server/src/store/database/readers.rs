@@ -175,7 +175,7 @@ mod tests {
 
     async fn readers() -> Readers {
         let folder = tempfile::tempdir().expect("a folder").keep();
-        let database = Database::file(&folder.join("test.db"), 4_096, false);
+        let database = Database::file(&folder.join("test.db"), 4_096, false, std::sync::Arc::default());
         database.connect().await.expect("a file");
         Readers::open(database, 2).await.expect("a connection")
     }

@@ -1,5 +1,6 @@
 //! Rows of either database, read by the names of their columns.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,15 +9,24 @@ use overnight_domain::ids::Id;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use sqlx::postgres::{PgRow, PgValueRef};
-use sqlx::{Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
+use sqlx::{Column as _, Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
 
+use crate::encryption::{Keyring, is_marked};
 use crate::store::StoreError;
+use crate::store::database::decryption::decrypted;
 use crate::store::database::page::{ColumnValue, Page};
 
 /// What a statement returned.
 pub(in crate::store) enum Row {
     Sqlite(SqliteRow),
-    Postgres(PgRow),
+    Postgres(PostgresRow),
+}
+
+/// A row of a server.
+pub(in crate::store) struct PostgresRow {
+    row: PgRow,
+    /// What was not stored simply as it is, by column; `None` where it cannot be read.
+    read: Vec<(usize, Option<Vec<u8>>)>,
 }
 
 /// A row of a page.
@@ -45,6 +55,33 @@ impl SqliteRow {
     }
 }
 
+impl PostgresRow {
+    /// The row, with what of it is encrypted as it was.
+    pub(super) fn new(row: PgRow, keyring: &Keyring) -> Self {
+        let marked = |place: usize| {
+            let bytes = row.try_get_raw(place).ok().filter(|value| value.type_info().name() == "BYTEA")?;
+            match read_postgres(bytes)? {
+                ColumnValue::Bytes(bytes) if is_marked(bytes) => {
+                    Some((place, decrypted(bytes, keyring).map(Cow::into_owned)))
+                }
+                _ => None,
+            }
+        };
+        let read = (0..row.len()).filter_map(marked).collect();
+        Self { row, read }
+    }
+
+    fn value(&self, column: &str) -> Option<ColumnValue<'_>> {
+        if !self.read.is_empty() {
+            let place = self.row.try_column(column).ok()?.ordinal();
+            if let Some((_, value)) = self.read.iter().find(|(marked, _)| *marked == place) {
+                return value.as_deref().map(ColumnValue::Bytes);
+            }
+        }
+        self.row.try_get_raw(column).ok().and_then(read_postgres)
+    }
+}
+
 impl Row {
     /// The value of the column of this name.
     pub(in crate::store) fn get<'r, T: FromColumn<'r>>(
@@ -53,7 +90,7 @@ impl Row {
     ) -> Result<T, StoreError> {
         let value = match self {
             Self::Sqlite(row) => row.value(column),
-            Self::Postgres(row) => row.try_get_raw(column).ok().and_then(read_postgres),
+            Self::Postgres(row) => row.value(column),
         };
         value.and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(column))
     }

@@ -15,6 +15,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, PgConnection};
 use url::Url;
 
+use crate::encryption::Keyring;
 use crate::postgres_url::{PostgresUrl, Roots, SslMode, Tls};
 use crate::store::StoreError;
 use crate::store::database::PostgresError;
@@ -36,13 +37,14 @@ pub(in crate::store) struct Server {
     way: Arc<AtomicUsize>,
     tls: Tls,
     connect_max: Duration,
+    keyring: Arc<Keyring>,
     /// Whether a pooler lends servers for one transaction at a time.
     pub(in crate::store) is_lent_by_transaction: bool,
 }
 
 impl Server {
     /// The server at `url`.
-    pub(super) fn new(url: &str) -> Result<Self, StoreError> {
+    pub(super) fn new(url: &str, keyring: Arc<Keyring>) -> Result<Self, StoreError> {
         let url = PostgresUrl::parse(url).map_err(StoreError::Url)?;
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let options = options(&url)?;
@@ -57,7 +59,16 @@ impl Server {
         let tls = url.tls.resolve(is_socket, variable).map_err(StoreError::Url)?;
         let ways = ways(tls.mode).iter().map(|mode| with_tls(options.clone(), &tls, *mode));
         let ways = ways.collect::<Result<_, _>>()?;
-        Ok(Self { ways, way: Arc::default(), tls, connect_max, is_lent_by_transaction })
+        Ok(Self { ways, way: Arc::default(), tls, connect_max, keyring, is_lent_by_transaction })
+    }
+
+    /// The keys by which what is encrypted is read.
+    pub(super) const fn keyring(&self) -> &Arc<Keyring> {
+        &self.keyring
+    }
+
+    pub(super) fn set_keyring(&mut self, keyring: Arc<Keyring>) {
+        self.keyring = keyring;
     }
 
     /// A new connection.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, ErrorCode, InterruptHandle, OpenFlags, StatementStatus};
 
+use crate::encryption::Keyring;
 use crate::store::database::deletions::{Deletions, deletes_content};
 use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
@@ -50,6 +51,7 @@ pub(in crate::store) struct SqliteOptions {
     pub(super) is_read_only: bool,
     /// The deletions on all connections to it.
     pub(super) deletions: Deletions,
+    pub(super) keyring: Arc<Keyring>,
 }
 
 /// A connection to SQLite, on which one thing is done at a time.
@@ -58,6 +60,7 @@ pub(in crate::store) struct Sqlite {
     /// By the address and the length of the statement's text, which never moves.
     answers: HashMap<(usize, usize), Answer>,
     deletions: Deletions,
+    keyring: Arc<Keyring>,
     /// Whether the transaction under way has deleted.
     has_deleted: Cell<bool>,
 }
@@ -87,7 +90,7 @@ impl SqliteOptions {
         };
         // Each connection is used by one thread at a time.
         let connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        let sqlite = Sqlite::over(connection, self.deletions.clone())?;
+        let sqlite = Sqlite::over(connection, self.deletions.clone(), Arc::clone(&self.keyring))?;
         self.prepare(&sqlite.connection)?;
         Ok(sqlite)
     }
@@ -125,10 +128,11 @@ impl SqliteOptions {
 }
 
 impl Sqlite {
-    fn over(connection: Connection, deletions: Deletions) -> rusqlite::Result<Self> {
+    fn over(connection: Connection, deletions: Deletions, keyring: Arc<Keyring>) -> rusqlite::Result<Self> {
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-        Ok(Self { connection, answers: HashMap::new(), deletions, has_deleted: Cell::new(false) })
+        let has_deleted = Cell::new(false);
+        Ok(Self { connection, answers: HashMap::new(), deletions, keyring, has_deleted })
     }
 
     /// Runs a statement; the number of rows it touched.
@@ -161,7 +165,7 @@ impl Sqlite {
             let mut rows = prepared.raw_query();
             while let Some(row) = rows.next()? {
                 for column in 0..width {
-                    page.push(row.get_ref(column)?);
+                    page.push(row.get_ref(column)?, &self.keyring);
                 }
             }
         }
@@ -257,6 +261,7 @@ mod tests {
             is_durable: false,
             is_read_only: false,
             deletions: Deletions::default(),
+            keyring: Arc::default(),
         };
         let mut sqlite = options.open().expect("a file");
         for limit in 1i64..4 {

@@ -10,7 +10,7 @@ use crate::store::StoreError;
 use crate::store::database::Tx;
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::ledger::spend;
-use crate::store::ledger::totals::Totals;
+use crate::store::ledger::totals::{LockedAccount, Totals};
 
 /// What some accounts have and use, and the quotas that apply to each.
 pub(in crate::store) struct Accounts(BTreeMap<i64, Account>);
@@ -19,6 +19,8 @@ struct Account {
     available: i64,
     usage: Usage,
     quotas: Quotas,
+    is_suspended: bool,
+    is_closed: bool,
 }
 
 impl Accounts {
@@ -32,17 +34,29 @@ impl Accounts {
         let locked = ledger.totals(now.keys().copied().collect(), tx).await?;
         let mut accounts = BTreeMap::new();
         for (account, now) in now {
-            let (totals, own) = locked.get(account).ok_or(StoreError::Damaged("an account with a key"))?;
+            let locked = locked.get(account).ok_or(StoreError::Damaged("an account with a key"))?;
+            let LockedAccount { totals, quotas: own, is_suspended, is_closed } = *locked;
             let quotas = own.or(defaults);
             let tokens_today = match quotas.get(Quota::TokensPerDay) {
                 Some(_) => spend::tokens_of_day_in(*account, spend::day_of(*now), tx).await?,
                 None => 0,
             };
-            let Totals { live_requests, stored_bytes, .. } = *totals;
+            let Totals { live_requests, stored_bytes, .. } = totals;
             let usage = Usage { stored_bytes, live_requests, tokens_today };
-            accounts.insert(*account, Account { available: totals.available(), usage, quotas });
+            let available = totals.available();
+            accounts.insert(*account, Account { available, usage, quotas, is_suspended, is_closed });
         }
         Ok(Self(accounts))
+    }
+
+    /// Whether the keys and members of an account change nothing, however long ago they were let in.
+    pub(in crate::store) fn is_suspended(&mut self, account: i64) -> Result<bool, StoreError> {
+        Ok(self.of(account)?.is_suspended)
+    }
+
+    /// Whether nothing is ever taken in for an account again.
+    pub(in crate::store) fn is_closed(&mut self, account: i64) -> Result<bool, StoreError> {
+        Ok(self.of(account)?.is_closed)
     }
 
     /// Whether a request of so many bytes is taken in; if so, it counts for the next.

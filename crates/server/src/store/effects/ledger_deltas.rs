@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::money::{Credits, Pricing};
-use overnight_domain::quotas::Quotas;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::QueuePartition;
 
@@ -15,7 +14,7 @@ use crate::store::database::{Row, Tx};
 use crate::store::ledger::activity::{self, Ended};
 use crate::store::ledger::entries::{self, Charge};
 use crate::store::ledger::spend::{self, Spent};
-use crate::store::ledger::totals::{self, Totals};
+use crate::store::ledger::totals::{self, LockedAccount, Totals};
 
 /// The hold and the price point that were fixed when the request was accepted.
 #[derive(Debug, Clone, Copy)]
@@ -101,19 +100,19 @@ impl LedgerDeltas {
         }
     }
 
-    /// What these accounts have and use, this group's own moves counted, with their own quotas. From here on no other node moves
+    /// These accounts, this group's own moves counted. From here on no other node moves
     /// that, nor the totals of any account that this group has moved, until the transaction ends.
     pub(in crate::store) async fn totals(
         &mut self,
         accounts: BTreeSet<i64>,
         tx: &mut Tx<'_>,
-    ) -> Result<BTreeMap<i64, (Totals, Quotas)>, StoreError> {
+    ) -> Result<BTreeMap<i64, LockedAccount>, StoreError> {
         let all: BTreeSet<i64> = accounts.into_iter().chain(self.deltas.keys().copied()).collect();
         let mut locked = totals::lock(&all, tx).await?;
         self.is_locked = true;
         for (account, delta) in &self.deltas {
-            if let Some((totals, _)) = locked.get_mut(account) {
-                totals.add(*delta);
+            if let Some(account) = locked.get_mut(account) {
+                account.totals.add(*delta);
             }
         }
         Ok(locked)

@@ -9,6 +9,7 @@ use overnight_domain::money::Credits;
 use overnight_domain::quotas::{QuotaExceeded, Quotas};
 use overnight_domain::scheduler::AccountKey;
 
+use crate::encryption::{KeyringError, unencrypted};
 use crate::store::database::{Tx, statements};
 use crate::store::effects::{Accounts, LedgerDeltas};
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
@@ -89,7 +90,7 @@ statements! {
     INSERT = "INSERT INTO files (id, account, state, created_at, expires_at, bytes, name, lines, hold, fault_count)
         VALUES (?, ?, 0, ?, ?, 0, '', 0, 0, 0) RETURNING seq";
     GROW = "UPDATE files SET bytes = bytes + ?, expires_at = ? WHERE seq = ? AND state = 0 /* coming */";
-    INSERT_PIECE = "INSERT INTO file_pieces (file, place, content) VALUES (?, ?, ?)";
+    INSERT_PIECE = "INSERT INTO file_pieces (file, place, content, bytes) VALUES (?, ?, ?, ?)";
     FINISH = "UPDATE files SET state = 1 /* ready */, expires_at = ?, name = ?, endpoint = ?, lines = ?, hold = ?, fault_count = ?, faults = ?
         WHERE seq = ? AND state = 0 /* coming */";
     DISCARD = "UPDATE files SET state = 2 /* deleted */ WHERE seq = ? AND state = 0 /* coming */ RETURNING bytes";
@@ -123,11 +124,16 @@ pub async fn append(
     store.check_room(content.len())?;
     let quotas = store.quotas();
     let bytes = content.len() as i64;
+    let stored = match store.data_key(account).await? {
+        Some(key) => key.encrypt(&content).ok_or(KeyringError::NoRandom)?,
+        None => unencrypted(content),
+    };
+    let longer = Some(bytes).filter(|bytes| *bytes != stored.len() as i64);
     let work = async move |tx: &mut Tx<'_>| {
         if tx.execute(GROW.bind(bytes).bind(lasts_until).bind(file)).await? == 0 {
             return Ok(Appended::Gone);
         }
-        tx.execute(INSERT_PIECE.bind(file).bind(place).bind(content)).await?;
+        tx.execute(INSERT_PIECE.bind(file).bind(place).bind(stored).bind(longer)).await?;
         Ok(match take_bytes(account, bytes, now, &quotas, tx).await? {
             Ok(()) => Appended::Stored,
             Err(exceeded) => {
@@ -195,6 +201,7 @@ pub async fn discard(store: &Store, account: AccountKey, file: i64) -> Result<()
     store.transaction_of(account, work).await
 }
 
+/// Counts so many bytes as stored for an account that is not suspended. The inner error is the quota.
 pub(super) async fn take_bytes(
     AccountKey(account): AccountKey,
     bytes: i64,
@@ -204,6 +211,9 @@ pub(super) async fn take_bytes(
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     let mut ledger = LedgerDeltas::default();
     let mut accounts = Accounts::lock(&BTreeMap::from([(account, now)]), quotas, &mut ledger, tx).await?;
+    if accounts.is_suspended(account)? {
+        return Err(StoreError::AccountSuspended);
+    }
     let taken = accounts.admit_bytes(account, bytes, now)?;
     if taken.is_ok() {
         ledger.store_bytes(account, bytes);

@@ -157,7 +157,7 @@ pub async fn insert_once(
             return Ok(Guarded::Recalled(recalled));
         }
         // Of two that are made at once the second one counts the first.
-        totals::lock_only([account.0].into_iter(), tx).await?;
+        totals::lock_open(account, tx).await?;
         let count = COUNT_USABLE.bind(account).bind(key.created_at).bind(USABLE_MAX);
         let usable: i64 = tx.fetch(count).await?.first().map_or(Ok(0), |row| row.get("count"))?;
         let is_made = usable < i64::from(USABLE_MAX);

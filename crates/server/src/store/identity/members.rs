@@ -10,6 +10,7 @@ use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
 use crate::store::identity::users::{self, User};
+use crate::store::ledger::totals;
 use crate::store::{Store, StoreError};
 
 /// Somebody who belongs to an account.
@@ -38,11 +39,11 @@ statements! {
     LIST = "SELECT m.role, m.created_at AS member_created_at, u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer,
                u.is_operator, u.created_at, u.signed_in_at
         FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq";
-    FIND_ACCOUNT = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.live_requests, a.stored_bytes,
+    FIND_ACCOUNT = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = ?
         WHERE a.id = ? AND ((m.role IS NOT NULL AND a.closed_at IS NULL) OR ? = 1)";
-    LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.live_requests, a.stored_bytes,
+    LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? AND a.closed_at IS NULL ORDER BY m.created_at, a.seq";
     FIND_USER = "SELECT id, email FROM users WHERE seq = ?";
@@ -105,6 +106,7 @@ pub(in crate::store) async fn insert_in(
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<bool, StoreError> {
+    totals::lock_open(account, tx).await?;
     if tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await? == 0 {
         return Ok(false);
     }
@@ -157,7 +159,8 @@ async fn change_in(
         None => (DELETE.unbound(), AuditAction::MemberRemove),
     };
     let details = json!({"email": email, "role": role.map(Role::as_str), "before": before.as_str()});
-    audit_log::note_in(Change::of_user(action, user, now).in_account(account).with(details), tx).await?;
+    let change = Change::of_user(action, user, now).in_account(account).with(details);
+    audit_log::note_in(change.never_refused_if(role < Some(before)), tx).await?;
     tx.execute(statement.bind(account).bind(member)).await?;
     Ok(MemberChange::Done)
 }

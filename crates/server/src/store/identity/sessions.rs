@@ -110,7 +110,11 @@ async fn insert_noted_in(
 ) -> Result<(), StoreError> {
     tx.act_as_user(user);
     let details = json!({"by": by});
-    users::note_in(AuditAction::SignIn, user, details, session.created_at, tx).await?;
+    // Of links there are as many as were made, and whom others keep from signing in needs one.
+    match session.is_by_link {
+        true => users::note_always_in(AuditAction::SignIn, user, details, session.created_at, tx).await?,
+        false => users::note_in(AuditAction::SignIn, user, details, session.created_at, tx).await?,
+    }
     let insert = INSERT
         .bind(session.sha256)
         .bind(user)

@@ -191,6 +191,8 @@ pub async fn set_credentials(
     let (new, but) = (new.clone(), but.copied());
     let change = async move |tx: &mut Tx<'_>| {
         let (ends_sessions, is_moved) = (new.password.is_some(), new.email.is_some());
+        let before = tx.fetch(GET.bind(key)).await?.first().map(read).transpose()?;
+        let had_password = before.is_some_and(|user| user.has_password);
         let update =
             SET_CREDENTIALS.bind(new.email.clone()).bind(new.password).bind(key).bind(key).bind(new.email);
         if tx.execute(update).await? == 0 {
@@ -200,7 +202,11 @@ pub async fn set_credentials(
             note_in(AuditAction::EmailChange, key, json!({}), now, tx).await?;
         }
         if ends_sessions {
-            note_in(AuditAction::PasswordChange, key, json!({}), now, tx).await?;
+            // The first one, and the one after each link, which took the password away, are as many as there are links.
+            match had_password {
+                true => note_in(AuditAction::PasswordChange, key, json!({}), now, tx).await?,
+                false => note_always_in(AuditAction::PasswordChange, key, json!({}), now, tx).await?,
+            }
             sign_out_in(key, but.as_ref(), tx).await?;
         }
         Ok(true)
@@ -265,14 +271,41 @@ pub async fn link_by_hand(
 pub(in crate::store) async fn note_in(
     action: AuditAction,
     key: i64,
-    mut details: Json,
+    details: Json,
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
+    match change_of(action, key, details, now, tx).await? {
+        Some(change) => audit_log::note_in(change, tx).await,
+        None => Ok(()),
+    }
+}
+
+/// The same of what is done however much the user changed before.
+pub(in crate::store) async fn note_always_in(
+    action: AuditAction,
+    key: i64,
+    details: Json,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    match change_of(action, key, details, now, tx).await? {
+        Some(change) => audit_log::note_in(change.never_refused_if(true), tx).await,
+        None => Ok(()),
+    }
+}
+
+async fn change_of(
+    action: AuditAction,
+    key: i64,
+    mut details: Json,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<Option<Change>, StoreError> {
     let rows = tx.fetch(GET.bind(key)).await?;
-    let Some(user) = rows.first().map(read).transpose()? else { return Ok(()) };
+    let Some(user) = rows.first().map(read).transpose()? else { return Ok(None) };
     details["email"] = json!(user.email);
-    audit_log::note_in(Change::of_user(action, user.id, now).with(details), tx).await
+    Ok(Some(Change::of_user(action, user.id, now).with(details)))
 }
 
 /// Ends every session of a user but one, and takes every link back that would sign the user in; how many sessions.

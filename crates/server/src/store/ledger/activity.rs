@@ -105,6 +105,17 @@ statements! {
             completed_1, failed_1, cancelled_1, tokens_1, amount_1,
             completed_2, failed_2, cancelled_2, tokens_2, amount_2
         FROM activity WHERE account = ? AND quarter >= ? ORDER BY quarter";
+    /// By the key of the table, account by account.
+    LIST_ALL = "SELECT t.quarter, CAST(sum(t.completed) AS BIGINT) AS completed, CAST(sum(t.failed) AS BIGINT) AS failed,
+            CAST(sum(t.cancelled) AS BIGINT) AS cancelled, CAST(sum(t.prompt_tokens) AS BIGINT) AS prompt_tokens,
+            CAST(sum(t.completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(t.amount) AS BIGINT) AS amount,
+            CAST(sum(t.completed_1) AS BIGINT) AS completed_1, CAST(sum(t.failed_1) AS BIGINT) AS failed_1,
+            CAST(sum(t.cancelled_1) AS BIGINT) AS cancelled_1, CAST(sum(t.tokens_1) AS BIGINT) AS tokens_1,
+            CAST(sum(t.amount_1) AS BIGINT) AS amount_1, CAST(sum(t.completed_2) AS BIGINT) AS completed_2,
+            CAST(sum(t.failed_2) AS BIGINT) AS failed_2, CAST(sum(t.cancelled_2) AS BIGINT) AS cancelled_2,
+            CAST(sum(t.tokens_2) AS BIGINT) AS tokens_2, CAST(sum(t.amount_2) AS BIGINT) AS amount_2
+        FROM accounts a CROSS JOIN activity t WHERE t.account = a.seq AND t.quarter >= ?
+        GROUP BY t.quarter ORDER BY t.quarter";
 }
 
 /// Adds to each quarter, in the order of their keys: in which everybody locks them.
@@ -130,6 +141,11 @@ pub async fn list(
     first_quarter: i64,
 ) -> Result<Vec<ActivityRecord>, StoreError> {
     store.readers().fetch_all(LIST.bind(account).bind(first_quarter)).await?.iter().map(read).collect()
+}
+
+/// The same of all accounts together.
+pub async fn list_all(store: &Store, first_quarter: i64) -> Result<Vec<ActivityRecord>, StoreError> {
+    store.readers().fetch_all(LIST_ALL.bind(first_quarter)).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<ActivityRecord, StoreError> {

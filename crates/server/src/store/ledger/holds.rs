@@ -19,6 +19,8 @@ pub struct Hold {
 pub enum Admission {
     /// It is stored, and holds what it was to hold.
     Taken,
+    /// Its account is suspended or closed.
+    Suspended,
     /// A quota of its account does not allow it.
     OverQuota(QuotaExceeded),
     /// Its account has not enough credits.

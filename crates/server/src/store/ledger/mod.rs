@@ -3,6 +3,7 @@
 pub mod activity;
 pub(super) mod entries;
 pub mod holds;
+pub mod monthly_grants;
 pub mod payment_checks;
 pub mod payments;
 pub mod price_points;

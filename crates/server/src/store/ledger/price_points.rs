@@ -14,9 +14,12 @@ statements! {
     FIND = "SELECT seq FROM price_points WHERE input = ? AND output = ?";
 }
 
-/// The key of a price point; a new one gets a row.
+/// The key of a price point; a new one gets a row. For one that is none, nothing is written.
 pub async fn ensure(store: &Store, pricing: Pricing) -> Result<PriceKey, StoreError> {
     let (input, output) = (pricing.input.nanos(), pricing.output.nanos());
+    if let Some(row) = store.readers().fetch_optional(FIND.bind(input).bind(output)).await? {
+        return row.get("seq").map(PriceKey);
+    }
     let ensured = store.transaction(async move |tx| {
         tx.execute(INSERT.bind(input).bind(output)).await?;
         let rows = tx.fetch(FIND.bind(input).bind(output)).await?;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::quotas::{Quota, Quotas};
+use overnight_domain::scheduler::AccountKey;
 
 use crate::store::StoreError;
 use crate::store::database::{Dialect, Row, Tx, Value, statements};
@@ -42,10 +43,10 @@ impl Totals {
 statements! {
     /// Everybody locks in this order.
     LOCK over [Integer] = {
-        sqlite: "SELECT seq, balance, held, live_requests, stored_bytes,
+        sqlite: "SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ?1",
-        postgres: "SELECT seq, balance, held, live_requests, stored_bytes,
+        postgres: "SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
     };
@@ -61,14 +62,37 @@ statements! {
     };
 }
 
-/// What these accounts have and use, with their own quotas; nobody else moves it until the transaction ends.
+/// An account that nobody else moves, suspends or closes until the transaction ends.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct LockedAccount {
+    pub(in crate::store) totals: Totals,
+    /// Its own.
+    pub(in crate::store) quotas: Quotas,
+    /// Whether its keys and members change nothing.
+    pub(in crate::store) is_suspended: bool,
+    /// Whether nothing is ever taken in for it again.
+    pub(in crate::store) is_closed: bool,
+}
+
+/// Locks these accounts.
 pub(in crate::store) async fn lock(
     accounts: &BTreeSet<i64>,
     tx: &mut Tx<'_>,
-) -> Result<BTreeMap<i64, (Totals, Quotas)>, StoreError> {
+) -> Result<BTreeMap<i64, LockedAccount>, StoreError> {
     let accounts = accounts.iter().map(|account| Value::from(*account)).collect();
     let rows = tx.fetch(LOCK.over([], accounts)).await?;
-    rows.iter().map(|row| Ok((row.get("seq")?, (read(row)?, read_quotas(row)?)))).collect()
+    rows.iter().map(|row| Ok((row.get("seq")?, read_locked(row)?))).collect()
+}
+
+/// Locks an account that something is to be made in beside requests, batches and files.
+///
+/// # Errors
+/// [`StoreError::AccountClosed`] where nothing may be made in it.
+pub(in crate::store) async fn lock_open(account: AccountKey, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    match lock(&[account.0].into(), tx).await?.get(&account.0) {
+        Some(LockedAccount { is_closed: true, .. }) => Err(StoreError::AccountClosed),
+        _ => Ok(()),
+    }
 }
 
 /// The same for those of which nothing need be known.
@@ -95,6 +119,15 @@ pub(in crate::store) async fn apply(
         return Err(StoreError::Damaged("the account of a change of its totals"));
     }
     Ok(())
+}
+
+fn read_locked(row: &Row) -> Result<LockedAccount, StoreError> {
+    Ok(LockedAccount {
+        totals: read(row)?,
+        quotas: read_quotas(row)?,
+        is_suspended: row.get::<Option<i64>>("suspended_at")?.is_some(),
+        is_closed: row.get::<Option<i64>>("closed_at")?.is_some(),
+    })
 }
 
 /// Reads `balance, held, live_requests, stored_bytes`.

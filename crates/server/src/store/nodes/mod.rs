@@ -5,6 +5,7 @@ pub mod engine_reports;
 pub mod hints;
 pub(super) mod lifecycle;
 pub mod replicas;
+pub mod statuses;
 
 pub(super) use self::lifecycle::begin;
 pub use self::lifecycle::{heartbeat, leave, reclaim_stale};

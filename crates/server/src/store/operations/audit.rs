@@ -114,7 +114,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 28] = [
         "a file is as long as its pieces",
         "SELECT count(*) AS count FROM files",
         "SELECT (SELECT count(*) FROM files f WHERE f.state < 2 AND f.bytes <>
-             (SELECT CAST(coalesce(sum(octet_length(p.content)), 0) AS BIGINT) FROM file_pieces p WHERE p.file = f.seq))
+             (SELECT CAST(coalesce(sum(coalesce(p.bytes, octet_length(p.content))), 0) AS BIGINT) FROM file_pieces p WHERE p.file = f.seq))
            + (SELECT count(*) FROM file_pieces p LEFT JOIN files f ON f.seq = p.file WHERE f.seq IS NULL) AS breaches",
     ),
     (

@@ -17,8 +17,8 @@ pub(in crate::store) use self::interruptions::{interrupt, interrupt_all};
 pub(in crate::store) use self::lanes::lane_of;
 pub use self::lanes::list_lanes;
 pub use self::reads::{
-    DeliveryCursor, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, count_exhausted, find,
-    find_own, list, list_deliveries,
+    DeliveryCursor, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, WaitingEvents, count_exhausted,
+    count_waiting, find, find_own, list, list_deliveries,
 };
 pub use self::replays::{Replay, replay, replay_exhausted};
 pub use self::test_events::{NewTest, insert_test, insert_test_once};

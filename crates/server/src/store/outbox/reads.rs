@@ -125,6 +125,10 @@ statements! {
         WHERE e.id = ? AND d.number = ?";
     COUNT_EXHAUSTED = "SELECT count(*) AS count FROM events
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > ?";
+    /// By the index of what is due.
+    WAITING = "SELECT count(*) AS waiting, count(CASE WHEN number > 0 THEN 1 END) AS failing,
+               min(CASE WHEN number > 0 THEN created_at END) AS failing_since
+        FROM events WHERE due_at IS NOT NULL AND kind <> 5 /* webhook.test */";
 }
 
 /// Nobody: row numbers begin at 1.
@@ -247,6 +251,27 @@ async fn find_place(store: &Store, before: Option<DeliveryCursor>) -> Result<Opt
 /// How many events that are no tests have been given up since a time, in milliseconds. Reads them all.
 pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreError> {
     store.readers().fetch_one(COUNT_EXHAUSTED.bind(since)).await?.get("count")
+}
+
+/// Events that are no tests and wait to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WaitingEvents {
+    /// How many.
+    pub waiting: i64,
+    /// How many of them were tried in vain.
+    pub failing: i64,
+    /// When the oldest of those happened, in milliseconds.
+    pub failing_since: Option<i64>,
+}
+
+/// What waits to be told, for the first time or again.
+pub async fn count_waiting(store: &Store) -> Result<WaitingEvents, StoreError> {
+    let row = store.readers().fetch_one(WAITING.unbound()).await?;
+    Ok(WaitingEvents {
+        waiting: row.get("waiting")?,
+        failing: row.get("failing")?,
+        failing_since: row.get("failing_since")?,
+    })
 }
 
 fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {

@@ -9,6 +9,7 @@ use overnight_domain::webhooks::signature::SigningSecret;
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::idempotency_keys::{Guarded, Once};
+use crate::store::ledger::totals;
 use crate::store::{Store, StoreError};
 
 /// How many secrets may be in the course of being replaced: each is a signature with every webhook.
@@ -33,11 +34,6 @@ statements! {
             WHERE account = ?2 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY seq DESC",
         postgres: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
             WHERE account = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > $1) ORDER BY seq DESC",
-    };
-    /// One rotation of an account at a time.
-    LOCK_ACCOUNT = {
-        sqlite: "SELECT seq FROM accounts WHERE seq = ?",
-        postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
     };
     END = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)";
     DELETE_ENDED = "DELETE FROM webhook_secrets WHERE account = ? AND (expires_at <= ? OR seq NOT IN (
@@ -110,7 +106,8 @@ async fn rotate_in(
     overlap_ms: i64,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
-    tx.fetch(LOCK_ACCOUNT.bind(account)).await?;
+    // One rotation of an account at a time.
+    totals::lock_open(account, tx).await?;
     let until = now.saturating_add(overlap_ms);
     tx.execute(END.bind(until).bind(account).bind(until)).await?;
     tx.execute(DELETE_ENDED.bind(account).bind(now).bind(account).bind(REPLACED_MAX)).await?;

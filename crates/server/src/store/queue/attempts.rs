@@ -12,6 +12,8 @@ statements! {
     RECORD_ATTEMPT = "INSERT INTO attempts (request, number, ended_at, status, message, engine)
         SELECT CAST(? AS BIGINT), coalesce(max(number), 0) + 1, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
         FROM attempts WHERE request = ?";
+    /// By the key of the table: of the newest requests that have any.
+    LATEST = "SELECT ended_at, status, message, engine FROM attempts ORDER BY request DESC, number DESC LIMIT ?";
     LIST_ATTEMPTS = "SELECT a.ended_at, a.status, a.message, a.engine FROM requests r JOIN attempts a ON a.request = r.seq
         WHERE r.id = ? AND r.account = ? ORDER BY a.number";
 }
@@ -43,6 +45,18 @@ pub async fn list_attempts(
 ) -> Result<Vec<FailedAttempt>, StoreError> {
     let rows = store.readers().fetch_all(LIST_ATTEMPTS.bind(id).bind(account)).await?;
     rows.iter().map(read).collect()
+}
+
+/// Some failed attempts at the newest requests of all accounts that have any, the latest first.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn latest(store: &Store, limit: i64) -> Result<Vec<FailedAttempt>, StoreError> {
+    let rows = store.readers().fetch_all(LATEST.bind(limit)).await?;
+    let mut attempts = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    attempts.sort_by_key(|attempt| std::cmp::Reverse(attempt.at));
+    Ok(attempts)
 }
 
 fn read(row: &Row) -> Result<FailedAttempt, StoreError> {

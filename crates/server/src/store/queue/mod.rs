@@ -13,6 +13,7 @@ pub mod releases;
 pub(super) mod scan;
 pub(super) mod segments;
 pub mod settle;
+pub mod totals;
 
 pub use self::queue_scan::KeyRange;
 pub use self::scan::{

@@ -7,6 +7,7 @@ use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::RequestState;
 use overnight_domain::scheduler::AccountKey;
 
+use crate::encryption::KeyringError;
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::effects::Accounts;
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
@@ -21,8 +22,7 @@ use crate::store::{Store, StoreError};
 /// Stores a request, if its account can pay for it and has room for it. Once this returns, what was taken survives the end of the process and
 /// power loss.
 pub fn insert(store: &Store, request: NewRequest) -> BoxFuture<'_, Result<Admission, StoreError>> {
-    let written = store.writer().write(InsertRequest { request, guard: None });
-    async { written.await?.into_done() }.boxed()
+    async { insert_once(store, request, None).await?.into_done() }.boxed()
 }
 
 /// As [`insert`], once for all calls with the key of the guard.
@@ -31,7 +31,11 @@ pub fn insert_once(
     request: NewRequest,
     guard: Option<Guard<RequestSummary>>,
 ) -> BoxFuture<'_, Result<Guarded<Admission>, StoreError>> {
-    store.writer().write(InsertRequest { request, guard }).boxed()
+    async move {
+        let request = request.encrypted(store).await?;
+        store.writer().write(InsertRequest { request, guard }).await
+    }
+    .boxed()
 }
 
 struct InsertRequest {
@@ -71,6 +75,14 @@ pub fn stored_bytes(body: &[u8], client: &ClientFields) -> i64 {
 }
 
 impl NewRequest {
+    /// The same with its body as it is to be stored.
+    pub(in crate::store) async fn encrypted(self, store: &Store) -> Result<Self, StoreError> {
+        Ok(match store.data_key(self.account).await? {
+            Some(key) => Self { body: key.encrypt(&self.body).ok_or(KeyringError::NoRandom)?, ..self },
+            None => self,
+        })
+    }
+
     pub(in crate::store) fn stored_bytes(&self) -> i64 {
         stored_bytes(&self.body, &self.client)
     }
@@ -155,7 +167,10 @@ async fn admit(
     let mut admissions = Vec::with_capacity(requests.len());
     for request in requests {
         let bytes = request.stored_bytes();
-        let admission = accounts.admit(request.account.0, bytes, request.hold, request.created_at)?;
+        let admission = match accounts.is_suspended(request.account.0)? {
+            true => Admission::Suspended,
+            false => accounts.admit(request.account.0, bytes, request.hold, request.created_at)?,
+        };
         if admission == Admission::Taken {
             let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
             write.effects.ledger.accept(request.account.0, hold, bytes);

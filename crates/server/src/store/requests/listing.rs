@@ -97,7 +97,7 @@ statements! {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
@@ -105,7 +105,7 @@ statements! {
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
@@ -116,7 +116,7 @@ statements! {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
@@ -124,7 +124,7 @@ statements! {
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))

@@ -13,10 +13,18 @@ statements! {
             ON CONFLICT (name) DO NOTHING",
     };
     FIND = "SELECT seq FROM models WHERE name = ?";
+    LIST = "SELECT seq, name FROM models ORDER BY seq";
 }
 
-/// The key of each name, in order; a new name gets a row.
+/// The key of each name, in order; a new name gets a row. Where there is none, nothing is written.
 pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, StoreError> {
+    let mut known = Vec::with_capacity(names.len());
+    for name in names {
+        known.extend(find(store, name).await?);
+    }
+    if known.len() == names.len() {
+        return Ok(known);
+    }
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let ensured = store.transaction(async move |tx| {
         let values = names.iter().map(|name| Value::from(name.as_str())).collect();
@@ -29,6 +37,12 @@ pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, Stor
         Ok(keys)
     });
     ensured.await
+}
+
+/// Every model that is or was configured, and every alias.
+pub async fn list(store: &Store) -> Result<Vec<(ModelKey, String)>, StoreError> {
+    let rows = store.readers().fetch_all(LIST.unbound()).await?;
+    rows.iter().map(|row| Ok((row.get("seq")?, row.get("name")?))).collect()
 }
 
 /// The key of a model that is or was configured.

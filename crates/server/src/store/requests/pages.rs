@@ -93,13 +93,13 @@ pub struct Page<T> {
 
 statements! {
     SUMMARIES_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     SUMMARIES_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     /// The last row that is looked at for a page, where there are more behind it.
     EDGE_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq FROM request_states WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?";

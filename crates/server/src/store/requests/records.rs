@@ -21,8 +21,10 @@ pub struct NewRequest {
     pub id: RequestId,
     /// Who sends it.
     pub account: AccountKey,
-    /// The model it names.
+    /// The model that answers it.
     pub model: ModelKey,
+    /// The alias by which it names the model, if it does not by its name.
+    pub alias: Option<ModelKey>,
     /// When it came.
     pub created_at: i64,
     /// When its completion window ends.
@@ -70,6 +72,7 @@ pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
     }),
     Column::new("endpoint", Kind::Integer, |request| request.endpoint.code().into()),
     Column::new("trace", Kind::Bytes, |request| request.trace.map(TraceContext::to_bytes).into()),
+    Column::new("alias", Kind::Integer, |request| request.alias.map(|alias| alias.0).into()),
 ];
 
 pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("requests", COLUMNS);
@@ -94,17 +97,17 @@ statements! {
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     RECORDS_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
 }
 

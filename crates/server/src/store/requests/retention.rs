@@ -36,7 +36,7 @@ statements! {
         JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.ended_at <= ? ORDER BY rs.seq";
     SET = "UPDATE accounts SET retention_ms = ? WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
 }
 

@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    audit_log, batches, closing, database, disk_space, effects, erasure, files, idempotency_keys, identity,
-    ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
+    audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
+    identity, ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -31,6 +31,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         effects::batch_counters::STATEMENTS,
         effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
+        encryption::STATEMENTS,
         erasure::STATEMENTS,
         files::coming::STATEMENTS,
         files::deletion::STATEMENTS,
@@ -41,6 +42,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
         identity::api_keys::STATEMENTS,
+        audit_log::bounds::STATEMENTS,
         audit_log::entries::STATEMENTS,
         audit_log::reads::STATEMENTS,
         audit_log::retention::STATEMENTS,
@@ -51,6 +53,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         identity::users::STATEMENTS,
         ledger::activity::STATEMENTS,
         ledger::entries::STATEMENTS,
+        ledger::monthly_grants::STATEMENTS,
         ledger::payment_checks::STATEMENTS,
         ledger::payments::STATEMENTS,
         ledger::price_points::STATEMENTS,
@@ -61,6 +64,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         nodes::hints::STATEMENTS,
         nodes::lifecycle::STATEMENTS,
         nodes::replicas::STATEMENTS,
+        nodes::statuses::STATEMENTS,
         opening::STATEMENTS,
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,
@@ -101,6 +105,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         requests::models::STATEMENTS,
         requests::pages::STATEMENTS,
         queue::attempts::STATEMENTS,
+        queue::totals::STATEMENTS,
         requests::records::STATEMENTS,
         writer::core::STATEMENTS,
         writes::STATEMENTS,

@@ -1,12 +1,15 @@
 //! The reserve of the disk: what is refused while it is used, and what goes on.
 
+use overnight_domain::money::Pricing;
 use overnight_domain::requests::RequestStatus;
 
+use crate::store::ledger::price_points;
 use crate::store::queue::leases::{self, ReleaseLease};
 use crate::store::queue::releases;
+use crate::store::requests::models;
 use crate::store::tests::grouping::new_batch;
 use crate::store::tests::{Fixture, START, new_account};
-use crate::store::{DiskSpace, StoreError, batches, identity, requests};
+use crate::store::{DATABASE_FILE, DiskSpace, StoreError, batches, identity, requests};
 
 /// Half of the reserve is free, and a quarter more, so that other users of this disk change nothing; what is free.
 async fn reserve_more_than_is_free(fixture: &Fixture) -> u64 {
@@ -95,4 +98,21 @@ async fn the_disk_of_a_postgresql_is_not_this_machines() {
     fixture.store.set_disk_reserve(u64::MAX).await.expect("no reserve");
     fixture.insert(&[1]).await;
     assert!(!fixture.store.is_advance_held());
+}
+
+#[tokio::test]
+async fn models_and_prices_that_are_known_are_found_where_nothing_can_be_written() {
+    let fixture = Fixture::on_sqlite().await;
+    let pricing = Pricing { input: "1".parse().expect("credits"), output: "2".parse().expect("credits") };
+    let (names, store) = (["tiny", "large"], &fixture.store);
+    let keys = models::ensure(store, &names).await.expect("the models");
+    let price = price_points::ensure(store, pricing).await.expect("a price");
+    // Nobody else can write while another process does.
+    let other = rusqlite::Connection::open(fixture.folder().join(DATABASE_FILE)).expect("a database");
+    other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    assert_eq!(models::ensure(store, &names).await.expect("the models"), keys);
+    assert_eq!(models::ensure(store, &["large"]).await.expect("a model"), keys[1..]);
+    assert_eq!(price_points::ensure(store, pricing).await.expect("a price"), price);
+    other.execute_batch("ROLLBACK").expect("an end");
+    assert_eq!(models::ensure(store, &["large", "new"]).await.expect("the models")[0], keys[1]);
 }

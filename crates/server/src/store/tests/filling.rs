@@ -68,7 +68,7 @@ async fn make(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInpu
     batches::insert_of_file(&fixture.store, new, None).await.expect("a batch").into_done().expect("no key")
 }
 
-async fn made(fixture: &mut Fixture, pieces: &[&'static str]) -> InputBatch {
+pub(super) async fn made(fixture: &mut Fixture, pieces: &[&'static str]) -> InputBatch {
     let file = file(fixture, pieces).await;
     match make(fixture, &file).await {
         NewInputBatchOutcome::Created(batch) => *batch,
@@ -76,12 +76,12 @@ async fn made(fixture: &mut Fixture, pieces: &[&'static str]) -> InputBatch {
     }
 }
 
-async fn claim(fixture: &Fixture, now: i64, stale_at: i64) -> Option<Filling> {
+pub(super) async fn claim(fixture: &Fixture, now: i64, stale_at: i64) -> Option<Filling> {
     batches::claim_filling(&fixture.store, fixture.account, now, stale_at).await.expect("a claim")
 }
 
 /// The next lines of a piece, of which `false` makes no request.
-fn step(fixture: &mut Fixture, filling: Filling, lines: &[bool], ends_piece: bool) -> FillStep {
+pub(super) fn step(fixture: &mut Fixture, filling: Filling, lines: &[bool], ends_piece: bool) -> FillStep {
     let account = fixture.account;
     let mut requests = Vec::new();
     for (key, makes_one) in (1..).zip(lines) {
@@ -92,7 +92,7 @@ fn step(fixture: &mut Fixture, filling: Filling, lines: &[bool], ends_piece: boo
     FillStep { filling, account, lines: requests, ends_piece, now: START }
 }
 
-async fn fill(store: &Store, step: FillStep) -> Filled {
+pub(super) async fn fill(store: &Store, step: FillStep) -> Filled {
     batches::fill(store, step).await.expect("a step")
 }
 

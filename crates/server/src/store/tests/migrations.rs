@@ -10,7 +10,7 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0032 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0035 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
@@ -33,10 +33,14 @@ macro_rules! before_0009 {
     DROP VIEW overnight_nodes;
     DROP VIEW overnight_engines;
     DROP INDEX accounts_closed;
+    DROP INDEX accounts_monthly;
+    ALTER TABLE accounts DROP COLUMN monthly_credits;
+    ALTER TABLE accounts DROP COLUMN monthly_credits_month;
     ALTER TABLE accounts DROP COLUMN retention_ms;
     ALTER TABLE accounts DROP COLUMN closed_at;
     ALTER TABLE accounts DROP COLUMN erase_at;
     ALTER TABLE accounts DROP COLUMN erased_at;
+    ALTER TABLE accounts DROP COLUMN data_key;
     ALTER TABLE requests DROP COLUMN trace;
     ALTER TABLE api_keys DROP COLUMN scope;
     ALTER TABLE accounts DROP COLUMN suspended_at;
@@ -85,6 +89,7 @@ macro_rules! before_0009 {
     DROP VIEW current_requests;
     DROP VIEW current_states;
     ALTER TABLE requests DROP COLUMN endpoint;
+    ALTER TABLE requests DROP COLUMN alias;
     ALTER TABLE results DROP COLUMN warnings;
     ALTER TABLE queue RENAME COLUMN node TO owner;
     ALTER TABLE events RENAME COLUMN node TO owner;
@@ -134,7 +139,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0032 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0035 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {
@@ -205,7 +210,7 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
     }
 }
 
-/// Schema 8 knows no audit log, no attempts, no warnings, no names of engines, no order of ends, no endpoints, no scopes of keys, no times of releases and no parts of quarters of an hour.
+/// Schema 8 knows no audit log, no attempts, no warnings, no names of engines, no order of ends, no endpoints, no aliases, no scopes of keys, no times of releases and no parts of quarters of an hour.
 async fn forget_what_came_later(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
@@ -214,7 +219,7 @@ async fn forget_what_came_later(fixture: &Fixture) {
         DELETE FROM attempts;
         DELETE FROM batch_ends;
         DELETE FROM audit_log;
-        UPDATE requests SET endpoint = 0;
+        UPDATE requests SET endpoint = 0, alias = NULL;
         UPDATE api_keys SET scope = 0;
         UPDATE results SET warnings = NULL, engine = NULL;
         UPDATE request_states SET released_at = NULL;

@@ -22,12 +22,14 @@ macro_rules! on_both {
 mod activity;
 mod api_keys;
 mod audit_log;
+mod audit_log_bounds;
 mod backups;
 mod batch_deletion;
 mod bounded_lists;
 mod declared;
 mod deliveries;
 mod disk;
+mod encryption;
 mod ends;
 mod engine_days;
 mod engine_reports;
@@ -40,6 +42,8 @@ mod live_counts;
 mod lives;
 mod migrations;
 mod money;
+mod monthly_grants;
+mod node_statuses;
 mod nodes;
 mod opening;
 mod operator_views;
@@ -173,6 +177,7 @@ impl Fixture {
             id: self.ids.next(START, u128::from(key)),
             account: self.account,
             model: self.model,
+            alias: None,
             created_at: START,
             expires_at: START + DAY_MS,
             ready_at: START,

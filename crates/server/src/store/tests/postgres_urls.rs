@@ -55,7 +55,7 @@ impl Stage {
     }
 
     async fn connect(&self, text: &str) -> Result<Connection, StoreError> {
-        Database::server(&self.url(text))?.connect().await
+        Database::server(&self.url(text), std::sync::Arc::default())?.connect().await
     }
 
     /// Whether the connection is encrypted.

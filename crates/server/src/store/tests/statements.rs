@@ -162,6 +162,8 @@ const READS_ALL: &[(&str, &str)] = &[
     ("nodes::engine_reports::LIST", "a row for each node and replica, and no more"),
     ("nodes::lifecycle::RECLAIM", "an index of leases would be written by every lease; a node ends rarely"),
     ("nodes::lifecycle::RECLAIM_ALL", "the same at a start, which counts the queue anyway"),
+    ("nodes::statuses::LIST", "asked by `doctor` alone"),
+    ("nodes::statuses::COUNT_ORPHANED", "asked by `doctor` alone"),
     ("operations::backup::restoring::COUNTS", "once, behind an audit, which reads all of it"),
     ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
     ("queue::scan::BACKLOGS", "once, when a node starts"),

@@ -14,6 +14,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Billionths of a credit charged for completions.",
     ),
     metric(
+        "overnight_monthly_grants_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Monthly credits granted to accounts: one a month and account.",
+    ),
+    metric(
         "overnight_shortfall_nanocredits_total",
         Counter,
         Unit::Count,

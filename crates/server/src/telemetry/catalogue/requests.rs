@@ -49,6 +49,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Requests that wait in the queue, by model. Every node shows those of the whole service; where several share a database, as of some seconds ago.",
     ),
     metric(
+        "overnight_requests_without_model",
+        Gauge,
+        Unit::Count,
+        Labels::None,
+        "Requests that wait for a model that the settings of this node do not name: they expire. Counted every 10 s.",
+    ),
+    metric(
         "overnight_requests_due_first",
         Gauge,
         Unit::Count,

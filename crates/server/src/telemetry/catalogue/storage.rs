@@ -53,7 +53,7 @@ pub(super) const METRICS: &[Metric] = &[
         Gauge,
         Unit::Seconds,
         Labels::None,
-        "How long something that was deleted has been in a file of the data folder still; 0 where nothing is.",
+        "How long something that was deleted has been in a file of the data folder at most; 0 where nothing is. What another process deletes is noticed within a minute.",
     ),
     metric(
         "overnight_disk_free_bytes",

@@ -14,7 +14,7 @@ use crate::support::{Answered, Client, TestApp};
 const ALL: Filter = Filter { account: None, action: None, since: 0, before: Place::END };
 
 /// A key for administration, in an account of the operator's own whose payments are not activated; and that account.
-async fn administrator(app: &TestApp) -> (Client, AccountId, KeyId) {
+pub(super) async fn administrator(app: &TestApp) -> (Client, AccountId, KeyId) {
     let account = accounts::create(&app.services, "operations").await.expect("an account").id;
     let draft = KeyDraft { name: Some("provisioning"), scope: KeyScope::Admin, ..KeyDraft::PLAIN };
     let made = api_keys::create(&app.services, account, draft).await.expect("a key");

@@ -188,15 +188,22 @@ async fn a_reader_of_the_log_delays_the_erasure_and_does_not_prevent_it() {
         return app.stop().await;
     }
     let ids = answered(&app).await;
+    erase(&store, &clock).await;
+    assert_eq!(store.erasure_waited_ms(clock.now()), Some(0));
     let reader = rusqlite::Connection::open(app.folder.path().join("overnight.db")).expect("a database");
     reader.execute_batch("BEGIN; SELECT count(*) FROM requests").expect("a snapshot");
     for id in ids.values() {
         assert_eq!(app.client().send("DELETE", &format!("/v1/requests/{id}"), "").await.status, 200);
     }
+    assert_eq!(store.erasure_waited_ms(clock.now()), Some(1), "it is told before anybody looks");
+    app.check_counted("overnight_store_erasure_pending_seconds ").await;
+    assert_eq!(store.erasure_waited_ms(clock.now() + 5_000), Some(5_000));
     assert!(!overnight_server::store::erasure::truncate_log(&store).await.expect("no error"));
     assert!(!marks_in(app.folder.path()).is_empty(), "the reader sees them still");
     reader.execute_batch("COMMIT").expect("an end");
+    assert!(store.erasure_waited_ms(clock.now()) > Some(0));
     erase(&store, &clock).await;
+    assert_eq!(store.erasure_waited_ms(clock.now()), Some(0));
     check(app.folder.path(), &[], &[]);
     app.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use overnight_domain::roles::Role;
 use overnight_server::app::audit_log;
-use overnight_server::store::audit_log::{CHANGES_A_DAY_MAX, Filter, Place};
+use overnight_server::store::audit_log::{CHANGES_OF_ONE_A_DAY_MAX, Filter, Place};
 use overnight_server::workers;
 
 use super::{both_accounts, member, operator};
@@ -96,16 +96,31 @@ async fn what_is_older_than_the_setting_says_is_deleted() {
 }
 
 #[tokio::test]
-async fn an_owner_who_makes_keys_in_a_loop_is_told_to_stop() {
+async fn a_member_who_makes_keys_in_a_loop_is_told_to_stop_and_can_be_thrown_out() {
     let app = TestApp::start().await;
     let [own, _] = both_accounts(&app).await;
     let mut owner = member(&app, &own, "owner@example.com", Role::Owner).await;
-    let rotate = format!("/console/{}/webhooks/rotate", own.id);
-    for _ in 0..CHANGES_A_DAY_MAX {
-        assert!(owner.post(&rotate, &[]).await.status < 400);
+    let mut developer = member(&app, &own, "developer@example.com", Role::Developer).await;
+    let keys = format!("/console/{}/keys", own.id);
+    let form = [("name", "nightly"), ("expires", "never")];
+    for _ in 0..CHANGES_OF_ONE_A_DAY_MAX {
+        assert_eq!(developer.post(&keys, &form).await.status, 200);
     }
-    let refused = owner.post(&rotate, &[]).await;
-    let is_told = refused.text().contains(&format!("{CHANGES_A_DAY_MAX} may be"));
+    let refused = developer.post(&keys, &form).await;
+    let is_told = refused.text().contains(&format!("{CHANGES_OF_ONE_A_DAY_MAX} may be"));
     assert!(refused.status == 422 && is_told, "{refused:?}");
+
+    assert_eq!(owner.post(&keys, &form).await.status, 200, "the owner has a share of the own");
+    let page = owner.get(&keys).await.text().to_owned();
+    let key = page.split("/keys/").find(|rest| rest.starts_with("key_")).expect("a key");
+    let key = key.split('/').next().expect("an identifier");
+    assert_eq!(owner.post(&format!("{keys}/{key}/revoke"), &[]).await.status, 303);
+    assert_eq!(owner.post(&format!("/console/{}/webhooks/rotate", own.id), &[]).await.status, 303);
+    let page = owner.get(&format!("/console/{}/account", own.id)).await.text().to_owned();
+    let row = page.split("developer@example.com").nth(1).expect("the developer");
+    let path = row.split("action=\"").find(|rest| rest.contains("members/usr_")).expect("a form");
+    let path = path.split('"').next().expect("an address");
+    assert_eq!(owner.post(path, &[("role", "none")]).await.status, 303);
+    assert_eq!(developer.get(&keys).await.status, 404, "who is removed sees nothing any more");
     app.stop().await;
 }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use overnight_domain::requests::RequestStatus;
-use overnight_server::clock::SystemClock;
-use overnight_server::config::{Config, EngineKind};
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, EngineKind, KeySource};
 use overnight_server::engines::{Engines, Lookup};
 use overnight_server::ids::Ids;
 use overnight_testkit::engine::{SimConfig, SimEngine};
@@ -84,6 +84,43 @@ async fn each_address_of_a_name_is_a_replica_and_what_was_known_outlives_a_name_
     assert!(engines.look_up_again().await.unwrap());
     assert!(engines.list()[0].config().shared_name().unwrap().starts_with("http://[fd00::1]:"));
     assert!(engines.configure(&[]).await.unwrap() && names(&engines).is_empty());
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_read_any_more_keeps_no_engine_from_being_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (SimEngine::start(SimConfig::default()), SimEngine::start(SimConfig::default()));
+    let mut config = config(folder.path(), &[one.unwrap(), other.unwrap()], &Setup::default());
+    let fixed = config.engines.pop().unwrap();
+    let mut config = under_name(&config);
+    config.engines.push(fixed);
+    let paths = ["of the name", "of the other"].map(|name| folder.path().join(name));
+    for (engine, path) in config.engines.iter_mut().zip(&paths) {
+        std::fs::write(path, "a-key\n").unwrap();
+        let EngineKind::OpenAi(openai) = &mut engine.kind else { panic!("another kind") };
+        openai.api_key = Some(KeySource::File(path.clone()));
+    }
+    let server = NameServer::default();
+    server.answer(Some(&["10.0.0.1"]));
+    let clock: SharedClock = Arc::new(SystemClock);
+    let engines = Engines::start(&config, &clock, &Arc::new(Ids::from_seed(1))).unwrap();
+    let engines = engines.with_lookup(server.lookup());
+    assert!(engines.look_up_again().await.unwrap());
+    let before = engines.list();
+
+    paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    server.answer(Some(&["10.0.0.1", "10.0.0.2"]));
+    assert!(engines.look_up_again().await.unwrap());
+    let after = engines.list();
+    assert_eq!(names(&engines), ["sim-0/10.0.0.1", "sim-0/10.0.0.2", "sim-1"]);
+    assert!(Arc::ptr_eq(&before[0], &after[0]) && Arc::ptr_eq(&before[1], &after[2]), "who stays is kept");
+
+    let refused = engines.configure(&config.engines).await.unwrap_err().to_string();
+    assert!(refused.contains("which should hold its key, cannot be read"), "{refused}");
+    assert!(!engines.look_up_again().await.unwrap(), "all is as before");
+    paths.iter().for_each(|path| std::fs::write(path, "another-key\n").unwrap());
+    assert!(!engines.look_up_again().await.unwrap(), "keys are read with the settings alone");
+    assert!(engines.configure(&config.engines).await.unwrap());
 }
 
 #[cfg(target_os = "linux")]

@@ -15,6 +15,7 @@ mod logs;
 mod poison;
 mod rates;
 mod reloading;
+mod renames;
 mod reports;
 mod savings;
 mod stepped;

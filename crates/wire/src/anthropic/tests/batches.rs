@@ -83,9 +83,17 @@ fn deletions_pages_and_models_have_their_shapes() {
     );
     let ids = ["a".to_owned(), "b".to_owned()];
     assert_eq!(
-        written(|out| write_page(&ids, true, out, |place, out| write_model(&ids[place], 0, out))),
-        json!({"data": ids.clone().map(|id| json!({"type": "model", "id": id, "display_name": id,
-                "created_at": "1970-01-01T00:00:00Z", "lifecycle": "active", "deprecated_at": null, "retires_at": null})),
+        written(|out| write_page(&ids, true, out, |place, out| write_model(
+            &ids[place],
+            0,
+            Some(1_000).filter(|_| place == 1),
+            out
+        ))),
+        json!({"data": [
+                {"type": "model", "id": "a", "display_name": "a", "created_at": "1970-01-01T00:00:00Z", "lifecycle": "active",
+                 "deprecated_at": null, "retires_at": null},
+                {"type": "model", "id": "b", "display_name": "b", "created_at": "1970-01-01T00:00:00Z", "lifecycle": "deprecated",
+                 "deprecated_at": null, "retires_at": "1970-01-01T00:00:01Z"}],
             "has_more": true, "first_id": "a", "last_id": "b"})
     );
     assert_eq!(

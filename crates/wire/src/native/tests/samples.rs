@@ -280,13 +280,17 @@ fn a_model_without_a_price_says_null() {
         default_max_tokens: 512,
         image_tokens: 1_024,
         bytes_per_token: 2,
+        aliases: vec!["small".to_owned()],
+        retires_at: None,
+        replaced_by: None,
     };
     let list = ModelList { object: ModelList::OBJECT.to_owned(), data: vec![model] };
     assert_eq!(
         serde_json::to_string(&list).expect("a list is JSON"),
         concat!(
             r#"{"object":"list","data":[{"id":"tiny","object":"model","created":5,"owned_by":"overnight","#,
-            r#""input_price":null,"output_price":"0.15","default_max_tokens":512,"image_tokens":1024,"bytes_per_token":2}]}"#
+            r#""input_price":null,"output_price":"0.15","default_max_tokens":512,"image_tokens":1024,"bytes_per_token":2,"#,
+            r#""aliases":["small"],"retires_at":null,"replaced_by":null}]}"#
         )
     );
 }

@@ -7,7 +7,7 @@ use overnight_server::config::{CommandConfig, Config, EngineConfig};
 use overnight_server::engines::{check_port_free, find_program};
 use overnight_server::store::FolderLock;
 
-use super::{Finding, UNUSABLE, ask, client};
+use super::{Contexts, Finding, UNUSABLE, ask, client};
 
 /// Looks whether the engine could be started. It is not: a model may take all the memory there is.
 pub(super) async fn check(
@@ -15,6 +15,7 @@ pub(super) async fn check(
     config: &Config,
     engine: &EngineConfig,
     command: &CommandConfig,
+    contexts: &mut Contexts,
 ) -> Finding {
     let clock: SharedClock = Arc::new(SystemClock);
     if let Err(error) = client(config, engine, &clock) {
@@ -30,7 +31,7 @@ pub(super) async fn check(
     if let Err(taken) = check_port_free(command) {
         // The service that runs may have started this engine.
         if FolderLock::holder(&config.data_dir).is_some() {
-            return ask(name, config, engine).await;
+            return ask(name, config, engine, contexts).await;
         }
         let hint = "end that process, or give this engine another port in `base_url` and in `command`";
         return Finding::fail(name, format!("cannot be started: {taken}"), hint);

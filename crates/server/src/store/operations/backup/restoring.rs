@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use futures_util::StreamExt;
@@ -144,7 +145,7 @@ fn refuse_occupied(folder: &Path) -> Result<(), BackupError> {
 /// Brings the schema up to date, and checks what must hold.
 async fn look_at(path: &Path, manifest: Manifest, on_breach: OnBreach) -> Result<Restored, BackupError> {
     // On the thread that asks, so that the file is closed, and its log gone, when the connection is dropped.
-    let mut connection = Database::file(path, manifest.page_bytes, true).connect().await?;
+    let mut connection = Database::file(path, manifest.page_bytes, true, Arc::default()).connect().await?;
     let check = connection.fetch_one(CHECK.unbound()).await?;
     let said: String = check.get("said")?;
     if said != "ok" {

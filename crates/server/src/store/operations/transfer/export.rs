@@ -26,11 +26,12 @@ pub fn export<'a>(
 ) -> BoxFuture<'a, Result<Counts, ExportError>> {
     // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(async move {
-        let mut reader = store.readers().take().await?;
+        // What is encrypted stays so in the file.
+        let mut reader = store.database().as_stored().connect_reader().await?;
         reader.begin_snapshot().await?;
         let counts = Exporter { connection: &mut reader, out, digest: Sha256::new() }.run().await?;
         reader.execute_all("ROLLBACK").await?;
-        reader.give_back();
+        reader.close().await?;
         Ok(counts)
     })
 }

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::encryption::MARK;
 use crate::store::StoreError;
 use crate::store::database::{Dialect, Row, Value};
 use crate::store::operations::transfer::counts::Counts;
@@ -77,8 +78,12 @@ fn write_cell(column: &Column, row: &Row, line: &mut Vec<u8>) -> Result<(), Stor
             write_text(text.as_deref(), line);
         }
         Form::Json => {
-            let text = row.get::<Option<&[u8]>>(column.name)?.map(std::str::from_utf8);
-            write_text(text.transpose().map_err(|_| NO_TEXT)?, line);
+            let bytes = row.get::<Option<&[u8]>>(column.name)?;
+            if let Some(encrypted) = bytes.and_then(|bytes| bytes.strip_prefix(&MARK)) {
+                write_text(Some(&format!("{}{}", MARK.escape_ascii(), STANDARD.encode(encrypted))), line);
+                return Ok(());
+            }
+            write_text(bytes.map(std::str::from_utf8).transpose().map_err(|_| NO_TEXT)?, line);
         }
     }
     Ok(())
@@ -119,7 +124,10 @@ fn read_cell(form: Form, cell: Cell<'_>, dialect: Dialect) -> Option<Value> {
         (Form::Text, Cell::Text(text)) => Value::Text(Some(text.into_owned())),
         (Form::Bytes | Form::Json, Cell::Null) => Value::Bytes(None),
         (Form::Bytes, Cell::Text(text)) => STANDARD.decode(text.as_bytes()).ok()?.into(),
-        (Form::Json, Cell::Text(text)) => text.into_owned().into_bytes().into(),
+        (Form::Json, Cell::Text(text)) => match text.strip_prefix(&MARK.escape_ascii().to_string()) {
+            Some(encrypted) => [&MARK[..], &STANDARD.decode(encrypted).ok()?].concat().into(),
+            None => text.into_owned().into_bytes().into(),
+        },
         _ => return None,
     })
 }

@@ -138,6 +138,7 @@ pub(super) static TABLES: [Table; 29] = [
             integer("payments_activated_at"), integer("live_requests"), integer("stored_bytes"), integer("live_requests_quota"),
             integer("stored_bytes_quota"), integer("requests_per_second_quota"), integer("tokens_per_day_quota"),
             integer("suspended_at"), integer("retention_ms"), integer("closed_at"), integer("erase_at"), integer("erased_at"),
+            integer("monthly_credits"), integer("monthly_credits_month"), integer("data_key"),
         ],
         is_numbered: true, ..Table::PLAIN
     },
@@ -246,7 +247,7 @@ pub(super) static TABLES: [Table; 29] = [
     Table {
         name: "file_pieces", key: &["file", "place"],
         columns: &[
-            integer("file"), integer("place"), bytes("content"),
+            integer("file"), integer("place"), bytes("content"), integer("bytes"),
         ],
         weight: Some("octet_length(content)"), ..Table::PLAIN
     },

@@ -20,6 +20,7 @@ use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
+use crate::encryption::KeyringError;
 use crate::store::database::{Dialect, Row};
 use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
 use crate::store::queue::attempts;
@@ -169,7 +170,25 @@ pub fn settle_all(
     store: &Store,
     settlements: Arc<[Settlement]>,
 ) -> BoxFuture<'_, Result<Vec<bool>, StoreError>> {
-    store.writer().write(Settle { settlements }).boxed()
+    async move {
+        let settlements = encrypted(store, settlements).await?;
+        store.writer().write(Settle { settlements }).await
+    }
+    .boxed()
+}
+
+/// The same with the answers of engines as they are to be stored. Errors stay readable: they are counted by their texts.
+async fn encrypted(store: &Store, settlements: Arc<[Settlement]>) -> Result<Arc<[Settlement]>, StoreError> {
+    if !store.encrypts() {
+        return Ok(settlements);
+    }
+    let mut all = settlements.to_vec();
+    for settlement in all.iter_mut().filter(|it| matches!(it.ending, Ending::Completed { .. })) {
+        if let Some(key) = store.data_key(settlement.lease.key.partition.account).await? {
+            settlement.body = key.encrypt(&settlement.body).ok_or(KeyringError::NoRandom)?;
+        }
+    }
+    Ok(all.into())
 }
 
 pub(in crate::store) struct Settle {

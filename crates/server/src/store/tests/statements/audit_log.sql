@@ -1,10 +1,17 @@
--- audit_log::entries::COUNT_OF_ACCOUNT, both
+-- audit_log::bounds::COUNT_OF_ACCOUNT, both
 SELECT count(*) AS count FROM (SELECT 1 AS one FROM audit_log
-        WHERE account = $1 AND created_at > $2 AND actor_kind = 2 /* user */ AND is_operator = 0 LIMIT $3) v;
+        WHERE account = $1 AND created_at > $2 AND actor_kind = 2 /* user */ AND is_operator = 0
+            AND action NOT IN ('sign_in', 'password.change', 'webhook_secret.rotate', 'api_key.revoke', 'member.remove', 'invitation.withdraw', 'user.sign_out')
+        LIMIT $3) v;
 
--- audit_log::entries::COUNT_OF_ACTOR, both
+-- audit_log::bounds::COUNT_OF_ACTOR, both
 SELECT count(*) AS count FROM (SELECT 1 AS one FROM audit_log
-        WHERE actor_id = $1 AND created_at > $2 AND account IS NULL LIMIT $3) v;
+        WHERE actor_id = $1 AND created_at > $2 AND is_operator = 0 AND coalesce(account, 0) = $3
+            AND CASE WHEN action = 'sign_in' THEN 1
+                     WHEN action IN ('password.change', 'webhook_secret.rotate') THEN 2
+                     WHEN action IN ('api_key.revoke', 'member.remove', 'invitation.withdraw', 'user.sign_out') THEN 3
+                     ELSE 0 END = $4
+        LIMIT $5) v;
 
 -- audit_log::entries::FIND_ACCOUNT, both
 SELECT id FROM accounts WHERE seq = $1;

@@ -1,6 +1,6 @@
 -- closing::CLOSE, both
 UPDATE accounts SET closed_at = coalesce(closed_at, $1), suspended_at = coalesce(suspended_at, $2) WHERE id = $3
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- closing::DELETE_INVITATIONS, both
@@ -18,7 +18,7 @@ SELECT seq FROM accounts a WHERE closed_at IS NOT NULL AND erased_at IS NULL AND
 
 -- closing::MARK, both
 UPDATE accounts SET erase_at = coalesce(erase_at, $1) WHERE id = $2 AND closed_at IS NOT NULL
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- closing::REVOKE_KEYS, both
@@ -45,6 +45,9 @@ DELETE FROM webhook_secrets WHERE account = $1;
 
 -- closing::erase::DELETE_UPLOADS, both
 DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = $1 ORDER BY seq LIMIT $2) RETURNING account;
+
+-- closing::erase::FIND_STORED, both
+SELECT stored_bytes FROM accounts WHERE seq = $1;
 
 -- closing::erase::FORGET_ENTRIES, both
 UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,

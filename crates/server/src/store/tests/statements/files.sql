@@ -13,7 +13,7 @@ INSERT INTO files (id, account, state, created_at, expires_at, bytes, name, line
         VALUES ($1, $2, 0, $3, $4, 0, '', 0, 0, 0) RETURNING seq;
 
 -- files::coming::INSERT_PIECE, both
-INSERT INTO file_pieces (file, place, content) VALUES ($1, $2, $3);
+INSERT INTO file_pieces (file, place, content, bytes) VALUES ($1, $2, $3, $4);
 
 -- files::deletion::DELETE, both
 UPDATE files SET state = 2 /* deleted */ WHERE id = $1 AND account = $2 AND state = 1 /* ready */

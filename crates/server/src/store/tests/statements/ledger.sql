@@ -39,6 +39,18 @@ SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, 
             completed_2, failed_2, cancelled_2, tokens_2, amount_2
         FROM activity WHERE account = $1 AND quarter >= $2 ORDER BY quarter;
 
+-- ledger::activity::LIST_ALL, both
+SELECT t.quarter, CAST(sum(t.completed) AS BIGINT) AS completed, CAST(sum(t.failed) AS BIGINT) AS failed,
+            CAST(sum(t.cancelled) AS BIGINT) AS cancelled, CAST(sum(t.prompt_tokens) AS BIGINT) AS prompt_tokens,
+            CAST(sum(t.completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(t.amount) AS BIGINT) AS amount,
+            CAST(sum(t.completed_1) AS BIGINT) AS completed_1, CAST(sum(t.failed_1) AS BIGINT) AS failed_1,
+            CAST(sum(t.cancelled_1) AS BIGINT) AS cancelled_1, CAST(sum(t.tokens_1) AS BIGINT) AS tokens_1,
+            CAST(sum(t.amount_1) AS BIGINT) AS amount_1, CAST(sum(t.completed_2) AS BIGINT) AS completed_2,
+            CAST(sum(t.failed_2) AS BIGINT) AS failed_2, CAST(sum(t.cancelled_2) AS BIGINT) AS cancelled_2,
+            CAST(sum(t.tokens_2) AS BIGINT) AS tokens_2, CAST(sum(t.amount_2) AS BIGINT) AS amount_2
+        FROM accounts a CROSS JOIN activity t WHERE t.account = a.seq AND t.quarter >= $1
+        GROUP BY t.quarter ORDER BY t.quarter;
+
 -- ledger::entries::FIND_AMOUNT, both
 SELECT amount FROM ledger WHERE kind = $1 AND source = $2 AND source IS NOT NULL;
 
@@ -68,6 +80,18 @@ SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS mod
 -- ledger::entries::MOVE_BALANCE, both
 UPDATE accounts SET balance = balance + $1
         WHERE seq = $2 AND balance + $3 BETWEEN $4 AND $5 AND balance - held + $6 >= $7;
+
+-- ledger::monthly_grants::LIST_DUE, both
+SELECT seq, id FROM accounts
+        WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < $1 AND suspended_at IS NULL ORDER BY seq;
+
+-- ledger::monthly_grants::SET, both
+UPDATE accounts SET monthly_credits = $1 WHERE id = $2 RETURNING seq;
+
+-- ledger::monthly_grants::TAKE, both
+UPDATE accounts SET monthly_credits_month = $1
+        WHERE seq = $2 AND monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < $3 AND suspended_at IS NULL
+        RETURNING id, monthly_credits;
 
 -- ledger::payment_checks::ASKED_FOR, both
 SELECT account FROM payments WHERE account = $1 AND check_at IS NOT NULL LIMIT 1000;
@@ -155,12 +179,12 @@ UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by,
             WHERE accounts.seq = v.account;
 
 -- ledger::totals::LOCK, SQLite
-SELECT seq, balance, held, live_requests, stored_bytes,
+SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ?1;
 
 -- ledger::totals::LOCK, PostgreSQL
-SELECT seq, balance, held, live_requests, stored_bytes,
+SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
 

@@ -125,3 +125,21 @@ UPDATE replicas SET node = $1, taken_at = $2 WHERE name IN (
             ORDER BY r.name LIMIT $4 FOR UPDATE SKIP LOCKED
         );
 
+-- nodes::statuses::COUNT_ORPHANED, both
+SELECT count(*) AS count FROM queue
+        WHERE phase = 1 /* leased */ AND node NOT IN (SELECT seq FROM nodes);
+
+-- nodes::statuses::LIST, SQLite
+SELECT n.name, n.schedules, ? - n.heartbeat_at AS silent_ms, coalesce(l.leased, 0) AS leased
+            FROM nodes n LEFT JOIN (SELECT node, count(*) AS leased FROM queue
+                WHERE phase = 1 /* leased */ GROUP BY node) l ON l.node = n.seq
+            ORDER BY n.name, n.seq;
+
+-- nodes::statuses::LIST, PostgreSQL
+SELECT n.name, n.schedules,
+                (extract(epoch FROM clock_timestamp()) * 1000)::bigint - n.heartbeat_at + 0 * $1::bigint AS silent_ms,
+                coalesce(l.leased, 0) AS leased
+            FROM nodes n LEFT JOIN (SELECT node, count(*) AS leased FROM queue
+                WHERE phase = 1 /* leased */ GROUP BY node) l ON l.node = n.seq
+            ORDER BY n.name, n.seq;
+

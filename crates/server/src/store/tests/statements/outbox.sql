@@ -155,6 +155,11 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_a
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = $1 AND d.account = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4;
 
+-- outbox::reads::WAITING, both
+SELECT count(*) AS waiting, count(CASE WHEN number > 0 THEN 1 END) AS failing,
+               min(CASE WHEN number > 0 THEN created_at END) AS failing_since
+        FROM events WHERE due_at IS NOT NULL AND kind <> 5 /* webhook.test */;
+
 -- outbox::replays::IS_THERE, both
 SELECT 1 FROM events WHERE id = $1;
 
@@ -208,10 +213,4 @@ SELECT secret, created_at, expires_at, account FROM webhook_secrets
 -- outbox::webhook_secrets::LIST_OF, PostgreSQL
 SELECT secret, created_at, expires_at, account FROM webhook_secrets
             WHERE account = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > $1) ORDER BY seq DESC;
-
--- outbox::webhook_secrets::LOCK_ACCOUNT, SQLite
-SELECT seq FROM accounts WHERE seq = ?;
-
--- outbox::webhook_secrets::LOCK_ACCOUNT, PostgreSQL
-SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
 

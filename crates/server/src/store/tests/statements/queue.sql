@@ -1,3 +1,6 @@
+-- queue::attempts::LATEST, both
+SELECT ended_at, status, message, engine FROM attempts ORDER BY request DESC, number DESC LIMIT $1;
+
 -- queue::attempts::LIST_ATTEMPTS, both
 SELECT a.ended_at, a.status, a.message, a.engine FROM requests r JOIN attempts a ON a.request = r.seq
         WHERE r.id = $1 AND r.account = $2 ORDER BY a.number;
@@ -364,4 +367,17 @@ DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = 
 -- queue::settle::sqlite::STORE, SQLite
 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- queue::totals::GATHERING, SQLite
+SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
+            WHERE state = 0 /* gathering */;
+
+-- queue::totals::GATHERING, PostgreSQL
+SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
+            WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL;
+
+-- queue::totals::OF_MODEL, both
+SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
+            sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE 1 END) AS leased, min(deadline) AS next_deadline
+        FROM queue WHERE model = $1 GROUP BY account ORDER BY account;
 

@@ -94,7 +94,7 @@ SELECT rs.seq, CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
@@ -104,7 +104,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
             OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
               AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
@@ -114,7 +114,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
@@ -124,7 +124,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
             OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
               AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
@@ -164,6 +164,9 @@ INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING;
 INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
             ON CONFLICT (name) DO NOTHING;
 
+-- requests::models::LIST, both
+SELECT seq, name FROM models ORDER BY seq;
+
 -- requests::pages::EDGE_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq FROM request_states WHERE account = $1 AND seq < $2
         ORDER BY seq DESC LIMIT 1 OFFSET $3;
@@ -177,17 +180,17 @@ SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq > 
 
 -- requests::pages::SUMMARIES_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq DESC LIMIT $10;
 
 -- requests::pages::SUMMARIES_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::pages::SUMMARIES_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::records::FIND_RECORD, both
@@ -216,21 +219,21 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq DESC LIMIT $10;
 
 -- requests::records::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-        FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::records::RECORDS_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::retention::FIND_OLDEST, both
@@ -249,6 +252,6 @@ SELECT a.seq, coalesce(a.retention_ms, $1) AS retention_ms FROM accounts a
 
 -- requests::retention::SET, both
 UPDATE accounts SET retention_ms = $1 WHERE id = $2
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 

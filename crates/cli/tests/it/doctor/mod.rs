@@ -1,5 +1,8 @@
 //! `overnight doctor`.
 
+mod engines;
+mod store;
+
 use std::fs;
 
 use overnight_testkit::engine::SimConfig;
@@ -10,6 +13,12 @@ use crate::support::{Ran, World};
 fn state<'a>(report: &'a Value, check: &str) -> &'a str {
     let checks = report["checks"].as_array().unwrap();
     checks.iter().find(|found| found["check"] == check).map_or("", |found| found["state"].as_str().unwrap())
+}
+
+/// What is said of a check, in all of its findings.
+fn told(report: &Value, check: &str) -> String {
+    let checks = report["checks"].as_array().unwrap().iter().filter(|found| found["check"] == check);
+    checks.map(|found| format!("{} {}\n", found["message"], found["hint"])).collect()
 }
 
 fn examine(world: &World) -> (Ran, Value) {

@@ -1,0 +1,81 @@
+//! Credits that accounts are granted each calendar month.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use overnight_domain::faults::codes;
+use overnight_domain::ids::AccountId;
+use overnight_domain::money::Credits;
+
+use super::errors::AppError;
+use super::{Services, accounts};
+use crate::store::StoreError;
+use crate::store::identity::accounts::Account;
+use crate::store::ledger::Posting;
+use crate::store::ledger::monthly_grants::{self, Month};
+
+/// Sets what an account is granted each calendar month (UTC), from this month on if it was granted nothing of it yet; `None` for nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is closed, or for an amount that is not above 0.
+pub async fn set(services: &Services, id: AccountId, amount: Option<Credits>) -> Result<Account, AppError> {
+    if amount.is_some_and(|amount| amount <= Credits::ZERO) {
+        return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, "must be above 0, or none"));
+    }
+    accounts::open(accounts::get(services, id).await?)?;
+    monthly_grants::set(&services.store, id, amount, services.clock.now()).await?;
+    accounts::get(services, id).await
+}
+
+/// Grants every account what it is to have of the month of `now`, in milliseconds. Where credits cost nothing, none are granted.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn grant_due(services: &Services, now: i64) -> Result<(), StoreError> {
+    if !services.config().billing.enabled {
+        return Ok(());
+    }
+    let Some(month) = month_of(now) else { return Ok(()) };
+    for (account, id) in monthly_grants::list_due(&services.store, &month).await? {
+        match monthly_grants::grant(&services.store, account, month.clone(), now).await? {
+            Some(Posting::Posted) => metrics::counter!("overnight_monthly_grants_total").increment(1),
+            Some(Posting::Refused) => {
+                tracing::warn!(
+                    account = %id,
+                    month = month.name,
+                    "monthly credits not granted: the account would have more than a billion"
+                );
+            }
+            Some(Posting::PostedBefore) | None => {}
+        }
+    }
+    Ok(())
+}
+
+/// The month that a time is in; `None` of times that the calendar does not know.
+fn month_of(now: i64) -> Option<Month> {
+    let date = Timestamp::from_millisecond(now).ok()?.to_zoned(TimeZone::UTC).date();
+    let number = (i64::from(date.year()) - 1_970) * 12 + i64::from(date.month()) - 1;
+    Some(Month { number, name: format!("{:04}-{:02}", date.year(), date.month()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_are_those_of_the_calendar_in_utc() {
+        for (time, number, name) in [
+            ("1970-01-01T00:00:00Z", 0, "1970-01"),
+            ("2026-11-30T23:59:59.999Z", 682, "2026-11"),
+            ("2026-12-01T00:00:00Z", 683, "2026-12"),
+            ("2027-01-01T00:30:00+01:00", 683, "2026-12"),
+            ("2027-01-01T00:00:00Z", 684, "2027-01"),
+        ] {
+            let now = time.parse::<Timestamp>().unwrap().as_millisecond();
+            assert_eq!(month_of(now), Some(Month { number, name: name.to_owned() }), "{time}");
+        }
+        assert_eq!(month_of(i64::MAX), None);
+    }
+}

@@ -1,0 +1,27 @@
+//! Whether bodies and files are encrypted, and where the keys are.
+
+use std::path::{Path, PathBuf};
+
+use super::ConfigError;
+use super::engines;
+use super::section::Section;
+
+/// The keys of the accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncryptionConfig {
+    /// The folder of the keys.
+    pub key_dir: PathBuf,
+    /// Whether what is stored from now on is encrypted.
+    pub enabled: bool,
+}
+
+/// The `[encryption]` section; `None` where it names no folder.
+pub(super) fn read(section: &Section<'_>, data_dir: &Path) -> Result<Option<EncryptionConfig>, ConfigError> {
+    let enabled = section.required("enabled", section.boolean("enabled")?)?;
+    let Some(key_dir) = engines::path(section, "key_dir")? else { return Ok(None) };
+    if key_dir.starts_with(data_dir) {
+        let what = "must be outside `data_dir`: who has a copy of the data is not to have the keys with it";
+        return Err(section.refuse("key_dir", what));
+    }
+    Ok(Some(EncryptionConfig { key_dir, enabled }))
+}

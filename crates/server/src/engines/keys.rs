@@ -1,0 +1,144 @@
+//! The keys of engines. They are read when the settings are and kept until then, so that a file which goes away, or does not answer,
+//! stops nothing that runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use futures_util::future::try_join_all;
+
+use super::EngineUnusable;
+use crate::clock::SharedClock;
+use crate::config::{EngineConfig, KeySource};
+use crate::secrets::Secret;
+
+/// The longest file that holds a key, in bytes.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// A file that takes longer is given up: a mount may have stopped answering.
+const READ_MS: i64 = 5_000;
+
+/// The keys of some engines, by where they stand.
+#[derive(Default)]
+pub(super) struct Keys(BTreeMap<KeySource, Secret>);
+
+impl Keys {
+    /// Reads those of all engines, on this thread.
+    pub(super) fn read_now(configs: &[EngineConfig]) -> Result<Self, EngineUnusable> {
+        let key = |(source, engine): (&KeySource, &str)| {
+            let text = match source {
+                KeySource::Variable(name) => Ok(std::env::var_os(name)),
+                KeySource::File(path) => read_file(path).map(Some),
+            };
+            Ok((source.clone(), understood(engine, source, text)?))
+        };
+        sources(configs).into_iter().map(key).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The same, with files on threads that may wait, and for a few seconds at most.
+    pub(super) async fn read(configs: &[EngineConfig], clock: &SharedClock) -> Result<Self, EngineUnusable> {
+        let keys = sources(configs).into_iter().map(|(source, engine)| async move {
+            let text = match source {
+                KeySource::Variable(name) => Ok(std::env::var_os(name)),
+                KeySource::File(path) => {
+                    let path: PathBuf = path.clone();
+                    within(clock, move || read_file(&path)).await.map(Some)
+                }
+            };
+            Ok((source.clone(), understood(engine, source, text)?))
+        });
+        Ok(Self(try_join_all(keys).await?.into_iter().collect()))
+    }
+
+    /// The key of an engine, which is among those that were read.
+    pub(super) fn of(&self, config: &EngineConfig) -> Option<&Secret> {
+        self.0.get(source(config)?)
+    }
+}
+
+fn source(config: &EngineConfig) -> Option<&KeySource> {
+    config.openai()?.api_key.as_ref()
+}
+
+/// Where keys stand, each once, with an engine whose key it is.
+fn sources(configs: &[EngineConfig]) -> BTreeMap<&KeySource, &str> {
+    configs.iter().filter_map(|config| Some((source(config)?, config.name.as_str()))).collect()
+}
+
+fn understood(
+    engine: &str,
+    source: &KeySource,
+    text: Result<Option<OsString>, String>,
+) -> Result<Secret, EngineUnusable> {
+    let key = text.and_then(|text| Secret::read(text).map_err(str::to_owned));
+    key.map_err(|reason| EngineUnusable::Key { engine: engine.to_owned(), place: source.to_string(), reason })
+}
+
+/// What a file holds; otherwise what is wrong with it, as the end of a sentence.
+fn read_file(path: &Path) -> Result<OsString, String> {
+    let cannot = |error: io::Error| format!("cannot be read: {error}");
+    // To open a pipe would wait for whoever writes into it.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err("is no regular file".to_owned());
+    }
+    let mut text = Vec::new();
+    File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)).map_err(cannot)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("is longer than {} KiB", FILE_BYTES_MAX >> 10));
+    }
+    Ok(String::from_utf8(text).unwrap_or_default().into())
+}
+
+async fn within(
+    clock: &SharedClock,
+    reading: impl FnOnce() -> Result<OsString, String> + Send + 'static,
+) -> Result<OsString, String> {
+    tokio::select! {
+        text = tokio::task::spawn_blocking(reading) => text.unwrap_or_else(|_| Err("cannot be read".to_owned())),
+        () = clock.sleep_until(clock.now().saturating_add(READ_MS)) => {
+            Err(format!("was not read within {} s", READ_MS / 1_000))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::clock::HurriedClock;
+
+    #[test]
+    fn a_key_is_read_from_a_short_regular_file_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        assert!(read_file(&path).unwrap_err().starts_with("cannot be read: "));
+        assert_eq!(read_file(folder.path()).unwrap_err(), "is no regular file");
+        fs::write(&path, " ".repeat(64 << 10)).unwrap();
+        assert_eq!(read_file(&path).unwrap().len(), 64 << 10);
+        fs::write(&path, " ".repeat((64 << 10) + 1)).unwrap();
+        assert_eq!(read_file(&path).unwrap_err(), "is longer than 64 KiB");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_that_nobody_writes_into_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        assert_eq!(read_file(&path).unwrap_err(), "is no regular file");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_does_not_answer_is_given_up() {
+        let (answer, answered) = mpsc::channel();
+        let reading = move || Ok(answered.recv().unwrap_or_default());
+        let clock: SharedClock = Arc::new(HurriedClock);
+        assert_eq!(within(&clock, reading).await.unwrap_err(), "was not read within 5 s");
+        answer.send(OsString::from("too late")).unwrap_or_default();
+    }
+}

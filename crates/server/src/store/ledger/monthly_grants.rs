@@ -1,0 +1,75 @@
+//! Grants that accounts get each calendar month: the month of the last one stands in the row of the account, and the source of each names its
+//! month, so that there is one of a month whichever nodes run and whenever they stop.
+
+use overnight_domain::audit_log::AuditAction;
+use overnight_domain::ids::AccountId;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::scheduler::AccountKey;
+use serde_json::json;
+
+use crate::store::audit_log::{self, Change};
+use crate::store::database::{Row, Tx, statements};
+use crate::store::ledger::{NewEntry, Posting, post_in};
+use crate::store::{Store, StoreError};
+
+statements! {
+    SET = "UPDATE accounts SET monthly_credits = ? WHERE id = ? RETURNING seq";
+    LIST_DUE = "SELECT seq, id FROM accounts
+        WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < ? AND suspended_at IS NULL ORDER BY seq";
+    /// Who comes second finds the month taken.
+    TAKE = "UPDATE accounts SET monthly_credits_month = ?
+        WHERE seq = ? AND monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < ? AND suspended_at IS NULL
+        RETURNING id, monthly_credits";
+}
+
+/// A calendar month in UTC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Month {
+    /// Counted from January 1970, which is 0.
+    pub number: i64,
+    /// As it is written, such as 2026-11.
+    pub name: String,
+}
+
+/// Sets what an account is granted each month; `None` for nothing. Whether there is such an account.
+pub async fn set(
+    store: &Store,
+    id: AccountId,
+    amount: Option<Credits>,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let set = async move |tx: &mut Tx<'_>| {
+        let rows = tx.fetch(SET.bind(amount.map(Credits::nanos)).bind(id)).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        let change = Change::of_account(AuditAction::CreditsMonthly, row.get("seq")?, now);
+        let amount = amount.map(|amount| amount.to_string());
+        audit_log::note_in(change.with(json!({"amount": amount})), tx).await?;
+        Ok(true)
+    };
+    store.transaction(set).await
+}
+
+/// The accounts that are to be granted their credits of this month, and are not suspended.
+pub async fn list_due(store: &Store, month: &Month) -> Result<Vec<(AccountKey, AccountId)>, StoreError> {
+    let rows = store.readers().fetch_all(LIST_DUE.bind(month.number)).await?;
+    rows.iter().map(|row: &Row| Ok((row.get("seq")?, row.get("id")?))).collect()
+}
+
+/// Grants an account its credits of a month, at `now` in milliseconds; `None` where it was granted them before, or is to have none.
+pub async fn grant(
+    store: &Store,
+    account: AccountKey,
+    month: Month,
+    now: i64,
+) -> Result<Option<Posting>, StoreError> {
+    let granting = async move |tx: &mut Tx<'_>| {
+        let Month { number, name } = &month;
+        let rows = tx.fetch(TAKE.bind(*number).bind(account).bind(*number)).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let id: AccountId = row.get("id")?;
+        let (kind, amount) = (EntryKind::Grant, row.get("monthly_credits")?);
+        let source = format!("{id} monthly:{name}");
+        post_in(&NewEntry { account, kind, amount, source, now }, tx).await.map(Some)
+    };
+    store.transaction(granting).await
+}
