@@ -186,3 +186,12 @@ fn suspects_leave_both_windows_and_are_named_once() {
     assert_eq!(partition.take_suspects(0), [suspect]);
     assert_eq!(take(&mut partition), [3]);
 }
+
+#[test]
+fn a_window_is_that_of_all_while_nothing_that_goes_first_is_seen() {
+    let mut partition = partition(false, 2, 6);
+    let Turn::Wait(Some(range)) = partition.lists.all.turn(FIRST, 8, 8, &idle, 0) else { panic!("no scan") };
+    partition.lists.all.absorb(range.scan, (3..=5).map(late), Some(position(5)), false, 0);
+    assert!(has_due_first(&partition));
+    assert_eq!(partition.lists.window_of(FIRST).0, 3);
+}
