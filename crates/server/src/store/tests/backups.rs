@@ -248,6 +248,11 @@ async fn a_repository_is_written_by_one_and_is_nobody_elses_folder() {
         let refused = Repository::open_to_read(&path).expect_err("another program's");
         assert!(matches!(refused, BackupError::Manifest { .. }), "{refused}");
     }
+    fs::remove_file(path.join("repository.json")).unwrap();
+    fs::create_dir(path.join("repository.json")).unwrap();
+    let unreadable = Repository::open_to_read(&path).expect_err("a folder in its place");
+    assert!(matches!(unreadable, BackupError::File { .. }), "{unreadable}");
+    fs::remove_dir(path.join("repository.json")).unwrap();
     mark(r#"{"format":"overnight-backups","version":1}"#);
     for name in fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()) {
         if name.is_file() && !name.ends_with("repository.json") {

@@ -8,7 +8,7 @@ use crate::store::nodes::engine_reports::{
 };
 use crate::store::tests::{Fixture, START};
 
-fn engine(name: &str) -> EngineState {
+pub(super) fn engine(name: &str) -> EngineState {
     EngineState {
         name: name.to_owned(),
         models: vec!["large".to_owned(), "tiny".to_owned()],

@@ -9,8 +9,10 @@ use crate::store::batches::{
     self, CancelBatchOutcome, FillLine, FillStep, Filled, Filling, InputBatch, NewBatch, NewInputBatch,
     NewInputBatchOutcome,
 };
+use crate::store::closing;
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
 use crate::store::idempotency_keys::Guarded;
+use crate::store::identity::accounts;
 use crate::store::ledger::{self, NewEntry};
 use crate::store::tests::{Fixture, START};
 
@@ -218,6 +220,17 @@ async fn a_batch_that_is_cancelled_is_filled_no_further(mut fixture: Fixture) {
     let rest = batches::page_ended(&fixture.store, fixture.account, row, page.next, so_far).await;
     page.rows.extend(rest.expect("a page").rows);
     assert_eq!(page.rows.len(), 2, "it has a place, and no record");
+    fixture.assert_sound().await;
+}
+
+on_both!(a_batch_of_a_closed_account_is_filled_no_further);
+async fn a_batch_of_a_closed_account_is_filled_no_further(mut fixture: Fixture) {
+    made(&mut fixture, &["a\nb\n"]).await;
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
+    closing::close(&fixture.store, account.id, START).await.expect("an end").expect("the account");
+    let late = step(&mut fixture, filling, &[true, true], true);
+    assert_eq!(fill(&fixture.store, late).await, Filled::Over);
     fixture.assert_sound().await;
 }
 

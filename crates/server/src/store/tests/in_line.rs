@@ -12,9 +12,11 @@ use overnight_domain::sort_key::SortKey;
 
 use crate::store::batches::{self, FillLine, FillStep, Filled, Filling, Member, NewBatch};
 use crate::store::identity::{accounts, api_keys};
+use crate::store::nodes::engine_reports;
 use crate::store::outbox::{self, Claim};
 use crate::store::queue::{expiry, leases, releases};
 use crate::store::requests::NewRequest;
+use crate::store::tests::engine_reports::engine;
 use crate::store::tests::{Fixture, START, new_account, options};
 use crate::store::{Store, StoreError, requests};
 
@@ -50,6 +52,10 @@ async fn a_group_takes_few_writes_of_many_rows() {
     };
     let expire = async |store: Store| expiry::expire(&store, START, 300, Vec::new()).await;
     let release = async |store: Store| releases::release(&store, START, 300).await;
+    let report = async |store: Store| {
+        let engines = (0..300).map(|number| engine(&format!("gpu-{number}"))).collect();
+        engine_reports::report(&store, engines, START).await
+    };
     let fill = async |store: Store| {
         batches::fill(&store, step(PARTITION.account, (0..300).map(|_| None).collect())).await
     };
@@ -59,6 +65,7 @@ async fn a_group_takes_few_writes_of_many_rows() {
         (left_of_three(claim).await, 1, "claims of events"),
         (left_of_three(expire).await, 1, "expiries"),
         (left_of_three(release).await, 1, "releases"),
+        (left_of_three(report).await, 1, "reports of engines"),
         (left_of_three(fill).await, 2, "lines of a batch"),
     ] {
         assert_eq!(left, expected, "{name}");
