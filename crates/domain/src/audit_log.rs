@@ -133,4 +133,9 @@ mod tests {
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }
+
+    #[test]
+    fn every_kind_of_actor_has_a_name_of_its_own() {
+        assert_eq!(ActorKind::ALL.map(ActorKind::as_str), ["service", "operator", "user", "api_key"]);
+    }
 }

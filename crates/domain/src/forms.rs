@@ -56,3 +56,39 @@ pub fn key<'f>(page: &str, fields: impl IntoIterator<Item = (&'f str, &'f str)>)
     }
     is_named.then(|| sum.finalize().into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_filled_where_something_but_space_stands_in_it() {
+        let form = Form::decode(b"name=+night+jobs+&empty=&blank=+%09&name=second&once=abc");
+        let sent =
+            [("name", " night jobs "), ("empty", ""), ("blank", " \t"), ("name", "second"), ("once", "abc")];
+        assert_eq!(form.fields().collect::<Vec<_>>(), sent);
+        assert_eq!((form.get("name"), form.raw("name")), ("night jobs", " night jobs "), "the first of two");
+        assert_eq!(
+            ["name", "empty", "blank", "none"].map(|name| form.filled(name)),
+            [Some("night jobs"), None, None, None]
+        );
+    }
+
+    #[test]
+    fn a_sending_is_named_by_its_page_its_token_and_all_that_was_filled_in() {
+        let key = |page: &str, body: &str| Form::decode(body.as_bytes()).key(page);
+        let first = key("keys", "once=abc&name=a");
+        assert!(first.is_some() && first == key("keys", "once=abc&name=a"));
+        for (page, body) in [
+            ("users", "once=abc&name=a"),
+            ("keys", "once=abd&name=a"),
+            ("keys", "once=abc&name=b"),
+            ("keys", "once=abc&nam=ea"),
+            ("keys", "name=a&once=abc"),
+        ] {
+            let other = key(page, body);
+            assert!(other.is_some() && other != first, "{page} {body}");
+        }
+        assert_eq!([key("keys", "once=&name=a"), key("keys", "name=once")], [None, None], "it says no name");
+    }
+}

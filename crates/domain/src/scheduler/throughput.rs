@@ -214,6 +214,19 @@ mod tests {
     }
 
     #[test]
+    fn what_was_done_more_than_ten_minutes_of_work_ago_counts_less_and_less() {
+        let mut throughput = Throughput::default();
+        for second in 0..=1_200 {
+            let (taken, completions) = if second > 600 { (4, 2) } else { (8, 1) };
+            throughput.pass(true, true, Some((taken, 8)), second * 1_000);
+            (0..completions).for_each(|_| throughput.note_completion(10, 5, 70));
+        }
+        // All counts half each five minutes from the tenth on: 3,010 and 5,980 count half twice and once, and so on.
+        assert_eq!(throughput.ms_for(5_267), Some(300_000));
+        assert_eq!(throughput.pace().unwrap().most_part, Some(0.625));
+    }
+
+    #[test]
     fn a_few_completions_tell_nothing() {
         let mut throughput = Throughput::default();
         (0..=60).for_each(|second| throughput.pass(true, true, None, second * 1_000));

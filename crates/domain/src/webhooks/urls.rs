@@ -110,3 +110,72 @@ pub fn check(text: &str, allows_http: bool, allows: impl Fn(IpAddr) -> bool) -> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(url: &str, allows_http: bool) -> Result<(), &'static str> {
+        check(url, allows_http, |address| address.to_string() == "192.0.2.1").map_err(|fault| fault.code)
+    }
+
+    #[test]
+    fn http_may_be_called_where_that_is_allowed_and_anything_else_never() {
+        let is_read = |url, allows_http| Destination::read(url, allows_http).map(|it| it.is_secure);
+        for (url, without, with) in [
+            ("https://example.com/hook", Some(true), Some(true)),
+            ("http://example.com/hook", None, Some(false)),
+            ("ftp://example.com/hook", None, None),
+            ("https://user@example.com/hook", None, None),
+            ("http://:word@example.com/hook", None, None),
+            ("example.com/hook", None, None),
+        ] {
+            assert_eq!((is_read(url, false), is_read(url, true)), (without, with), "{url}");
+            assert_eq!(
+                (checked(url, false).is_ok(), checked(url, true).is_ok()),
+                (without.is_some(), with.is_some())
+            );
+        }
+    }
+
+    #[test]
+    fn where_a_url_leads_is_read_in_one_way() {
+        let read = |url| Destination::read(url, true).expect("a place");
+        let Destination { host, port, authority, path, .. } = read("https://0x7f.1:8443/a/../b?c=%20#d");
+        assert_eq!(
+            (host.to_string().as_str(), port, authority.as_str()),
+            ("127.0.0.1", 8_443, "127.0.0.1:8443")
+        );
+        assert_eq!(path, "/b?c=%20");
+        assert_eq!([read("https://e.example").port, read("http://e.example").port], [443, 80]);
+        assert_eq!(read("https://E.example:443/").authority, "e.example");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_url_is_told() {
+        let label = "a".repeat(LABEL_BYTES_MAX);
+        let long = |bytes: usize| format!("https://e.example/{}", "a".repeat(bytes - 18));
+        for (url, expected) in [
+            (long(BYTES_MAX), Ok(())),
+            (long(BYTES_MAX + 1), Err(codes::OUT_OF_RANGE)),
+            ("https://e.example/a b".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            ("https://e.example/\u{7}".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            ("nothing".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            ("http://e.example".to_owned(), Err(codes::NOT_ALLOWED)),
+            ("ftp://e.example".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            (format!("https://{label}.example"), Ok(())),
+            (format!("https://a{label}.example"), Err(codes::UNKNOWN_VALUE)),
+            ("https://a..example".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            ("https://-a.example".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            ("https://a-.example".to_owned(), Err(codes::UNKNOWN_VALUE)),
+            ("https://a_b.example.".to_owned(), Ok(())),
+            ("https://user@e.example".to_owned(), Err(codes::NOT_ALLOWED)),
+            ("https://e.example:0".to_owned(), Err(codes::NOT_ALLOWED)),
+            ("https://192.0.2.1".to_owned(), Ok(())),
+            ("https://192.0.2.2".to_owned(), Err(codes::NOT_ALLOWED)),
+            ("https://[2001:db8::1]".to_owned(), Err(codes::NOT_ALLOWED)),
+        ] {
+            assert_eq!(checked(&url, false), expected, "{url}");
+        }
+    }
+}

@@ -62,3 +62,29 @@ impl Drop for BatchWatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::store::tests::Fixture;
+
+    #[tokio::test]
+    async fn who_waits_for_a_batch_is_woken_by_it_alone_and_forgotten_when_it_waits_no_more() {
+        let fixture = Fixture::on_sqlite().await;
+        let watches = Arc::clone(fixture.store.batch_watches());
+        let [first, second, other] = [1, 1, 2].map(|batch| watch_batch(&fixture.store, batch));
+        let waiting = || watches.lock().iter().map(|(batch, all)| (*batch, all.len())).collect::<Vec<_>>();
+        assert_eq!(waiting(), [(1, 2), (2, 1)]);
+        drop(first);
+        assert_eq!(waiting(), [(1, 1), (2, 1)]);
+        watches.notify(&[1, 3].into());
+        let is_woken = |watch: &BatchWatch| watch.ended().now_or_never().is_some();
+        assert_eq!([is_woken(&second), is_woken(&second), is_woken(&other)], [true, false, false]);
+        drop(second);
+        assert_eq!(waiting(), [(2, 1)]);
+        drop(other);
+        assert_eq!(waiting(), []);
+    }
+}

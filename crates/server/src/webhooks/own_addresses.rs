@@ -265,6 +265,20 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_this_machine_is_reached_at_each_address_of_this_machine_and_at_no_other() {
+        for (server, called, expected) in [
+            ("127.0.0.1", "127.0.0.9", true),
+            ("127.0.0.1", "::1", true),
+            ("127.0.0.1", "8.8.8.8", false),
+            ("8.8.8.8", "127.0.0.1", false),
+            ("8.8.8.8", "8.8.8.8", true),
+        ] {
+            let found = is_reached(server.parse().unwrap(), &addresses(&[called]));
+            assert_eq!(found, expected, "{server}, called at {called}");
+        }
+    }
+
+    #[test]
     fn behind_a_nat64_is_an_ipv4_address() {
         for (address, expected) in [
             ("64:ff9b::10.0.0.5", "10.0.0.5"),

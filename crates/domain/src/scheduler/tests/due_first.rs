@@ -186,3 +186,26 @@ fn suspects_leave_both_windows_and_are_named_once() {
     assert_eq!(partition.take_suspects(0), [suspect]);
     assert_eq!(take(&mut partition), [3]);
 }
+
+#[test]
+fn a_window_is_that_of_all_while_nothing_that_goes_first_is_seen() {
+    let mut partition = partition(false, 2, 6);
+    let Turn::Wait(Some(range)) = partition.lists.all.turn(FIRST, 8, 8, &idle, 0) else { panic!("no scan") };
+    partition.lists.all.absorb(range.scan, (3..=5).map(late), Some(position(5)), false, 0);
+    assert!(has_due_first(&partition));
+    assert_eq!(partition.lists.window_of(FIRST).0, 3);
+}
+
+#[test]
+fn more_that_go_first_are_looked_for_ahead_while_the_window_is_short_of_them() {
+    let only = Taker { takes_due_first_only: true, ..taker() };
+    for (due_soon, wanted, is_asked) in
+        [(8, 8, true), (8, 4, true), (8, 3, false), (8, 2, false), (3, 8, false)]
+    {
+        let mut partition = partition(false, due_soon, 4);
+        let first = scan_due_first(&mut partition);
+        answer(&mut partition, &first, &[soon(1), soon(2), soon(3)], false);
+        let scan = partition.scan_ahead(only, wanted, 0);
+        assert_eq!(scan.is_some(), is_asked, "{wanted} of {due_soon}");
+    }
+}

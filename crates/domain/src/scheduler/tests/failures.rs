@@ -100,6 +100,19 @@ fn a_busy_engine_gets_a_short_pause_and_retry_after_is_honoured() {
     assert_eq!(desk.hear(), ["send 3 to 1"]);
 }
 
+#[test]
+fn an_engine_that_answers_after_its_pause_gets_a_short_one_the_next_time() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue(1, 1..=20);
+    for round in 0..8 {
+        desk.status(desk.flying()[0], 429);
+        assert!(desk.flying().is_empty());
+        desk.wait(300);
+        assert_eq!(desk.flying().len(), 1, "{round}");
+        desk.complete(desk.flying()[0]);
+    }
+}
+
 /// Request 1 of 1–4 was refused, and its replica is to be left alone for so long; then the pause that this brings about is over.
 fn ask_for_rest(retry_after_ms: i64) -> Desk {
     let mut desk = Desk::new(&[2]);

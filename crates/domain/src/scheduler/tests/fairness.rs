@@ -240,3 +240,14 @@ fn who_has_work_again_goes_first_with_what_is_left_of_its_quantum() {
     let of_light = turns.iter().filter(|account| **account == light).count();
     assert_eq!((of_light, turns[61], turns[62]), (1, heavy, light), "then the other has its own: {turns:?}");
 }
+
+#[test]
+fn a_few_accounts_are_looked_at_together_however_many_wait() {
+    let mut model = Model::new(64, false);
+    for account in 1..=20 {
+        model.partition(AccountKey(account), 0).add(1, 0);
+        model.enlist(AccountKey(account));
+    }
+    let choice = choose(&mut model, 1_000);
+    assert_eq!((choice.account, choice.scans.len()), (None, 8));
+}

@@ -2,9 +2,9 @@
 
 use super::super::messages::{EngineLoad, ReplicaKey, SchedulerInput};
 use super::super::random::Random;
-use super::super::replicas::{Filling, ReplicaState};
+use super::super::replicas::{Filling, Probe, ReplicaState};
 use super::desk::Desk;
-use super::replica;
+use super::{MODEL, replica};
 use crate::scheduler::EngineHours;
 
 fn state(limit: u32) -> ReplicaState {
@@ -52,6 +52,21 @@ fn a_request_is_alone_until_another_is_sent() {
     state.occupy(2);
     state.forget(1);
     assert_eq!(state.alone, None, "it was not alone all the time");
+}
+
+#[test]
+fn a_probe_settles_the_doubts_that_came_before_it_and_are_still_held() {
+    let mut state = state(8);
+    (1..=4).for_each(|seq| state.occupy(seq));
+    state.doubts = vec![1, 2, 3, 4];
+    state.probe = Some(Probe { asked_at: 0, doubts: 3, model: MODEL });
+    let left = |state: &ReplicaState| (state.doubts.clone(), state.probe.as_ref().map(|it| it.doubts));
+    for (seq, doubts, before) in
+        [(2, vec![1, 3, 4], 2), (9, vec![1, 3, 4], 2), (4, vec![1, 3], 2), (3, vec![1], 1)]
+    {
+        state.forget(seq);
+        assert_eq!(left(&state), (doubts, Some(before)), "without {seq}");
+    }
 }
 
 #[test]

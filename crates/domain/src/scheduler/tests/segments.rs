@@ -2,7 +2,8 @@
 
 use super::super::messages::{Position, ReplicaKey};
 use super::super::segments::{Range, Segments, Turn};
-use super::{candidate, position};
+use super::desk::Desk;
+use super::{candidate, partition, position};
 use crate::scheduler::Candidate;
 use crate::sort_key::SortKey;
 
@@ -261,4 +262,15 @@ fn what_all_windows_show_and_await_is_told_and_a_reset_forgets_it() {
     assert!(!segments.is_asked());
     range(segments.turn(SECOND, 8, 40, &none_idle, 0));
     assert!(segments.is_asked(), "a survey is awaited");
+}
+
+#[test]
+fn where_each_sweep_is_can_be_asked() {
+    let mut desk = Desk::new(&[2]);
+    let swept = |desk: &Desk, account| desk.scheduler.swept_segments(partition(account));
+    assert_eq!(swept(&desk, 1), []);
+    desk.enqueue(1, 1..=9);
+    let [segment] = &swept(&desk, 1)[..] else { panic!("one replica sweeps all of it") };
+    assert!(segment.from.is_none() && segment.cursor.is_some(), "{segment:?}");
+    assert_eq!(swept(&desk, 2), []);
 }

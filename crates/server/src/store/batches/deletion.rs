@@ -4,22 +4,16 @@
 //! The mark is the number of the account with its sign turned: every statement about batches asks for those of an account, and the
 //! index of batches by account finds those that are marked.
 
-use std::collections::BTreeMap;
-
 use overnight_domain::ids::BatchId;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::statements;
-use crate::store::requests::{Ended, delete, delete_events, note_last};
+use crate::store::requests::{ROWS_MAX, delete, delete_events, note_last, read_chunk};
 use crate::store::row;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 use crate::turns::Permit;
-
-/// Requests that one transaction deletes at most, but for one more of any size.
-const ROWS_MAX: u32 = 128;
-const BYTES_MAX: i64 = 16 << 20;
 
 /// Rows of the order of its ends that one transaction deletes at most.
 const ENDS_MAX: u32 = 1_024;
@@ -146,14 +140,7 @@ impl DeleteChunk {
     async fn delete(&self, write: &mut WriteTransaction<'_>) -> Result<bool, StoreError> {
         let DeletedBatch { account, seq } = self.batch;
         let rows = write.tx.fetch(ENDED_OF_BATCH.bind(seq).bind(ROWS_MAX)).await?;
-        let (mut found, mut bytes) = (BTreeMap::new(), 0);
-        for ended in rows.iter().map(Ended::read) {
-            let ended = ended?;
-            if bytes < BYTES_MAX {
-                bytes += ended.bytes;
-                found.insert(ended.seq, ended);
-            }
-        }
+        let found = read_chunk(&rows)?;
         if !found.is_empty() {
             delete(found, write).await?;
             return Ok(false);

@@ -110,9 +110,41 @@ mod tests {
     }
 
     #[test]
+    fn a_page_without_cells_is_overwritten_up_to_its_end() {
+        let mut page = vec![0; 64];
+        page[..8].copy_from_slice(&[13, 0, 0, 0, 0, 0, 64, 0]);
+        page[60..].copy_from_slice(b"left");
+        assert!(has_some(&page, 2) && clear(&mut page, 2));
+        assert_eq!(page[8..], [0; 56]);
+    }
+
+    #[test]
+    fn a_free_block_of_nothing_but_its_head_and_one_up_to_the_end_are_parts_like_others() {
+        let with = |at: usize, bytes: &[u8]| {
+            let mut page = leaf();
+            page[30..34].fill(0);
+            page[at..at + bytes.len()].copy_from_slice(bytes);
+            parts_without_cells(&page, 2)
+        };
+        assert_eq!(with(46, &[0, 4]), Some(vec![(10, 36), (48, 48)]));
+        assert_eq!(with(46, &[0, 20]), Some(vec![(10, 36), (48, 64)]));
+        assert_eq!(with(46, &[0, 21]), None);
+        assert_eq!(with(44, &[0, 55]), None, "the next block is in this one");
+    }
+
+    #[test]
     fn what_is_no_page_of_a_tree_stays() {
-        let changes: [(usize, &[u8]); 6] =
-            [(0, &[0]), (0, &[1]), (4, &[20]), (5, &[0, 65]), (8, &[0, 20]), (1, &[0, 20])];
+        let changes: [(usize, &[u8]); 9] = [
+            (0, &[0]),
+            (0, &[1]),
+            (4, &[20]),
+            (5, &[0, 9]),
+            (5, &[0, 65]),
+            (8, &[0, 20]),
+            (8, &[0, 64]),
+            (1, &[0, 20]),
+            (47, &[3]),
+        ];
         for (at, bytes) in changes {
             let mut page = leaf();
             page[at..at + bytes.len()].copy_from_slice(bytes);

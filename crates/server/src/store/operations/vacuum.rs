@@ -73,13 +73,7 @@ pub fn vacuum(options: &StoreOptions) -> BoxFuture<'_, Result<Vacuumed, VacuumEr
         connection.truncate_log().await?;
         let bytes_before = length(&path)?;
         let used: i64 = connection.fetch_one(USED.unbound()).await?.get("bytes")?;
-        let needed = COPIES * u64::try_from(used).unwrap_or(0);
-        match DiskSpace::measure(&path, 0, Some(0)) {
-            Some(DiskSpace { free, .. }) if free < needed => {
-                return Err(VacuumError::NoRoom { needed, free });
-            }
-            _ => {}
-        }
+        check_room(used, DiskSpace::measure(&path, 0, Some(0)))?;
         connection.vacuum(&options.folder)?;
         connection.truncate_log().await?;
         let bytes = length(&path)?;
@@ -89,7 +83,32 @@ pub fn vacuum(options: &StoreOptions) -> BoxFuture<'_, Result<Vacuumed, VacuumEr
     })
 }
 
+/// Refuses so many bytes where the disk has no room for their copies.
+fn check_room(used: i64, space: Option<DiskSpace>) -> Result<(), VacuumError> {
+    let needed = COPIES * u64::try_from(used).unwrap_or(0);
+    match space {
+        Some(DiskSpace { free, .. }) if free < needed => Err(VacuumError::NoRoom { needed, free }),
+        _ => Ok(()),
+    }
+}
+
 fn length(path: &Path) -> Result<u64, StoreError> {
     let failed = |source| StoreError::File { path: path.display().to_string(), source };
     Ok(fs::metadata(path).map_err(failed)?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_has_room_for_two_copies_of_what_is_used() {
+        let check = |used, free| check_room(used, Some(DiskSpace { free, reserve: 0 }));
+        assert!(check(500, 1_000).is_ok() && check(500, 9_000).is_ok() && check(0, 0).is_ok());
+        for free in [999, 0] {
+            let refused = check(500, free).expect_err("no room");
+            assert!(matches!(refused, VacuumError::NoRoom { needed: 1_000, free: found } if found == free));
+        }
+        assert!(check_room(500, None).is_ok(), "nobody knows");
+    }
 }

@@ -175,3 +175,26 @@ impl Operation for Expire {
         Ok(answers)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_ended_is_passed_up_to_the_next_deadline_and_never_what_may_still_come() {
+        const NOW: i64 = 1_750_000_000_000;
+        let new = NOW + COMPLETION_WINDOW_MS - LATE_CREATE_MS;
+        let passed = Passed::default();
+        assert_eq!((passed.by(NOW), passed.ended_by(NOW)), (i64::MIN, i64::MIN), "nothing is known");
+        for (next, ended) in
+            [(Some(NOW - 5), NOW - 6), (Some(NOW + 5), NOW + 4), (Some(new + 9), new), (None, new)]
+        {
+            passed.note_next(next, NOW);
+            assert_eq!(passed.ended_by(NOW), ended, "{next:?}");
+            assert_eq!(passed.ended_by(NOW + 50), ended, "time alone ends nothing");
+        }
+        assert_eq!(passed.ended_by(NOW - 50), new - 50, "the clock was set back");
+        passed.overdue.store(NOW, Ordering::Release);
+        assert_eq!([NOW - 1, NOW, NOW + 1].map(|now| passed.by(now)), [NOW - 1, NOW, NOW]);
+    }
+}

@@ -113,16 +113,37 @@ impl DeleteRequest {
     }
 }
 
+/// Requests that one transaction deletes at most, but for one more of any size.
+pub(in crate::store) const ROWS_MAX: u32 = 128;
+const BYTES_MAX: i64 = 16 << 20;
+
 /// A request to be deleted.
 pub(in crate::store) struct Ended {
-    pub(in crate::store) seq: i64,
+    seq: i64,
     account: i64,
     result_seq: Option<i64>,
-    pub(in crate::store) bytes: i64,
+    bytes: i64,
+}
+
+/// Of these requests the first ones, as many as one transaction deletes, by `seq`.
+pub(in crate::store) fn read_chunk(rows: &[Row]) -> Result<BTreeMap<i64, Ended>, StoreError> {
+    chunk_of(rows.iter().map(Ended::read))
+}
+
+fn chunk_of(
+    all: impl Iterator<Item = Result<Ended, StoreError>>,
+) -> Result<BTreeMap<i64, Ended>, StoreError> {
+    let mut bytes = 0;
+    let is_room = |ended: &Result<Ended, StoreError>| {
+        let before = bytes;
+        bytes += ended.as_ref().map_or(0, |ended| ended.bytes);
+        before < BYTES_MAX
+    };
+    all.take_while(is_room).map(|ended| ended.map(|ended| (ended.seq, ended))).collect()
 }
 
 impl Ended {
-    pub(in crate::store) fn read(row: &Row) -> Result<Self, StoreError> {
+    fn read(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
             seq: row.get("seq")?,
             account: row.get("account")?,
@@ -188,4 +209,23 @@ pub(in crate::store) async fn note_last(
 ) -> Result<(), StoreError> {
     write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_transaction_deletes_so_many_bytes_and_one_request_more() {
+        let chunk = |sizes: &[i64]| {
+            let ended =
+                |(seq, bytes): (i64, &i64)| Ended { seq, account: 1, result_seq: None, bytes: *bytes };
+            chunk_of((1..).zip(sizes).map(ended).map(Ok)).expect("a chunk").into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(chunk(&[]), [0; 0]);
+        assert_eq!(chunk(&[1, 2, 3]), [1, 2, 3]);
+        assert_eq!(chunk(&[BYTES_MAX - 2, 1, 1, 1]), [1, 2, 3], "what is behind the bound is another's");
+        assert_eq!(chunk(&[BYTES_MAX - 1, BYTES_MAX, 1]), [1, 2], "the last may be of any size");
+        assert_eq!(chunk(&[3 * BYTES_MAX, 1]), [1]);
+    }
 }

@@ -12,7 +12,7 @@ pub(in crate::store) mod retention;
 
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::deletion::{DeletionOutcome, delete_request};
-pub(in crate::store) use self::deletion::{Ended, delete, delete_events, note_last};
+pub(in crate::store) use self::deletion::{ROWS_MAX, delete, delete_events, note_last, read_chunk};
 pub use self::insert::{insert, insert_once, stored_bytes};
 #[cfg(test)]
 pub(super) use self::listing::{COUNT_BETWEEN, FIND_CHARGE, LIST_ERRORS, list_of, list_page_of};

@@ -10,14 +10,10 @@ use serde_json::json;
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::accounts::{self, Account};
-use crate::store::requests::deletion::{Ended, delete};
+use crate::store::requests::deletion::{Ended, ROWS_MAX, delete, read_chunk};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
-
-/// Requests that one transaction deletes at most, but for one more of any size.
-const ROWS_MAX: u32 = 128;
-const BYTES_MAX: i64 = 16 << 20;
 
 /// A retention that is never over, in milliseconds.
 pub const FOR_EVER: i64 = i64::MAX;
@@ -113,14 +109,6 @@ impl DeleteEnded {
     /// What is to go, by `seq`.
     async fn find(&self, write: &mut WriteTransaction<'_>) -> Result<BTreeMap<i64, Ended>, StoreError> {
         let find = FIND_OLDEST.bind(self.account).bind(ROWS_MAX).bind(self.before);
-        let (mut found, mut bytes) = (BTreeMap::new(), 0);
-        for ended in write.tx.fetch(find).await?.iter().map(Ended::read) {
-            let ended = ended?;
-            if bytes < BYTES_MAX {
-                bytes += ended.bytes;
-                found.insert(ended.seq, ended);
-            }
-        }
-        Ok(found)
+        read_chunk(&write.tx.fetch(find).await?)
     }
 }

@@ -112,4 +112,9 @@ async fn quarters_and_accounts_are_counted_apart(mut fixture: Fixture) {
     let theirs = activity::list(&fixture.store, other, 0).await.expect("activity");
     let cancelled = ActivityRecord { quarter: QUARTER, cancelled: 1, ..ActivityRecord::default() };
     assert_eq!(theirs, [in_second_part(cancelled)]);
+    let all = activity::list_all(&fixture.store, 0).await.expect("activity");
+    let told: Vec<_> = all.iter().map(|it| (completed(it), it.cancelled)).collect();
+    assert_eq!(told, [((QUARTER, [0, 1, 1]), 1), ((QUARTER + 1, [1, 0, 0]), 0)]);
+    let later = activity::list_all(&fixture.store, QUARTER + 1).await.expect("activity");
+    assert_eq!(later, all[1..]);
 }

@@ -27,6 +27,20 @@ async fn the_latest_use_of_a_key_is_kept(fixture: Fixture) {
     assert_eq!(note(&many).await, [Some(10); 3]);
 }
 
+on_both!(a_key_keeps_its_scope);
+async fn a_key_keeps_its_scope(fixture: Fixture) {
+    for (number, scope) in (1u8..).zip(KeyScope::ALL) {
+        let new = NewApiKey { scope, sha256: [number; 32], ..key(number.into(), None) };
+        assert!(api_keys::insert(&fixture.store, fixture.account, &new).await.expect("a key"));
+        let holder = api_keys::find_holder(&fixture.store, &new.sha256).await.expect("a read");
+        assert_eq!(holder.expect("a holder").scope, scope);
+    }
+    let listed = api_keys::list(&fixture.store, fixture.account, START).await.expect("keys").keys;
+    let mut scopes: Vec<KeyScope> = listed.iter().map(|key| key.scope).collect();
+    scopes.dedup();
+    assert_eq!(scopes.len(), KeyScope::ALL.len(), "{scopes:?}");
+}
+
 fn key(number: u32, expires_at: Option<i64>) -> NewApiKey {
     let mut sha256 = [0; 32];
     sha256[..4].copy_from_slice(&number.to_le_bytes());

@@ -239,9 +239,27 @@ async fn a_repository_is_written_by_one_and_is_nobody_elses_folder() {
     assert!(matches!(verify(&read[0], None).await, Err(BackupError::Unknown { id: None, .. })));
     assert!(matches!(Repository::open_to_write(&path), Err(BackupError::InUse { .. })));
     drop(read);
-    fs::write(path.join("repository.json"), r#"{"format":"overnight-backups","version":2}"#).unwrap();
+    let mark = |text: &str| fs::write(path.join("repository.json"), text).unwrap();
+    mark(r#"{"format":"overnight-backups","version":2}"#);
     let newer = Repository::open_to_write(&path).expect_err("a newer one");
     assert!(matches!(newer, BackupError::OtherVersion { found: 2, .. }), "{newer}");
+    for other in [r#"{"format":"others","version":1}"#, r#"{"format":"others","version":2}"#, "{}"] {
+        mark(other);
+        let refused = Repository::open_to_read(&path).expect_err("another program's");
+        assert!(matches!(refused, BackupError::Manifest { .. }), "{refused}");
+    }
+    fs::remove_file(path.join("repository.json")).unwrap();
+    fs::create_dir(path.join("repository.json")).unwrap();
+    let unreadable = Repository::open_to_read(&path).expect_err("a folder in its place");
+    assert!(matches!(unreadable, BackupError::File { .. }), "{unreadable}");
+    fs::remove_dir(path.join("repository.json")).unwrap();
+    mark(r#"{"format":"overnight-backups","version":1}"#);
+    for name in fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()) {
+        if name.is_file() && !name.ends_with("repository.json") {
+            fs::remove_file(name).unwrap();
+        }
+    }
+    Repository::open_to_read(&path).expect("a copy without a lock");
     let foreign = Repository::open_to_write(world.fixture.folder()).expect_err("a data folder");
     assert!(matches!(foreign, BackupError::Foreign { .. }), "{foreign}");
 }

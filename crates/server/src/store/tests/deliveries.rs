@@ -165,6 +165,9 @@ async fn with_one_given_up(fixture: &mut Fixture) -> Due {
     claim(fixture, &due, b"it", START + 10).await;
     assert!(record(&fixture.store, answered(&due, 410, EventState::Exhausted, None)).await);
     assert!(fixture.due(i64::MAX).await.is_empty());
+    for (since, count) in [(START + 12, 1), (START + 13, 0)] {
+        assert_eq!(outbox::count_exhausted(&fixture.store, since).await.expect("a count"), count);
+    }
     due
 }
 

@@ -3,10 +3,11 @@
 use overnight_domain::money::Pricing;
 use overnight_domain::requests::RequestStatus;
 
+use crate::store::disk_space::{FREE_PAGES, read_free_pages};
 use crate::store::ledger::price_points;
 use crate::store::queue::leases::{self, ReleaseLease};
 use crate::store::queue::releases;
-use crate::store::requests::models;
+use crate::store::requests::{NewRequest, models};
 use crate::store::tests::grouping::new_batch;
 use crate::store::tests::{Fixture, START, new_account};
 use crate::store::{DATABASE_FILE, DiskSpace, StoreError, batches, identity, requests};
@@ -115,4 +116,21 @@ async fn models_and_prices_that_are_known_are_found_where_nothing_can_be_written
     assert_eq!(price_points::ensure(store, pricing).await.expect("a price"), price);
     other.execute_batch("ROLLBACK").expect("an end");
     assert_eq!(models::ensure(store, &["large", "new"]).await.expect("the models")[0], keys[1]);
+}
+
+#[tokio::test]
+async fn free_pages_of_the_database_are_room_for_what_comes() {
+    let mut fixture = Fixture::on_sqlite().await;
+    let free = async |fixture: &Fixture| {
+        let row = fixture.store.readers().fetch_one(FREE_PAGES.unbound()).await.expect("a read");
+        read_free_pages(&row).expect("a number")
+    };
+    let request = NewRequest { body: vec![b' '; 2 << 20].into(), ..fixture.request(1) };
+    let id = request.id;
+    requests::insert(&fixture.store, request).await.expect("an insert");
+    let before = free(&fixture).await;
+    requests::cancel(&fixture.store, fixture.account, id, START).await.expect("a cancel");
+    requests::delete_request(&fixture.store, fixture.account, id).await.expect("a deletion");
+    let freed = free(&fixture).await - before;
+    assert!((2 << 20..3 << 20).contains(&freed), "{freed}");
 }

@@ -77,6 +77,8 @@ async fn whoever_reads_on_from_any_place_gets_the_rest(mut fixture: Fixture) {
     let settlements: Vec<_> =
         leases.iter().skip(1).step_by(2).map(|it| fixture.settlement(it, START + 3)).collect();
     settle::settle_all(&fixture.store, settlements.into()).await.expect("settles");
+    let first = page(&fixture, &fixture.store, batch, 0).await;
+    assert_eq!((first.rows.len(), first.next), (64, 64), "a page is full where there is enough");
     let mut seen = rest(&fixture, batch, 0).await;
     assert_eq!(seen[0].1, ids[7], "a cancelled request has its place");
     expiry::expire(&fixture.store, START + DAY_MS, 1_000, b"{}".to_vec()).await.expect("ends");
@@ -92,6 +94,32 @@ async fn whoever_reads_on_from_any_place_gets_the_rest(mut fixture: Fixture) {
     }
     assert_eq!(batches::ended_so_far(&fixture.store, batch).await.expect("a read").ended, 200);
     fixture.assert_sound().await;
+}
+
+on_both!(a_page_of_ends_with_large_bodies_or_results_stays_small);
+async fn a_page_of_ends_with_large_bodies_or_results_stays_small(mut fixture: Fixture) {
+    let mut bodies: Vec<_> = (0..7).map(|key| fixture.request(key)).collect();
+    for request in &mut bodies[1..5] {
+        // Two of them are with their results as long as what a page may have.
+        request.body = vec![b' '; (512 << 10) - 4].into();
+    }
+    let ids: Vec<_> = bodies.iter().map(|request| request.id).collect();
+    fixture.insert_all(bodies).await;
+    let batch = group_of(&mut fixture, &ids).await;
+    fixture.release().await;
+    for (key, lease) in (0..).zip(fixture.lease().await) {
+        let body = if key == 6 { vec![b' '; 2 << 20].into() } else { b"{}"[..].into() };
+        let settlement = settle::Settlement { body, ..fixture.settlement(&lease, START + 2) };
+        assert!(settle::settle(&fixture.store, settlement).await.expect("a settle"));
+    }
+    let (mut after, mut sizes) = (0, Vec::new());
+    while let page = page(&fixture, &fixture.store, batch, after).await
+        && page.next > after
+    {
+        after = page.next;
+        sizes.push(page.rows.len());
+    }
+    assert_eq!(sizes, [4, 3], "a page ends after the record that takes it past its limit");
 }
 
 on_both!(what_ended_without_a_place_is_given_one_when_somebody_reads);

@@ -3,11 +3,12 @@
 use crate::store::Store;
 use crate::store::nodes;
 use crate::store::nodes::engine_reports::{
-    self, EnginePause, EngineRates, EngineReport, EngineState, ModelOut, PrefixCacheState,
+    self, EnginePause, EngineProcess, EngineProcessStatus, EngineRates, EngineReport, EngineState, ModelOut,
+    Out, PrefixCacheState, Why,
 };
 use crate::store::tests::{Fixture, START};
 
-fn engine(name: &str) -> EngineState {
+pub(super) fn engine(name: &str) -> EngineState {
     EngineState {
         name: name.to_owned(),
         models: vec!["large".to_owned(), "tiny".to_owned()],
@@ -93,6 +94,57 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
     report(&fixture.store, &[engine("gpu-0")], START + 2).await;
     assert_eq!(list(&fixture.store).await, [(START + 2, engine("gpu-0"))]);
     assert_eq!(count(&fixture).await, 1);
+}
+
+#[test]
+fn an_engine_is_out_while_it_is_closed_paused_or_does_not_run() {
+    let process = |status, ready_at| EngineState {
+        process: Some(EngineProcess { status, ready_at }),
+        ..engine("gpu-0")
+    };
+    let model_out = |until, reason: Option<&str>, is_over_budget| {
+        let (model, reason) = ("large".to_owned(), reason.map(str::to_owned));
+        vec![ModelOut { model, until, reason, is_over_budget }]
+    };
+    let (running, stopped) =
+        (process(EngineProcessStatus::Running, None), process(EngineProcessStatus::Stopped, None));
+    let paused = EngineState {
+        pause: Some(EnginePause { until: Some(7), reason: "hot".to_owned() }),
+        ..stopped.clone()
+    };
+    let closed = EngineState { closed_until: Some(9), ..paused.clone() };
+    let out = |until, why| Some(Out { until, why });
+    for (state, large, tiny) in [
+        (engine("gpu-0"), None, None),
+        (running.clone(), None, None),
+        (stopped, out(None, Why::Stopped), out(None, Why::Stopped)),
+        (
+            process(EngineProcessStatus::Starting, Some(5)),
+            out(Some(5), Why::Stopped),
+            out(Some(5), Why::Stopped),
+        ),
+        (process(EngineProcessStatus::Stopping, None), out(None, Why::Stopped), out(None, Why::Stopped)),
+        (paused, out(Some(7), Why::Paused("hot")), out(Some(7), Why::Paused("hot"))),
+        (closed, out(Some(9), Why::Closed), out(Some(9), Why::Closed)),
+        (
+            EngineState { models_out: model_out(Some(3), Some("slow"), false), ..running.clone() },
+            out(Some(3), Why::Paused("slow")),
+            None,
+        ),
+        (
+            EngineState { models_out: model_out(None, None, false), ..running.clone() },
+            out(None, Why::Closed),
+            None,
+        ),
+        (
+            EngineState { models_out: model_out(Some(4), None, true), ..running },
+            out(Some(4), Why::OverBudget),
+            None,
+        ),
+    ] {
+        assert_eq!((state.out_for("large"), state.out_for("tiny")), (large, tiny), "{state:?}");
+        assert!(state.serves("large") && !state.serves("other"));
+    }
 }
 
 async fn count(fixture: &Fixture) -> i64 {

@@ -2,15 +2,18 @@
 
 use overnight_domain::files::{BatchEndpoint, FileRecord};
 use overnight_domain::ids::FileId;
-use overnight_domain::money::Credits;
+use overnight_domain::money::{Credits, EntryKind};
 
 use crate::store::Store;
 use crate::store::batches::{
     self, CancelBatchOutcome, FillLine, FillStep, Filled, Filling, InputBatch, NewBatch, NewInputBatch,
     NewInputBatchOutcome,
 };
+use crate::store::closing;
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
 use crate::store::idempotency_keys::Guarded;
+use crate::store::identity::accounts;
+use crate::store::ledger::{self, NewEntry};
 use crate::store::tests::{Fixture, START};
 
 const LASTS_MS: i64 = 1_000;
@@ -46,7 +49,16 @@ async fn file(fixture: &mut Fixture, pieces: &[&'static str]) -> (i64, FileRecor
     }
 }
 
-async fn make(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInputBatchOutcome {
+async fn make(fixture: &mut Fixture, file: &(i64, FileRecord)) -> NewInputBatchOutcome {
+    let new = new_batch(fixture, file);
+    make_of(fixture, new).await
+}
+
+async fn make_of(fixture: &Fixture, new: NewInputBatch) -> NewInputBatchOutcome {
+    batches::insert_of_file(&fixture.store, new, None).await.expect("a batch").into_done().expect("no key")
+}
+
+fn new_batch(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInputBatch {
     let batch = NewBatch {
         id: fixture.batch_id(),
         account: fixture.account,
@@ -55,7 +67,7 @@ async fn make(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInpu
         metadata: None,
         members: Vec::new(),
     };
-    let new = NewInputBatch {
+    NewInputBatch {
         batch,
         file: *seq,
         file_id: file.id,
@@ -64,8 +76,7 @@ async fn make(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInpu
         hold: Credits::ZERO,
         fault_count: 0,
         faults: None,
-    };
-    batches::insert_of_file(&fixture.store, new, None).await.expect("a batch").into_done().expect("no key")
+    }
 }
 
 pub(super) async fn made(fixture: &mut Fixture, pieces: &[&'static str]) -> InputBatch {
@@ -99,6 +110,34 @@ pub(super) async fn fill(store: &Store, step: FillStep) -> Filled {
 async fn read(fixture: &Fixture, batch: &InputBatch) -> InputBatch {
     let found = batches::find_with_input(&fixture.store, fixture.account, batch.record.id).await;
     found.expect("a read").expect("the batch").1
+}
+
+on_both!(a_batch_is_made_where_its_lines_can_be_paid_or_have_failed_already);
+async fn a_batch_is_made_where_its_lines_can_be_paid_or_have_failed_already(mut fixture: Fixture) {
+    let file = file(&mut fixture, &["a\nb\n"]).await;
+    let credits = |text: &str| text.parse::<Credits>().expect("credits");
+    let refused = |required, available| NewInputBatchOutcome::InsufficientCredits { required, available };
+    let costing = |fixture: &mut Fixture, hold| NewInputBatch { hold, ..new_batch(fixture, &file) };
+    let hold = credits("100.000000001");
+    let dear = costing(&mut fixture, hold);
+    assert_eq!(make_of(&fixture, dear).await, refused(hold, credits("100")));
+    let all = costing(&mut fixture, credits("100"));
+    assert!(matches!(make_of(&fixture, all).await, NewInputBatchOutcome::Created(_)), "nothing is held yet");
+    let (account, source) = (fixture.account, "re_1".to_owned());
+    let refund = NewEntry { account, kind: EntryKind::Refund, amount: credits("-101"), source, now: START };
+    ledger::post(&fixture.store, &refund).await.expect("a posting");
+    let one = costing(&mut fixture, credits("0.000000001"));
+    assert!(matches!(make_of(&fixture, one).await, NewInputBatchOutcome::InsufficientCredits { .. }));
+    let free = costing(&mut fixture, Credits::ZERO);
+    assert!(matches!(make_of(&fixture, free).await, NewInputBatchOutcome::Created(_)), "who owes may do it");
+    let faults = Some(b"{}".to_vec().into());
+    let failed = NewInputBatch { fault_count: 1, faults, ..costing(&mut fixture, hold) };
+    let NewInputBatchOutcome::Created(failed) = make_of(&fixture, failed).await else {
+        panic!("what costs nothing any more is refused")
+    };
+    let counters = failed.record.counters;
+    assert_eq!((counters.total(), failed.record.state.cancelled_at()), (0, Some(START)));
+    fixture.assert_sound().await;
 }
 
 on_both!(a_step_that_was_done_is_done_no_second_time);
@@ -181,6 +220,17 @@ async fn a_batch_that_is_cancelled_is_filled_no_further(mut fixture: Fixture) {
     let rest = batches::page_ended(&fixture.store, fixture.account, row, page.next, so_far).await;
     page.rows.extend(rest.expect("a page").rows);
     assert_eq!(page.rows.len(), 2, "it has a place, and no record");
+    fixture.assert_sound().await;
+}
+
+on_both!(a_batch_of_a_closed_account_is_filled_no_further);
+async fn a_batch_of_a_closed_account_is_filled_no_further(mut fixture: Fixture) {
+    made(&mut fixture, &["a\nb\n"]).await;
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
+    closing::close(&fixture.store, account.id, START).await.expect("an end").expect("the account");
+    let late = step(&mut fixture, filling, &[true, true], true);
+    assert_eq!(fill(&fixture.store, late).await, Filled::Over);
     fixture.assert_sound().await;
 }
 

@@ -22,8 +22,10 @@ async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: 
     let released = releases::release(&fixture.store, START, 2).await.expect("a release");
     assert_eq!(released.added[0].count, 2);
     assert_eq!(released.next_ready_at, Some(START));
+    assert_eq!(queue::next_ready_at(&fixture.store).await.expect("a read"), Some(START));
     let released = releases::release(&fixture.store, START, 2).await.expect("a release");
     assert_eq!((released.added[0].count, released.next_ready_at), (1, Some(START + 50)));
+    assert_eq!(queue::next_ready_at(&fixture.store).await.expect("a read"), Some(START + 50));
     let keys: Vec<_> = fixture.look().await.iter().map(|position| position.sort_key.as_bytes()[0]).collect();
     assert_eq!(keys, [1, 2, 3]);
     fixture.assert_sound().await;

@@ -76,6 +76,11 @@ async fn so_many_are_looked_through_for_a_page_and_then_it_says_so(mut fixture: 
         assert!(page.rows.is_empty());
     };
     assert_eq!((pages, found[0].summary.id), (3, wanted));
+    for (looked_max, is_found) in [(25, false), (26, true), (27, true)] {
+        let page = requests::list_page_of(&fixture.store, scope, &filter, None, looked_max).await;
+        let page = page.expect("a page");
+        assert_eq!(!page.rows.is_empty(), is_found, "{looked_max}");
+    }
 }
 
 on_both!(what_the_database_finds_and_is_not_meant_ends_a_page_too);

@@ -4,6 +4,7 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::identity::accounts;
 use crate::store::queue::live_counts::{self, Live};
+use crate::store::queue::totals::{self, Gathering};
 use crate::store::requests;
 use crate::store::requests::NewRequest;
 use crate::store::requests::models;
@@ -38,6 +39,9 @@ async fn what_lives_is_counted_by_account_and_what_waits_by_model(mut fixture: F
     insert(&fixture, [NewRequest { expires_at: START + DAY_MS + 9, ..gathers }]).await;
     let expected = Live { waiting: 4, in_progress: 0, oldest_deadline: Some(START + DAY_MS - 7) };
     assert_eq!(count(&fixture, fixture.account).await, expected);
+    let Gathering { count: gathering, next_deadline } =
+        totals::gathering(&fixture.store).await.expect("a count");
+    assert_eq!((gathering, next_deadline), (1, Some(START + DAY_MS + 9)));
 
     let leases = fixture.lease().await;
     assert_eq!(count(&fixture, fixture.account).await, Live { waiting: 2, in_progress: 2, ..expected });

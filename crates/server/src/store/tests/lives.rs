@@ -102,6 +102,20 @@ async fn a_clock_that_was_set_back_hides_no_deadline(mut fixture: Fixture) {
     assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
 }
 
+on_both!(what_was_overdue_before_a_process_began_is_seen_by_it);
+async fn what_was_overdue_before_a_process_began_is_seen_by_it(mut fixture: Fixture) {
+    let at_start = async |fixture: &Fixture| expiry::next_deadline(&fixture.store).await.expect("a read");
+    assert_eq!(at_start(&fixture).await, None);
+    insert_later(&mut fixture, 60_000).await;
+    fixture.insert(&[1]).await;
+    for (now, is_overdue) in [(DAY_MS - 1, false), (DAY_MS, true), (DAY_MS + 50, true), (9 * DAY_MS, true)] {
+        fixture.restart().await;
+        assert_eq!(at_start(&fixture).await, Some(START + DAY_MS));
+        let told = expiry::is_overdue(&fixture.store, START + now).await.expect("a read");
+        assert_eq!(told, is_overdue, "{now}");
+    }
+}
+
 /// The earliest deadline of any live request at `now`, in milliseconds after [`START`].
 async fn earliest(fixture: &Fixture, now: i64) -> Option<i64> {
     expiry::earliest_deadline(&fixture.store, now).await.expect("a read").map(|it| it - START)

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use futures_util::future::join_all;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::money::{Credits, EntryKind};
 
 use crate::store::identity::accounts;
@@ -159,6 +160,26 @@ async fn an_entry_is_posted_once_for_its_source(fixture: Fixture) {
 }
 on_both!(an_entry_is_posted_once_for_its_source);
 
+async fn what_was_taken_back_and_given_again_is_told_of_once_each_way(mut fixture: Fixture) {
+    insert(&mut fixture, 1, "60").await;
+    let (account, source) = (fixture.account, "dp_1".to_owned());
+    let taken = NewEntry { account, kind: EntryKind::Dispute, amount: credits("-130"), source, now: START };
+    let refused = NewEntry { kind: EntryKind::Grant, ..taken.clone() };
+    let undo = async |taken: &NewEntry| {
+        ledger::post_undone(&fixture.store, taken, "dp_1 won").await.expect("a posting")
+    };
+    assert_eq!(undo(&refused).await, Posting::Refused, "a grant takes nothing that is held");
+    assert_eq!([undo(&taken).await, undo(&taken).await], [Posting::Posted, Posting::PostedBefore]);
+    let told: Vec<_> =
+        entries(&fixture).await.iter().map(|entry| (entry.kind, entry.amount.to_string())).collect();
+    let entry = |kind, amount: &str| (kind, amount.to_owned());
+    let (given, taken) = (entry(EntryKind::Dispute, "130"), entry(EntryKind::Dispute, "-130"));
+    assert_eq!(told, [given, taken, entry(EntryKind::Grant, "100")]);
+    assert_account(&fixture, ["100", "60", "40"]).await;
+    fixture.assert_sound().await;
+}
+on_both!(what_was_taken_back_and_given_again_is_told_of_once_each_way);
+
 async fn what_is_held_cannot_be_taken_back_but_by_the_one_who_paid(mut fixture: Fixture) {
     insert(&mut fixture, 1, "60").await;
     let store = fixture.store.clone();
@@ -190,6 +211,41 @@ async fn what_a_group_releases_its_creates_may_hold() {
     assert_eq!(admitted.expect("an insert"), Admission::Taken);
     assert_account(&fixture, ["100", "95", "5"]).await;
     fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn what_was_accepted_ended_and_charged_is_counted() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    // The writer is a task of this one thread.
+    let _counted = metrics::set_default_local_recorder(&recorder);
+    let mut fixture = Fixture::on_sqlite().await;
+    let mut ids = Vec::new();
+    for (key, amount) in [(1, "20"), (2, "5.5"), (3, "1"), (4, "1")] {
+        ids.push(insert(&mut fixture, key, amount).await.0.id);
+    }
+    fixture.release().await;
+    for lease in &fixture.lease().await[..2] {
+        assert!(fixture.settle(lease, START + 2).await);
+    }
+    for id in &ids[2..] {
+        requests::cancel(&fixture.store, fixture.account, *id, START + 3).await.expect("a cancel");
+    }
+    let page = recorder.handle().render();
+    let mut counted: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("overnight_"))
+        .filter(|line| ["requests_", "charged_", "shortfall_"].iter().any(|name| line.starts_with(name)))
+        .collect();
+    counted.sort_unstable();
+    // 11 credits and the 5.5 that were held, which are as much too few; nothing of what never happened.
+    let expected = [
+        "charged_nanocredits_total 16500000000",
+        "requests_accepted_total 4",
+        "requests_ended_total{outcome=\"cancelled\"} 2",
+        "requests_ended_total{outcome=\"completed\"} 2",
+        "shortfall_nanocredits_total 5500000000",
+    ];
+    assert_eq!(counted, expected);
 }
 
 /// Damage, and words of the rule of the audit that must see it.

@@ -1,7 +1,9 @@
 //! Several processes on one PostgreSQL.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::ReplicaKey;
@@ -50,6 +52,25 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
     assert!(settle(&other, fixture.settlement(&lease, START + 5)).await.expect("a settle"));
     assert_eq!(fixture.status(id).await, RequestStatus::Completed);
     fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_heartbeat_waits_for_no_write() {
+    let mut fixture = Fixture::on_postgres().await;
+    let mut holder = fixture.store.connect().await.expect("a connection");
+    holder.execute_all("BEGIN; SELECT 1 FROM accounts FOR UPDATE").await.expect("the lock of every account");
+    let request = fixture.request(1);
+    let mut create = pin!(requests::insert(&fixture.store, request));
+    assert!(create.as_mut().now_or_never().is_none());
+    while fixture.store.writes_waiting() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let beat = nodes::heartbeat(&fixture.store, START);
+    tokio::time::timeout(Duration::from_secs(20), beat).await.expect("beside the writer").expect("a beat");
+    assert!(create.as_mut().now_or_never().is_none(), "it waits for the lock");
+    holder.execute_all("COMMIT").await.expect("an end");
+    create.await.expect("an insert");
+    holder.close().await.expect("an end");
 }
 
 /// The next run of a replica's segment, by its keys.

@@ -35,6 +35,20 @@ async fn marks_tell_the_order_of_what_waits_and_its_cost(mut fixture: Fixture) {
     fixture.assert_sound().await;
 }
 
+on_both!(there_are_so_many_marks_at_most_however_long_the_queue_is);
+async fn there_are_so_many_marks_at_most_however_long_the_queue_is(mut fixture: Fixture) {
+    let new: Vec<_> = (0..2_500u32).map(|key| fixture.request(key.to_le_bytes()[0])).collect();
+    fixture.insert_all(new).await;
+    for _ in 0..3 {
+        fixture.release().await;
+    }
+    let marks = outlook::read_marks(&fixture.store, fixture.partition(), 1, 500).await.expect("marks");
+    assert!((1_024..=2_048).contains(&marks.len()), "{}", marks.len());
+    let costs: f64 = marks.iter().map(|mark| mark.cost).sum();
+    assert_eq!(costs, 25_000.0, "each request is in one");
+    assert!(marks.windows(2).all(|pair| pair[0].last < pair[1].last));
+}
+
 #[tokio::test]
 async fn where_nodes_share_the_queue_the_store_knows_how_far_each_sweep_has_come() {
     let mut fixture = Fixture::on_postgres().await;

@@ -1,5 +1,8 @@
 //! The outbox: what is told of.
 
+use std::time::Duration;
+
+use futures_util::FutureExt;
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::scheduler::{Lease, Position};
 use overnight_domain::webhooks::{Event, EventKind, Subject};
@@ -91,6 +94,19 @@ async fn every_end_that_somebody_wants_to_know_of_is_told_of_once(mut fixture: F
     ];
     assert_eq!(told(&fixture).await, wanted.map(|(kind, id)| (kind, id.to_string())));
     fixture.assert_sound().await;
+}
+
+on_both!(who_sends_events_is_woken_when_one_is_written);
+async fn who_sends_events_is_woken_when_one_is_written(mut fixture: Fixture) {
+    let id = fixture.insert_told(1, HOOK).await;
+    let told_of_nothing = fixture.insert(&[2]).await[0];
+    cancel(&fixture, told_of_nothing, START + 1).await;
+    assert_eq!(fixture.store.events_written().now_or_never(), None);
+    for (id, ms) in [(id, 2), (fixture.insert_told(3, HOOK).await, 3)] {
+        cancel(&fixture, id, START + ms).await;
+        let woken = tokio::time::timeout(Duration::from_secs(10), fixture.store.events_written()).await;
+        assert!(woken.is_ok(), "nobody is woken");
+    }
 }
 
 on_both!(an_event_says_what_ended_when_and_where_that_is_told);

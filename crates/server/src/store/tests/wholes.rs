@@ -7,7 +7,7 @@ use overnight_domain::roles::Role;
 
 use crate::store::audit_log;
 use crate::store::audit_log::{Filter, Place};
-use crate::store::database::LIVES_FOR;
+use crate::store::database::{LIVES_FOR, Tx, sql};
 use crate::store::identity::accounts;
 use crate::store::identity::api_keys;
 use crate::store::identity::api_keys::NewApiKey;
@@ -237,4 +237,25 @@ async fn what_was_taken_back_and_undone_is_posted_both_ways_or_not_at_all(fixtur
     assert_eq!(post(&entry("dp_3", "-999999999")).await.expect("a refusal"), Posting::Refused);
     assert_eq!(everything(store).await.expect("a read"), before, "what is not taken is not given back");
     fixture.assert_sound().await;
+}
+
+on_both!(a_transaction_with_a_statement_that_failed_is_not_done_though_its_work_goes_on);
+async fn a_transaction_with_a_statement_that_failed_is_not_done_though_its_work_goes_on(fixture: Fixture) {
+    let rename = |place| {
+        let last = if place == 1 { "UPDATE accounts SET name = 'c'" } else { "SELECT 1" };
+        ["UPDATE accounts SET name = 'b'", "SELECT nothing FROM nowhere", last]
+    };
+    for place in 0..2 {
+        let work = async move |tx: &mut Tx<'_>| {
+            let mut failed = 0;
+            for text in rename(place) {
+                failed += i32::from(tx.execute(sql(text)).await.is_err());
+            }
+            Ok(failed)
+        };
+        let refused = fixture.store.transaction(work).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+        let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
+        assert_eq!(account.name, "account 7");
+    }
 }

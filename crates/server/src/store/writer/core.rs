@@ -367,3 +367,6 @@ impl ManualWriter {
         self.0.connection.close().await
     }
 }
+
+#[cfg(test)]
+mod tests;

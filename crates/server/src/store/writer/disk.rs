@@ -173,4 +173,28 @@ mod tests {
         assert_eq!(allowed(Level::Reserved), (Some(0), false));
         assert_eq!(allowed(Level::Scarce), (Some(0), true));
     }
+
+    #[test]
+    fn the_disk_is_looked_at_each_so_often_and_at_once_where_room_is_scant_or_the_reserve_was_set() {
+        const NOW: i64 = 1_000_000;
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let (reserve, setting) = watch::channel(Some(1));
+        let mut disk = DiskWatch::new(file.path().to_owned(), setting);
+        assert!(disk.is_due(None, NOW), "nobody has looked");
+        assert!(disk.look(0, NOW).intake_bytes.is_some());
+        for (room, now, is_due) in [
+            (None, NOW, false),
+            (None, NOW + LOOK_MS - 1, false),
+            (None, NOW + LOOK_MS, true),
+            (None, NOW - 1, true),
+            (Some(SCANT_ROOM), NOW, false),
+            (Some(SCANT_ROOM - 1), NOW, true),
+        ] {
+            assert_eq!(disk.is_due(room, now), is_due, "{room:?} at {now}");
+        }
+        reserve.send_replace(Some(u64::MAX));
+        assert!(disk.is_due(None, NOW));
+        assert_eq!(disk.look(0, NOW), Allowance { intake_bytes: Some(0), is_advance_held: true });
+        assert!(!disk.is_due(Some(0), NOW), "there is no room until the next look");
+    }
 }

@@ -13,7 +13,7 @@ use crate::store::writer::Writer;
 type Work = dyn for<'c> FnOnce(&'c mut Connection) -> Pin<Box<dyn Future<Output = ()> + 'c>> + Send;
 
 /// A transaction, or the emptying of the log, that waits for its turn.
-pub(super) struct Transaction(Box<Work>);
+pub(super) struct Transaction(pub(super) Box<Work>);
 
 impl Transaction {
     /// Does it, and answers who asked for it.

@@ -46,3 +46,20 @@ impl Drop for Permit {
         self.permits.room().release(self.lane);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permit_counts_for_its_account_until_it_is_dropped() {
+        let permits = Permits::default();
+        let (lane, beside, other) = (DeliveryLane::of(1, 0), DeliveryLane::of(1, 1), DeliveryLane::of(2, 0));
+        let held: Vec<Permit> = (0..3).map(|_| permits.take(lane)).collect();
+        assert_eq!([lane, beside, other].map(|lane| permits.taken_beside(lane)), [3, 3, 0]);
+        assert_eq!([lane, beside, other].map(|lane| permits.left(lane)), [5, 8, 8]);
+        assert_eq!(permits.taken(), 3);
+        drop(held);
+        assert_eq!((permits.taken_beside(beside), permits.left(lane), permits.taken()), (0, 8, 0));
+    }
+}

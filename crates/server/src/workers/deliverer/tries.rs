@@ -43,8 +43,10 @@ impl Try {
         if let Some(mut span) = span {
             span.set("overnight.event.id", due.id.to_string());
             due.request.iter().for_each(|request| span.set("overnight.request.id", request.to_string()));
-            let error = describe(&mut span, &tried);
-            span.end(error);
+            if let Answer::Status(status) = tried.answer {
+                span.set("http.response.status_code", i64::from(status));
+            }
+            span.end(error_of(&tried));
         }
         if !matches!(tried.answer, Answer::Status(200..=299)) {
             let request = due.request.map(field::display);
@@ -75,13 +77,11 @@ impl Try {
     }
 }
 
-/// Says in the span of a try what was answered; the kind of its error, if it failed.
-fn describe(span: &mut OpenSpan, tried: &Tried) -> Option<Cow<'static, str>> {
+/// What the span of a try names as its error, if it failed.
+fn error_of(tried: &Tried) -> Option<Cow<'static, str>> {
     match tried.answer {
-        Answer::Status(status) => {
-            span.set("http.response.status_code", i64::from(status));
-            (!(200..=299).contains(&status)).then(|| status.to_string().into())
-        }
+        Answer::Status(200..=299) => None,
+        Answer::Status(status) => Some(status.to_string().into()),
         Answer::None => Some(tried.failure.map_or("no_answer", |failure| failure.as_str()).into()),
     }
 }
@@ -104,6 +104,22 @@ fn chance(services: &Services) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::webhooks::Failure;
+
+    #[test]
+    fn the_span_of_a_try_names_the_status_or_the_failure_as_its_error() {
+        let error_of = |answer, failure| {
+            error_of(&Tried { answer, retry_after_ms: None, failure, duration_ms: 0 }).map(Cow::into_owned)
+        };
+        for (status, expected) in
+            [(199, Some("199")), (200, None), (299, None), (300, Some("300")), (503, Some("503"))]
+        {
+            assert_eq!(error_of(Answer::Status(status), None).as_deref(), expected);
+        }
+        for (failure, expected) in [(Some(Failure::Tls), "tls"), (None, "no_answer")] {
+            assert_eq!(error_of(Answer::None, failure).as_deref(), Some(expected));
+        }
+    }
 
     #[test]
     fn an_event_is_given_up_after_as_many_failed_tries_as_it_may_have() {

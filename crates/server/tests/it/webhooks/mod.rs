@@ -3,6 +3,7 @@
 mod answers;
 mod certificates;
 mod delivered;
+mod deliverer;
 mod http2;
 mod literals;
 mod names;

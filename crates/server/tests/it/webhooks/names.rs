@@ -3,7 +3,7 @@
 use overnight_domain::webhooks::Answer;
 use overnight_server::webhooks::Failure;
 
-use super::support::{Forbidden, Names, Turns, allowing, send, sender, strict};
+use super::support::{Forbidden, Names, Receiver, Turns, allowing, insecure, send, sender, strict};
 
 /// What a name leads to. One address that must not be called is enough.
 pub(super) const CASES: [&[&str]; 52] = [
@@ -88,6 +88,18 @@ async fn a_name_that_leads_nowhere_is_not_called() {
     for names in [Names::none(), Names::one("hook.example", &[])] {
         let tried = send(&sender(&strict(), names), "https://hook.example/").await;
         assert_eq!((tried.failure, tried.answer), (Some(Failure::Unresolved), Answer::None));
+    }
+}
+
+#[tokio::test]
+async fn a_name_with_more_addresses_than_anybody_judges_is_not_called() {
+    let receiver = Receiver::well("127.0.0.2:0").await;
+    let url = format!("http://hook.example:{}/", receiver.address.port());
+    for (count, expected) in [(64, (Answer::Status(200), None)), (65, (Answer::None, Some(Failure::Refused)))]
+    {
+        let names = Names::one("hook.example", &vec!["127.0.0.2"; count]);
+        let tried = send(&sender(&insecure(), names), &url).await;
+        assert_eq!((tried.answer, tried.failure), expected, "{count} addresses");
     }
 }
 

@@ -188,6 +188,30 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_read_is_not_told_to_be_missing() {
+        let (chunks, _folder) = chunks();
+        let (digest, _) = chunks.store(b"pages").expect("a chunk");
+        chunks.settle().expect("a name");
+        let path = chunks.path_of(digest);
+        fs::remove_file(&path).expect("a file");
+        fs::create_dir(&path).expect("a folder in its place");
+        assert!(matches!(chunks.load(digest, 5), Err(BackupError::File { .. })));
+    }
+
+    #[test]
+    fn what_nobody_uses_is_deleted_and_told_of() {
+        let (chunks, _folder) = chunks();
+        let stored = [b"first".as_slice(), b"second", b"third"].map(|part| chunks.store(part).expect("it"));
+        let [first, kept, third] = stored;
+        chunks.settle().expect("names");
+        let deleted = chunks.delete_unused(|digest| digest == kept.0).expect("a deletion");
+        assert_eq!(deleted, (2, first.1 + third.1));
+        assert_eq!(chunks.load(kept.0, 6).expect("what is used"), b"second");
+        assert!(matches!(chunks.load(first.0, 5), Err(BackupError::MissingChunk { .. })));
+        assert_eq!(chunks.delete_unused(|digest| digest == kept.0).expect("nothing"), (0, 0));
+    }
+
+    #[test]
     fn a_digest_is_nothing_but_64_digits() {
         let text = hex(&Digest::of(b"pages").0);
         assert_eq!(Digest::parse(&text), Some(Digest::of(b"pages")));

@@ -79,3 +79,19 @@ pub(super) fn names_in(folder: &Path) -> Result<Vec<String>, BackupError> {
     names.sort();
     Ok(names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_has_no_names_and_what_is_no_folder_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(names_in(&folder.path().join("absent")).expect("no error"), [""; 0]);
+        for name in ["b", "a", "c"] {
+            fs::write(folder.path().join(name), name).expect("a file");
+        }
+        assert_eq!(names_in(folder.path()).expect("names"), ["a", "b", "c"]);
+        assert!(matches!(names_in(&folder.path().join("a")), Err(BackupError::File { .. })));
+    }
+}

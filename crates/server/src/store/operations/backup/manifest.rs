@@ -169,7 +169,33 @@ mod tests {
         assert_eq!(Manifest::read(&newer.to_text().unwrap()), Err(ManifestFault::Newer(2)));
         let other = Manifest { format: "overnight-export".to_owned(), ..manifest() };
         assert_eq!(wrong(&other.to_text().unwrap()), "describes no backup");
-        let missing = Manifest { pages: 7, ..manifest() };
-        assert_eq!(wrong(&missing.to_text().unwrap()), "contradicts itself");
+    }
+
+    #[test]
+    fn each_number_that_fits_no_other_is_refused() {
+        let bytes = |bytes| Summary { bytes, ..manifest().summary };
+        let chunks = |count| vec![Digest::of(b"a"); count];
+        for contradicting in [
+            Manifest { pages: 6, ..manifest() },
+            Manifest { page_bytes: 256, summary: bytes(5 * 256), ..manifest() },
+            Manifest { page_bytes: 131_072, summary: bytes(5 * 131_072), ..manifest() },
+            Manifest { chunk_pages: 0, ..manifest() },
+            Manifest { chunk_pages: 65_537, chunks: chunks(1), ..manifest() },
+            Manifest { summary: bytes(5 * 4_096 + 1), ..manifest() },
+            Manifest { chunks: chunks(2), ..manifest() },
+            Manifest { chunks: chunks(4), ..manifest() },
+            Manifest { pages: u64::MAX, summary: bytes(u64::MAX), ..manifest() },
+        ] {
+            let text = contradicting.to_text().unwrap();
+            assert_eq!(wrong(&text), "contradicts itself", "{contradicting:?}");
+        }
+        for whole in [
+            Manifest { page_bytes: 512, summary: bytes(5 * 512), ..manifest() },
+            Manifest { page_bytes: 65_536, summary: bytes(5 * 65_536), ..manifest() },
+            Manifest { chunk_pages: 1, chunks: chunks(5), ..manifest() },
+            Manifest { chunk_pages: 65_536, chunks: chunks(1), ..manifest() },
+        ] {
+            assert_eq!(Manifest::read(&whole.to_text().unwrap()), Ok(whole));
+        }
     }
 }

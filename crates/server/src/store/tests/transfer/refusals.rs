@@ -80,7 +80,9 @@ async fn a_file_that_was_changed_is_refused() {
     assert!(matches!(refusal(&other).await, ImportError::Changed { what: "SHA-256" }));
     let fewer = file.replacen("\"requests\":2", "\"requests\":1", 1);
     assert!(matches!(refusal(&fewer).await, ImportError::Changed { what: "number of rows" }));
-    assert!(matches!(refusal(&format!("{file}\n")).await, ImportError::Line { .. }));
+    let more = refusal(&format!("{file}\n")).await;
+    let behind = file.lines().count() as u64 + 1;
+    assert!(matches!(more, ImportError::Line { line, .. } if line == behind), "{more}");
 }
 
 #[tokio::test]

@@ -62,9 +62,11 @@ fn drained(queues: &WriteQueues) -> Vec<i64> {
 #[test]
 fn accounts_take_turns_in_intake() {
     let queues = WriteQueues::default();
+    assert_eq!(queues.depth(), 0);
     for account in [1, 1, 1, 1, 2, 2, 3] {
         push(&queues, CreateOf(account, 1)).expect("room");
     }
+    assert_eq!(queues.depth(), 7);
     assert_eq!(drained(&queues), [1, 2, 3, 1, 2, 1, 1]);
     assert!(queues.is_empty());
     push(&queues, CreateOf(2, 1)).expect("room");
@@ -87,6 +89,41 @@ fn small_intake_has_a_group_before_each_group_of_large_intake() {
 }
 
 #[test]
+fn a_group_takes_so_many_rows_and_bytes_and_an_empty_one_is_none() {
+    let queues = WriteQueues::default();
+    let count = || queues.take().map_or(0, |group| group.count());
+    for _ in 0..GROUP_CONTROL_ROWS_MAX + 2 {
+        push(&queues, Settle).expect("control");
+    }
+    assert_eq!([count(), count()], [GROUP_CONTROL_ROWS_MAX, 2]);
+    for _ in 0..GROUP_INTAKE_ROWS_MAX + 3 {
+        push(&queues, Create(1)).expect("room");
+    }
+    assert_eq!([count(), count()], [GROUP_INTAKE_ROWS_MAX, 3]);
+    for _ in 0..5 {
+        push(&queues, Create(1 << 20)).expect("room");
+    }
+    assert_eq!([count(), count()], [4, 1]);
+    assert!(queues.take().is_none());
+}
+
+#[test]
+fn transactions_that_are_dropped_wait_no_more() {
+    let queues = WriteQueues::default();
+    let nothing = || Transaction(Box::new(|_| Box::pin(async {})));
+    for _ in 0..3 {
+        queues.push_transaction(nothing()).expect("room");
+    }
+    assert!(queues.take_transaction().is_some());
+    assert!(queues.is_ready() && !queues.is_empty());
+    assert_eq!(queues.depth(), 2);
+    queues.drop_transactions();
+    assert!(!queues.is_ready() && queues.is_empty() && queues.take_transaction().is_none());
+    queues.set_refusing(Some("for a while"));
+    assert!(matches!(queues.push_transaction(nothing()), Err(StoreError::Unavailable("for a while"))));
+}
+
+#[test]
 fn large_intake_that_is_held_waits_and_holds_nobody_up() {
     let queues = WriteQueues::default();
     let count = || queues.take().map_or(0, |group| group.count());
@@ -99,6 +136,7 @@ fn large_intake_that_is_held_waits_and_holds_nobody_up() {
     assert_eq!(count(), 1);
     push(&queues, Settle).expect("control");
     assert!(queues.is_ready());
+    assert_eq!(queues.depth(), 2, "one is held");
     assert_eq!(count(), 1);
     queues.hold_large(false);
     assert!(queues.is_ready());

@@ -30,3 +30,42 @@ impl Clock for Stepped {
         })
     }
 }
+
+/// A clock that stands still until it is set, and remembers until when it was waited.
+pub(in super::super) struct Asked {
+    clock: Arc<Stepped>,
+    asked: watch::Sender<Vec<i64>>,
+}
+
+impl Asked {
+    pub(in super::super) fn at(now: i64) -> Arc<Self> {
+        Arc::new(Self { clock: Stepped::at(now), asked: watch::channel(Vec::new()).0 })
+    }
+
+    pub(in super::super) fn set(&self, now: i64) {
+        self.clock.set(now);
+    }
+
+    /// Until when it was waited, in order; a time that was asked for several times in a row stands there once.
+    pub(in super::super) fn asked(&self) -> Vec<i64> {
+        let mut asked = self.asked.borrow().clone();
+        asked.dedup();
+        asked
+    }
+
+    /// Ends when somebody waits until `at`, or has.
+    pub(in super::super) async fn asked_for(&self, at: i64) {
+        let _ = self.asked.subscribe().wait_for(|asked| asked.contains(&at)).await;
+    }
+}
+
+impl Clock for Asked {
+    fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    fn sleep_until(&self, at: i64) -> Sleep {
+        self.asked.send_modify(|asked| asked.push(at));
+        self.clock.sleep_until(at)
+    }
+}

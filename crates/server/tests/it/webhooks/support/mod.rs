@@ -15,7 +15,7 @@ use overnight_server::clock::{ManualClock, SharedClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::webhooks::{EngineAddresses, Message, Policy, Resolve, Sender, Tried};
 
-pub(super) use self::clocks::Stepped;
+pub(super) use self::clocks::{Asked, Stepped};
 pub(super) use self::kernel::taken_in;
 pub(super) use self::listeners::{Forbidden, deaf, two_addresses};
 pub(super) use self::receiver::{Receiver, Then};
