@@ -3,6 +3,7 @@
 mod closing;
 mod ledger;
 mod limit;
+mod low_credits;
 mod monthly;
 mod payments;
 mod retention;
@@ -15,7 +16,7 @@ use overnight_domain::text;
 use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
-use overnight_wire::native::accounts::{Account as Record, QuotaUse};
+use overnight_wire::native::accounts::{Account as Record, LowCredits, QuotaUse};
 use serde_json::json;
 
 use super::operator;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Grant(Grant),
     /// Grant an account credits each calendar month (UTC), once a month; what it does not use, it keeps.
     Monthly(monthly::Arguments),
+    /// Have an address told once few credits are available to an account, and again once more were in between.
+    LowCredits(low_credits::Arguments),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
     Limit(limit::Arguments),
     /// Order credits at the payment provider; prints the address at which they are paid.
@@ -138,6 +141,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Retention(arguments) => retention::run(arguments, globals, output).await?,
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
         Command::Monthly(arguments) => monthly::run(arguments, globals, output).await?,
+        Command::LowCredits(arguments) => low_credits::run(arguments, globals, output).await?,
         Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
         Command::Payments(arguments) => return payments::run(arguments, globals, output).await,
@@ -216,7 +220,7 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
     output.either(&record, || {
         format!(
             "{}\nname       {}\nstate      {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
-             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}\nmonthly    {}",
+             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}\nmonthly    {}\nlow        {}",
             record.id,
             text::escaped(&record.name),
             state(&record),
@@ -229,9 +233,20 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
             quota(&record.quotas.requests_per_second, "requests"),
             quota(&record.quotas.tokens_per_day, "tokens"),
             retention(record.retention_seconds),
-            record.monthly_credits.as_deref().unwrap_or("none")
+            record.monthly_credits.as_deref().unwrap_or("none"),
+            low(record.low_credits.as_ref())
         )
     })
+}
+
+/// When and where it is told of low credits.
+fn low(low_credits: Option<&LowCredits>) -> String {
+    match low_credits {
+        Some(LowCredits { threshold, webhook }) => {
+            format!("below {threshold}, told at {}", text::escaped(webhook))
+        }
+        None => "not told".to_owned(),
+    }
 }
 
 /// What is used of what may be used.

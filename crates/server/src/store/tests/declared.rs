@@ -3,7 +3,7 @@
 use crate::store::database::Sql;
 use crate::store::{
     audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
-    identity, ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
+    identity, ledger, low_credits, nodes, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -70,6 +70,8 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::backup::taking::STATEMENTS,
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
+        low_credits::STATEMENTS,
+        outbox::account_events::STATEMENTS,
         outbox::claims::STATEMENTS,
         outbox::attempt_results::STATEMENTS,
         outbox::interruptions::STATEMENTS,
