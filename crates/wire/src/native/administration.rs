@@ -38,15 +38,19 @@ pub struct AccountList {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({"tokens_per_day": 5_000_000, "live_requests": "none", "stored_bytes": null})))]
 pub struct SetLimits {
     /// The most bytes stored of requests, results and batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub stored_bytes: Option<serde_json::Value>,
     /// The most requests that wait or run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub live_requests: Option<serde_json::Value>,
     /// The most requests that the API creates in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub requests_per_second: Option<serde_json::Value>,
     /// The most tokens of requests that complete on one day, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub tokens_per_day: Option<serde_json::Value>,
 }

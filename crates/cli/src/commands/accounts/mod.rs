@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Grant(Grant),
     /// Grant an account credits each calendar month (UTC), once a month; what it does not use, it keeps.
     Monthly(monthly::Arguments),
-    /// Have an address told once few credits are available to an account, and again once more were in between.
+    /// Have a webhook told when the credits of an account are low.
     LowCredits(low_credits::Arguments),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
     Limit(limit::Arguments),

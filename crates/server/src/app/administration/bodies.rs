@@ -66,10 +66,10 @@ impl Members<'_> {
         self.get(name, "must be a whole number above 0", positive)
     }
 
-    /// Says so where a member is not there that may be null.
+    /// Says so where a member is not there, which may be null.
     pub(super) fn require(&mut self, name: &str) {
         if self.object.get(name).is_none() {
-            self.faults.push(name, codes::MISSING, "is needed; null for none");
+            self.faults.push(name, codes::MISSING, "is needed");
         }
     }
 

@@ -64,14 +64,18 @@ pub async fn set_retention(
     call: Option<[u8; 32]>,
 ) -> Result<Made<Record>, AppError> {
     const NAME: &str = "retention_seconds";
+    /// No number that can be sent.
+    const NONE: i64 = -1;
     let key = key_of(services, caller, body, call).await?;
     let seconds = bodies::read(body, &[NAME], |members| {
         members.require(NAME);
-        members.limit(NAME, FOR_EVER).flatten()
+        members.limit(NAME, NONE).flatten()
     })?;
-    // What is too long for milliseconds is too long, and not for ever.
-    let ms = |seconds: i64| seconds.checked_mul(1_000).unwrap_or(FOR_EVER - 1);
-    let retention = seconds.map(|seconds| if seconds == FOR_EVER { FOR_EVER } else { ms(seconds) });
+    let retention = seconds.map(|seconds| match seconds {
+        NONE => FOR_EVER,
+        // What is too long for milliseconds is too long, and not for ever.
+        seconds => seconds.checked_mul(1_000).unwrap_or(FOR_EVER - 1),
+    });
     changed(services, accounts::set_retention_repeatably(services, id, (NAME, retention), key).await?).await
 }
 

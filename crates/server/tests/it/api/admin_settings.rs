@@ -134,7 +134,7 @@ async fn what_cannot_be_set_is_named_and_nothing_is_done() {
         ("/retention", json!({}), "retention_seconds"),
         ("/retention", json!({"retention_seconds": 86_399}), "retention_seconds"),
         ("/retention", json!({"retention_seconds": 315_360_001}), "retention_seconds"),
-        ("/retention", json!({"retention_seconds": i64::MAX - 1}), "retention_seconds"),
+        ("/retention", json!({"retention_seconds": i64::MAX}), "retention_seconds"),
         ("/retention", json!({"retention_seconds": "7d"}), "retention_seconds"),
     ] {
         let refused = post(&admin, &at(&app, rest).await, &body).await;
@@ -195,6 +195,23 @@ async fn an_account_is_closed_then_erased_and_one_that_calls_is_not() {
     let erased = ok(&admin.get(&at(&app, "").await).await);
     assert_eq!((&erased["erased"], &erased["name"]), (&json!(true), &json!("erased account")));
     assert_eq!(app.stranger().get("/v1/account").await.status, 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_reads_the_credits_sees_when_a_webhook_is_told_and_not_where() {
+    let app = TestApp::start().await;
+    let (admin, ..) = administrator(&app).await;
+    let id = accounts::get_own(&app.services, app.account).await.expect("an account").id;
+    let page = format!("/console/{id}/credits");
+    let mut operator = crate::console::operator(&app).await;
+    assert!(!operator.get(&page).await.text().contains("a webhook is told"));
+    let low = json!({"threshold": "10.5", "webhook": HOOK});
+    ok(&post(&admin, &at(&app, "/low_credits").await, &low).await);
+    let answered = operator.get(&page).await;
+    let shown = answered.text();
+    assert!(shown.contains("10.5") && shown.contains("a webhook is told"), "{shown}");
+    assert!(!shown.contains(HOOK), "{shown}");
     app.stop().await;
 }
 
