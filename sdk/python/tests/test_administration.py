@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from test_documents import blocks, run
 
 import overnight
 from overnight import Administration, Overnight
@@ -18,14 +20,14 @@ HOOK = "https://hooks.example/low"
 def admin_key(service: overnight.LocalService) -> str:
     """A key with the scope `admin`, in an account of its own."""
 
-    def run(*arguments: str) -> str:
+    def tell(*arguments: str) -> str:
         ran = subprocess.run(
             [service.program, *arguments], cwd=service.folder, check=True, capture_output=True, text=True
         )
         return ran.stdout.strip()
 
-    account = run("account", "create", "--name", "operations")
-    made = run("key", "create", "--account", account, "--name", "tests", "--scope", "admin")
+    account = tell("account", "create", "--name", "operations")
+    made = tell("key", "create", "--account", account, "--name", "tests", "--scope", "admin")
     return made.splitlines()[0]
 
 
@@ -100,6 +102,15 @@ def test_accounts_are_listed_over_pages(admin: Administration, monkeypatch: pyte
     made = [admin.create_account(f"listed {number}").id for number in range(5)]
     monkeypatch.setattr("overnight._admin_operations.PAGE", 2)
     assert [account.id for account in admin.list_accounts()][-5:] == made
+
+
+def test_the_program_of_the_document_runs(service: overnight.LocalService, admin_key: str, tmp_path: Path) -> None:
+    (program,) = blocks("docs/admin-api.md")
+    key = run(program, tmp_path, OVERNIGHT_URL=service.url, OVERNIGHT_API_KEY=admin_key).strip()
+    with Overnight(base_url=service.url, api_key=key) as client:
+        account = client.get_account()
+    assert (account.name, account.available) == ("acme", "25")
+    assert account.low_credits == overnight.LowCredits("5", "https://example.com/hooks/overnight")
 
 
 def test_calls_are_awaited_too(service: overnight.LocalService, admin_key: str) -> None:

@@ -8,7 +8,7 @@ use crate::store::{
 
 /// The statements of each file that declares some.
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
-    [of_other_rooms(), of_queue_and_requests()].concat()
+    [of_other_rooms(), of_outbox(), of_queue_and_requests()].concat()
 }
 
 fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
@@ -71,6 +71,11 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
         low_credits::STATEMENTS,
+    ]
+}
+
+fn of_outbox() -> Vec<&'static [&'static Sql]> {
+    vec![
         outbox::account_events::STATEMENTS,
         outbox::claims::STATEMENTS,
         outbox::attempt_results::STATEMENTS,
