@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,12 @@ def admin_key(service: overnight.LocalService) -> str:
 
     def tell(*arguments: str) -> str:
         ran = subprocess.run(
-            [service.program, *arguments], cwd=service.folder, check=True, capture_output=True, text=True
+            [service.program, *arguments],
+            cwd=service.folder,
+            env={"PATH": os.environ["PATH"]},
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return ran.stdout.strip()
 
