@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_domain::text;
+use overnight_server::app::errors::AppError;
 use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
@@ -120,22 +121,10 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
     match command {
         Command::Create(Create { name }) => create(&name, globals, output).await?,
         Command::List => list(globals, output).await?,
-        Command::Show(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::get(&services, account).await?).await?;
-        }
-        Command::Activate(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::activate(&services, account).await?).await?;
-        }
-        Command::Suspend(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::suspend(&services, account).await?).await?;
-        }
-        Command::Resume(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::resume(&services, account).await?).await?;
-        }
+        Command::Show(one) => with_one(one, globals, output, accounts::get).await?,
+        Command::Activate(one) => with_one(one, globals, output, accounts::activate).await?,
+        Command::Suspend(one) => with_one(one, globals, output, accounts::suspend).await?,
+        Command::Resume(one) => with_one(one, globals, output, accounts::resume).await?,
         Command::Close(one) => closing::close(one, globals, output).await?,
         Command::Erase(arguments) => closing::erase(arguments, globals, output).await?,
         Command::Retention(arguments) => retention::run(arguments, globals, output).await?,
@@ -149,6 +138,18 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Spend(arguments) => spend::run(arguments, globals, output).await?,
     }
     Ok(Exit::Done)
+}
+
+/// Does something with an account, and shows it as it is then.
+async fn with_one(
+    One { account }: One,
+    globals: &Globals,
+    output: &Output,
+    what: impl AsyncFnOnce(&Services, AccountId) -> Result<Account, AppError>,
+) -> Result<(), CliError> {
+    let services = operator::open(globals).await?;
+    let account = what(&services, account).await?;
+    print(&services, output, &account).await
 }
 
 async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), CliError> {

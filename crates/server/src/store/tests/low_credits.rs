@@ -63,6 +63,11 @@ impl Fixture {
         request
     }
 
+    /// Makes the event that tells an account, if it is to be told at a time in milliseconds.
+    async fn is_told(&self, account: AccountKey, now: i64) -> bool {
+        notify(self, account, self.events().await.len() as u128 + 1, now).await.expect("a try")
+    }
+
     async fn notes_of(&self, action: AuditAction) -> usize {
         let filter =
             Filter { account: Some(self.account), action: Some(action), since: 0, before: Place::END };
@@ -74,15 +79,15 @@ on_both!(an_account_is_told_once_until_as_much_is_available_again);
 async fn an_account_is_told_once_until_as_much_is_available_again(mut fixture: Fixture) {
     let account = fixture.account;
     fixture.set_low(account, Some("60")).await;
-    let held = fixture.hold_of(1, "40").await;
+    fixture.hold_of(1, "40").await;
     assert_eq!(fixture.due_at(START).await, [], "60 are available, and not less");
-    let more = fixture.hold_of(2, "0.5").await;
+    fixture.hold_of(2, "0.5").await;
     assert_eq!(fixture.due_at(START).await, [account]);
     fixture.assert_sound().await;
     // Whoever was to make the event died.
     fixture.restart().await;
-    assert!(notify(&fixture, account, 1, START).await.expect("an event"));
-    assert!(!notify(&fixture, account, 2, START + 2 * HOUR_MS).await.expect("no event"), "it was told");
+    assert!(fixture.is_told(account, START).await);
+    assert!(!fixture.is_told(account, START + 2 * HOUR_MS).await, "it was told");
     let event = fixture.events().await.remove(0);
     assert_eq!((event.kind, event.subject), (EventKind::AccountLowCredits, None));
     let due = fixture.due(START).await.remove(0);
@@ -90,51 +95,79 @@ async fn an_account_is_told_once_until_as_much_is_available_again(mut fixture: F
     assert_eq!((due.url.as_str(), due.payload, due.account), (HOOK, payload, account));
     fixture.hold_of(3, "1").await;
     assert_eq!(fixture.due_at(START + 2 * HOUR_MS).await, [], "it stays low");
-
-    // What a cancel releases is available again.
-    for request in [held, more] {
-        cancel(&fixture, request.id, START).await;
-    }
     fixture.assert_sound().await;
-    fixture.hold_of(4, "45").await;
+}
+
+on_both!(an_account_is_told_once_an_hour_and_then_of_what_is_low_still);
+async fn an_account_is_told_once_an_hour_and_then_of_what_is_low_still(mut fixture: Fixture) {
+    let account = fixture.account;
+    fixture.set_low(account, Some("60")).await;
+    let held = fixture.hold_of(1, "45").await;
+    assert!(fixture.is_told(account, START).await);
+    // What a cancel releases is available again.
+    cancel(&fixture, held.id, START).await;
+    fixture.hold_of(2, "45").await;
     assert_eq!(fixture.due_at(START + HOUR_MS - 1).await, [], "once in an hour");
-    assert!(!notify(&fixture, account, 3, START + HOUR_MS - 1).await.expect("no event"));
+    assert!(!fixture.is_told(account, START + HOUR_MS - 1).await);
     assert_eq!(fixture.due_at(START + HOUR_MS).await, [account], "it is low still, and told late");
-    assert!(notify(&fixture, account, 4, START + HOUR_MS).await.expect("an event"));
+    assert!(fixture.is_told(account, START + HOUR_MS).await);
     assert_eq!(fixture.events().await.len(), 2);
     fixture.assert_sound().await;
 }
 
-on_both!(whatever_moves_credits_notes_that_they_are_low);
-async fn whatever_moves_credits_notes_that_they_are_low(mut fixture: Fixture) {
-    let account = fixture.account;
-    let mut now = START;
-    let mut low = async |fixture: &Fixture| {
-        now += HOUR_MS;
-        let is_low = fixture.due_at(now).await == [account];
-        assert_eq!(notify(fixture, account, now.unsigned_abs().into(), now).await.expect("a try"), is_low);
+/// Tells the account of the fixture whenever it is to be told, an hour after the last look; whether it was.
+struct Watch(i64);
+
+impl Watch {
+    async fn is_told(&mut self, fixture: &Fixture) -> bool {
+        self.0 += HOUR_MS;
+        let is_due = fixture.due_at(self.0).await == [fixture.account];
+        assert_eq!(fixture.is_told(fixture.account, self.0).await, is_due);
         fixture.assert_sound().await;
-        is_low
-    };
-    fixture.set_low(account, Some("90")).await;
-    fixture.post(EntryKind::Grant, "-20", "taken back").await;
-    assert!(low(&fixture).await, "a grant that is taken back");
-    fixture.post(EntryKind::TopUp, "20", "pay_1").await;
-    assert!(!low(&fixture).await);
-    fixture.post(EntryKind::Refund, "-11", "re_1").await;
-    assert!(low(&fixture).await, "a refund");
-    fixture.post(EntryKind::Grant, "11", "monthly").await;
-    assert!(!low(&fixture).await);
+        is_due
+    }
+}
+
+on_both!(entries_that_take_credits_note_that_they_are_low_and_those_that_give_some_that_they_are_not);
+async fn entries_that_take_credits_note_that_they_are_low_and_those_that_give_some_that_they_are_not(
+    fixture: Fixture,
+) {
+    let mut watch = Watch(START);
+    fixture.set_low(fixture.account, Some("90")).await;
+    for (number, (kind, amount, is_low)) in [
+        (EntryKind::Grant, "-20", true),
+        (EntryKind::TopUp, "20", false),
+        (EntryKind::Refund, "-11", true),
+        (EntryKind::Grant, "11", false),
+        (EntryKind::Dispute, "-200", true),
+        (EntryKind::Grant, "189.999", true),
+        (EntryKind::Grant, "0.001", false),
+        (EntryKind::Grant, "-0.001", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fixture.post(kind, amount, &format!("source {number}")).await;
+        // It is told of what became low, and not of what stays so.
+        let is_new = is_low && amount.starts_with('-');
+        assert_eq!(watch.is_told(&fixture).await, is_new, "{kind:?} {amount}");
+    }
+}
+
+on_both!(holds_note_that_credits_are_low_and_settles_what_they_release);
+async fn holds_note_that_credits_are_low_and_settles_what_they_release(mut fixture: Fixture) {
+    let mut watch = Watch(START);
+    fixture.set_low(fixture.account, Some("90")).await;
     fixture.hold_of(1, "10.5").await;
-    assert!(low(&fixture).await, "a hold");
+    assert!(watch.is_told(&fixture).await, "a hold");
     settle_all(&fixture).await;
-    assert!(!low(&fixture).await, "the whole hold was charged, so it stays low");
+    assert!(!watch.is_told(&fixture).await, "the whole hold was charged, so it stays low");
     fixture.post(EntryKind::Grant, "20", "more").await;
     fixture.hold_of(2, "25").await;
-    assert!(low(&fixture).await, "another hold");
+    assert!(watch.is_told(&fixture).await, "another hold");
     settle_all(&fixture).await;
     fixture.hold_of(3, "9").await;
-    assert!(low(&fixture).await, "a settle had released the rest of the hold");
+    assert!(watch.is_told(&fixture).await, "a settle had released the rest of the hold");
 }
 
 /// Every request that waits completes, for 11 credits or what it held.
@@ -158,25 +191,33 @@ async fn nodes_that_notify_at_once_make_one_event(fixture: Fixture) {
 on_both!(a_threshold_that_is_set_anew_is_told_anew_and_the_same_again_changes_nothing);
 async fn a_threshold_that_is_set_anew_is_told_anew_and_the_same_again_changes_nothing(fixture: Fixture) {
     let account = fixture.account;
-    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     for _ in 0..2 {
         fixture.set_low(account, Some("150")).await;
     }
     assert_eq!(fixture.notes_of(AuditAction::CreditsLow).await, 1);
-    assert_eq!(fixture.due_at(START).await, [account]);
-    assert!(notify(&fixture, account, 1, START).await.expect("an event"));
+    assert!(fixture.is_told(account, START).await);
     fixture.set_low(account, Some("150")).await;
     assert_eq!(fixture.due_at(START + HOUR_MS).await, []);
     fixture.set_low(account, Some("140")).await;
     assert_eq!(fixture.due_at(START + HOUR_MS).await, [account]);
-    fixture.set_low(other, Some("150")).await;
-    assert_eq!(fixture.due_at(START + HOUR_MS).await, [account, other], "each by itself");
     fixture.set_low(account, None).await;
-    assert_eq!(fixture.due_at(START + HOUR_MS).await, [other]);
-    assert_eq!(fixture.notes_of(AuditAction::CreditsLow).await, 3);
-    closing::close(&fixture.store, other, START, None).await.expect("a closed account");
     assert_eq!(fixture.due_at(START + HOUR_MS).await, []);
-    assert!(!notify(&fixture, other, 2, START + HOUR_MS).await.expect("no event"), "it is closed");
+    assert_eq!(fixture.notes_of(AuditAction::CreditsLow).await, 3);
+    fixture.assert_sound().await;
+}
+
+on_both!(each_account_is_told_by_itself_and_none_that_is_closed);
+async fn each_account_is_told_by_itself_and_none_that_is_closed(fixture: Fixture) {
+    let account = fixture.account;
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    fixture.set_low(account, Some("150")).await;
+    assert_eq!(fixture.due_at(START).await, [account]);
+    fixture.set_low(other, Some("150")).await;
+    assert!(fixture.is_told(account, START).await);
+    assert_eq!(fixture.due_at(START).await, [other]);
+    closing::close(&fixture.store, other, START, None).await.expect("a closed account");
+    assert_eq!(fixture.due_at(START).await, []);
+    assert!(!fixture.is_told(other, START).await);
     fixture.assert_sound().await;
 }
 
