@@ -87,6 +87,13 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         &["overnight account monthly $ACCOUNT 25", "overnight account monthly $ACCOUNT none"],
     ),
     (
+        "account low-credits",
+        &[
+            "overnight account low-credits $ACCOUNT 10 --webhook https://example.com/hooks",
+            "overnight account low-credits $ACCOUNT none",
+        ],
+    ),
+    (
         "account limit",
         &[
             "overnight account limit $ACCOUNT --requests-per-second 50 --stored-bytes '20 GiB'",

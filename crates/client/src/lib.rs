@@ -30,12 +30,15 @@
 //! much to do: every read and every cancel, and a create where certainly nothing was accepted. [`Client::once`] gives a create an
 //! idempotency key, with which it is repeated after any broken connection. [`Once::create_requests`] sends many over one connection.
 //!
+//! [`administration`] has the calls of operators, with a key of the scope `admin`.
+//!
 //! [`webhooks`] checks and reads what the service tells your own server.
 //!
 //! Proxies are taken from the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`), except for a service on this
 //! machine. TLS uses the system's certificates, and ring unless the program installed another `rustls` provider.
 
 mod accounts;
+pub mod administration;
 mod batches;
 mod bulk;
 mod client;
@@ -50,13 +53,14 @@ mod retries;
 mod send;
 pub mod webhooks;
 
+pub use administration::Administration;
 pub use bulk::{Bulk, BulkOutcome};
 pub use client::Client;
 pub use errors::{Error, LINE_BYTES_MAX};
 pub use following::Following;
 pub use lines::{Lines, RawLines};
 pub use once::Once;
-pub use overnight_wire::native::accounts::Account;
+pub use overnight_wire::native::accounts::{Account, LowCredits};
 pub use overnight_wire::native::batches::{
     BatchCreated, BatchFilter, BatchStatus, BatchSummary, CreateBatch, FullBatch, RequestsCounts,
 };

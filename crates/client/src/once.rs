@@ -35,14 +35,17 @@ impl Client {
     /// # Errors
     /// [`Error::Invalid`] when `key` is none.
     pub fn once(&self, key: &str) -> Result<Once<'_>, Error> {
-        let is_key =
-            (1..=KEY_BYTES_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-        let header = HeaderValue::from_str(key).ok().filter(|_| is_key);
-        let key = header.ok_or_else(|| {
-            Error::Invalid(format!("an idempotency key has 1 to {KEY_BYTES_MAX} visible ASCII characters"))
-        })?;
-        Ok(Once { client: self, key })
+        Ok(Once { client: self, key: read_key(key)? })
     }
+}
+
+/// The header of an idempotency key.
+pub(crate) fn read_key(key: &str) -> Result<HeaderValue, Error> {
+    let is_key = (1..=KEY_BYTES_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let header = HeaderValue::from_str(key).ok().filter(|_| is_key);
+    header.ok_or_else(|| {
+        Error::Invalid(format!("an idempotency key has 1 to {KEY_BYTES_MAX} visible ASCII characters"))
+    })
 }
 
 impl Once<'_> {

@@ -56,7 +56,17 @@ impl Call {
 
     /// A cancelled request or batch can be cancelled again.
     pub(crate) fn cancel(url: Url) -> Self {
-        Self::new(Method::POST, url, Repeatable::Always)
+        Self::repeat(url, None)
+    }
+
+    /// What changes nothing a second time, with or without a key.
+    pub(crate) fn repeat(url: Url, key: Option<HeaderValue>) -> Self {
+        Self { key, ..Self::new(Method::POST, url, Repeatable::Always) }
+    }
+
+    /// What can be set again.
+    pub(crate) fn set(url: Url, body: Bytes) -> Self {
+        Self { body: Some(body), ..Self::repeat(url, None) }
     }
 
     const fn new(method: Method, url: Url, repeatable: Repeatable) -> Self {

@@ -20,6 +20,7 @@
 //!             match event.data {
 //!                 EventData::Request(request) => println!("{} is {}", request.id, request.status.as_str()),
 //!                 EventData::Batch(batch) => println!("{} is {}", batch.id, batch.status.as_str()),
+//!                 EventData::Credits(of) => println!("{} has {} credits left", of.account, of.available),
 //!                 EventData::Test(of) => println!("a test of {}", of.account),
 //!             }
 //!             204
@@ -38,7 +39,7 @@ use overnight_wire::native::events::signature;
 use serde::Deserialize;
 use thiserror::Error;
 
-pub use overnight_wire::native::events::{Event, EventData, EventKind, Tested};
+pub use overnight_wire::native::events::{AccountCredits, Event, EventData, EventKind, Tested};
 pub use signature::{
     Headers, ID_HEADER, NotSigned, SIGNATURE_HEADER, SigningSecret, TIMESTAMP_HEADER, TOLERANCE_S,
 };

@@ -48,6 +48,8 @@ actions! {
     CreditsGrant = "credits.grant";
     /// What an account is granted each month was changed.
     CreditsMonthly = "credits.monthly";
+    /// When and where an account is told of low credits was changed.
+    CreditsLow = "credits.low";
     /// Credits were ordered at the payment provider.
     PaymentCreate = "payment.create";
     /// A user was made.

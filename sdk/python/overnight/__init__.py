@@ -17,7 +17,9 @@ from overnight._mapping import Answer, AnswerError
 from overnight._programs import LocalError
 from overnight._progress import Progress
 from overnight._version import __version__
+from overnight.administration import Administration
 from overnight.answers import Answers, AsyncAnswers
+from overnight.async_administration import AsyncAdministration
 from overnight.async_client import AsyncOvernight
 from overnight.client import Overnight
 from overnight.errors import (
@@ -59,6 +61,7 @@ from overnight.records import (
     FailedAttempt,
     Failure,
     FieldWarning,
+    LowCredits,
     Model,
     Order,
     QuotaUse,
@@ -76,10 +79,12 @@ __all__ = [
     "APIError",
     "Account",
     "AccountQuotas",
+    "Administration",
     "AlreadyEndedError",
     "Answer",
     "AnswerError",
     "Answers",
+    "AsyncAdministration",
     "AsyncAnswers",
     "AsyncOnce",
     "AsyncOvernight",
@@ -106,6 +111,7 @@ __all__ = [
     "InvalidInputError",
     "LocalError",
     "LocalService",
+    "LowCredits",
     "Model",
     "NotEndedError",
     "NotFoundError",

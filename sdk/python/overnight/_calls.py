@@ -45,6 +45,12 @@ def create(kind: str, body: Mapping[str, Any], key: str, dialect: str = "") -> C
     return Call("POST", dialect + _path(("v1", kind)), headers=headers, content=to_json(body))
 
 
+def post(segments: tuple[str, ...], body: Mapping[str, Any], key: str) -> Call:
+    """Something else that is done once."""
+    headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+    return Call("POST", _path(segments), headers=headers, content=to_json(body))
+
+
 def create_many(content: bytes, key: str) -> Call:
     """A bulk create, each line of which is done once."""
     headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": key}

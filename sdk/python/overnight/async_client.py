@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import httpx
 
 from overnight import _mapping
+from overnight._admin_operations import AdminOperations
 from overnight._bulk import Body
 from overnight._calls import new_key
 from overnight._core import RETRIES_DEFAULT, Core
@@ -21,6 +22,7 @@ from overnight._schemas import M, SchemaModel
 from overnight._settings import find_target
 from overnight._transport import AsyncTransport
 from overnight.answers import AsyncAnswers
+from overnight.async_administration import AsyncAdministration
 from overnight.once import AsyncOnce
 from overnight.records import (
     Account,
@@ -161,6 +163,11 @@ class AsyncOvernight:
     async def get_account(self) -> Account:
         """The account of the key."""
         return await self._operations.get_account()
+
+    @property
+    def administration(self) -> AsyncAdministration:
+        """What the key may do to every account, if it has the scope `admin`."""
+        return AsyncAdministration(AdminOperations(self._operations.core))
 
     @overload
     def map(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import httpx
 
 from overnight import _mapping
+from overnight._admin_operations import AdminOperations
 from overnight._bulk import Body
 from overnight._calls import new_key
 from overnight._core import RETRIES_DEFAULT, Core
@@ -20,6 +21,7 @@ from overnight._rows import Prompt, Text
 from overnight._schemas import M, SchemaModel
 from overnight._settings import find_target
 from overnight._transport import SyncTransport, iterate, run
+from overnight.administration import Administration
 from overnight.answers import Answers
 from overnight.once import Once
 from overnight.records import (
@@ -173,6 +175,11 @@ class Overnight:
     def get_account(self) -> Account:
         """The account of the key, its credits and its quotas."""
         return run(self._operations.get_account())
+
+    @property
+    def administration(self) -> Administration:
+        """What the key may do to every account, if it has the scope `admin`."""
+        return Administration(AdminOperations(self._operations.core))
 
     @overload
     def map(

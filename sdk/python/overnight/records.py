@@ -284,6 +284,15 @@ class AccountQuotas:
 
 
 @dataclass(frozen=True)
+class LowCredits:
+    """When and where an account is told that its credits are low."""
+
+    threshold: str
+    """It is told once less than this is available."""
+    webhook: str
+
+
+@dataclass(frozen=True)
 class Account:
     """The account of the key. Amounts are decimal numbers of credits."""
 
@@ -302,8 +311,11 @@ class Account:
     erased: bool = False
     """What the account had is erased, all but the entries of its ledger."""
     retention_seconds: int | None = None
-    monthly_credits: str | None = None
     """How long ended requests are kept, in seconds; None for ever."""
+    monthly_credits: str | None = None
+    """What the account is granted each calendar month (UTC)."""
+    low_credits: LowCredits | None = None
+    """When and where the account is told that its credits are low."""
     quotas: AccountQuotas | None = None
 
 

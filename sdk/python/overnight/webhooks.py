@@ -44,17 +44,28 @@ class Tested:
 
 
 @dataclass(frozen=True)
+class AccountCredits:
+    """The credits of an account when less than `threshold` was available. Amounts are decimal numbers of credits."""
+
+    account: str
+    threshold: str
+    balance: str
+    held: str
+    available: str
+
+
+@dataclass(frozen=True)
 class Event:
-    """The end of a request or of a batch, or a test of a receiver."""
+    """The end of a request or of a batch, low credits of an account, or a test of a receiver."""
 
     id: str
     """The same whenever the event comes again."""
     type: str
-    """`request.completed`, `request.failed`, `request.cancelled`, `batch.completed`, `batch.cancelled` or
-    `webhook.test`; or one of a later release: answer 2xx and pass over it."""
+    """`request.completed`, `request.failed`, `request.cancelled`, `batch.completed`, `batch.cancelled`,
+    `account.low_credits` or `webhook.test`; or one of a later release: answer 2xx and pass over it."""
     timestamp: int
     """When it happened, in Unix seconds."""
-    data: RequestStatus | BatchStatus | Tested | Json
+    data: RequestStatus | BatchStatus | AccountCredits | Tested | Json
     """The status record at that time; the JSON of a type that this release does not know."""
 
 
@@ -120,12 +131,14 @@ def _read(body: bytes, event_id: str) -> Event:
     return Event(event_id, kind, timestamp, _data(kind, data))
 
 
-def _data(kind: str, data: Any) -> RequestStatus | BatchStatus | Tested | Json:
+def _data(kind: str, data: Any) -> RequestStatus | BatchStatus | AccountCredits | Tested | Json:
     noun, _, what = kind.partition(".")
     if noun == "request" and what in ("completed", "failed", "cancelled"):
         return read(RequestStatus, data)
     if noun == "batch" and what in ("completed", "cancelled"):
         return read(BatchStatus, data)
+    if kind == "account.low_credits":
+        return read(AccountCredits, data)
     if kind == "webhook.test":
         return read(Tested, data)
     return cast("Json", data)

@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 
 import overnight
-from overnight import Overnight, webhooks
+from overnight import Administration, AsyncAdministration, Overnight, webhooks
+from overnight import administration_records as records
 
 ROOT = Path(__file__).parents[3]
 REFERENCE: dict[str, Any] = json.loads((ROOT / "docs/openapi.json").read_text())
 RECORDS: dict[str, type[Any]] = {
     "Account": overnight.Account,
     "AccountQuotas": overnight.AccountQuotas,
+    "ApiKey": records.ApiKey,
+    "ApiKeyCreated": records.ApiKeyCreated,
+    "AccountCredits": webhooks.AccountCredits,
     "Batch": overnight.Batch,
     "BatchCreated": overnight.BatchCreated,
     "BatchStatus": overnight.BatchStatus,
@@ -25,12 +29,16 @@ RECORDS: dict[str, type[Any]] = {
     "ErrorDetail": overnight.ErrorDetail,
     "FailedAttempt": overnight.FailedAttempt,
     "FailureBody": overnight.Failure,
+    "Grant": records.Grant,
+    "GrantCreated": records.GrantCreated,
+    "LowCredits": overnight.LowCredits,
     "QuotaUse": overnight.QuotaUse,
     "Request": overnight.Request,
     "RequestCreated": overnight.RequestCreated,
     "RequestStatus": overnight.RequestStatus,
     "RequestsCounts": overnight.RequestsCounts,
     "Tested": webhooks.Tested,
+    "Totals": records.Totals,
     "WaitingFor": overnight.WaitingFor,
     "Warning": overnight.FieldWarning,
 }
@@ -67,14 +75,11 @@ def test_filters_take_every_parameter() -> None:
 
 
 def test_every_operation_has_a_method() -> None:
-    # Administration is for operators, and has no methods yet.
-    operations = {
-        operation["operationId"]
-        for path in REFERENCE["paths"].values()
-        for operation in path.values()
-        if operation["tags"] != ["Administration"]
-    }
-    assert operations <= set(dir(Overnight))
+    operations = {operation["operationId"] for path in REFERENCE["paths"].values() for operation in path.values()}
+    administration = {name.removeprefix("admin_") for name in operations if name.startswith("admin_")}
+    assert {name for name in operations if not name.startswith("admin_")} <= set(dir(Overnight))
+    assert len(administration) > 15 and administration <= set(dir(Administration))
+    assert administration <= set(dir(AsyncAdministration))
 
 
 def test_the_version_is_that_of_the_service() -> None:

@@ -82,9 +82,11 @@ def test_several_secrets_and_signatures_fit_while_one_is_changed() -> None:
 
 def test_events_of_every_type_are_read() -> None:
     request = {"id": "req_1", "status": "failed", "created_at": 1, "expires_at": 2}
+    credits = {"account": "acct_1", "threshold": "10", "balance": "9", "held": "0", "available": "9"}
     for kind, data, expected in [
         ("request.failed", request, overnight.RequestStatus),
         ("webhook.test", {"account": "acct_1"}, webhooks.Tested),
+        ("account.low_credits", credits, webhooks.AccountCredits),
         ("batch.frozen", {"any": "thing"}, dict),
     ]:
         body, headers = signed({"type": kind, "timestamp": 1, "data": data})

@@ -1,5 +1,6 @@
 //! The client against a service that says what the test tells it to.
 
+mod administration;
 mod answers;
 mod bulk;
 mod following;

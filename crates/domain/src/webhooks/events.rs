@@ -1,9 +1,10 @@
 //! What is told of.
 
 use crate::ids::{AccountId, EventId};
+use crate::money::Credits;
 use crate::records::{BatchRecord, RequestSummary};
 
-/// The end of a request or of a batch, or a test of a receiver.
+/// The end of a request or of a batch, low credits of an account, or a test of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A request completed.
@@ -18,17 +19,20 @@ pub enum EventKind {
     BatchCancelled,
     /// Nothing happened: somebody wants to see whether a receiver is reached.
     WebhookTest,
+    /// Less credits are available to an account than its threshold says.
+    AccountLowCredits,
 }
 
 impl EventKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::RequestCompleted,
         Self::RequestFailed,
         Self::RequestCancelled,
         Self::BatchCompleted,
         Self::BatchCancelled,
         Self::WebhookTest,
+        Self::AccountLowCredits,
     ];
 
     /// The `type` of the event.
@@ -40,6 +44,7 @@ impl EventKind {
             Self::BatchCompleted => "batch.completed",
             Self::BatchCancelled => "batch.cancelled",
             Self::WebhookTest => "webhook.test",
+            Self::AccountLowCredits => "account.low_credits",
         }
     }
 
@@ -58,6 +63,28 @@ pub enum Subject {
     Batch(BatchRecord),
     /// An account, whose receiver is tested.
     Account(AccountId),
+    /// The credits of an account, which are low.
+    Credits(AccountCredits),
+}
+
+/// The credits of an account, and how few of them it wanted to be told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountCredits {
+    /// Whose.
+    pub account: AccountId,
+    /// It is told once less than this is available.
+    pub threshold: Credits,
+    /// The sum of its ledger entries.
+    pub balance: Credits,
+    /// What its live requests hold of that.
+    pub held: Credits,
+}
+
+impl AccountCredits {
+    /// What new requests may hold; negative where a payment was taken back.
+    pub fn available(&self) -> Credits {
+        self.balance.checked_sub(self.held).unwrap_or_default()
+    }
 }
 
 /// What happened, to be told.
@@ -86,6 +113,7 @@ mod tests {
             "batch.completed",
             "batch.cancelled",
             "webhook.test",
+            "account.low_credits",
         ];
         assert_eq!(EventKind::ALL.map(EventKind::as_str), types);
         assert_eq!(types.map(EventKind::parse), EventKind::ALL.map(Some));

@@ -8,6 +8,6 @@ mod schedule;
 pub mod signature;
 pub mod urls;
 
-pub use events::{Event, EventKind, Subject};
+pub use events::{AccountCredits, Event, EventKind, Subject};
 pub use lanes::{DeliveryLane, Room, TRIES_AT_ONCE};
 pub use schedule::{Answer, Next, TIMEOUT_MS, after};

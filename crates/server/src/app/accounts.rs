@@ -7,7 +7,9 @@ use overnight_domain::ids::{AccountId, GrantKind};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
-use overnight_wire::native::accounts::{Account as Record, AccountQuotas, QuotaUse};
+use overnight_wire::native::accounts::{
+    Account as Record, AccountQuotas, LowCredits as LowCreditsRecord, QuotaUse,
+};
 
 use super::errors::AppError;
 use super::quotas::{self, QuotaStanding};
@@ -16,7 +18,7 @@ use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::idempotency_keys::{Guarded, IdempotencyKey, Once};
 pub use crate::store::identity::accounts::Account;
-use crate::store::identity::accounts::{self, NewAccount};
+use crate::store::identity::accounts::{self, LowCredits, NewAccount};
 pub use crate::store::ledger::Entry;
 use crate::store::ledger::spend;
 pub use crate::store::ledger::spend::SpendRecord;
@@ -88,6 +90,10 @@ pub async fn record(services: &Services, account: &Account) -> Result<Record, Ap
         erased: account.erased_at.is_some(),
         retention_seconds: retention_of(services, account).map(|retention| retention / 1_000),
         monthly_credits: account.monthly_credits.map(|amount| amount.to_string()),
+        low_credits: account.low_credits.as_ref().map(|LowCredits { threshold, webhook }| LowCreditsRecord {
+            threshold: threshold.to_string(),
+            webhook: webhook.clone(),
+        }),
         quotas: AccountQuotas { stored_bytes, live_requests, requests_per_second, tokens_per_day },
     })
 }
@@ -169,12 +175,29 @@ pub async fn set_retention(
     id: AccountId,
     retention_ms: Option<i64>,
 ) -> Result<Account, AppError> {
+    set_retention_repeatably(services, id, ("retention", retention_ms), None)
+        .await
+        .map(|(account, _)| account)
+}
+
+/// As [`set_retention`] for what the caller names so, once for all calls of the account with the same idempotency key; and whether it was set before.
+///
+/// # Errors
+///
+/// As [`set_retention`], and [`AppError::IdempotencyKeyReused`].
+pub(super) async fn set_retention_repeatably(
+    services: &Services,
+    id: AccountId,
+    (param, retention_ms): (&str, Option<i64>),
+    key: Option<IdempotencyKey>,
+) -> Result<(Account, bool), AppError> {
     if retention_ms.is_some_and(|time| time != FOR_EVER && !RETENTIONS.contains(&time)) {
-        return Err(AppError::invalid("retention", codes::OUT_OF_RANGE, "must be from 1d to 3650d"));
+        return Err(AppError::invalid(param, codes::OUT_OF_RANGE, "must be from 1d to 3650d"));
     }
-    open(get(services, id).await?)?;
-    let set = requests::set_retention(&services.store, id, retention_ms, services.clock.now()).await?;
-    set.ok_or(AppError::NotFound("account"))
+    let account = open(get(services, id).await?)?.key;
+    let (now, once) = (services.clock.now(), idempotency::once(key, &id));
+    let set = requests::set_retention(&services.store, account, retention_ms, now, once).await?;
+    Ok((get(services, id).await?, idempotency::is_repeat(set)?))
 }
 
 async fn set_suspended(services: &Services, id: AccountId, is_suspended: bool) -> Result<Account, AppError> {

@@ -5,10 +5,11 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
 
 use super::errors::AppError;
-use super::{Services, batches};
+use super::{Services, accounts, batches, idempotency};
 use crate::store::StoreError;
 use crate::store::closing;
 use crate::store::files;
+use crate::store::idempotency_keys::IdempotencyKey;
 use crate::store::identity::accounts::Account;
 use crate::store::requests::{self, Due};
 
@@ -20,9 +21,24 @@ use crate::store::requests::{self, Due};
 ///
 /// [`AppError::NotFound`] where there is no such account.
 pub async fn close(services: &Services, id: AccountId) -> Result<Account, AppError> {
-    let closed = closing::close(&services.store, id, services.clock.now()).await?;
+    close_repeatably(services, id, None).await.map(|(account, _)| account)
+}
+
+/// As [`close`], once for all calls of the account with the same idempotency key; and whether it was closed by one before.
+///
+/// # Errors
+///
+/// As [`close`], and [`AppError::IdempotencyKeyReused`].
+pub(super) async fn close_repeatably(
+    services: &Services,
+    id: AccountId,
+    key: Option<IdempotencyKey>,
+) -> Result<(Account, bool), AppError> {
+    let account = accounts::get(services, id).await?.key;
+    let (now, once) = (services.clock.now(), idempotency::once(key, &id));
+    let closed = closing::close(&services.store, account, now, once).await?;
     services.api_key_cache.distrust();
-    closed.ok_or(AppError::NotFound("account"))
+    Ok((accounts::get(services, id).await?, idempotency::is_repeat(closed)?))
 }
 
 /// Has an account that is closed erased, by a service, once nothing of it lives: requests, results, batches, files, events, keys, secrets,
@@ -32,12 +48,26 @@ pub async fn close(services: &Services, id: AccountId) -> Result<Account, AppErr
 ///
 /// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is not closed.
 pub async fn erase(services: &Services, id: AccountId) -> Result<Account, AppError> {
-    let account = super::accounts::get(services, id).await?;
+    erase_repeatably(services, id, None).await.map(|(account, _)| account)
+}
+
+/// As [`erase`], once for all calls of the account with the same idempotency key; and whether one asked for it before.
+///
+/// # Errors
+///
+/// As [`erase`], and [`AppError::IdempotencyKeyReused`].
+pub(super) async fn erase_repeatably(
+    services: &Services,
+    id: AccountId,
+    key: Option<IdempotencyKey>,
+) -> Result<(Account, bool), AppError> {
+    let account = accounts::get(services, id).await?;
     if account.closed_at.is_none() {
         return Err(AppError::invalid("account", codes::CONFLICT, "must be closed first"));
     }
-    let asked = closing::ask_to_erase(&services.store, id, services.clock.now()).await?;
-    asked.ok_or(AppError::NotFound("account"))
+    let (now, once) = (services.clock.now(), idempotency::once(key, &id));
+    let asked = closing::ask_to_erase(&services.store, account.key, now, once).await?;
+    Ok((accounts::get(services, id).await?, idempotency::is_repeat(asked)?))
 }
 
 /// Cancels what lives of accounts that are closed, in chunks, and tells the scheduler.

@@ -9,7 +9,7 @@ use super::Services;
 use super::errors::AppError;
 use super::parsing::parse;
 use crate::store::StoreError;
-use crate::store::idempotency_keys::{self, Guard, IdempotencyKey, Once, Recalled};
+use crate::store::idempotency_keys::{self, Guard, Guarded, IdempotencyKey, Once, Recalled};
 
 /// What a call was answered that may have been repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +80,19 @@ pub(super) fn made_before<K: Kind>(recalled: Recalled) -> Result<Id<K>, AppError
 pub(super) fn read_id<K: Kind>(answer: &[u8]) -> Result<Id<K>, AppError> {
     let id = std::str::from_utf8(answer).ok().and_then(Id::parse);
     id.ok_or_else(|| StoreError::Damaged("the answer to a form").into())
+}
+
+/// The key of a call that is answered with what `id` names, as that is by then.
+pub(super) fn once(key: Option<IdempotencyKey>, id: &impl ToString) -> Option<Once> {
+    key.map(|key| Once { key, response: id.to_string().into() })
+}
+
+/// Whether a call that changes something repeats one that did.
+pub(super) fn is_repeat<T>(done: Guarded<T>) -> Result<bool, AppError> {
+    match done {
+        Guarded::Done(_) => Ok(false),
+        Guarded::Recalled(recalled) => response(recalled).map(|_| true),
+    }
 }
 
 /// What guards a call with this body; `None` where it carries no key.

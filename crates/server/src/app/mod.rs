@@ -21,6 +21,7 @@ pub mod idempotency;
 mod input;
 pub mod invitations;
 mod live_count_cache;
+pub mod low_credits;
 pub mod members;
 pub mod messages;
 mod metrics_access;

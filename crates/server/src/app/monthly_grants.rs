@@ -7,8 +7,9 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 
 use super::errors::AppError;
-use super::{Services, accounts};
+use super::{Services, accounts, idempotency};
 use crate::store::StoreError;
+use crate::store::idempotency_keys::IdempotencyKey;
 use crate::store::identity::accounts::Account;
 use crate::store::ledger::Posting;
 use crate::store::ledger::monthly_grants::{self, Month};
@@ -19,12 +20,27 @@ use crate::store::ledger::monthly_grants::{self, Month};
 ///
 /// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is closed, or for an amount that is not above 0.
 pub async fn set(services: &Services, id: AccountId, amount: Option<Credits>) -> Result<Account, AppError> {
+    set_repeatably(services, id, amount, None).await.map(|(account, _)| account)
+}
+
+/// As [`set`], once for all calls of the account with the same idempotency key; and whether it was set before.
+///
+/// # Errors
+///
+/// As [`set`], and [`AppError::IdempotencyKeyReused`].
+pub(super) async fn set_repeatably(
+    services: &Services,
+    id: AccountId,
+    amount: Option<Credits>,
+    key: Option<IdempotencyKey>,
+) -> Result<(Account, bool), AppError> {
     if amount.is_some_and(|amount| amount <= Credits::ZERO) {
         return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, "must be above 0, or none"));
     }
-    accounts::open(accounts::get(services, id).await?)?;
-    monthly_grants::set(&services.store, id, amount, services.clock.now()).await?;
-    accounts::get(services, id).await
+    let account = accounts::open(accounts::get(services, id).await?)?.key;
+    let (now, once) = (services.clock.now(), idempotency::once(key, &id));
+    let set = monthly_grants::set(&services.store, account, amount, now, once).await?;
+    Ok((accounts::get(services, id).await?, idempotency::is_repeat(set)?))
 }
 
 /// Grants every account what it is to have of the month of `now`, in milliseconds. Where credits cost nothing, none are granted.

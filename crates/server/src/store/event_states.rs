@@ -51,6 +51,7 @@ pub(super) const fn kind_code(kind: EventKind) -> i64 {
         EventKind::BatchCompleted => 3,
         EventKind::BatchCancelled => 4,
         EventKind::WebhookTest => 5,
+        EventKind::AccountLowCredits => 6,
     }
 }
 

@@ -103,6 +103,25 @@ impl<T> Guarded<T> {
     }
 }
 
+/// Does `work` in a transaction, once for all calls of the account with the same idempotency key; without a key, always.
+pub(in crate::store) async fn do_once<T: Send + 'static>(
+    store: &Store,
+    account: AccountKey,
+    once: Option<Once>,
+    now: i64,
+    work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> Result<Guarded<T>, StoreError> {
+    let guarded = async move |tx: &mut Tx<'_>| {
+        if let Some(once) = once
+            && let Some(recalled) = once.take(account, now, tx).await?
+        {
+            return Ok(Guarded::Recalled(recalled));
+        }
+        work(tx).await.map(Guarded::Done)
+    };
+    store.transaction(guarded).await
+}
+
 statements! {
     FIND = "SELECT digest, response FROM idempotency_keys WHERE account = ? AND key = ?";
     /// Waits for another node's transaction that takes the same key.

@@ -20,6 +20,7 @@ pub mod idempotency_keys;
 pub mod identity;
 pub mod ledger;
 pub mod lists;
+pub mod low_credits;
 pub mod nodes;
 mod opening;
 pub mod operations;

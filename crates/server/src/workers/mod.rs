@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::app::{
-    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, left_behind,
+    Services, api_keys, batches, closing, engine_history, failures, fifo_baselines, left_behind, low_credits,
     monthly_grants, payments, waiting,
 };
 use crate::config::Millis;
@@ -34,6 +34,8 @@ const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 const DEADLINE_SLACK_MS: i64 = 10_000;
 /// Who is given monthly credits has them soon, and of a month soon after its beginning.
 const MONTHLY_GRANTS_MS: i64 = 60_000;
+/// Who pays hears of it before the rest is spent; where nobody's credits are low, a look finds an empty index.
+const LOW_CREDITS_MS: i64 = 5_000;
 const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
 /// An operator waits for it.
@@ -54,7 +56,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 18] = [
+    let recurring: [(&str, i64, Run); 19] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -78,6 +80,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("monthly_grants", MONTHLY_GRANTS_MS, |services, now| {
             Box::pin(monthly_grants::grant_due(services, now))
         }),
+        ("low_credits", LOW_CREDITS_MS, |services, now| Box::pin(low_credits::notify_due(services, now))),
         ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
         ("engine_history", ENGINE_HISTORY_MS, |services, _| Box::pin(engine_history::note(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),

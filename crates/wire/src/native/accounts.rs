@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
     "erased": false,
     "retention_seconds": 2_592_000,
     "monthly_credits": "25",
+    "low_credits": {"threshold": "10", "webhook": "https://example.com/hooks/overnight"},
     "quotas": {
         "stored_bytes": {"used": 52_428_800, "limit": 107_374_182_400_i64},
         "live_requests": {"used": 1200, "limit": 1_000_000},
@@ -58,9 +59,23 @@ pub struct Account {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(pattern = r"^\d+(\.\d+)?$"))]
     pub monthly_credits: Option<String>,
+    /// When and where the account is told that its credits are low, by the event `account.low_credits`; null where it is not.
+    #[serde(default)]
+    pub low_credits: Option<LowCredits>,
     /// What the account uses and may use. A request beyond that is refused with 429 `quota_exceeded`.
     #[serde(default)]
     pub quotas: AccountQuotas,
+}
+
+/// When and where an account is told that its credits are low.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LowCredits {
+    /// The account is told once less than this is available, as a decimal number.
+    #[cfg_attr(feature = "openapi", schema(pattern = r"^\d+(\.\d+)?$"))]
+    pub threshold: String,
+    /// The address that is told.
+    pub webhook: String,
 }
 
 /// What an account uses and may use.

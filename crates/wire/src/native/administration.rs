@@ -38,17 +38,51 @@ pub struct AccountList {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({"tokens_per_day": 5_000_000, "live_requests": "none", "stored_bytes": null})))]
 pub struct SetLimits {
     /// The most bytes stored of requests, results and batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub stored_bytes: Option<serde_json::Value>,
     /// The most requests that wait or run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub live_requests: Option<serde_json::Value>,
     /// The most requests that the API creates in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub requests_per_second: Option<serde_json::Value>,
     /// The most tokens of requests that complete on one day, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::limit))]
     pub tokens_per_day: Option<serde_json::Value>,
+}
+
+/// The body of Set Monthly Credits.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({"amount": "25"})))]
+pub struct SetMonthlyCredits {
+    /// What the account is granted each calendar month (UTC), as a decimal number above 0; null for nothing.
+    #[cfg_attr(feature = "openapi", schema(required = true, pattern = r"^\d+(\.\d+)?$"))]
+    pub amount: Option<String>,
+}
+
+/// The body of Set Low Credits.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({"threshold": "10", "webhook": "https://example.com/hooks/overnight"})))]
+pub struct SetLowCredits {
+    /// The account is told once less than this is available, as a decimal number above 0; null for never.
+    #[cfg_attr(feature = "openapi", schema(required = true, pattern = r"^\d+(\.\d+)?$"))]
+    pub threshold: Option<String>,
+    /// The address that is told, as the `webhook` of a request; needed with a threshold.
+    #[cfg_attr(feature = "openapi", schema(max_length = 2048))]
+    pub webhook: Option<String>,
+}
+
+/// The body of Set Retention.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({"retention_seconds": 604_800})))]
+pub struct SetRetention {
+    /// How long ended requests of the account are kept.
+    #[cfg_attr(feature = "openapi", schema(required = true, schema_with = super::schemas::retention))]
+    pub retention_seconds: Option<serde_json::Value>,
 }
 
 /// What an account has, holds and spent. Amounts are decimal numbers of credits.

@@ -13,7 +13,7 @@ pub use overnight_domain::webhooks::EventKind;
 /// The signatures of what is sent.
 pub use overnight_domain::webhooks::signature;
 
-/// The end of a request or of a batch, as its webhook is told of it, or a test of a receiver. No prompt and no completion
+/// The end of a request or of a batch, as its webhook is told of it, low credits of an account, or a test of a receiver. No prompt and no completion
 /// is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
@@ -52,7 +52,7 @@ pub struct Event {
     pub data: EventData,
 }
 
-/// What an event is about: its status record, or whose receiver is tested.
+/// What an event is about: its status record, the credits of an account, or whose receiver is tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -61,8 +61,30 @@ pub enum EventData {
     Request(RequestSummary),
     /// A batch, of the events `batch.…`.
     Batch(BatchSummary),
+    /// The credits of an account, of `account.low_credits`.
+    Credits(AccountCredits),
     /// A test, `webhook.test`: nothing happened.
     Test(Tested),
+}
+
+/// The credits of an account when less than `threshold` was available. Amounts are decimal numbers of credits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AccountCredits {
+    /// The account, `acct_…`.
+    pub account: String,
+    /// What was set: the account is told once less than this is available.
+    #[cfg_attr(feature = "openapi", schema(pattern = r"^\d+(\.\d+)?$"))]
+    pub threshold: String,
+    /// The sum of everything posted.
+    #[cfg_attr(feature = "openapi", schema(pattern = r"^-?\d+(\.\d+)?$"))]
+    pub balance: String,
+    /// What is set aside for requests that have not ended.
+    #[cfg_attr(feature = "openapi", schema(pattern = r"^\d+(\.\d+)?$"))]
+    pub held: String,
+    /// `balance` less `held`: what new requests may hold.
+    #[cfg_attr(feature = "openapi", schema(pattern = r"^-?\d+(\.\d+)?$"))]
+    pub available: String,
 }
 
 /// Whose receiver is tested.
@@ -92,6 +114,25 @@ pub fn write_event(event: &webhooks::Event, out: &mut Vec<u8>) {
             push(&account.to_string(), out);
             push("\"}", out);
         }
+        webhooks::Subject::Credits(credits) => write_credits(credits, out),
     }
     out.push(b'}');
+}
+
+fn write_credits(credits: &webhooks::AccountCredits, out: &mut Vec<u8>) {
+    push("{\"account\":\"", out);
+    push(&credits.account.to_string(), out);
+    let amounts = [
+        ("threshold", credits.threshold),
+        ("balance", credits.balance),
+        ("held", credits.held),
+        ("available", credits.available()),
+    ];
+    for (name, amount) in amounts {
+        push("\",\"", out);
+        push(name, out);
+        push("\":\"", out);
+        push(&amount.to_string(), out);
+    }
+    push("\"}", out);
 }

@@ -57,6 +57,20 @@ pub(super) fn limit() -> Schema {
         .into()
 }
 
+pub(super) fn retention() -> Schema {
+    AnyOfBuilder::new()
+        .item(
+            ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(86_400)).maximum(Some(315_360_000)),
+        )
+        .item(ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["none"])))
+        .item(ObjectBuilder::new().schema_type(Type::Null))
+        .description(Some(
+            "Seconds, from a day to 3,650; `none` for ever; null for as long as the settings say.",
+        ))
+        .build()
+        .into()
+}
+
 pub(super) fn role() -> Object {
     names(["system", "developer", "user", "assistant", "tool"], "Who speaks.")
 }

@@ -3,6 +3,7 @@
 mod closing;
 mod ledger;
 mod limit;
+mod low_credits;
 mod monthly;
 mod payments;
 mod retention;
@@ -12,10 +13,11 @@ use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_domain::text;
+use overnight_server::app::errors::AppError;
 use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::config::ProviderConfig;
 use overnight_server::store::identity::accounts::Account;
-use overnight_wire::native::accounts::{Account as Record, QuotaUse};
+use overnight_wire::native::accounts::{Account as Record, LowCredits, QuotaUse};
 use serde_json::json;
 
 use super::operator;
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Grant(Grant),
     /// Grant an account credits each calendar month (UTC), once a month; what it does not use, it keeps.
     Monthly(monthly::Arguments),
+    /// Have a webhook told when the credits of an account are low.
+    LowCredits(low_credits::Arguments),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
     Limit(limit::Arguments),
     /// Order credits at the payment provider; prints the address at which they are paid.
@@ -117,27 +121,16 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
     match command {
         Command::Create(Create { name }) => create(&name, globals, output).await?,
         Command::List => list(globals, output).await?,
-        Command::Show(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::get(&services, account).await?).await?;
-        }
-        Command::Activate(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::activate(&services, account).await?).await?;
-        }
-        Command::Suspend(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::suspend(&services, account).await?).await?;
-        }
-        Command::Resume(One { account }) => {
-            let services = operator::open(globals).await?;
-            print(&services, output, &accounts::resume(&services, account).await?).await?;
-        }
+        Command::Show(one) => with_one(one, globals, output, accounts::get).await?,
+        Command::Activate(one) => with_one(one, globals, output, accounts::activate).await?,
+        Command::Suspend(one) => with_one(one, globals, output, accounts::suspend).await?,
+        Command::Resume(one) => with_one(one, globals, output, accounts::resume).await?,
         Command::Close(one) => closing::close(one, globals, output).await?,
         Command::Erase(arguments) => closing::erase(arguments, globals, output).await?,
         Command::Retention(arguments) => retention::run(arguments, globals, output).await?,
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
         Command::Monthly(arguments) => monthly::run(arguments, globals, output).await?,
+        Command::LowCredits(arguments) => low_credits::run(arguments, globals, output).await?,
         Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
         Command::Payments(arguments) => return payments::run(arguments, globals, output).await,
@@ -145,6 +138,18 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Spend(arguments) => spend::run(arguments, globals, output).await?,
     }
     Ok(Exit::Done)
+}
+
+/// Does something with an account, and shows it as it is then.
+async fn with_one(
+    One { account }: One,
+    globals: &Globals,
+    output: &Output,
+    what: impl AsyncFnOnce(&Services, AccountId) -> Result<Account, AppError>,
+) -> Result<(), CliError> {
+    let services = operator::open(globals).await?;
+    let account = what(&services, account).await?;
+    print(&services, output, &account).await
 }
 
 async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), CliError> {
@@ -216,7 +221,7 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
     output.either(&record, || {
         format!(
             "{}\nname       {}\nstate      {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
-             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}\nmonthly    {}",
+             stored     {}\nlive       {}\nper second {}\ntokens/day {}\nretention  {}\nmonthly    {}\nlow        {}",
             record.id,
             text::escaped(&record.name),
             state(&record),
@@ -229,9 +234,20 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
             quota(&record.quotas.requests_per_second, "requests"),
             quota(&record.quotas.tokens_per_day, "tokens"),
             retention(record.retention_seconds),
-            record.monthly_credits.as_deref().unwrap_or("none")
+            record.monthly_credits.as_deref().unwrap_or("none"),
+            low(record.low_credits.as_ref())
         )
     })
+}
+
+/// When and where it is told of low credits.
+fn low(low_credits: Option<&LowCredits>) -> String {
+    match low_credits {
+        Some(LowCredits { threshold, webhook }) => {
+            format!("below {threshold}, told at {}", text::escaped(webhook))
+        }
+        None => "not told".to_owned(),
+    }
 }
 
 /// What is used of what may be used.

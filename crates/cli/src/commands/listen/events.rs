@@ -86,6 +86,7 @@ impl<'a> Told<'a> {
         let subject = self.subject.map_or("-", |subject| match subject {
             EventData::Request(request) => &request.id,
             EventData::Batch(batch) => &batch.id,
+            EventData::Credits(of) => &of.account,
             EventData::Test(of) => &of.account,
         });
         let [kind, subject, id] = [self.kind, subject, self.id].map(|text| text.escape_debug().to_string());
@@ -123,6 +124,9 @@ fn describe(subject: &EventData) -> String {
                 cancelled => format!(", {cancelled} cancelled"),
             };
             format!("{} completed, {} failed{more}", counts.completed, counts.failed)
+        }
+        EventData::Credits(credits) => {
+            format!("{} available, less than {}", credits.available, credits.threshold)
         }
         EventData::Test(_) => "a test".to_owned(),
     }

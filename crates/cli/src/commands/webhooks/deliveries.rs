@@ -13,7 +13,7 @@ use crate::output::Output;
 use crate::times;
 
 const COLUMNS: Columns =
-    &[("BEGAN", 20), ("EVENT", 30), ("TYPE", 17), ("TRY", 3), ("OUTCOME", 15), ("TOOK", 9), ("URL", 0)];
+    &[("BEGAN", 20), ("EVENT", 30), ("TYPE", 19), ("TRY", 3), ("OUTCOME", 15), ("TOOK", 9), ("URL", 0)];
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

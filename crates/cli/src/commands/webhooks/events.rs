@@ -14,7 +14,7 @@ use crate::{pages, times};
 const COLUMNS: Columns = &[
     ("HAPPENED", 20),
     ("EVENT", 30),
-    ("TYPE", 17),
+    ("TYPE", 19),
     ("STATE", 9),
     ("TRIES", 5),
     ("NEXT TRY", 20),

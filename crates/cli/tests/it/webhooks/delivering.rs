@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{QUICK, Stage, json_of, told, verified};
 use crate::support::{Ran, pause, wait_until};
@@ -248,4 +248,39 @@ fn operators_are_told_what_fails_without_asking_account_by_account() {
     assert!(whose.code == 2 && whose.stderr.contains("there are 2 accounts"), "{whose:?}");
     let unknown = stage.world.run("webhook deliveries --event evt_01jz8m4c2he7vsn9q3r5x1b8kb");
     assert!(unknown.code == 3 && unknown.stderr.contains("no such event"), "{unknown:?}");
+}
+
+#[test]
+fn low_credits_are_told_of_once_signed_as_any_event() {
+    let stage = Stage::with(QUICK);
+    let account = stage.account();
+    let hook = stage.receiver.url("/ok?of=credits");
+    for wrong in [
+        "10",
+        "none --webhook https://example.com/",
+        "0 --webhook https://example.com/",
+        "1 --webhook nowhere",
+    ] {
+        assert_eq!(stage.world.run(&format!("account low-credits {account} {wrong}")).code, 2, "{wrong}");
+    }
+    let set = stage.world.json(&format!("account low-credits {account} 1000000.5 --webhook {hook}"));
+    assert_eq!(set["low_credits"], json!({"threshold": "1000000.5", "webhook": hook}));
+    let shown = stage.world.run(&format!("account show {account}")).stdout;
+    assert!(shown.contains(&format!("below 1000000.5, told at {hook}")), "{shown}");
+    let call = stage.wait_for(1).remove(0);
+    assert!(verified(&stage.secret(), &call));
+    let event = json_of(&call);
+    let data = &event["data"];
+    assert_eq!((&event["type"], &data["account"]), (&"account.low_credits".into(), &account.clone().into()));
+    assert_eq!(data["threshold"], "1000000.5");
+    let account_now = stage.world.json(&format!("account show {account}"));
+    for amount in ["balance", "held", "available"] {
+        assert_eq!(data[amount], account_now[amount], "{data}");
+    }
+
+    assert_eq!(stage.wait_for_ends(1)["delivered"], 1);
+    assert_eq!(stage.world.json(&format!("account low-credits {account} none"))["low_credits"], Value::Null);
+    let log = stage.world.json("audit-log").to_string();
+    assert_eq!(log.matches("credits.low").count(), 2, "{log}");
+    stage.audit();
 }

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use overnight_domain::faults::{Faults, codes};
 use overnight_domain::json::{Json, JsonText, Kind, RawObject};
+use overnight_domain::money::Credits;
 
 use crate::app::errors::AppError;
 use crate::app::input;
@@ -63,6 +64,31 @@ impl Members<'_> {
     /// A whole number above 0; `None` where it is absent or null.
     pub(super) fn positive(&mut self, name: &str) -> Option<i64> {
         self.get(name, "must be a whole number above 0", positive)
+    }
+
+    /// Says so where a member is not there, which may be null.
+    pub(super) fn require(&mut self, name: &str) {
+        if self.object.get(name).is_none() {
+            self.faults.push(name, codes::MISSING, "is needed");
+        }
+    }
+
+    /// Says so where a member is there that may not be.
+    pub(super) fn refuse(&mut self, name: &str, message: &str) {
+        if self.object.get_some(name).is_some() {
+            self.faults.push(name, codes::CONFLICT, message);
+        }
+    }
+
+    /// An amount of credits that must be there: `Some(None)` for null, and `None` where it is not there or wrong.
+    pub(super) fn credits(&mut self, name: &str) -> Option<Option<Credits>> {
+        self.require(name);
+        if self.object.get(name)?.is_null() {
+            return Some(None);
+        }
+        let read = |value: Json<'_>| value.decode_string()?.parse().ok();
+        self.get(name, "must be a number of credits in a string, such as \"25\" or \"0.5\", or null", read)
+            .map(Some)
     }
 
     /// A limit: `None` where it is absent, `Some(None)` for null, and otherwise a whole number above 0, or `unlimited` for "none".

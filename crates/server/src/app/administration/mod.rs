@@ -3,7 +3,9 @@
 pub mod accounts;
 pub mod api_keys;
 mod bodies;
+pub mod closing;
 pub mod credits;
+pub mod settings;
 
 use bytes::Bytes;
 use overnight_domain::ids::KeyId;
@@ -26,12 +28,12 @@ pub struct Administrator {
     pub key: KeyId,
 }
 
-/// What was made, and whether a call with the same idempotency key made it before.
+/// What was made or changed, and whether a call with the same idempotency key did so before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made<T> {
     /// It.
     pub made: T,
-    /// Whether it was there.
+    /// Whether it was done before.
     pub is_repeat: bool,
 }
 

@@ -42,6 +42,15 @@ pub(super) fn made<T: Serialize>(made: &Made<T>) -> Response {
     response
 }
 
+/// 200 with what was changed, now or by a call that this one repeats.
+pub(super) fn changed<T: Serialize>(changed: &Made<T>) -> Response {
+    let mut response = record(&changed.made);
+    if changed.is_repeat {
+        idempotency::mark_repeat(&mut response);
+    }
+    response
+}
+
 /// List accounts
 ///
 /// Every account, oldest first, a page at a time.

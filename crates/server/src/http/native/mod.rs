@@ -3,7 +3,9 @@
 mod accounts;
 mod admin_accounts;
 mod admin_api_keys;
+mod admin_closing;
 mod admin_grants;
+mod admin_settings;
 mod batches;
 #[cfg(test)]
 mod lines;
@@ -64,6 +66,11 @@ routes! {
     "/v1/admin/accounts/{account_id}/suspend": post admin_accounts::suspend;
     "/v1/admin/accounts/{account_id}/resume": post admin_accounts::resume;
     "/v1/admin/accounts/{account_id}/limits": post admin_accounts::set_limits;
+    "/v1/admin/accounts/{account_id}/retention": post admin_settings::set_retention;
+    "/v1/admin/accounts/{account_id}/monthly_credits": post admin_settings::set_monthly_credits;
+    "/v1/admin/accounts/{account_id}/low_credits": post admin_settings::set_low_credits;
+    "/v1/admin/accounts/{account_id}/close": post admin_closing::close;
+    "/v1/admin/accounts/{account_id}/erase": post admin_closing::erase;
     "/v1/admin/accounts/{account_id}/totals": get admin_accounts::get_totals;
     "/v1/admin/accounts/{account_id}/api_keys": get admin_api_keys::list, post admin_api_keys::create;
     "/v1/admin/accounts/{account_id}/api_keys/{api_key_id}/revoke": post admin_api_keys::revoke;

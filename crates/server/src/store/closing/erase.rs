@@ -42,7 +42,9 @@ statements! {
           AND NOT EXISTS (SELECT 1 FROM members o WHERE o.user_seq = m.user_seq AND o.account <> m.account)";
     DELETE_MEMBERS = "DELETE FROM members WHERE account = ?";
     FIND_STORED = "SELECT stored_bytes FROM accounts WHERE seq = ?";
-    SET_ERASED = "UPDATE accounts SET name = ?, erased_at = ?, retention_ms = NULL WHERE seq = ? AND erased_at IS NULL AND stored_bytes = 0";
+    SET_ERASED = "UPDATE accounts SET name = ?, erased_at = ?, retention_ms = NULL, low_credits_threshold = NULL, low_credits_webhook = NULL,
+               low_credits_notified = NULL
+        WHERE seq = ? AND erased_at IS NULL AND stored_bytes = 0";
 }
 
 /// Some of the batches of an account.

@@ -62,12 +62,23 @@ pub struct Account {
     pub retention_ms: Option<i64>,
     /// What it is granted each calendar month (UTC), if it is.
     pub monthly_credits: Option<Credits>,
+    /// Below how many credits that are available it is told of that, and where; if it is.
+    pub low_credits: Option<LowCredits>,
     /// Its requests that have not ended.
     pub live_requests: i64,
     /// The bytes that are stored for it.
     pub stored_bytes: i64,
     /// Its own quotas; those of the settings apply where it has none.
     pub quotas: Quotas,
+}
+
+/// When and where an account is told that its credits are low.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LowCredits {
+    /// It is told once less than this is available.
+    pub threshold: Credits,
+    /// The address that is told.
+    pub webhook: String,
 }
 
 impl Account {
@@ -79,38 +90,38 @@ impl Account {
 
 statements! {
     INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     /// A second time keeps the first time. What is closed stays so.
     SET_SUSPENDED = "UPDATE accounts SET suspended_at = CASE WHEN ? = 1 OR closed_at IS NOT NULL THEN coalesce(suspended_at, ?) END WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     SET_QUOTAS = "UPDATE accounts SET live_requests_quota = ?, stored_bytes_quota = ?, requests_per_second_quota = ?,
                tokens_per_day_quota = ?
         WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     FIND_TO_CHANGE = {
-        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?",
-        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ? FOR UPDATE",
     };
-    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?";
-    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq = ?";
-    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq";
-    LIST_PAGE = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+    LIST_PAGE = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq > ? ORDER BY seq LIMIT ?";
 }
@@ -285,7 +296,7 @@ pub async fn list_page(store: &Store, after: i64, limit: u32) -> Result<Vec<Acco
     store.readers().fetch_all(LIST_PAGE.bind(after).bind(limit)).await?.iter().map(read).collect()
 }
 
-/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes` and the quotas.
+/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes` and the quotas.
 pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
         key: row.get("seq")?,
@@ -301,8 +312,16 @@ pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
         erased_at: row.get("erased_at")?,
         retention_ms: row.get("retention_ms")?,
         monthly_credits: row.get("monthly_credits")?,
+        low_credits: read_low_credits(row)?,
         live_requests: row.get("live_requests")?,
         stored_bytes: row.get("stored_bytes")?,
         quotas: totals::read_quotas(row)?,
     })
+}
+
+/// Reads `low_credits_threshold, low_credits_webhook`, which are both there or both not.
+fn read_low_credits(row: &Row) -> Result<Option<LowCredits>, StoreError> {
+    let threshold: Option<Credits> = row.get("low_credits_threshold")?;
+    let webhook: Option<String> = row.get("low_credits_webhook")?;
+    Ok(threshold.zip(webhook).map(|(threshold, webhook)| LowCredits { threshold, webhook }))
 }

@@ -31,7 +31,7 @@ statements! {
             created_at = excluded.created_at, expires_at = excluded.expires_at";
     LIST = "SELECT email, role, expires_at FROM invitations WHERE account = ? AND expires_at > ? ORDER BY email";
     DELETE = "DELETE FROM invitations WHERE account = ? AND email = ?";
-    FIND = "SELECT i.email, i.role, i.expires_at, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
+    FIND = "SELECT i.email, i.role, i.expires_at, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM invitations i JOIN accounts a ON a.seq = i.account WHERE i.sha256 = ? AND i.expires_at > ?";
     USE = "DELETE FROM invitations WHERE sha256 = ? AND expires_at > ? RETURNING account, role";

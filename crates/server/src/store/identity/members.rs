@@ -39,11 +39,11 @@ statements! {
     LIST = "SELECT m.role, m.created_at AS member_created_at, u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer,
                u.is_operator, u.created_at, u.signed_in_at
         FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq";
-    FIND_ACCOUNT = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
+    FIND_ACCOUNT = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = ?
         WHERE a.id = ? AND ((m.role IS NOT NULL AND a.closed_at IS NULL) OR ? = 1)";
-    LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
+    LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? AND a.closed_at IS NULL ORDER BY m.created_at, a.seq";
     FIND_USER = "SELECT id, email FROM users WHERE seq = ?";

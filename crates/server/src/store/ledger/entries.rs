@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Statement, Tx, Value, statements};
-use crate::store::idempotency_keys::{Guarded, Once};
+use crate::store::idempotency_keys::{Guarded, Once, do_once};
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
@@ -35,7 +35,10 @@ statements! {
     };
     INSERT = "INSERT INTO ledger (account, kind, amount, created_at, source) VALUES (?, ?, ?, ?, ?)
         ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING";
-    MOVE_BALANCE = "UPDATE accounts SET balance = balance + ?
+    /// Whether credits are low is noted with it.
+    MOVE_BALANCE = "UPDATE accounts SET balance = balance + ?,
+               low_credits_notified = CASE WHEN balance + ? - held < low_credits_threshold
+                   THEN coalesce(low_credits_notified, 0 /* to be told */) END
         WHERE seq = ? AND balance + ? BETWEEN ? AND ? AND balance - held + ? >= ?";
     FIND_AMOUNT = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
     LIST = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
@@ -104,15 +107,8 @@ pub async fn post_once(
 ) -> Result<Guarded<Posting>, StoreError> {
     let entry = entry.clone();
     let (account, now) = (entry.account, entry.now);
-    let posting = async move |tx: &mut Tx<'_>| {
-        if let Some(once) = once
-            && let Some(recalled) = once.take(account, now, tx).await?
-        {
-            return Ok(Guarded::Recalled(recalled));
-        }
-        post_in(&entry, tx).await.map(Guarded::Done)
-    };
-    store.transaction(posting).await
+    let posting = async move |tx: &mut Tx<'_>| post_in(&entry, tx).await;
+    do_once(store, account, once, now, posting).await
 }
 
 /// Posts what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.
@@ -145,6 +141,7 @@ pub(in crate::store) async fn post_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Resu
     }
     let least = if kind.may_overdraw() || *amount >= Credits::ZERO { i64::MIN } else { 0 };
     let update = MOVE_BALANCE
+        .bind(amount.nanos())
         .bind(amount.nanos())
         .bind(*account)
         .bind(amount.nanos())

@@ -9,11 +9,12 @@ use serde_json::json;
 
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
+use crate::store::idempotency_keys::{Guarded, Once, do_once};
 use crate::store::ledger::{NewEntry, Posting, post_in};
 use crate::store::{Store, StoreError};
 
 statements! {
-    SET = "UPDATE accounts SET monthly_credits = ? WHERE id = ? RETURNING seq";
+    SET = "UPDATE accounts SET monthly_credits = ? WHERE seq = ?";
     LIST_DUE = "SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < ? AND suspended_at IS NULL ORDER BY seq";
     /// Who comes second finds the month taken.
@@ -31,22 +32,21 @@ pub struct Month {
     pub name: String,
 }
 
-/// Sets what an account is granted each month; `None` for nothing. Whether there is such an account.
+/// Sets what an account is granted each month; `None` for nothing. Once for all calls with the same idempotency key.
 pub async fn set(
     store: &Store,
-    id: AccountId,
+    account: AccountKey,
     amount: Option<Credits>,
     now: i64,
-) -> Result<bool, StoreError> {
+    once: Option<Once>,
+) -> Result<Guarded<()>, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
-        let rows = tx.fetch(SET.bind(amount.map(Credits::nanos)).bind(id)).await?;
-        let Some(row) = rows.first() else { return Ok(false) };
-        let change = Change::of_account(AuditAction::CreditsMonthly, row.get("seq")?, now);
+        tx.execute(SET.bind(amount.map(Credits::nanos)).bind(account)).await?;
+        let change = Change::of_account(AuditAction::CreditsMonthly, account, now);
         let amount = amount.map(|amount| amount.to_string());
-        audit_log::note_in(change.with(json!({"amount": amount})), tx).await?;
-        Ok(true)
+        audit_log::note_in(change.with(json!({"amount": amount})), tx).await
     };
-    store.transaction(set).await
+    do_once(store, account, once, now, set).await
 }
 
 /// The accounts that are to be granted their credits of this month, and are not suspended.

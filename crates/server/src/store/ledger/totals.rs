@@ -50,12 +50,17 @@ statements! {
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
     };
+    /// Whether credits are low is noted with what moves them: at once, without a read, and once until as much is available again.
     APPLY over [Integer, Integer, Integer, Integer, Integer] = {
         sqlite: "UPDATE accounts SET balance = balance + ?2, held = held + ?3, live_requests = live_requests + ?4,
-                   stored_bytes = stored_bytes + ?5
+                   stored_bytes = stored_bytes + ?5,
+                   low_credits_notified = CASE WHEN balance + ?2 - held - ?3 < low_credits_threshold
+                       THEN coalesce(low_credits_notified, 0 /* to be told */) END
             WHERE seq = ?1",
         postgres: "UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by,
-                   live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by
+                   live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by,
+                   low_credits_notified = CASE WHEN balance + v.balance_by - held - v.held_by < low_credits_threshold
+                       THEN coalesce(low_credits_notified, 0 /* to be told */) END
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
                 AS v(account, balance_by, held_by, live_by, stored_by)
             WHERE accounts.seq = v.account",

@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 28] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 29] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -229,6 +229,13 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 28] = [
              ) e GROUP BY account, day, model) s WHERE s.amount <> 0",
     ),
     (
+        "the credits of an account are noted as low exactly where less than its threshold is available",
+        "SELECT count(*) AS count FROM accounts WHERE low_credits_threshold IS NOT NULL",
+        "SELECT count(*) AS breaches FROM accounts
+         WHERE coalesce(balance - held < low_credits_threshold, false) <> (low_credits_notified IS NOT NULL)
+            OR (low_credits_threshold IS NULL) <> (low_credits_webhook IS NULL)",
+    ),
+    (
         "an account's quarters of an hour tell of no more that completed, and of no more charged, than its days",
         "SELECT count(*) AS count FROM activity",
         // The days have been counted for longer.
@@ -240,7 +247,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 28] = [
          WHERE a.requests > coalesce(s.requests, 0) OR a.amount > coalesce(s.amount, 0)",
     ),
     (
-        "what ended and names a webhook has one event, of its kind and its account's, and nothing else has one but a test",
+        "what ended and names a webhook has one event, of its kind and its account's; others are of accounts",
         "SELECT count(*) AS count FROM events",
         "SELECT (SELECT count(*) FROM request_states rs LEFT JOIN events e ON e.request = rs.seq
              WHERE rs.lane IS NOT NULL AND (rs.state >= 3) <> (e.seq IS NOT NULL))
@@ -252,12 +259,12 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 28] = [
            + (SELECT count(*) FROM batches b WHERE b.completed_at IS NULL AND b.cancelled_at IS NULL
                  AND (b.webhook IS NULL) <> (b.lane IS NULL))
            + (SELECT count(*) FROM events e LEFT JOIN request_states rs ON rs.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-             WHERE e.kind <> 5 AND ((e.request IS NULL) = (e.batch IS NULL)
+             WHERE e.kind < 5 AND ((e.request IS NULL) = (e.batch IS NULL)
                 OR coalesce(rs.account, b.account, -1) <> e.account OR coalesce(rs.lane, b.lane, -1) <> e.lane
                 OR e.kind <> CASE WHEN e.request IS NOT NULL THEN rs.state - 3
                                   WHEN b.completed_at IS NOT NULL THEN 3 ELSE 4 END))
            + (SELECT count(*) FROM events e LEFT JOIN accounts a ON a.seq = e.account
-             WHERE e.kind = 5 AND (e.request IS NOT NULL OR e.batch IS NOT NULL OR e.url IS NULL OR e.payload IS NULL
+             WHERE e.kind >= 5 AND (e.request IS NOT NULL OR e.batch IS NOT NULL OR e.url IS NULL OR e.payload IS NULL
                 OR e.lane / 256 <> e.account OR a.seq IS NULL)) AS breaches",
     ),
     (

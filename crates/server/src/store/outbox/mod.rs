@@ -2,6 +2,7 @@
 //! tried and told of what came of it, until it is delivered or given up. A claim is at-least-once by design: it ends with
 //! its result or with the death of its process, and every claim raises the event's number of tries.
 
+pub(in crate::store) mod account_events;
 pub(in crate::store) mod attempt_results;
 pub(in crate::store) mod claims;
 pub(in crate::store) mod interruptions;

@@ -1,5 +1,4 @@
-//! Tests of receivers: events of no request or batch, which stand in the outbox with all that is sent, and are told as any
-//! other, but tried only once.
+//! Tests of receivers: events about an account, which are told as any other, but tried only once.
 
 use bytes::Bytes;
 use overnight_domain::ids::EventId;
@@ -7,9 +6,8 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Tx, statements};
-use crate::store::event_states::kind_code;
 use crate::store::idempotency_keys::{Guarded, Once};
-use crate::store::outbox::lanes::lane_of;
+use crate::store::outbox::account_events::{self, AccountEvent};
 use crate::store::{Store, StoreError};
 
 /// A test is tried once.
@@ -37,14 +35,6 @@ statements! {
     };
     LIVE_TEST = "SELECT 1 FROM events
         WHERE account = ? AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1";
-    INSERT = {
-        sqlite: "INSERT INTO events (seq, id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
-                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
-                    ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        postgres: "INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    };
 }
 
 /// Makes a test due, unless one of its account is: whether it is due now.
@@ -77,16 +67,9 @@ async fn insert_in(test: NewTest, tx: &mut Tx<'_>) -> Result<bool, StoreError> {
         tx.undo();
         return Ok(false);
     }
-    let insert = INSERT
-        .bind(test.id)
-        .bind(test.account)
-        .bind(lane_of(test.account, Some(&test.url)))
-        .bind(kind_code(EventKind::WebhookTest))
-        .bind(test.now)
-        .bind(test.now)
-        .bind(TRIES_MAX)
-        .bind(test.url)
-        .bind(test.payload);
-    tx.execute(insert).await?;
+    let NewTest { id, account, url, payload, now } = test;
+    let kind = EventKind::WebhookTest;
+    let event = AccountEvent { id, account, kind, url, payload, now, tries_max: Some(TRIES_MAX) };
+    account_events::insert_in(event, tx).await?;
     Ok(true)
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use overnight_domain::audit_log::AuditAction;
-use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
 use serde_json::json;
 
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
-use crate::store::identity::accounts::{self, Account};
+use crate::store::idempotency_keys::{Guarded, Once, do_once};
 use crate::store::requests::deletion::{Ended, ROWS_MAX, delete, read_chunk};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -31,9 +30,7 @@ statements! {
         FROM (SELECT seq, account, result_seq, ended_at FROM request_states WHERE account = ? ORDER BY seq LIMIT ?) rs
         JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.ended_at <= ? ORDER BY rs.seq";
-    SET = "UPDATE accounts SET retention_ms = ? WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+    SET = "UPDATE accounts SET retention_ms = ? WHERE seq = ?";
 }
 
 /// Requests of an account that are due to be deleted.
@@ -57,22 +54,21 @@ pub async fn list_due(store: &Store, now: i64, default: Option<i64>) -> Result<V
     store.readers().fetch_all(rows).await?.iter().map(read).collect()
 }
 
-/// Sets how long ended requests of an account are kept, in milliseconds; `None` for as long as the settings say. `None` where there is no such
-/// account.
+/// Sets how long ended requests of an account are kept, in milliseconds; `None` for as long as the settings say. Once for
+/// all calls with the same idempotency key.
 pub async fn set_retention(
     store: &Store,
-    id: AccountId,
+    account: AccountKey,
     retention_ms: Option<i64>,
     now: i64,
-) -> Result<Option<Account>, StoreError> {
+    once: Option<Once>,
+) -> Result<Guarded<()>, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
-        let rows = tx.fetch(SET.bind(retention_ms).bind(id)).await?;
-        let Some(account) = rows.first().map(accounts::read).transpose()? else { return Ok(None) };
-        let change = Change::of_account(AuditAction::AccountRetention, account.key, now);
-        audit_log::note_in(change.with(json!({"retention_ms": retention_ms})), tx).await?;
-        Ok(Some(account))
+        tx.execute(SET.bind(retention_ms).bind(account)).await?;
+        let change = Change::of_account(AuditAction::AccountRetention, account, now);
+        audit_log::note_in(change.with(json!({"retention_ms": retention_ms})), tx).await
     };
-    store.transaction(set).await
+    do_once(store, account, once, now, set).await
 }
 
 /// Deletes some of the requests of an account that ended by `before`, in milliseconds; how many. Only its 128 oldest are looked at: while

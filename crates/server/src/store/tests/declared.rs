@@ -3,12 +3,12 @@
 use crate::store::database::Sql;
 use crate::store::{
     audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
-    identity, ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
+    identity, ledger, low_credits, nodes, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
-    [of_other_rooms(), of_queue_and_requests()].concat()
+    [of_other_rooms(), of_outbox(), of_queue_and_requests()].concat()
 }
 
 fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
@@ -70,6 +70,13 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::backup::taking::STATEMENTS,
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
+        low_credits::STATEMENTS,
+    ]
+}
+
+fn of_outbox() -> Vec<&'static [&'static Sql]> {
+    vec![
+        outbox::account_events::STATEMENTS,
         outbox::claims::STATEMENTS,
         outbox::attempt_results::STATEMENTS,
         outbox::interruptions::STATEMENTS,

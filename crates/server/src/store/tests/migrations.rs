@@ -10,7 +10,7 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0035 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0036 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
@@ -33,6 +33,11 @@ macro_rules! before_0009 {
     DROP VIEW overnight_nodes;
     DROP VIEW overnight_engines;
     DROP INDEX accounts_closed;
+    DROP INDEX accounts_low_credits;
+    ALTER TABLE accounts DROP COLUMN low_credits_threshold;
+    ALTER TABLE accounts DROP COLUMN low_credits_webhook;
+    ALTER TABLE accounts DROP COLUMN low_credits_notified;
+    ALTER TABLE accounts DROP COLUMN low_credits_notified_at;
     DROP INDEX accounts_monthly;
     ALTER TABLE accounts DROP COLUMN monthly_credits;
     ALTER TABLE accounts DROP COLUMN monthly_credits_month;
@@ -139,7 +144,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0035 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0036 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {
@@ -210,7 +215,7 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
     }
 }
 
-/// Schema 8 knows no audit log, no attempts, no warnings, no names of engines, no order of ends, no endpoints, no aliases, no scopes of keys, no times of releases and no parts of quarters of an hour.
+/// Schema 8 knows no audit log, no low credits, no attempts, no warnings, no names of engines, no order of ends, no endpoints, no aliases, no scopes of keys, no times of releases and no parts of quarters of an hour.
 async fn forget_what_came_later(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
@@ -219,6 +224,8 @@ async fn forget_what_came_later(fixture: &Fixture) {
         DELETE FROM attempts;
         DELETE FROM batch_ends;
         DELETE FROM audit_log;
+        UPDATE accounts SET low_credits_threshold = NULL, low_credits_webhook = NULL, low_credits_notified = NULL,
+            low_credits_notified_at = NULL;
         UPDATE requests SET endpoint = 0, alias = NULL;
         UPDATE api_keys SET scope = 0;
         UPDATE results SET warnings = NULL, engine = NULL;

@@ -42,6 +42,7 @@ mod leasing;
 mod listing;
 mod live_counts;
 mod lives;
+mod low_credits;
 mod migrations;
 mod money;
 mod monthly_grants;

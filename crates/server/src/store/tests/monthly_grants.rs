@@ -5,6 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::audit_log::{self, Filter, Place};
+use crate::store::idempotency_keys::Guarded;
 use crate::store::identity::accounts;
 use crate::store::ledger::monthly_grants::{self, Month, grant, list_due};
 use crate::store::ledger::{self, NewEntry, Posting};
@@ -20,8 +21,8 @@ fn credits(text: &str) -> Credits {
 
 impl Fixture {
     async fn set_monthly(&self, account: AccountKey, amount: Option<&str>) {
-        let id = accounts::get(&self.store, account).await.expect("an account").id;
-        assert!(monthly_grants::set(&self.store, id, amount.map(credits), START).await.expect("a change"));
+        let set = monthly_grants::set(&self.store, account, amount.map(credits), START, None).await;
+        assert_eq!(set.expect("a change"), Guarded::Done(()));
         let set = accounts::get(&self.store, account).await.expect("an account");
         assert_eq!(set.monthly_credits, amount.map(credits));
     }

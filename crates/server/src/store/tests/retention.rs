@@ -6,6 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::batches::{self, NewBatch};
 use crate::store::database::sql;
+use crate::store::idempotency_keys::Guarded;
 use crate::store::identity::accounts;
 use crate::store::ledger;
 use crate::store::queue::settle::{self, Settlement};
@@ -86,11 +87,11 @@ async fn each_account_has_the_retention_that_is_its_own_or_that_of_the_settings(
         fixture.completed(1, START + 5).await;
     }
     fixture.account = first;
-    let ids: Vec<_> =
-        accounts::list(&fixture.store).await.expect("accounts").iter().map(|it| it.id).collect();
-    for (id, retention) in [(ids[1], DAY_MS), (ids[2], 20 * DAY_MS), (ids[3], FOR_EVER)] {
-        let set = set_retention(&fixture.store, id, Some(retention), START).await.expect("a change");
-        assert_eq!(set.expect("the account").retention_ms, Some(retention));
+    for (account, retention) in [(accounts[1], DAY_MS), (accounts[2], 20 * DAY_MS), (accounts[3], FOR_EVER)] {
+        let set = set_retention(&fixture.store, account, Some(retention), START, None).await;
+        assert_eq!(set.expect("a change"), Guarded::Done(()));
+        let set = accounts::get(&fixture.store, account).await.expect("the account");
+        assert_eq!(set.retention_ms, Some(retention));
     }
     let due = async |default| {
         let due = list_due(&fixture.store, now, default).await.expect("a read");

@@ -21,6 +21,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Monthly credits granted to accounts: one a month and account.",
     ),
     metric(
+        "overnight_low_credits_events_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Events that tell accounts of low credits.",
+    ),
+    metric(
         "overnight_shortfall_nanocredits_total",
         Counter,
         Unit::Count,

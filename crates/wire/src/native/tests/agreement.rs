@@ -4,9 +4,10 @@ use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::chat;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
+use overnight_domain::money::Credits;
 use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
-use overnight_domain::webhooks::{Event, EventKind, Subject};
+use overnight_domain::webhooks::{AccountCredits, Event, EventKind, Subject};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -119,11 +120,18 @@ fn batch() -> impl Strategy<Value = BatchRecord> {
     )
 }
 
+fn amount() -> impl Strategy<Value = Credits> {
+    any::<u32>().prop_map(|nanos| Credits::from_nanos(i64::from(nanos) * 1_000_001))
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let subject = prop_oneof![
         summary().prop_map(Subject::Request),
         batch().prop_map(Subject::Batch),
         any::<u128>().prop_map(|bits| Subject::Account(AccountId::from_bits(bits))),
+        (any::<u128>(), amount(), amount(), amount()).prop_map(|(bits, threshold, balance, held)| {
+            Subject::Credits(AccountCredits { account: AccountId::from_bits(bits), threshold, balance, held })
+        }),
     ];
     (any::<u128>(), proptest::sample::select(&EventKind::ALL[..]), time(), subject).prop_map(
         |(bits, kind, created_at, subject)| Event { id: EventId::from_bits(bits), kind, created_at, subject },

@@ -4,7 +4,7 @@ use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, FailedAttempt, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
-use overnight_domain::webhooks::{Event, EventKind, Subject};
+use overnight_domain::webhooks::{AccountCredits, Event, EventKind, Subject};
 
 use crate::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use crate::native::models::{Model, ModelList};
@@ -219,6 +219,16 @@ fn an_event_is_its_type_its_time_its_identifier_and_the_status_record() {
         EventKind::WebhookTest,
         Subject::Account(AccountId::from_bits(4)),
         r#"{"type":"webhook.test","timestamp":1751500005,"id":"evt_00000000000000000000000003","created_at":1751500005,"data":{"account":"acct_00000000000000000000000004"}}"#,
+    );
+    let amount = |text: &str| text.parse().expect("credits");
+    let (threshold, balance, held) = (amount("10"), amount("9.5"), amount("0.25"));
+    check(
+        EventKind::AccountLowCredits,
+        Subject::Credits(AccountCredits { account: AccountId::from_bits(4), threshold, balance, held }),
+        concat!(
+            r#"{"type":"account.low_credits","timestamp":1751500005,"id":"evt_00000000000000000000000003","created_at":1751500005,"data":"#,
+            r#"{"account":"acct_00000000000000000000000004","threshold":"10","balance":"9.5","held":"0.25","available":"9.25"}}"#
+        ),
     );
 }
 

@@ -134,11 +134,11 @@ pub(super) static TABLES: [Table; 29] = [
     Table {
         name: "accounts", key: &["seq"],
         columns: &[
-            integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"),
-            integer("payments_activated_at"), integer("live_requests"), integer("stored_bytes"), integer("live_requests_quota"),
-            integer("stored_bytes_quota"), integer("requests_per_second_quota"), integer("tokens_per_day_quota"),
-            integer("suspended_at"), integer("retention_ms"), integer("closed_at"), integer("erase_at"), integer("erased_at"),
-            integer("monthly_credits"), integer("monthly_credits_month"), integer("data_key"),
+            integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"), integer("payments_activated_at"),
+            integer("live_requests"), integer("stored_bytes"), integer("live_requests_quota"), integer("stored_bytes_quota"), integer("requests_per_second_quota"),
+            integer("tokens_per_day_quota"), integer("suspended_at"), integer("retention_ms"), integer("closed_at"), integer("erase_at"), integer("erased_at"),
+            integer("monthly_credits"), integer("monthly_credits_month"), integer("data_key"), integer("low_credits_threshold"), text("low_credits_webhook"),
+            integer("low_credits_notified"), integer("low_credits_notified_at"),
         ],
         is_numbered: true, ..Table::PLAIN
     },

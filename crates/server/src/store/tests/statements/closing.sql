@@ -1,7 +1,5 @@
 -- closing::CLOSE, both
-UPDATE accounts SET closed_at = coalesce(closed_at, $1), suspended_at = coalesce(suspended_at, $2) WHERE id = $3
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+UPDATE accounts SET closed_at = $1, suspended_at = coalesce(suspended_at, $2) WHERE seq = $3 AND closed_at IS NULL;
 
 -- closing::DELETE_INVITATIONS, both
 DELETE FROM invitations WHERE account = $1;
@@ -17,9 +15,7 @@ SELECT seq FROM accounts a WHERE closed_at IS NOT NULL AND erased_at IS NULL AND
         ORDER BY seq;
 
 -- closing::MARK, both
-UPDATE accounts SET erase_at = coalesce(erase_at, $1) WHERE id = $2 AND closed_at IS NOT NULL
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+UPDATE accounts SET erase_at = $1 WHERE seq = $2 AND closed_at IS NOT NULL AND erase_at IS NULL;
 
 -- closing::REVOKE_KEYS, both
 UPDATE api_keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL;
@@ -69,7 +65,9 @@ SELECT u.id FROM members m JOIN users u ON u.seq = m.user_seq
           AND NOT EXISTS (SELECT 1 FROM members o WHERE o.user_seq = m.user_seq AND o.account <> m.account);
 
 -- closing::erase::SET_ERASED, both
-UPDATE accounts SET name = $1, erased_at = $2, retention_ms = NULL WHERE seq = $3 AND erased_at IS NULL AND stored_bytes = 0;
+UPDATE accounts SET name = $1, erased_at = $2, retention_ms = NULL, low_credits_threshold = NULL, low_credits_webhook = NULL,
+               low_credits_notified = NULL
+        WHERE seq = $3 AND erased_at IS NULL AND stored_bytes = 0;
 
 -- closing::live::LIST_UNFINISHED, both
 SELECT id FROM batches WHERE account = $1 AND completed_at IS NULL AND cancelled_at IS NULL LIMIT $2;

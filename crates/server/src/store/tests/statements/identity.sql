@@ -1,40 +1,40 @@
 -- identity::accounts::ACTIVATE, both
 UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, $1) WHERE id = $2
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::accounts::FIND, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = $1;
 
 -- identity::accounts::FIND_TO_CHANGE, SQLite
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = ?;
 
 -- identity::accounts::FIND_TO_CHANGE, PostgreSQL
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE id = $1 FOR UPDATE;
 
 -- identity::accounts::GET, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq = $1;
 
 -- identity::accounts::INSERT, both
 INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES ($1, $2, $3, $4)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::accounts::LIST, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts ORDER BY seq;
 
 -- identity::accounts::LIST_PAGE, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
         FROM accounts WHERE seq > $1 ORDER BY seq LIMIT $2;
 
@@ -42,12 +42,12 @@ SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspende
 UPDATE accounts SET live_requests_quota = $1, stored_bytes_quota = $2, requests_per_second_quota = $3,
                tokens_per_day_quota = $4
         WHERE id = $5
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::accounts::SET_SUSPENDED, both
 UPDATE accounts SET suspended_at = CASE WHEN $1 = 1 OR closed_at IS NOT NULL THEN coalesce(suspended_at, $2) END WHERE id = $3
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::api_keys::COUNT_USABLE, both
@@ -105,7 +105,7 @@ DELETE FROM invitations WHERE account = $1 AND email = $2;
 DELETE FROM invitations WHERE expires_at <= $1;
 
 -- identity::invitations::FIND, both
-SELECT i.email, i.role, i.expires_at, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
+SELECT i.email, i.role, i.expires_at, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM invitations i JOIN accounts a ON a.seq = i.account WHERE i.sha256 = $1 AND i.expires_at > $2;
 
@@ -131,7 +131,7 @@ DELETE FROM invitations WHERE email = $1 RETURNING account, role, expires_at;
 DELETE FROM members WHERE account = $1 AND user_seq = $2;
 
 -- identity::members::FIND_ACCOUNT, both
-SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
+SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = $1
         WHERE a.id = $2 AND ((m.role IS NOT NULL AND a.closed_at IS NULL) OR $3 = 1);
@@ -149,7 +149,7 @@ SELECT m.role, m.created_at AS member_created_at, u.seq, u.id, u.email, u.passwo
         FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = $1 ORDER BY m.created_at, u.seq;
 
 -- identity::members::LIST_ACCOUNTS, both
-SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.live_requests, a.stored_bytes,
+SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
                a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = $1 AND a.closed_at IS NULL ORDER BY m.created_at, a.seq;
 

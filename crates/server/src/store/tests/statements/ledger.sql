@@ -78,15 +78,17 @@ SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS mod
         WHERE l.account = $1 AND l.seq < $2 AND l.seq >= $3 AND l.kind BETWEEN $4 AND $5 ORDER BY l.seq DESC LIMIT $6;
 
 -- ledger::entries::MOVE_BALANCE, both
-UPDATE accounts SET balance = balance + $1
-        WHERE seq = $2 AND balance + $3 BETWEEN $4 AND $5 AND balance - held + $6 >= $7;
+UPDATE accounts SET balance = balance + $1,
+               low_credits_notified = CASE WHEN balance + $2 - held < low_credits_threshold
+                   THEN coalesce(low_credits_notified, 0 /* to be told */) END
+        WHERE seq = $3 AND balance + $4 BETWEEN $5 AND $6 AND balance - held + $7 >= $8;
 
 -- ledger::monthly_grants::LIST_DUE, both
 SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < $1 AND suspended_at IS NULL ORDER BY seq;
 
 -- ledger::monthly_grants::SET, both
-UPDATE accounts SET monthly_credits = $1 WHERE id = $2 RETURNING seq;
+UPDATE accounts SET monthly_credits = $1 WHERE seq = $2;
 
 -- ledger::monthly_grants::TAKE, both
 UPDATE accounts SET monthly_credits_month = $1
@@ -168,12 +170,16 @@ SELECT CAST(coalesce(sum(prompt_tokens + completion_tokens), 0) AS BIGINT) AS to
 
 -- ledger::totals::APPLY, SQLite
 UPDATE accounts SET balance = balance + ?2, held = held + ?3, live_requests = live_requests + ?4,
-                   stored_bytes = stored_bytes + ?5
+                   stored_bytes = stored_bytes + ?5,
+                   low_credits_notified = CASE WHEN balance + ?2 - held - ?3 < low_credits_threshold
+                       THEN coalesce(low_credits_notified, 0 /* to be told */) END
             WHERE seq = ?1;
 
 -- ledger::totals::APPLY, PostgreSQL
 UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by,
-                   live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by
+                   live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by,
+                   low_credits_notified = CASE WHEN balance + v.balance_by - held - v.held_by < low_credits_threshold
+                       THEN coalesce(low_credits_notified, 0 /* to be told */) END
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
                 AS v(account, balance_by, held_by, live_by, stored_by)
             WHERE accounts.seq = v.account;

@@ -1,3 +1,13 @@
+-- outbox::account_events::INSERT, SQLite
+INSERT INTO events (seq, id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- outbox::account_events::INSERT, PostgreSQL
+INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
 -- outbox::attempt_results::NOTE, SQLite
 INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
             SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1;
@@ -171,16 +181,6 @@ UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at =
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL
         WHERE seq IN (SELECT seq FROM events WHERE account = $2 AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */
                       ORDER BY seq LIMIT $3);
-
--- outbox::test_events::INSERT, SQLite
-INSERT INTO events (seq, id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
-                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
-                    ?, ?, ?, ?, ?, ?, ?, ?, ?);
-
--- outbox::test_events::INSERT, PostgreSQL
-INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- outbox::test_events::LIVE_TEST, both
 SELECT 1 FROM events

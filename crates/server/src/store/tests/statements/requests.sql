@@ -251,7 +251,5 @@ SELECT a.seq, coalesce(a.retention_ms, $1) AS retention_ms FROM accounts a
                       WHERE o.ended_at <= $3 - coalesce(a.retention_ms, $4)) ORDER BY a.seq;
 
 -- requests::retention::SET, both
-UPDATE accounts SET retention_ms = $1 WHERE id = $2
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+UPDATE accounts SET retention_ms = $1 WHERE seq = $2;
 

@@ -10,10 +10,12 @@ use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
+use crate::store::identity::accounts::LowCredits;
 use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::Posting;
 use crate::store::ledger::payment_checks;
 use crate::store::ledger::payments::{self, Payment};
+use crate::store::low_credits::{self, LowCreditsEvent};
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{self, EventState, NewTest};
 use crate::store::queue::expiry;
@@ -80,6 +82,17 @@ async fn tell_of_ends(fixture: &mut Fixture) {
         now: START + 3,
     };
     assert!(outbox::insert_test(&fixture.store, test).await.expect("a test"));
+    let webhook = "https://hooks.example/low".to_owned();
+    let low = LowCredits { threshold: Credits::from_nanos(150_000_000_000), webhook };
+    low_credits::set(&fixture.store, fixture.account, Some(low), START, None).await.expect("a change");
+    let told = LowCreditsEvent {
+        id: EventId::from_bits(6),
+        account: fixture.account,
+        told_before: START,
+        now: START + 3,
+    };
+    let write = |_| Bytes::from_static(br#"{"type":"account.low_credits"}"#);
+    assert!(low_credits::notify(&fixture.store, told, write).await.expect("an event"));
     let rotated =
         webhook_secrets::rotate(&fixture.store, fixture.account, &SigningSecret::new([8; 32]), START, 1_000)
             .await;

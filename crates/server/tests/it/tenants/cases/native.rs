@@ -48,6 +48,20 @@ pub(super) const CASES: &[Case] = &[
         .naming(&[Account])
         .sending(Json(r#"{"tokens_per_day":NEW}"#))
         .refused(403),
+    program("POST /v1/admin/accounts/{account_id}/retention")
+        .naming(&[Account])
+        .sending(Json(r#"{"retention_seconds":604800}"#))
+        .refused(403),
+    program("POST /v1/admin/accounts/{account_id}/monthly_credits")
+        .naming(&[Account])
+        .sending(Json(r#"{"amount":"25"}"#))
+        .refused(403),
+    program("POST /v1/admin/accounts/{account_id}/low_credits")
+        .naming(&[Account])
+        .sending(Json(r#"{"threshold":"10","webhook":"https://hooks.example/"}"#))
+        .refused(403),
+    program("POST /v1/admin/accounts/{account_id}/close").naming(&[Account]).refused(403),
+    program("POST /v1/admin/accounts/{account_id}/erase").naming(&[Account]).refused(403),
     program("GET /v1/admin/accounts/{account_id}/totals").naming(&[Account]).refused(403),
     program("GET /v1/admin/accounts/{account_id}/api_keys").naming(&[Account]).refused(403),
     program("POST /v1/admin/accounts/{account_id}/api_keys")

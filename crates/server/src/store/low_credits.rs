@@ -1,0 +1,109 @@
+//! Telling accounts that their credits are low. What moves the credits of an account notes in the same statement whether less than its threshold is
+//! available (`ledger/totals.rs`, `ledger/entries.rs`); what is noted is made an event here, once until as much is available again, and not more
+//! often than the caller allows. A crash between the two only delays the event.
+
+use bytes::Bytes;
+use overnight_domain::audit_log::AuditAction;
+use overnight_domain::ids::EventId;
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::{AccountCredits, EventKind};
+use serde_json::json;
+use url::Url;
+
+use crate::store::audit_log::{self, Change};
+use crate::store::database::{Row, Tx, statements};
+use crate::store::idempotency_keys::{Guarded, Once, do_once};
+use crate::store::identity::accounts::LowCredits;
+use crate::store::outbox::account_events::{self, AccountEvent};
+use crate::store::{Store, StoreError};
+
+/// Accounts that one look finds at most; the others are found once these have been told.
+const DUE_MAX: u32 = 256;
+
+statements! {
+    /// What is set anew is told anew. The same again changes nothing.
+    SET = "UPDATE accounts SET low_credits_threshold = ?, low_credits_webhook = ?,
+               low_credits_notified = CASE WHEN balance - held < ? THEN 0 /* to be told */ END
+        WHERE seq = ? AND closed_at IS NULL
+          AND (low_credits_threshold IS DISTINCT FROM ? OR low_credits_webhook IS DISTINCT FROM ?)";
+    LIST_DUE = "SELECT seq FROM accounts
+        WHERE low_credits_notified = 0 /* to be told */ AND closed_at IS NULL
+          AND (low_credits_notified_at IS NULL OR low_credits_notified_at <= ?)
+        ORDER BY seq LIMIT ?";
+    /// Who comes second finds it told.
+    TAKE = "UPDATE accounts SET low_credits_notified = 1 /* told */, low_credits_notified_at = ?
+        WHERE seq = ? AND low_credits_notified = 0 /* to be told */ AND closed_at IS NULL
+          AND (low_credits_notified_at IS NULL OR low_credits_notified_at <= ?)
+        RETURNING id, balance, held, low_credits_threshold, low_credits_webhook";
+}
+
+/// Sets when and where an account is told that its credits are low; `None` for never. Where less is available already, it is told soon. The
+/// same again changes nothing. Once for all calls with the same idempotency key.
+pub async fn set(
+    store: &Store,
+    account: AccountKey,
+    low_credits: Option<LowCredits>,
+    now: i64,
+    once: Option<Once>,
+) -> Result<Guarded<()>, StoreError> {
+    let set = async move |tx: &mut Tx<'_>| {
+        let threshold = low_credits.as_ref().map(|it| it.threshold);
+        let webhook = low_credits.map(|it| it.webhook);
+        let nanos = threshold.map(Credits::nanos);
+        let set = SET.bind(nanos).bind(webhook.clone()).bind(nanos).bind(account).bind(nanos);
+        if tx.execute(set.bind(webhook.clone())).await? == 0 {
+            return Ok(());
+        }
+        // The rest of an address may hold a secret.
+        let host = webhook.and_then(|url| Url::parse(&url).ok()?.host_str().map(str::to_owned));
+        let change = Change::of_account(AuditAction::CreditsLow, account, now);
+        let threshold = threshold.map(|threshold| threshold.to_string());
+        audit_log::note_in(change.with(json!({"threshold": threshold, "host": host})), tx).await
+    };
+    do_once(store, account, once, now, set).await
+}
+
+/// Some accounts that are to be told that their credits are low, and were told last by `told_before`, in milliseconds, or never.
+pub async fn list_due(store: &Store, told_before: i64) -> Result<Vec<AccountKey>, StoreError> {
+    let rows = store.readers().fetch_all(LIST_DUE.bind(told_before).bind(DUE_MAX)).await?;
+    rows.iter().map(|row: &Row| row.get("seq")).collect()
+}
+
+/// An event that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct LowCreditsEvent {
+    /// Its identifier.
+    pub id: EventId,
+    /// Who is told.
+    pub account: AccountKey,
+    /// Only if it was told last by then, in milliseconds.
+    pub told_before: i64,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// Makes the event that tells an account of its low credits, as they are by now; `write` makes what is sent. `false` where it is not to be told: it was
+/// meanwhile, or as much is available again.
+pub async fn notify(
+    store: &Store,
+    new: LowCreditsEvent,
+    write: impl FnOnce(AccountCredits) -> Bytes + Send + 'static,
+) -> Result<bool, StoreError> {
+    let notifying = async move |tx: &mut Tx<'_>| {
+        let LowCreditsEvent { id, account, told_before, now } = new;
+        let rows = tx.fetch(TAKE.bind(now).bind(account).bind(told_before)).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        let payload = write(AccountCredits {
+            account: row.get("id")?,
+            threshold: row.get("low_credits_threshold")?,
+            balance: row.get("balance")?,
+            held: row.get("held")?,
+        });
+        let (kind, url) = (EventKind::AccountLowCredits, row.get("low_credits_webhook")?);
+        let event = AccountEvent { id, account, kind, url, payload, now, tries_max: None };
+        account_events::insert_in(event, tx).await?;
+        Ok(true)
+    };
+    store.transaction(notifying).await
+}
