@@ -227,8 +227,7 @@ on_both!(a_batch_of_a_closed_account_is_filled_no_further);
 async fn a_batch_of_a_closed_account_is_filled_no_further(mut fixture: Fixture) {
     made(&mut fixture, &["a\nb\n"]).await;
     let filling = claim(&fixture, START, START).await.expect("a batch to fill");
-    let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
-    closing::close(&fixture.store, account.id, START).await.expect("an end").expect("the account");
+    closing::close(&fixture.store, fixture.account, START, None).await.expect("an end");
     let late = step(&mut fixture, filling, &[true, true], true);
     assert_eq!(fill(&fixture.store, late).await, Filled::Over);
     fixture.assert_sound().await;
