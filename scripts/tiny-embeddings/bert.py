@@ -7,7 +7,7 @@ import parts
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = "abcdefghijklmnopqrstuvwxy"
-WORDS = ["the", "a", "night", "batch", "of", "request", "star", "moon", "wait", "un", "and"]
+WORDS = ["the", "night", "batch", "of", "request", "star", "moon", "wait", "un", "and"]
 ENDINGS = ["s", "ing", "known"]
 MARKS = [",", ".", "!", "?"]
 WIDTH, HEADS, LAYERS, FEED_FORWARD, CONTEXT, EPSILON = 32, 2, 2, 64, 128, 1e-12
