@@ -45,6 +45,8 @@ pub struct EmbedderCapacity {
     pub context: usize,
     /// Inputs that are computed together.
     pub parallel: usize,
+    /// Tokens up to which inputs are computed together; one input may have more. At most [`STEP_TOKENS_MAX`].
+    pub step_tokens: usize,
     /// Numbers of one vector.
     pub width: usize,
 }

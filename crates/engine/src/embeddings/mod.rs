@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 pub use self::vector::fit;
 use crate::{
     metrics::{Ended, Metrics},
-    model::{DecodeFailed, Embedder, EmbedderCapacity, STEP_TOKENS_MAX, Token},
+    model::{DecodeFailed, Embedder, EmbedderCapacity, Token},
 };
 
 /// A request that waits for its vectors. Dropping the receiver of `respond` cancels it between two steps.
@@ -81,7 +81,8 @@ impl<E: Embedder> Embeddings<E> {
         for request in &mut self.requests {
             let rest = &request.job.inputs[request.vectors.len()..];
             for input in rest {
-                let has_room = inputs < self.capacity.parallel && tokens + input.len() <= STEP_TOKENS_MAX;
+                let has_room =
+                    inputs < self.capacity.parallel && tokens + input.len() <= self.capacity.step_tokens;
                 if inputs > 0 && !has_room {
                     break;
                 }

@@ -42,7 +42,7 @@ type Answer = Receiver<Result<Vec<Vec<f32>>, DecodeFailed>>;
 impl Bench {
     fn new(parallel: usize) -> Self {
         let (metrics, log) = (Arc::new(Metrics::default()), Arc::default());
-        let capacity = EmbedderCapacity { context: 2_000, parallel, width: 2 };
+        let capacity = EmbedderCapacity { context: 2_000, parallel, step_tokens: STEP_TOKENS_MAX, width: 2 };
         let embedder = FakeEmbedder(Arc::clone(&log));
         Self { embeddings: Embeddings::new(embedder, capacity, Arc::clone(&metrics)), metrics, log }
     }

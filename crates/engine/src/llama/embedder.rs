@@ -13,6 +13,10 @@ use super::{
 };
 use crate::model::{DecodeFailed, Embedder, EmbedderCapacity, STEP_TOKENS_MAX, Token};
 
+/// Tokens up to which a processor computes inputs together. So many fill its tiles, and each more makes those beside it dearer: a
+/// token is compared with all of a step and most of that thrown away (docs/engine.md).
+const PROCESSOR_STEP_TOKENS: usize = 64;
+
 /// A context of llama.cpp that pools what it computes. It stays on the thread that made it.
 #[derive(Debug)]
 pub struct LlamaEmbedder<'model> {
@@ -36,6 +40,7 @@ impl Llama {
         Ok(EmbedderCapacity {
             context: self.capacity.context,
             parallel: self.settings.parallel,
+            step_tokens: if self.devices.has_gpu() { STEP_TOKENS_MAX } else { PROCESSOR_STEP_TOKENS },
             width: width.ok_or_else(failed)?,
         })
     }
