@@ -115,11 +115,10 @@ impl Supervisor {
             Err(reason) => return End::unready(reason),
         };
         let mut reason = match self.bring_up(&mut life).await {
-            Ok(target) => {
+            Ok(mut target) => {
                 ready_at = Some(self.clock.now());
-                let only = purpose.map(ModelPurpose::endpoint);
-                let target = Target { only, ..target };
-                let (engine, serves) = (&self.program.engine, only.map(|only| only.noun()));
+                target.only = purpose.map(ModelPurpose::endpoint);
+                let (engine, serves) = (&self.program.engine, purpose.map(ModelPurpose::as_str));
                 tracing::info!(target: "engine", engine, serves, "embedded engine ready");
                 self.state.send_replace(EmbeddedState::Ready(Endpoint(Arc::new(target))));
                 life.ended().await

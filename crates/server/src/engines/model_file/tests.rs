@@ -51,10 +51,10 @@ fn a_file_that_pools_is_an_embedding_model() {
         (UINT32, 4, ModelPurpose::Chat),
     ] {
         let pools = value("qwen3.pooling_type", kind, &u32::to_le_bytes(pooling));
-        assert_eq!(judge(&file(0, 1, &[&pools])).unwrap(), expected, "{kind} {pooling}");
+        assert_eq!(judge(&file(0, 1, &[&pools[..]])).unwrap(), expected, "{kind} {pooling}");
     }
     let other = value("qwen3.pooling_type_of_none", UINT32, &1_u32.to_le_bytes());
-    assert_eq!(judge(&file(0, 1, &[&other])).unwrap(), ModelPurpose::Chat);
+    assert_eq!(judge(&file(0, 1, &[&other[..]])).unwrap(), ModelPurpose::Chat);
 }
 
 /// A file of version 3 that says it has so many tensors and values, and what follows.
