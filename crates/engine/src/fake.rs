@@ -23,6 +23,10 @@ impl Vocabulary for FakeVocabulary {
         text.bytes().map(Token::from).collect()
     }
 
+    fn tokenize_input(&self, text: &str) -> Vec<Token> {
+        text.bytes().map(Token::from).chain([END]).collect()
+    }
+
     fn piece(&self, token: Token) -> &[u8] {
         self.bytes.get(token as usize..=token as usize).unwrap_or_default()
     }

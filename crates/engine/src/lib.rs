@@ -1,7 +1,7 @@
 //! llama.cpp behind OpenAI's HTTP API, for one machine: continuous batching, and every shared prefix computed once.
 //!
 //! `http` takes requests in and turns them into jobs (`api`, `template`); the one thread of `worker` runs the
-//! `scheduler`, which keeps a `cache` over a decoder. Only `llama` knows llama.cpp; all else is tested without it.
+//! `scheduler`, which keeps a `cache` over a decoder, or `embeddings` for a model whose answers are vectors. Only `llama` knows llama.cpp; all else is tested without it.
 
 pub mod api;
 pub mod args;
@@ -11,6 +11,7 @@ pub mod chance;
 pub mod clock;
 pub mod constraint;
 pub mod cpu;
+pub mod embeddings;
 #[cfg(test)]
 mod fake;
 pub mod http;

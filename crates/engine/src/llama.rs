@@ -4,6 +4,8 @@
 //! callers against [`Capacity`], numbers here.
 
 mod devices;
+mod embedder;
+mod purpose;
 
 use std::{
     fs::{self, File},
@@ -24,7 +26,8 @@ use llama_cpp_2::{
     token::LlamaToken,
 };
 
-pub use self::devices::Devices;
+use self::purpose::Metadata;
+pub use self::{devices::Devices, embedder::LlamaEmbedder, purpose::Purpose};
 use crate::{
     attention::{self, Heads},
     cpu, memory,
@@ -73,6 +76,7 @@ pub struct Llama {
     backend: LlamaBackend,
     model: Arc<LlamaModel>,
     vocabulary: Arc<LlamaVocabulary>,
+    purpose: Purpose,
     capacity: Capacity,
     settings: Settings,
     devices: Devices,
@@ -82,7 +86,7 @@ impl Llama {
     /// Loads a model; gives up between two tensors when `stop` becomes true.
     ///
     /// # Errors
-    /// [`LoadFailed`] when the file is no chat model that llama.cpp can run, or when it was stopped.
+    /// [`LoadFailed`] when the file is no model that this engine can serve, or when it was stopped.
     pub fn load(settings: Settings, stop: Arc<AtomicBool>) -> Result<Self, LoadFailed> {
         let failed = |reason: String| LoadFailed { path: settings.path.clone(), reason };
         check_file(&settings.path).map_err(failed)?;
@@ -108,10 +112,11 @@ impl Llama {
         if model.n_vocab() < 1 || ["", "none", "no_vocab"].contains(&tokenizer.as_str()) {
             return Err(failed("it has no vocabulary".to_owned()));
         }
+        let purpose = Metadata::new(|key| model.meta_val_str(key).ok()).purpose().map_err(failed)?;
         let capacity = capacity(&settings, &model, &devices);
         let model = Arc::new(model);
         let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model)));
-        Ok(Self { backend, model, vocabulary, capacity, settings, devices })
+        Ok(Self { backend, model, vocabulary, purpose, capacity, settings, devices })
     }
 
     /// What computes it.
@@ -124,6 +129,12 @@ impl Llama {
     #[must_use]
     pub fn vocabulary(&self) -> Arc<LlamaVocabulary> {
         Arc::clone(&self.vocabulary)
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// How much it holds.
@@ -158,7 +169,7 @@ impl Llama {
         let number = |value: usize| u32::try_from(value).map_err(|fault| failed(fault.to_string()));
         let threads = i32::try_from(self.settings.threads).map_err(|fault| failed(fault.to_string()))?;
         let step = number(STEP_TOKENS_MAX)?;
-        let flash = prefers_flash(&self.devices, heads(&self.model), self.capacity.cells);
+        let flash = prefers_flash(&self.devices, heads(&self.model), self.capacity.cells, STEP_TOKENS_MAX);
         let parameters = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(number(self.capacity.cells)?))
             .with_n_batch(step)
@@ -195,7 +206,7 @@ fn capacity(settings: &Settings, model: &LlamaModel, devices: &Devices) -> Capac
     let cells = context.saturating_mul(settings.parallel).min(CELLS_MAX.max(context));
     let cells = cells.next_multiple_of(CELLS_STEP);
     let heads = heads(model);
-    let flash = prefers_flash(devices, heads, cells);
+    let flash = prefers_flash(devices, heads, cells, STEP_TOKENS_MAX);
     // Both bounds were measured on processors. A GPU has the more of its time to gain from large steps.
     let (masked_cells, tile_tokens) = if devices.has_gpu() {
         (usize::MAX, 1)
@@ -225,8 +236,8 @@ fn heads(model: &LlamaModel) -> Heads {
     Heads { count, layers: model.n_layer(), length: number("key_length").unwrap_or(evenly) }
 }
 
-fn prefers_flash(devices: &Devices, heads: Heads, cells: usize) -> bool {
-    devices.has_gpu() || attention::prefers_flash(heads, &cpu::build_features(), cells, STEP_TOKENS_MAX)
+fn prefers_flash(devices: &Devices, heads: Heads, cells: usize, step: usize) -> bool {
+    devices.has_gpu() || attention::prefers_flash(heads, &cpu::build_features(), cells, step)
 }
 
 /// A vocabulary whose pieces are read once.
@@ -267,6 +278,11 @@ impl Vocabulary for LlamaVocabulary {
         {
             tokens.insert(0, opening);
         }
+        tokens.into_iter().filter_map(|token| Token::try_from(token.0).ok()).collect()
+    }
+
+    fn tokenize_input(&self, text: &str) -> Vec<Token> {
+        let tokens = self.model.vocab().tokenize(text.as_bytes(), true, true);
         tokens.into_iter().filter_map(|token| Token::try_from(token.0).ok()).collect()
     }
 

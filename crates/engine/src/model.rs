@@ -1,4 +1,4 @@
-//! What the engine asks of a language model: a vocabulary, which any thread may use, and a decoder,
+//! What the engine asks of a language model: a vocabulary, which any thread may use, and a decoder or an embedder,
 //! which lives on one thread. Everything else in this crate knows a model only through these traits.
 
 /// The number of a token in a model's vocabulary.
@@ -38,10 +38,25 @@ pub struct Capacity {
     pub shares_prefixes: bool,
 }
 
+/// How much an embedding model computes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmbedderCapacity {
+    /// Tokens that one input may hold.
+    pub context: usize,
+    /// Inputs that are computed together.
+    pub parallel: usize,
+    /// Tokens up to which inputs are computed together; one input may have more. At most [`STEP_TOKENS_MAX`].
+    pub step_tokens: usize,
+    /// Numbers of one vector.
+    pub width: usize,
+}
+
 /// Turns text into tokens and back.
 pub trait Vocabulary: Send + Sync {
     /// The tokens of `text`, special tokens recognised, with the model's opening token where it wants one.
     fn tokenize(&self, text: &str) -> Vec<Token>;
+    /// The tokens of a text to embed, special tokens recognised, with those around it that the model wants.
+    fn tokenize_input(&self, text: &str) -> Vec<Token>;
     /// The bytes that `token` stands for; empty for a control token.
     fn piece(&self, token: Token) -> &[u8];
     /// Whether `token` ends the assistant's turn.
@@ -74,6 +89,18 @@ pub trait Decoder {
     fn copy_prefix(&mut self, from: usize, to: usize, length: usize);
     /// Empties a sequence.
     fn clear(&mut self, sequence: usize);
+}
+
+/// Computes the vectors of inputs, which do not see each other.
+///
+/// The caller keeps within [`EmbedderCapacity`]; an implementation over C++ may end the process otherwise.
+pub trait Embedder {
+    /// One vector for each input, as the model makes it. The inputs together have at most [`STEP_TOKENS_MAX`] tokens, but for
+    /// one that is longer by itself; none is empty.
+    ///
+    /// # Errors
+    /// [`DecodeFailed`] if they were not computed.
+    fn embed(&mut self, inputs: &[&[Token]]) -> Result<Vec<Vec<f32>>, DecodeFailed>;
 }
 
 /// The most tokens that go into one step. Cancelling and joining wait for a step's end, so it bounds how long they do.

@@ -21,13 +21,14 @@ use crate::{
     args::Arguments,
     chance::Seeds,
     constraint::Grammars,
-    http::{Engine, Ready, router},
-    llama::{Llama, Settings},
+    embeddings::Embeddings,
+    http::{Chat, Engine, Ready, Serving, Vectors, router},
+    llama::{Llama, Purpose, Settings},
     metrics::Metrics,
     parent,
     scheduler::Scheduler,
     template::ChatTemplate,
-    worker::{self, Command},
+    worker::{self, Command, Stepping},
 };
 
 /// How long the step under way may take once the parent is gone.
@@ -52,21 +53,19 @@ async fn start(arguments: Arguments) -> Result<(), Failure> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     announce(&listener)?;
     let metrics = Arc::new(Metrics::default());
-    let (commands, received) = mpsc::unbounded_channel();
     let settings = arguments.settings();
-    let engine =
-        Engine::new(arguments.name, key, Seeds::from_system()?, Arc::clone(&metrics), commands.clone());
+    let engine = Engine::new(arguments.name, key, Seeds::from_system()?, Arc::clone(&metrics));
     let engine = Arc::new(engine);
     let stop = Arc::new(AtomicBool::new(false));
-    let work = Work { settings, engine: Arc::clone(&engine), metrics, received, stop: Arc::clone(&stop) };
+    let work = Work { settings, engine: Arc::clone(&engine), metrics, stop: Arc::clone(&stop) };
     let mut worker_ended = work.start()?;
-    let server = axum::serve(listener, router(engine)).into_future();
+    let server = axum::serve(listener, router(Arc::clone(&engine))).into_future();
     tokio::select! {
         served = server => served.map_err(Into::into),
         ended = &mut worker_ended => ended.unwrap_or_else(|_| Err("the thread that computes broke".into())),
         _ = parent_gone => {
-            stop.store(true, Ordering::Relaxed);
-            let _ = commands.send(Command::Stop);
+            stop.store(true, Ordering::SeqCst);
+            engine.stop();
             let _ = timeout(STOP_WAIT, worker_ended).await;
             Ok(())
         }
@@ -85,7 +84,6 @@ struct Work {
     settings: Settings,
     engine: Arc<Engine>,
     metrics: Arc<Metrics>,
-    received: mpsc::UnboundedReceiver<Command>,
     stop: Arc<AtomicBool>,
 }
 
@@ -102,10 +100,17 @@ impl Work {
     }
 
     fn run(self) -> Result<(), Failure> {
-        let llama = match Llama::load(self.settings, Arc::clone(&self.stop)) {
+        let llama = match Llama::load(self.settings.clone(), Arc::clone(&self.stop)) {
             Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(()),
             loaded => loaded?,
         };
+        match llama.purpose() {
+            Purpose::Chat => self.serve_chat(&llama),
+            Purpose::Embeddings => self.serve_embeddings(&llama),
+        }
+    }
+
+    fn serve_chat(self, llama: &Llama) -> Result<(), Failure> {
         let decoder = llama.decoder()?;
         let (capacity, vocabulary) = (llama.capacity(), llama.vocabulary());
         let (bos_token, eos_token) = llama.edge_texts();
@@ -113,9 +118,29 @@ impl Work {
             .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?;
         let scheduler = Scheduler::new(decoder, vocabulary.clone(), capacity, self.metrics);
         let grammars = Grammars::new(vocabulary.clone());
-        self.engine.open(Ready { vocabulary, template, capacity, grammars });
+        let (commands, received) = mpsc::unbounded_channel();
+        let serving = Serving::Chat(Box::new(Chat { template, grammars, commands }));
+        self.engine.open(Ready { vocabulary, context: capacity.context, serving });
         tracing::info!(devices = %llama.devices(), ?capacity, "serve model");
-        worker::run(scheduler, self.received);
+        run(&self.stop, scheduler, received);
         Ok(())
+    }
+
+    fn serve_embeddings(self, llama: &Llama) -> Result<(), Failure> {
+        let (capacity, vocabulary) = (llama.embedder_capacity()?, llama.vocabulary());
+        let embeddings = Embeddings::new(llama.embedder()?, capacity, self.metrics);
+        let (commands, received) = mpsc::unbounded_channel();
+        let serving = Serving::Embeddings(Vectors { width: capacity.width, commands });
+        self.engine.open(Ready { vocabulary, context: capacity.context, serving });
+        tracing::info!(devices = %llama.devices(), ?capacity, "serve embedding model");
+        run(&self.stop, embeddings, received);
+        Ok(())
+    }
+}
+
+/// Computes unless a stop came before there was anybody to tell it to.
+fn run<S: Stepping>(stop: &AtomicBool, computing: S, received: mpsc::UnboundedReceiver<Command<S::Job>>) {
+    if !stop.load(Ordering::SeqCst) {
+        worker::run(computing, received);
     }
 }

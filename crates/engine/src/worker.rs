@@ -1,23 +1,58 @@
-//! The thread that owns the decoder: it takes requests in between two steps and sleeps while there are none.
+//! The thread that owns the model: it takes requests in between two steps and sleeps while there are none.
 
 use tokio::sync::mpsc;
 
 use crate::{
-    model::Decoder,
-    scheduler::{Job, Scheduler},
+    embeddings::{self, Embeddings},
+    model::{Decoder, Embedder},
+    scheduler::{self, Scheduler},
 };
 
 /// What the thread is told.
 #[derive(Debug)]
-pub enum Command {
+pub enum Command<J> {
     /// Answer this request.
-    Complete(Box<Job>),
+    Answer(Box<J>),
     /// End after the step under way; requests that are not answered are dropped.
     Stop,
 }
 
-/// Runs a scheduler until it is told to stop or nobody can tell it anything any more.
-pub fn run<D: Decoder>(mut scheduler: Scheduler<D>, mut commands: mpsc::UnboundedReceiver<Command>) {
+/// What the thread runs.
+pub trait Stepping {
+    /// A request.
+    type Job;
+    /// Takes a request in.
+    fn submit(&mut self, job: Self::Job);
+    /// Computes one step; returns whether there was anything to do.
+    fn step(&mut self) -> bool;
+}
+
+impl<D: Decoder> Stepping for Scheduler<D> {
+    type Job = scheduler::Job;
+
+    fn submit(&mut self, job: Self::Job) {
+        self.submit(job);
+    }
+
+    fn step(&mut self) -> bool {
+        self.step()
+    }
+}
+
+impl<E: Embedder> Stepping for Embeddings<E> {
+    type Job = embeddings::Job;
+
+    fn submit(&mut self, job: Self::Job) {
+        self.submit(job);
+    }
+
+    fn step(&mut self) -> bool {
+        self.step()
+    }
+}
+
+/// Computes until it is told to stop or nobody can tell it anything any more.
+pub fn run<S: Stepping>(mut computing: S, mut commands: mpsc::UnboundedReceiver<Command<S::Job>>) {
     let mut is_busy = false;
     loop {
         let command = match commands.try_recv() {
@@ -31,11 +66,11 @@ pub fn run<D: Decoder>(mut scheduler: Scheduler<D>, mut commands: mpsc::Unbounde
         };
         match command {
             Some(Command::Stop) => return,
-            Some(Command::Complete(job)) => {
-                scheduler.submit(*job);
+            Some(Command::Answer(job)) => {
+                computing.submit(*job);
                 is_busy = true;
             }
-            None => is_busy = scheduler.step(),
+            None => is_busy = computing.step(),
         }
     }
 }

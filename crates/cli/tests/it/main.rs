@@ -18,6 +18,7 @@ mod crashes;
 mod credits;
 mod doctor;
 mod embedded;
+mod embedding_models;
 #[cfg(target_os = "linux")]
 mod encryption;
 mod engines;

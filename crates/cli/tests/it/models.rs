@@ -140,6 +140,8 @@ fn models_are_pulled_listed_shown_and_removed() {
     let list: Value = serde_json::from_str(&world.run("model list --json").stdout).unwrap();
     assert_eq!(list[0]["name"], "hf:o/tiny-GGUF:tiny-Q8_0.gguf", "{list}");
     assert_eq!(list[0]["bytes"], fs::metadata(TINY).unwrap().len(), "{list}");
+    let shown: Value = serde_json::from_str(&world.run(&format!("model show {NAME} --json")).stdout).unwrap();
+    assert_eq!(shown["purpose"], "chat", "{shown}");
     let path = list[0]["path"].as_str().unwrap();
     assert_eq!(fs::read(path).unwrap(), fs::read(TINY).unwrap());
     let removed = world.run(&format!("model remove {NAME}"));

@@ -1,8 +1,9 @@
-//! OpenAI's JSON shapes: what a chat completion request may say, and how its answer looks.
+//! OpenAI's JSON shapes: what a request may say, and how its answer looks.
 
 mod body;
 mod calls;
 mod drawing;
+pub mod embeddings;
 mod form;
 mod messages;
 mod request;

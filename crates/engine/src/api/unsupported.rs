@@ -8,7 +8,9 @@ use serde_json::{Value, value::RawValue};
 use super::Refusal;
 
 /// Fields with the values that change nothing; null changes nothing anywhere.
-const FIELDS: &[(&str, &[&str])] = &[
+type Fields = [(&'static str, &'static [&'static str])];
+
+const CHAT: &Fields = &[
     // OpenAI
     ("audio", &[]),
     ("function_call", &["\"none\"", "\"auto\""]),
@@ -69,18 +71,52 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("xtc_probability", &["0"]),
 ];
 
-/// Refuses the first field that the engine would have to act on.
+/// Those of requests for embeddings.
+const EMBEDDINGS: &Fields = &[
+    // vLLM
+    ("add_special_tokens", &["true"]),
+    ("chat_template", &[]),
+    ("embed_dtype", &["\"float32\""]),
+    ("endianness", &["\"native\"", "\"little\""]),
+    ("messages", &[]),
+    ("mm_processor_kwargs", &["{}"]),
+    ("normalize", &["true"]),
+    ("truncate_prompt_tokens", &[]),
+    ("use_activation", &["true"]),
+    // llama-server
+    ("embd_normalize", &["2"]),
+    // Text Embeddings Inference, and hosted services
+    ("input_type", &[]),
+    ("prompt_name", &[]),
+    ("task", &[]),
+    ("truncate", &["false", "\"NONE\""]),
+];
+
+/// Refuses the first field of a chat completion that the engine would have to act on.
 ///
 /// # Errors
 /// A [`Refusal`] that names it.
 pub(super) fn refuse(body: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
-    for (name, neutral) in FIELDS {
+    refuse_fields(body, CHAT)?;
+    refuse_window(body)
+}
+
+/// Refuses the first field of a request for embeddings that the engine would have to act on.
+///
+/// # Errors
+/// A [`Refusal`] that names it.
+pub(super) fn refuse_of_embeddings(body: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
+    refuse_fields(body, EMBEDDINGS)
+}
+
+fn refuse_fields(body: &BTreeMap<String, &RawValue>, fields: &Fields) -> Result<(), Refusal> {
+    for (name, neutral) in fields {
         let Some(value) = body.get(*name) else { continue };
         if !is_neutral(value.get(), neutral) {
             return Err(refusal(name, &format!("unsupported parameter: {name} is not served here")));
         }
     }
-    refuse_window(body)
+    Ok(())
 }
 
 /// llama.cpp looks at the last tokens for its penalty, this engine at all.

@@ -2,13 +2,14 @@
 
 use axum::{
     Json,
+    extract::rejection::BytesRejection,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
 
 use super::BODY_BYTES_MAX;
-use crate::{api::Refusal, scheduler::Failure};
+use crate::{api::Refusal, model::DecodeFailed, scheduler::Failure};
 
 /// An error as a client sees it.
 #[derive(Debug)]
@@ -56,6 +57,20 @@ impl ApiError {
         Self { param: Some("model".to_owned()), ..error }
     }
 
+    /// The endpoint is not what the model is for; `served` is where it answers.
+    pub(super) fn other_endpoint(purpose: &str, served: &str) -> Self {
+        let message = format!("This is {purpose}: it answers at {served} only.");
+        Self::new(StatusCode::NOT_FOUND, "unsupported_endpoint", message)
+    }
+
+    /// A body that did not come whole.
+    pub(super) fn unreadable(rejection: &BytesRejection) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(),
+            _ => Self::new(StatusCode::BAD_REQUEST, "unreadable_body", "The body could not be read."),
+        }
+    }
+
     pub(super) fn broken() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -76,8 +91,14 @@ impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Form(unkept) => Refusal::from(unkept).into(),
-            Failure::Decode(failed) => Self { message: failed.to_string(), ..Self::broken() },
+            Failure::Decode(failed) => failed.into(),
         }
+    }
+}
+
+impl From<DecodeFailed> for ApiError {
+    fn from(failed: DecodeFailed) -> Self {
+        Self { message: failed.to_string(), ..Self::broken() }
     }
 }
 

@@ -1,6 +1,7 @@
-//! The HTTP face: OpenAI's chat completions for whoever holds the key, and the engine's health for everybody.
+//! The HTTP face: OpenAI's chat completions or embeddings for whoever holds the key, and the engine's health for everybody.
 
 mod chat;
+mod embeddings;
 mod errors;
 mod guards;
 mod pages;
@@ -17,12 +18,8 @@ use tokio::sync::{Semaphore, mpsc};
 
 use self::errors::ApiError;
 use crate::{
-    chance::Seeds,
-    constraint::Grammars,
-    metrics::Metrics,
-    model::{Capacity, Vocabulary},
-    template::ChatTemplate,
-    worker::Command,
+    chance::Seeds, constraint::Grammars, embeddings as vectors, metrics::Metrics, model::Vocabulary,
+    scheduler, template::ChatTemplate, worker::Command,
 };
 
 /// The most bytes of a request's body.
@@ -38,7 +35,6 @@ pub struct Engine {
     started_at: u64,
     seeds: Seeds,
     metrics: Arc<Metrics>,
-    commands: mpsc::UnboundedSender<Command>,
     seats: Semaphore,
     ready: OnceLock<Ready>,
 }
@@ -47,32 +43,59 @@ pub struct Engine {
 pub struct Ready {
     /// The model's vocabulary.
     pub vocabulary: Arc<dyn Vocabulary>,
+    /// Tokens that one request or input may hold.
+    pub context: usize,
+    /// What it answers.
+    pub serving: Serving,
+}
+
+/// What the model is for, with what its route needs.
+pub enum Serving {
+    /// Chat completions.
+    Chat(Box<Chat>),
+    /// Embeddings.
+    Embeddings(Vectors),
+}
+
+/// A model that chats.
+pub struct Chat {
     /// The model's chat template.
     pub template: ChatTemplate,
-    /// How much it holds.
-    pub capacity: Capacity,
     /// The compiler of forms.
     pub grammars: Grammars,
+    /// The thread that computes.
+    pub commands: mpsc::UnboundedSender<Command<scheduler::Job>>,
+}
+
+/// A model whose answers are vectors.
+pub struct Vectors {
+    /// Numbers of one vector.
+    pub width: usize,
+    /// The thread that computes.
+    pub commands: mpsc::UnboundedSender<Command<vectors::Job>>,
 }
 
 impl Engine {
     /// An engine that serves `name` to holders of `key`, and is loading.
     #[must_use]
-    pub fn new(
-        name: String,
-        key: String,
-        seeds: Seeds,
-        metrics: Arc<Metrics>,
-        commands: mpsc::UnboundedSender<Command>,
-    ) -> Self {
+    pub fn new(name: String, key: String, seeds: Seeds, metrics: Arc<Metrics>) -> Self {
         let started_at = crate::clock::unix_seconds();
         let seats = Semaphore::new(REQUESTS_MAX);
-        Self { name, key, started_at, seeds, metrics, commands, seats, ready: OnceLock::new() }
+        Self { name, key, started_at, seeds, metrics, seats, ready: OnceLock::new() }
     }
 
     /// From now on requests are taken; the second call does nothing.
     pub fn open(&self, ready: Ready) {
         let _ = self.ready.set(ready);
+    }
+
+    /// Ends what computes after the step under way, if it has begun.
+    pub fn stop(&self) {
+        // Where nobody hears it, nothing computes any more.
+        let _ = self.ready.get().map(|ready| match &ready.serving {
+            Serving::Chat(chat) => chat.commands.send(Command::Stop).is_ok(),
+            Serving::Embeddings(vectors) => vectors.commands.send(Command::Stop).is_ok(),
+        });
     }
 
     fn ready(&self) -> Result<&Ready, ApiError> {
@@ -84,6 +107,7 @@ impl Engine {
 pub fn router(engine: Arc<Engine>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat::complete))
+        .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/models", get(pages::models))
         .route("/metrics", get(pages::metrics))
         .fallback(errors::unknown_path)

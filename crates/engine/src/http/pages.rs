@@ -25,7 +25,7 @@ pub(super) async fn models(State(engine): State<Arc<Engine>>) -> Result<Json<Val
         "object": "model",
         "created": engine.started_at,
         "owned_by": "overnight",
-        "max_model_len": engine.ready()?.capacity.context,
+        "max_model_len": engine.ready()?.context,
     });
     Ok(Json(json!({ "object": "list", "data": [model] })))
 }

@@ -1,6 +1,7 @@
 //! The real process with the model in the box, over real sockets.
 
 mod answers;
+mod embeddings;
 mod forms;
 mod lifecycle;
 mod refusals;

@@ -51,14 +51,22 @@ pub(crate) fn command(model: &str, flags: &[&str]) -> Command {
 
 impl Engine {
     pub(crate) fn start(flags: &[&str]) -> Self {
-        let engine = Self::start_loading(flags);
+        Self::start_with(MODEL, flags)
+    }
+
+    pub(crate) fn start_with(model: &str, flags: &[&str]) -> Self {
+        let engine = Self::load(model, flags);
         let is_ready = poll(|| engine.request("GET", "/health", "", "").status == 200);
         assert!(is_ready, "the model was not loaded");
         engine
     }
 
     pub(crate) fn start_loading(flags: &[&str]) -> Self {
-        let mut child = command(MODEL, flags).spawn().expect("the engine starts");
+        Self::load(MODEL, flags)
+    }
+
+    fn load(model: &str, flags: &[&str]) -> Self {
+        let mut child = command(model, flags).spawn().expect("the engine starts");
         let mut stdin = child.stdin.take().expect("a pipe");
         writeln!(stdin, "{}", json!({ "key": KEY })).expect("the key is taken");
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));

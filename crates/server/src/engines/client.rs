@@ -295,13 +295,12 @@ impl EngineClient {
 
     pub(super) async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
         let Asked { endpoint, model, max_tokens, cache_salt, traceparent, body: stored } = asked;
-        if endpoint != Endpoint::ChatCompletions && matches!(self.source, Source::Embedded(_)) {
-            let message = "the engine in the box serves chat completions only".to_owned();
-            return Err(AttemptError::NotServed(None, message));
-        }
         self.served.note_asked(model, endpoint);
         let body = engine_body(stored, self.engine_model(model), max_tokens, cache_salt).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;
+        if let Some(message) = target.lacks(endpoint) {
+            return Err(AttemptError::NotServed(None, message));
+        }
         let mut request = request(Method::POST, target.endpoint(endpoint), &target, body.into())
             .map_err(|error| AttemptError::Connect(in_words(&error)))?;
         if let Some(traceparent) = traceparent.and_then(|text| HeaderValue::try_from(text).ok()) {
@@ -343,7 +342,7 @@ impl EngineClient {
     }
 
     /// Where the engine is; a child that is not ready is waited for as long as connecting may take.
-    async fn target(&self) -> Result<Arc<Target>, String> {
+    pub(super) async fn target(&self) -> Result<Arc<Target>, String> {
         match &self.source {
             Source::Fixed(target) | Source::Command(target, _) => Ok(Arc::clone(target)),
             Source::Embedded(embedded) => {

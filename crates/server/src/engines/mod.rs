@@ -29,7 +29,7 @@ pub use command::{NotReady, ProcessStatus, check_port_free, find_program, run_gu
 pub use discovery::Lookup;
 pub use embedded::EmbeddedState;
 pub use environment::engine_environment;
-pub use model_file::{ModelFileUnusable, check_model_file};
+pub use model_file::{ModelFileUnusable, ModelPurpose, check_model_file};
 pub use models::ListedModel;
 pub use registry::Engines;
 

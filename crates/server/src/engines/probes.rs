@@ -37,8 +37,13 @@ impl EngineClient {
 
     /// What the first endpoint says at which there is something; of none, what the likeliest says.
     async fn probe_endpoints(&self, model: &str) -> ProbeOutcome {
+        let target = match self.target().await {
+            Ok(target) => target,
+            Err(why) => return ProbeOutcome::Failed(why),
+        };
+        let endpoints = target.only.map_or_else(|| self.served.to_probe(model), |only| vec![only]);
         let mut first = None;
-        for endpoint in self.served.to_probe(model) {
+        for endpoint in endpoints {
             match self.probe_once(model, endpoint).await {
                 Ok(outcome) => return outcome,
                 Err(outcome) => drop(first.get_or_insert(outcome)),

@@ -18,6 +18,8 @@ pub(super) struct Target {
     /// The `Authorization` header, if the engine wants one.
     pub(super) authorization: Option<HeaderValue>,
     key: Option<Secret>,
+    /// The one endpoint that there is, where that is known.
+    pub(super) only: Option<Endpoint>,
 }
 
 impl Target {
@@ -34,7 +36,14 @@ impl Target {
                 .transpose()?,
             authorization: key.as_ref().map(Secret::bearer).transpose()?,
             key,
+            only: None,
         })
+    }
+
+    /// Why a request for an endpoint need not be sent, in words; `None` where that is not known.
+    pub(super) fn lacks(&self, endpoint: Endpoint) -> Option<String> {
+        let only = self.only.filter(|only| *only != endpoint)?;
+        Some(format!("the embedded engine serves {} only, for which its model was made", only.noun()))
     }
 
     /// Where requests for an endpoint are sent.

@@ -11,7 +11,7 @@ use overnight_hub::{Hub, HubOptions};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use overnight_server::engines::{
-    EngineUnusable, Engines, ModelFileUnusable, check_model_file, engine_environment,
+    EngineUnusable, Engines, ModelFileUnusable, ModelPurpose, check_model_file, engine_environment,
 };
 use overnight_server::ids::Ids;
 use tokio::process::Command;
@@ -163,7 +163,10 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
         }
     };
     match check_model_file(&model) {
-        Ok(()) => Finding::ok(name, format!("{version} with {}", model.display())),
+        Ok(ModelPurpose::Chat) => Finding::ok(name, format!("{version} with {}", model.display())),
+        Ok(ModelPurpose::Embeddings) => {
+            Finding::ok(name, format!("{version} with {}, an embedding model", model.display()))
+        }
         Err(error) => {
             let hint = match error {
                 ModelFileUnusable::Unreadable(_) | ModelFileUnusable::NoFile => {

@@ -4,6 +4,7 @@ mod recommended;
 
 use clap::{Args, Subcommand};
 use overnight_hub::{CachedModel, Hub, HubError, HubName, HubOptions, Progress as Downloaded, list, remove};
+use overnight_server::engines::{ModelPurpose, check_model_file};
 use serde_json::{Value, json};
 
 use crate::errors::{CliError, Exit};
@@ -24,7 +25,7 @@ meaning that they have for the Hub's own tools, whose cache is the same.")]
     Pull(One),
     /// List the models that are here.
     List,
-    /// Show where a model is, with its size.
+    /// Show where a model is, with its size, and what it is for.
     Show(One),
     /// Remove a model from the cache, also for other tools that share it.
     Remove(One),
@@ -116,8 +117,19 @@ fn show(name: &HubName, output: &Output) -> Result<(), CliError> {
     let path = hub().find(name).ok_or_else(|| missing(name))?;
     let bytes = std::fs::metadata(&path).map_err(|error| CliError::file(&path, &error))?.len();
     let model = CachedModel { name: name.to_string(), bytes, path };
-    let text = || format!("{}\n{}\nmodel_path = \"{name}\"", model.path.display(), size(bytes));
-    output.either(&shape(&model), text)
+    // Of a file that is not whole the purpose is not known.
+    let purpose = check_model_file(&model.path).ok();
+    let text = || {
+        let purpose = match purpose {
+            Some(ModelPurpose::Embeddings) => ", an embedding model",
+            Some(ModelPurpose::Chat) => ", a chat model",
+            None => "",
+        };
+        format!("{}\n{}{purpose}\nmodel_path = \"{name}\"", model.path.display(), size(bytes))
+    };
+    let mut record = shape(&model);
+    record["purpose"] = json!(purpose.map(ModelPurpose::as_str));
+    output.either(&record, text)
 }
 
 fn shape(model: &CachedModel) -> Value {

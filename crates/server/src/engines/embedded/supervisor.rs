@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use super::child::Life;
 use super::{EmbeddedState, Endpoint, Program, model};
 use crate::clock::SharedClock;
-use crate::engines::check_model_file;
 use crate::engines::target::Target;
+use crate::engines::{ModelPurpose, check_model_file};
 use crate::ids::Ids;
 use crate::secrets::Secret;
 use crate::tasks;
@@ -107,18 +107,19 @@ impl Supervisor {
             Err(missing) => return End { pause_ms_min: missing.pause_ms, ..End::unready(missing.reason) },
         };
         let begun = match check_model(model.clone()).await {
-            Ok(()) => Life::begin(&self.program, &model),
+            Ok(purpose) => Life::begin(&self.program, &model).map(|life| (life, purpose)),
             Err(reason) => Err(reason),
         };
-        let mut life = match begun {
-            Ok(life) => life,
+        let (mut life, purpose) = match begun {
+            Ok(begun) => begun,
             Err(reason) => return End::unready(reason),
         };
         let mut reason = match self.bring_up(&mut life).await {
-            Ok(target) => {
+            Ok(mut target) => {
                 ready_at = Some(self.clock.now());
-                let engine = &self.program.engine;
-                tracing::info!(target: "engine", engine, "embedded engine ready");
+                target.only = purpose.map(ModelPurpose::endpoint);
+                let (engine, serves) = (&self.program.engine, purpose.map(ModelPurpose::as_str));
+                tracing::info!(target: "engine", engine, serves, "embedded engine ready");
                 self.state.send_replace(EmbeddedState::Ready(Endpoint(Arc::new(target))));
                 life.ended().await
             }
@@ -190,11 +191,12 @@ impl Supervisor {
 }
 
 /// A model file that is not whole is not loaded: a child would read all of it first, and its words tell less.
-async fn check_model(path: PathBuf) -> Result<(), String> {
+async fn check_model(path: PathBuf) -> Result<Option<ModelPurpose>, String> {
     let shown = path.display().to_string();
     let checked = tasks::spawn_heavy(move || check_model_file(&path)).await;
     // Where the check itself was lost, the child judges.
-    checked.unwrap_or(Ok(())).map_err(|error| format!("the model {shown} {error}"))
+    let judged = checked.map_or(Ok(None), |judged| judged.map(Some));
+    judged.map_err(|error| format!("the model {shown} {error}"))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

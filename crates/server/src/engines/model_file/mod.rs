@@ -1,10 +1,11 @@
-//! Whether a model file is whole: the header of a GGUF file says where each tensor lies, so that a download that was cut
-//! short is found without reading what it holds.
+//! Whether a model file is whole, and what it is for: the header of a GGUF file says where each tensor lies, so that a download that
+//! was cut short is found without reading what it holds.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
+use overnight_domain::endpoints::Endpoint;
 use thiserror::Error;
 
 /// The longest header that is read, in bytes. Those of large vocabularies have about 20 MB.
@@ -17,9 +18,15 @@ const DIMENSIONS_MAX: u32 = 4;
 /// The key of the boundary on which the tensors begin, and its value where it is absent.
 const ALIGNMENT_KEY: &[u8] = b"general.alignment";
 const ALIGNMENT: u32 = 32;
+/// The end of the key that says how an embedding model makes one vector of many, and the longest key that is read.
+const POOLING_KEY_END: &[u8] = b".pooling_type";
+const KEY_BYTES_MAX: u64 = 128;
+/// llama.cpp's numbers for the mean, the first token and the last one.
+const POOLINGS: [u32; 3] = [1, 2, 3];
 
 /// The types of values.
 const UINT32: u32 = 4;
+const INT32: u32 = 5;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
@@ -57,12 +64,46 @@ pub enum ModelFileUnusable {
     },
 }
 
-/// Checks that a model file is a whole GGUF file by its header. What the tensors hold is not read. Reads at most 256 MiB and
+/// What a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelPurpose {
+    /// It answers in words.
+    Chat,
+    /// It answers with vectors.
+    Embeddings,
+}
+
+impl ModelPurpose {
+    /// The word for it in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Embeddings => "embeddings",
+        }
+    }
+
+    /// Where an embedded engine answers with it.
+    pub const fn endpoint(self) -> Endpoint {
+        match self {
+            Self::Chat => Endpoint::ChatCompletions,
+            Self::Embeddings => Endpoint::Embeddings,
+        }
+    }
+}
+
+/// What a value of the header says that matters here.
+enum Said {
+    Alignment(u32),
+    Pooling(u32),
+    Other,
+}
+
+/// Checks that a model file is a whole GGUF file by its header, and tells what the model is for. What the tensors hold is not read. Reads at most 256 MiB and
 /// keeps none of it, whatever the file says of itself.
 ///
 /// # Errors
 /// Why llama.cpp could not load it.
-pub fn check_model_file(path: &Path) -> Result<(), ModelFileUnusable> {
+pub fn check_model_file(path: &Path) -> Result<ModelPurpose, ModelFileUnusable> {
     // Looked at first: a pipe would be waited for.
     if !path.metadata()?.is_file() {
         return Err(ModelFileUnusable::NoFile);
@@ -72,7 +113,7 @@ pub fn check_model_file(path: &Path) -> Result<(), ModelFileUnusable> {
     check(file, length)
 }
 
-fn check(file: impl Read + Seek, length: u64) -> Result<(), ModelFileUnusable> {
+fn check(file: impl Read + Seek, length: u64) -> Result<ModelPurpose, ModelFileUnusable> {
     let mut header = Header { input: BufReader::new(file), at: 0, length };
     match header.bytes::<4>() {
         Ok(magic) if magic == *MAGIC => {}
@@ -84,10 +125,12 @@ fn check(file: impl Read + Seek, length: u64) -> Result<(), ModelFileUnusable> {
         return Err(ModelFileUnusable::Version(version));
     }
     let (tensors, values) = (header.u64()?, header.u64()?);
-    let mut alignment = ALIGNMENT;
+    let (mut alignment, mut purpose) = (ALIGNMENT, ModelPurpose::Chat);
     for _ in 0..values {
-        if let Some(given) = header.value()? {
-            alignment = given;
+        match header.value()? {
+            Said::Alignment(given) => alignment = given,
+            Said::Pooling(pooling) if POOLINGS.contains(&pooling) => purpose = ModelPurpose::Embeddings,
+            Said::Pooling(_) | Said::Other => {}
         }
     }
     if !alignment.is_power_of_two() {
@@ -102,7 +145,7 @@ fn check(file: impl Read + Seek, length: u64) -> Result<(), ModelFileUnusable> {
     if expected > length {
         return Err(ModelFileUnusable::Cut { found: length, expected });
     }
-    Ok(())
+    Ok(purpose)
 }
 
 /// The header, as far as it was read.
@@ -149,17 +192,26 @@ impl<R: Read + Seek> Header<R> {
         self.skip(bytes)
     }
 
-    /// Reads a key with its value; the value, where it is the alignment.
-    fn value(&mut self) -> Result<Option<u32>, ModelFileUnusable> {
-        let key_bytes = self.u64()?;
-        let is_alignment = if key_bytes == ALIGNMENT_KEY.len() as u64 {
-            self.bytes::<{ ALIGNMENT_KEY.len() }>()? == *ALIGNMENT_KEY
-        } else {
-            self.skip(key_bytes)?;
-            false
-        };
+    /// Reads a key; of a long one nothing.
+    fn key(&mut self) -> Result<Vec<u8>, ModelFileUnusable> {
+        let length = self.u64()?;
+        if length > KEY_BYTES_MAX {
+            self.skip(length)?;
+            return Ok(Vec::new());
+        }
+        self.advance(length)?;
+        let mut key = Vec::new();
+        self.input.by_ref().take(length).read_to_end(&mut key)?;
+        Ok(key)
+    }
+
+    /// Reads a key with its value.
+    fn value(&mut self) -> Result<Said, ModelFileUnusable> {
+        let key = self.key()?;
+        let is_alignment = key == ALIGNMENT_KEY;
         match self.u32()? {
-            UINT32 if is_alignment => return self.u32().map(Some),
+            UINT32 if is_alignment => return self.u32().map(Said::Alignment),
+            UINT32 | INT32 if key.ends_with(POOLING_KEY_END) => return self.u32().map(Said::Pooling),
             _ if is_alignment => return Err(ModelFileUnusable::Damaged("its alignment is no number")),
             ARRAY => {
                 let (kind, count) = (self.u32()?, self.u64()?);
@@ -167,7 +219,7 @@ impl<R: Read + Seek> Header<R> {
             }
             kind => self.skip_values(kind, 1)?,
         }
-        Ok(None)
+        Ok(Said::Other)
     }
 
     fn skip_values(&mut self, kind: u32, count: u64) -> Result<(), ModelFileUnusable> {

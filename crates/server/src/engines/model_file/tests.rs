@@ -9,12 +9,12 @@ const WHOLE: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../
 const HEADER_BYTES: usize = 31_169;
 const DATA_AT: usize = 31_200;
 
-fn judge(bytes: &[u8]) -> Result<(), ModelFileUnusable> {
+fn judge(bytes: &[u8]) -> Result<ModelPurpose, ModelFileUnusable> {
     check(Cursor::new(bytes), bytes.len() as u64)
 }
 
 fn words(bytes: &[u8]) -> String {
-    judge(bytes).map_or_else(|error| error.to_string(), |()| "whole".to_owned())
+    judge(bytes).map_or_else(|error| error.to_string(), |_| "whole".to_owned())
 }
 
 #[test]
@@ -35,6 +35,26 @@ fn the_model_in_the_box_is_whole_and_no_part_of_it_is() {
         let expected = format!("is cut short: it has {length} of {} bytes", WHOLE.len());
         assert_eq!(words(&WHOLE[..length]), expected);
     }
+}
+
+#[test]
+fn a_file_that_pools_is_an_embedding_model() {
+    const BERT: &[u8] =
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/models/tiny-bert.gguf"));
+    assert_eq!(judge(WHOLE).unwrap(), ModelPurpose::Chat);
+    assert_eq!(judge(BERT).unwrap(), ModelPurpose::Embeddings);
+    for (kind, pooling, expected) in [
+        (UINT32, 0, ModelPurpose::Chat),
+        (UINT32, 3, ModelPurpose::Embeddings),
+        (INT32, 1, ModelPurpose::Embeddings),
+        // It ranks.
+        (UINT32, 4, ModelPurpose::Chat),
+    ] {
+        let pools = value("qwen3.pooling_type", kind, &u32::to_le_bytes(pooling));
+        assert_eq!(judge(&file(0, 1, &[&pools[..]])).unwrap(), expected, "{kind} {pooling}");
+    }
+    let other = value("qwen3.pooling_type_of_none", UINT32, &1_u32.to_le_bytes());
+    assert_eq!(judge(&file(0, 1, &[&other[..]])).unwrap(), ModelPurpose::Chat);
 }
 
 /// A file of version 3 that says it has so many tensors and values, and what follows.

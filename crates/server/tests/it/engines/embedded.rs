@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::answers::Completion;
-use overnight_domain::scheduler::AttemptError;
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::json::minimize;
+use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 use overnight_server::engines::{EmbeddedState, EngineClient, Engines};
 
 use super::{ask, config, fake, start};
@@ -16,6 +18,9 @@ const FOLDER_VARIABLE: &str = "EMBEDDED_ENGINE_FOLDER";
 
 /// The model in the box.
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/overnight-tiny.gguf");
+
+/// A model whose answers are vectors.
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/models/tiny-bert.gguf");
 
 /// An engine whose program is this one; it waits for a child for at most as long as a test may take.
 fn start_program(program: &Path, more: &str) -> Engines {
@@ -197,4 +202,39 @@ async fn a_program_that_is_missing_is_named_in_the_failed_attempt() {
     let error = ask(&only(&brief), "hello").await.unwrap_err();
     let AttemptError::Connect(words) = error else { panic!("{error:?}") };
     assert!(words.contains("embedded engine down: /nowhere/overnight-engine cannot be started"), "{words}");
+}
+
+#[tokio::test]
+async fn a_model_is_sent_what_it_is_for_and_probed_with_that() {
+    for (model, served, other) in [
+        (MODEL, Endpoint::ChatCompletions, Endpoint::Embeddings),
+        (VECTORS, Endpoint::Embeddings, Endpoint::ChatCompletions),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let engines = start_model(&fake::script(folder.path(), ""), Path::new(model), "");
+        let client = only(&engines);
+        assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+        send_to(served, &client).await.unwrap();
+        for refused in [other, Endpoint::Completions] {
+            match send_to(refused, &client).await.unwrap_err() {
+                AttemptError::NotServed(None, words) => {
+                    assert!(words.contains(&format!("serves {} only", served.noun())), "{words}");
+                }
+                error => panic!("{error:?}"),
+            }
+        }
+        assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+    }
+}
+
+/// What the engine makes of a body of the endpoint.
+async fn send_to(endpoint: Endpoint, client: &Arc<EngineClient>) -> Result<Completion, AttemptError> {
+    let body = match endpoint {
+        Endpoint::ChatCompletions => r#"{"model":"ours","messages":[{"role":"user","content":"a"}]}"#,
+        Endpoint::Completions => r#"{"model":"ours","prompt":"a"}"#,
+        Endpoint::Embeddings => r#"{"model":"ours","input":"a"}"#,
+    };
+    let body = minimize(body.as_bytes(), 0).unwrap();
+    let limit = endpoint.has_output().then_some(4);
+    client.complete(endpoint, "ours", limit, None, None, body.as_json()).await
 }

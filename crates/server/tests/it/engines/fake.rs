@@ -78,6 +78,7 @@ fn answer(stream: &TcpStream, key: &str, health_checks: &mut u32) {
             eprintln!("2026-01-01T00:00:00Z ERROR the fake was told to crash");
             std::process::exit(3);
         }
+        Some("/v1/embeddings") => ("200 OK", embeddings()),
         _ => ("200 OK", completion()),
     };
     let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", answer.len());
@@ -91,6 +92,15 @@ fn completion() -> String {
         "object": "chat.completion", "model": "theirs",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    })
+    .to_string()
+}
+
+fn embeddings() -> String {
+    serde_json::json!({
+        "object": "list", "model": "theirs",
+        "data": [{"object": "embedding", "index": 0, "embedding": [1.0]}],
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
     })
     .to_string()
 }

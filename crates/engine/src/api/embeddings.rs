@@ -1,0 +1,184 @@
+//! Embeddings: what a request may say, and how its answer looks.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+
+use super::{Refusal, unsupported, within};
+use crate::{embeddings::fit, model::Token};
+
+/// The most inputs of one request: OpenAI's limit.
+const INPUTS_MAX: usize = 2_048;
+
+/// A checked request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbeddingRequest {
+    /// The model that the client named.
+    pub model: String,
+    /// At least one.
+    pub inputs: Vec<Input>,
+    /// How the answer's vectors look.
+    pub shape: Shape,
+}
+
+/// What one vector is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A text, which is not empty.
+    Text(String),
+    /// Tokens of the model, which are fed as they are.
+    Tokens(Vec<Token>),
+}
+
+/// How vectors are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The numbers of a vector that are kept: at least one, and no more than it has.
+    pub dimensions: usize,
+    /// Whether they are told as the bytes of 32-bit floats, the least one first, in Base64.
+    pub is_base64: bool,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    model: String,
+    input: Inputs,
+    encoding_format: Option<String>,
+    dimensions: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "input is a string, a list of strings, a list of tokens, or a list of lists of tokens"
+)]
+enum Inputs {
+    Text(String),
+    Texts(Vec<String>),
+    Tokens(Vec<i64>),
+    TokenLists(Vec<Vec<i64>>),
+}
+
+/// Reads a body. `token_count` is the size of the vocabulary; `width` is the numbers of the model's vectors.
+///
+/// # Errors
+/// A [`Refusal`] that names the first fault.
+pub fn parse(body: &[u8], token_count: usize, width: usize) -> Result<EmbeddingRequest, Refusal> {
+    let unread = |fault: serde_json::Error| Refusal {
+        message: format!("The body is no valid request for embeddings: {fault}."),
+        code: None,
+        param: None,
+    };
+    let fields: Body = serde_json::from_slice(body).map_err(unread)?;
+    unsupported::refuse_of_embeddings(&serde_json::from_slice::<BTreeMap<_, _>>(body).map_err(unread)?)?;
+    let is_base64 = match fields.encoding_format.as_deref() {
+        None | Some("float") => false,
+        Some("base64") => true,
+        Some(_) => {
+            let message = "encoding_format has to be \"float\" or \"base64\".";
+            return Err(Refusal::of("encoding_format", message));
+        }
+    };
+    let dimensions = within("dimensions", fields.dimensions.unwrap_or(width), 1, width)?;
+    let inputs = inputs(fields.input, token_count)?;
+    Ok(EmbeddingRequest { model: fields.model, inputs, shape: Shape { dimensions, is_base64 } })
+}
+
+fn inputs(inputs: Inputs, token_count: usize) -> Result<Vec<Input>, Refusal> {
+    let of_texts = |texts: Vec<String>| texts.into_iter().map(Input::Text).collect();
+    let of_lists = |lists: Vec<Vec<i64>>| {
+        let read = |(place, list)| tokens(place, list, token_count);
+        lists.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()
+    };
+    let inputs: Vec<Input> = match inputs {
+        Inputs::Text(text) => of_texts(vec![text]),
+        Inputs::Texts(texts) => of_texts(texts),
+        Inputs::Tokens(list) => of_lists(vec![list])?,
+        Inputs::TokenLists(lists) => of_lists(lists)?,
+    };
+    if inputs.is_empty() || inputs.len() > INPUTS_MAX {
+        return Err(Refusal::of("input", format!("There can be 1 to {INPUTS_MAX} inputs.")));
+    }
+    let is_empty = |input: &Input| match input {
+        Input::Text(text) => text.is_empty(),
+        Input::Tokens(tokens) => tokens.is_empty(),
+    };
+    inputs.iter().position(is_empty).map_or(Ok(inputs), |place| Err(empty(place)))
+}
+
+fn tokens(place: usize, list: Vec<i64>, token_count: usize) -> Result<Input, Refusal> {
+    let known = |token: i64| Token::try_from(token).ok().filter(|token| (*token as usize) < token_count);
+    let read = |token: i64| {
+        let unknown = || format!("{token} is no token of the model; it has {token_count}.");
+        known(token).ok_or_else(|| Refusal::of(name(place), unknown()))
+    };
+    list.into_iter().map(read).collect::<Result<_, _>>().map(Input::Tokens)
+}
+
+fn name(place: usize) -> String {
+    format!("input[{place}]")
+}
+
+/// A refusal of an input without anything to compute.
+#[must_use]
+pub fn empty(place: usize) -> Refusal {
+    Refusal::of(name(place), "An input is not empty.")
+}
+
+/// A refusal of an input that the context does not hold.
+#[must_use]
+pub fn too_long(place: usize, context: usize, tokens: &str) -> Refusal {
+    let message = format!("The context holds {context} tokens, and the input has {tokens}.");
+    Refusal { code: Some("context_length_exceeded"), ..Refusal::of(name(place), message) }
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    object: &'static str,
+    data: Vec<Embedding>,
+    model: &'a str,
+    usage: Usage,
+}
+
+#[derive(Serialize)]
+struct Embedding {
+    object: &'static str,
+    index: usize,
+    embedding: Numbers,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Numbers {
+    Floats(Vec<f32>),
+    Base64(String),
+}
+
+#[derive(Serialize)]
+struct Usage {
+    prompt_tokens: usize,
+    total_tokens: usize,
+}
+
+/// The answer, as JSON: vectors of length 1, in the order of the inputs.
+#[must_use]
+pub fn render(model: &str, vectors: Vec<Vec<f32>>, prompt_tokens: usize, shape: Shape) -> Vec<u8> {
+    let datum = |(index, vector): (usize, Vec<f32>)| {
+        let vector = fit(vector, shape.dimensions);
+        let embedding = if shape.is_base64 {
+            Numbers::Base64(
+                STANDARD.encode(vector.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()),
+            )
+        } else {
+            Numbers::Floats(vector)
+        };
+        Embedding { object: "embedding", index, embedding }
+    };
+    let data = vectors.into_iter().enumerate().map(datum).collect();
+    let usage = Usage { prompt_tokens, total_tokens: prompt_tokens };
+    serde_json::to_vec(&List { object: "list", data, model, usage }).expect("numbers and strings are JSON")
+}

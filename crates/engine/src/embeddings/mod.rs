@@ -1,0 +1,145 @@
+//! Vectors of texts: which inputs of which requests are computed together.
+//!
+//! Each step computes inputs of the oldest request; what is left of it goes to those after it. So the vectors that are held
+//! are those of few requests, however many wait.
+
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use tokio::sync::oneshot;
+
+pub use self::vector::fit;
+use crate::{
+    metrics::{Ended, Metrics},
+    model::{DecodeFailed, Embedder, EmbedderCapacity, Token},
+};
+
+/// A request that waits for its vectors. Dropping the receiver of `respond` cancels it between two steps.
+#[derive(Debug)]
+pub struct Job {
+    /// At least one; each has at least one token, and no more than the context holds.
+    pub inputs: Vec<Vec<Token>>,
+    /// Where the vectors go, one for each input, as the model makes them.
+    pub respond: oneshot::Sender<Result<Vec<Vec<f32>>, DecodeFailed>>,
+}
+
+/// The requests of one model. It belongs to one thread, which calls [`Embeddings::step`] as long as there is work.
+pub struct Embeddings<E> {
+    embedder: E,
+    capacity: EmbedderCapacity,
+    metrics: Arc<Metrics>,
+    /// In order of arrival.
+    requests: VecDeque<Request>,
+}
+
+/// One request with the vectors of its first inputs.
+struct Request {
+    job: Job,
+    vectors: Vec<Vec<f32>>,
+    /// How many inputs are in the step under way.
+    taken: usize,
+}
+
+impl<E: Embedder> Embeddings<E> {
+    /// Nothing to do yet.
+    #[must_use]
+    pub fn new(embedder: E, capacity: EmbedderCapacity, metrics: Arc<Metrics>) -> Self {
+        Self { embedder, capacity, metrics, requests: VecDeque::new() }
+    }
+
+    /// Takes a request in; its inputs join at the next step that has room.
+    pub fn submit(&mut self, job: Job) {
+        self.requests.push_back(Request { job, vectors: Vec::new(), taken: 0 });
+        self.report();
+    }
+
+    /// Computes one step; returns whether there was anything to do.
+    pub fn step(&mut self) -> bool {
+        self.leave_cancelled();
+        self.take();
+        self.report();
+        let is_busy = !self.requests.is_empty();
+        if is_busy {
+            self.compute();
+            self.report();
+        }
+        is_busy
+    }
+
+    fn leave_cancelled(&mut self) {
+        let before = self.requests.len();
+        self.requests.retain(|request| !request.job.respond.is_closed());
+        (self.requests.len()..before).for_each(|_| self.metrics.count_ended(Ended::Abort));
+    }
+
+    /// Chooses the inputs of the next step: as many as it holds, and the first one however long it is.
+    fn take(&mut self) {
+        let (mut inputs, mut tokens) = (0, 0);
+        for request in &mut self.requests {
+            let rest = &request.job.inputs[request.vectors.len()..];
+            for input in rest {
+                let has_room =
+                    inputs < self.capacity.parallel && tokens + input.len() <= self.capacity.step_tokens;
+                if inputs > 0 && !has_room {
+                    break;
+                }
+                inputs += 1;
+                tokens += input.len();
+                request.taken += 1;
+            }
+        }
+    }
+
+    fn compute(&mut self) {
+        let taken = |request: &Request| {
+            let begin = request.vectors.len();
+            begin..begin + request.taken
+        };
+        let inputs: Vec<&[Token]> = self
+            .requests
+            .iter()
+            .flat_map(|request| request.job.inputs[taken(request)].iter().map(Vec::as_slice))
+            .collect();
+        match self.embedder.embed(&inputs) {
+            Ok(vectors) => self.hand_out(vectors),
+            Err(failed) => self.fail(&failed),
+        }
+    }
+
+    fn hand_out(&mut self, vectors: Vec<Vec<f32>>) {
+        let mut vectors = vectors.into_iter();
+        for mut request in std::mem::take(&mut self.requests) {
+            request.vectors.extend(vectors.by_ref().take(std::mem::take(&mut request.taken)));
+            if request.vectors.len() < request.job.inputs.len() {
+                self.requests.push_back(request);
+                continue;
+            }
+            self.metrics.count_prompt(request.job.inputs.iter().map(Vec::len).sum());
+            let is_finite = request.vectors.iter().flatten().all(|number| number.is_finite());
+            self.metrics.count_ended(if is_finite { Ended::Stop } else { Ended::Error });
+            let failed = || DecodeFailed("a vector has a number that is infinite or none".to_owned());
+            // Nobody waits for a request that was cancelled during its last step.
+            let _ = request.job.respond.send(if is_finite { Ok(request.vectors) } else { Err(failed()) });
+        }
+    }
+
+    /// Fails the requests that took part in a step.
+    fn fail(&mut self, failed: &DecodeFailed) {
+        for request in std::mem::take(&mut self.requests) {
+            if request.taken == 0 {
+                self.requests.push_back(request);
+                continue;
+            }
+            self.metrics.count_ended(Ended::Error);
+            let _ = request.job.respond.send(Err(failed.clone()));
+        }
+    }
+
+    fn report(&self) {
+        let running = self.requests.iter().filter(|request| request.taken > 0).count();
+        self.metrics.set_load(running, self.requests.len() - running, 0.0);
+    }
+}
