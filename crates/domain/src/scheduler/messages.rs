@@ -268,6 +268,9 @@ pub enum SchedulerInput {
     /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
     Undone(SchedulerCommand),
+    /// The body of what was to be sent under this lease could not be read from where large bodies are, though the store works.
+    /// The request waits for a while and counts no attempt.
+    Unread(Lease),
 }
 
 /// Work that the scheduler asks its shell to do.

@@ -11,7 +11,7 @@ use overnight_domain::scheduler::{
 };
 use overnight_wire::native::warnings::write_warnings;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::{Instrument, Span, field};
 
 use super::commands;
@@ -22,10 +22,10 @@ use super::subjects::{Subject, Subjects};
 use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
 use crate::clock::SharedClock;
-use crate::store::Store;
 use crate::store::queue::Prompt;
 use crate::store::queue::attempts::list_attempts;
 use crate::store::queue::settle::{self, Settlement};
+use crate::store::{Store, StoreError};
 use crate::tasks;
 use crate::traces::Traces;
 
@@ -85,6 +85,10 @@ impl Attempts {
         let prompt = match self.prompts.take(seq).await {
             Ok(Some(prompt)) => prompt,
             Ok(None) => return self.answer(SchedulerInput::Ended { seqs: vec![seq] }),
+            Err(StoreError::ObjectStore(error)) => {
+                tracing::warn!(%error, seq, "a prompt is beside the database and cannot be read; request returns to the queue");
+                return self.answer(SchedulerInput::Unread(lease));
+            }
             Err(error) => {
                 tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
                 return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
@@ -181,11 +185,18 @@ impl Attempts {
 /// Settles until everyone who could send has left: the work is done, and must be lost neither to an abort nor to a
 /// store that is away for a moment.
 async fn settle_until_closed(services: Services, mut completions: UnboundedReceiver<(Settlement, Subject)>) {
-    let mut page = Vec::new();
+    let (mut page, mut large) = (Vec::new(), JoinSet::new());
     while completions.recv_many(&mut page, SETTLED_AT_ONCE).await > 0 {
+        // Those that go into the object store hold up no others.
+        for (settlement, subject) in page.extract_if(.., |(it, _)| services.store.is_large(&it.body)) {
+            let services = services.clone();
+            large.spawn(async move { settle_page(&services, [settlement].into(), &[subject]).await });
+        }
         let (settlements, subjects): (Vec<_>, Vec<_>) = page.drain(..).unzip();
         settle_page(&services, settlements.into(), &subjects).await;
+        while large.try_join_next().is_some() {}
     }
+    large.join_all().await;
 }
 
 async fn settle_page(services: &Services, settlements: Arc<[Settlement]>, subjects: &[Subject]) {

@@ -21,6 +21,7 @@ pub mod identity;
 pub mod ledger;
 pub mod lists;
 pub mod nodes;
+pub mod objects;
 mod opening;
 pub mod operations;
 mod options;

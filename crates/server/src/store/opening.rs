@@ -23,6 +23,7 @@ use crate::store::encryption::{self, DataKeys};
 use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::nodes;
+use crate::store::objects::{self, Objects};
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
 use crate::store::read_queue::LongReaders;
@@ -74,6 +75,7 @@ struct Inner {
     quotas: watch::Sender<Quotas>,
     secret: [u8; 32],
     data_keys: DataKeys,
+    objects: Objects,
     /// Who changes something where no caller does.
     actor: Actor,
     passed: Passed,
@@ -127,6 +129,7 @@ impl Store {
         let writer = Writer::default();
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
         encryption::check(&store).await?;
+        objects::check(&store).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
         let node = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
@@ -164,6 +167,7 @@ impl Store {
             quotas: watch::Sender::new(quotas_of(options)),
             secret,
             data_keys: DataKeys::new(options.encrypts),
+            objects: Objects::open(options.object_store.as_ref())?,
             actor: options.actor(),
             passed: Passed::default(),
             events: Arc::default(),
@@ -265,6 +269,10 @@ impl Store {
 
     pub(super) fn data_keys(&self) -> &DataKeys {
         &self.inner.data_keys
+    }
+
+    pub(super) fn objects(&self) -> &Objects {
+        &self.inner.objects
     }
 
     /// Readers for what goes through many rows on behalf of an account.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use overnight_domain::quotas::Quotas;
 
 use crate::encryption::Keyring;
+use crate::object_store::ObjectStoreOptions;
 use crate::store::database::{Actor, ActorId, Database};
 use crate::store::error::StoreError;
 
@@ -50,6 +51,8 @@ pub struct StoreOptions {
     pub key_folder: Option<PathBuf>,
     /// Whether what is stored from now on is encrypted.
     pub encrypts: bool,
+    /// Where large bodies are; `None` where all are in the database.
+    pub object_store: Option<ObjectStoreOptions>,
     /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
     pub sort_key_secret: Option<[u8; 32]>,
 }
@@ -71,6 +74,7 @@ impl StoreOptions {
             disk_reserve: None,
             key_folder: None,
             encrypts: false,
+            object_store: None,
             sort_key_secret: None,
         }
     }

@@ -3,7 +3,7 @@
 use crate::store::database::Sql;
 use crate::store::{
     audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
-    identity, ledger, nodes, opening, operations, outbox, queue, requests, writer, writes,
+    identity, ledger, nodes, objects, opening, operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -65,6 +65,8 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         nodes::lifecycle::STATEMENTS,
         nodes::replicas::STATEMENTS,
         nodes::statuses::STATEMENTS,
+        objects::sweep::STATEMENTS,
+        objects::table::STATEMENTS,
         opening::STATEMENTS,
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,

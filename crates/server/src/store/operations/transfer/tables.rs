@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 29] = [
+pub(super) static TABLES: [Table; 30] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[text("name"), bytes("value")],
@@ -194,6 +194,14 @@ pub(super) static TABLES: [Table; 29] = [
             json("warnings"), text("engine"),
         ],
         weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "objects", key: &["name"],
+        columns: &[
+            bytes("name"), integer("account"), integer("request"), integer("bytes"), integer("state"),
+            integer("created_at"), integer("delete_at"),
+        ],
+        ..Table::PLAIN
     },
     Table {
         name: "attempts", key: &["request", "number"],
