@@ -188,3 +188,42 @@ fn count(operation: &'static str, outcome: &'static str) {
     metrics::counter!("overnight_object_store_operations_total", "operation" => operation, "outcome" => outcome)
         .increment(1);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use url::Url;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn while_it_is_away_one_call_at_a_time_tries_it_and_the_others_are_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("objects");
+        let url = Url::from_directory_path(&path).expect("a URL");
+        let store = ObjectStore::open(&ObjectStoreOptions {
+            url,
+            endpoint: None,
+            region: None,
+            allow_http: false,
+            min_bytes: None,
+        })
+        .expect("a folder");
+        store.probe().await.expect("it is there");
+        fs::remove_dir_all(&path).expect("an empty folder");
+        fs::write(&path, b"no folder").expect("a file in its place");
+        let failed = store.probe().await.expect_err("it is away").to_string();
+        let trial = store.trial.try_acquire().expect("nobody tries it");
+        fs::remove_file(&path).expect("the file goes");
+        let refused = store.probe().await.expect_err("another call tries it").to_string();
+        assert!(
+            refused.contains("did not answer") && !failed.contains("did not answer"),
+            "{failed}, {refused}"
+        );
+        drop(trial);
+        store.probe().await.expect("it is back");
+        let _trial = store.trial.try_acquire().expect("nobody tries it");
+        store.probe().await.expect("nobody needs to try it");
+    }
+}

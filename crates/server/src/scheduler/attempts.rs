@@ -82,17 +82,9 @@ impl Attempts {
 
     async fn attempt(&self, replicas: &Replicas, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
-        let prompt = match self.prompts.take(seq).await {
-            Ok(Some(prompt)) => prompt,
-            Ok(None) => return self.answer(SchedulerInput::Ended { seqs: vec![seq] }),
-            Err(StoreError::ObjectStore(error)) => {
-                tracing::warn!(%error, seq, "a prompt is beside the database and cannot be read; request returns to the queue");
-                return self.answer(SchedulerInput::Unread(lease));
-            }
-            Err(error) => {
-                tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
-                return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
-            }
+        let prompt = match self.read_prompt(replica, &lease).await {
+            Ok(prompt) => prompt,
+            Err(unread) => return self.answer(unread),
         };
         let partition = lease.key.partition;
         let subject = self.name(partition.account, &prompt).await;
@@ -132,6 +124,24 @@ impl Attempts {
                 let error = self.look_back(limit_ms, partition.account, prompt.id, error).await;
                 self.subjects.note_failed(seq, subject);
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
+            }
+        }
+    }
+
+    /// What is to be sent; otherwise what the scheduler is told instead.
+    async fn read_prompt(&self, replica: ReplicaKey, lease: &Lease) -> Result<Prompt, SchedulerInput> {
+        let seq = lease.key.position.seq;
+        match self.prompts.take(seq).await {
+            Ok(Some(prompt)) => Ok(prompt),
+            Ok(None) => Err(SchedulerInput::Ended { seqs: vec![seq] }),
+            Err(StoreError::ObjectStore(error)) => {
+                tracing::warn!(%error, seq, "reading a large prompt failed; request returns to the queue");
+                Err(SchedulerInput::Unread(lease.clone()))
+            }
+            Err(error) => {
+                tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
+                let lease = lease.clone();
+                Err(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }))
             }
         }
     }
