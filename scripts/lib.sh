@@ -34,6 +34,23 @@ step() {
     say "  $((SECONDS - began)) s"
 }
 
+# Runs a command beside what comes next, and gives way to it. What it says waits for `join`:
+#   beside linting cargo clippy
+beside() {
+    mkdir -p "$CARGO_TARGET_DIR"
+    say "+ ${*:2} &"
+    nice -n 10 "${@:2}" >"$CARGO_TARGET_DIR/$1.log" 2>&1 &
+    printf -v "job_$1" %s $!
+}
+
+# Waits for a command that runs beside others. One that failed says now what it had to say, and ends the script:
+#   join linting
+join() {
+    local began=$SECONDS job=job_$1
+    wait "${!job}" || { cat "$CARGO_TARGET_DIR/$1.log" >&2; say "$1 failed."; exit 1; }
+    say "+ $1: waited $((SECONDS - began)) s"
+}
+
 has_libclang() {
     # The development package's own name: the bare library lacks the headers that reading C++ needs.
     [ -n "${LIBCLANG_PATH:-}" ] || [ "$(uname)" = Darwin ] ||
