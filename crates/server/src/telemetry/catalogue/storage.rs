@@ -79,7 +79,7 @@ pub(super) const METRICS: &[Metric] = &[
     metric(
         "overnight_object_store_bytes_total",
         Counter,
-        Unit::Bytes,
+        Unit::Count,
         Labels::Known("operation", &["put", "get"]),
         "Bytes put into the object store, and read from it.",
     ),
