@@ -91,3 +91,41 @@ fn folder(url: &Url) -> Result<LocalFileSystem, ObjectStoreError> {
 fn settings(error: &impl ToString) -> ObjectStoreError {
     ObjectStoreError::Settings(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(url: &str, endpoint: Option<&str>) -> ObjectStoreOptions {
+        ObjectStoreOptions {
+            url: url.parse().expect("a URL"),
+            endpoint: endpoint.map(str::to_owned),
+            region: Some("eu-central-1".to_owned()),
+            allow_http: true,
+            min_bytes: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn each_kind_is_opened_without_a_call_and_with_the_prefix_of_its_url() {
+        for (url, prefix) in [("s3://bucket/a/b", "a/b"), ("s3://bucket", ""), ("gs://bucket/night", "night")]
+        {
+            for endpoint in [None, Some("http://127.0.0.1:9")] {
+                let (_, found) =
+                    open(&options(url, endpoint)).unwrap_or_else(|error| panic!("{url}: {error}"));
+                assert_eq!(found.as_ref(), prefix, "{url}");
+            }
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = Url::from_directory_path(folder.path().join("new")).expect("a URL");
+        let (_, prefix) = open(&options(url.as_str(), None)).expect("a folder that is made");
+        assert_eq!(prefix.as_ref(), "");
+        assert!(folder.path().join("new").is_dir());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_refused() {
+        let refused = open(&options("file:///dev/null/objects", None)).err().expect("no folder is there");
+        assert!(matches!(refused, ObjectStoreError::Settings(_)), "{refused}");
+    }
+}

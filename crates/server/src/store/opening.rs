@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
-use overnight_domain::quotas::{Quota, Quotas};
+use overnight_domain::quotas::Quotas;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
@@ -164,7 +164,7 @@ impl Store {
             database,
             beside: std::sync::Mutex::default(),
             disk_reserve: watch::Sender::new(options.disk_reserve),
-            quotas: watch::Sender::new(quotas_of(options)),
+            quotas: watch::Sender::new(options.default_quotas()),
             secret,
             data_keys: DataKeys::new(options.encrypts),
             objects: Objects::open(options.object_store.as_ref())?,
@@ -325,7 +325,7 @@ impl Store {
 
     /// From now on the quotas of accounts that have none of their own, and the reserve of the disk, are those of `options`.
     pub fn set_limits(&self, options: &StoreOptions) {
-        self.inner.quotas.send_replace(quotas_of(options));
+        self.inner.quotas.send_replace(options.default_quotas());
         self.inner.disk_reserve.send_replace(options.disk_reserve);
     }
 
@@ -384,16 +384,6 @@ impl Store {
         }
         self.inner.lock.lock().await.take();
     }
-}
-
-/// The quotas of accounts that have none of their own. The disk of a PostgreSQL is not this machine's.
-fn quotas_of(options: &StoreOptions) -> Quotas {
-    const ON_POSTGRES: i64 = 100 << 30;
-    let stored_bytes = match &options.server_url {
-        Some(_) => Some(ON_POSTGRES),
-        None => disk_space::default_quota(&options.folder),
-    };
-    options.quotas.or(&Quotas::default().with(Quota::StoredBytes, stored_bytes))
 }
 
 async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreError> {

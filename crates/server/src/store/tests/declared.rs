@@ -65,8 +65,6 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         nodes::lifecycle::STATEMENTS,
         nodes::replicas::STATEMENTS,
         nodes::statuses::STATEMENTS,
-        objects::sweep::STATEMENTS,
-        objects::table::STATEMENTS,
         opening::STATEMENTS,
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,
@@ -85,6 +83,8 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
 
 fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
     vec![
+        objects::sweep::STATEMENTS,
+        objects::table::STATEMENTS,
         queue::queue_scan::STATEMENTS,
         queue::deadlines::STATEMENTS,
         queue::endings::STATEMENTS,
