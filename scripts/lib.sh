@@ -154,6 +154,7 @@ install_test_needs() {
     install_npm_packages "$root/crates/cli/tests/browser"
     install_npm_packages "$root/crates/cli/tests/counterparts"
     install_chart_tools
+    install_object_store
     install_clients
 }
 
@@ -205,6 +206,14 @@ install_clients() {
     install_npm_packages "$folder/node" &
     jobs+=($!)
     for job in "${jobs[@]}"; do wait "$job"; done
+}
+
+# Installs a server that speaks S3, beside what cargo builds.
+install_object_store() {
+    local needs=$root/crates/cli/tests/object_store/requirements.txt folder=$CARGO_TARGET_DIR/test-clients/object-store
+    cmp -s "$needs" "$folder/installed.txt" && return
+    say "Overnight's tests lack the packages of $needs. Installing them in $folder now: pip install"
+    install_python_clients "$needs" "$folder"
 }
 
 # Installs what renders the chart and checks it, beside what cargo builds.

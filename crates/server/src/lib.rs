@@ -8,6 +8,7 @@ pub mod encryption;
 pub mod engines;
 pub mod http;
 pub mod ids;
+pub mod object_store;
 pub mod openid;
 pub mod payment;
 mod planted_bugs;

@@ -32,6 +32,7 @@ mod logs;
 mod metrics;
 mod models;
 mod moving;
+mod object_store;
 mod operators;
 mod packages;
 mod postgresql;

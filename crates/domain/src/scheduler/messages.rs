@@ -100,8 +100,7 @@ pub enum AttemptError {
     Reset(String),
     /// No answer within the time allowed.
     TimedOut(String),
-    /// The same for a request of which an attempt that counts has timed out before; it fails if the engine works. In words for
-    /// its client.
+    /// The same for a request of which an attempt that counts timed out before; it fails if the engine works. For its client.
     TooSlow(String),
     /// The engine refused the request for the output limit that was added to it, and its requests are counted: it is to be sent
     /// once more, without that limit.
@@ -265,9 +264,10 @@ pub enum SchedulerInput {
     },
     /// The answer to a count of use: what the replica used on the day, by all nodes.
     Used(DailyUse),
-    /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
-    /// what was to be sent. The scheduler asks again on a later tick.
+    /// What a command asked of the store, which is away, could not be done. The scheduler asks again on a later tick.
     Undone(SchedulerCommand),
+    /// A large body, which is not in the store, could not be read. The request waits for a while and counts no attempt.
+    Unread(Lease),
 }
 
 /// Work that the scheduler asks its shell to do.

@@ -174,6 +174,7 @@ impl Scheduler {
             }
             SchedulerInput::Used(sum) => self.note_use(sum),
             SchedulerInput::Undone(command) => self.undo(command, now),
+            SchedulerInput::Unread(lease) => self.put_off(&lease, now + repair::UNREAD_MS, now),
         }
         self.advance(now)
     }

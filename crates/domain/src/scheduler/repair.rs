@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::leases_held::Stage;
-use super::messages::{QueuePartition, ReplicaKey, SchedulerCommand};
+use super::messages::{Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// A store that could not be written to is left alone this long.
@@ -16,6 +16,8 @@ const LEASE_PATIENCE_MS: i64 = 30_000;
 const PROBE_PATIENCE_MS: i64 = 90_000;
 /// A request whose body could not be read is tried again after this long.
 const UNSENT_MS: i64 = 1_000;
+/// The same where all others can be read: that passes later, and many may wait for it.
+pub(super) const UNREAD_MS: i64 = 15_000;
 
 impl Scheduler {
     /// Time passed.
@@ -70,13 +72,7 @@ impl Scheduler {
             | SchedulerCommand::Fail { .. }
             | SchedulerCommand::CountUse(_) => self.undone.push(command),
             SchedulerCommand::Send { lease, .. } => {
-                let seq = lease.key.position.seq;
-                if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
-                    && let Some(held) = self.let_go(seq)
-                {
-                    self.cancel_reservations(&held);
-                    self.release_unseen(held, now + UNSENT_MS, now);
-                }
+                self.put_off(&lease, now + UNSENT_MS, now);
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.
             SchedulerCommand::Probe { .. }
@@ -89,6 +85,17 @@ impl Scheduler {
         }
         self.store_away_until = now + STORE_AWAY_MS;
         self.timers.set(Timer::Store, Some(self.store_away_until));
+    }
+
+    /// A request was not sent, because its body could not be read.
+    pub(super) fn put_off(&mut self, lease: &Lease, retry_at: i64, now: i64) {
+        let seq = lease.key.position.seq;
+        if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
+            && let Some(held) = self.let_go(seq)
+        {
+            self.cancel_reservations(&held);
+            self.release_unseen(held, retry_at, now);
+        }
     }
 
     /// Asks again for the writes that could not be made.

@@ -24,7 +24,7 @@ const PARTS: [&str; 11] = [
 ];
 
 /// Which of the others each may know: `http → app → store`; `scheduler` and `workers` stand beside `http`.
-const KNOWN_IN_SERVER: [(&str, &[&str]); 10] = [
+const KNOWN_IN_SERVER: [(&str, &[&str]); 11] = [
     ("http", &["console", "app"]),
     ("console", &["app"]),
     ("app", &["store", "payment", "openid", "webhooks"]),
@@ -35,6 +35,7 @@ const KNOWN_IN_SERVER: [(&str, &[&str]); 10] = [
     ("payment", &[]),
     ("openid", &[]),
     ("webhooks", &[]),
+    ("object_store", &[]),
 ];
 
 /// SQL is written in the store and nowhere else, but for the reference that the store is measured beside.

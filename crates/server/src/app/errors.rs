@@ -200,6 +200,7 @@ impl From<StoreError> for AppError {
             | StoreError::Pooled
             | StoreError::Certificate { .. }
             | StoreError::Encryption(_)
+            | StoreError::ObjectStore(_)
             | StoreError::Tls(_) => Self::StoreAway { cause: error, advice: None },
             error => Self::Unavailable(error.to_string()),
         }

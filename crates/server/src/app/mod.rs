@@ -74,8 +74,9 @@ pub use self::requests::AwaitedEnds;
 pub use self::settings::Settings;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals, SweepQuestion, SweepState};
 use crate::clock::SharedClock;
-use crate::config::{ByteSize, Config, Database};
+use crate::config::{ByteSize, Config, Database, ObjectStoreConfig};
 use crate::ids::Ids;
+use crate::object_store::ObjectStoreOptions;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 pub use crate::store::{Actor, ActorId, ReadsFor};
@@ -200,7 +201,21 @@ pub fn store_options(config: &Config) -> StoreOptions {
         disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
         key_folder: config.encryption.as_ref().map(|encryption| encryption.key_dir.clone()),
         encrypts: config.encryption.as_ref().is_some_and(|encryption| encryption.enabled),
+        object_store: config.object_store.as_ref().map(object_store_options),
         ..StoreOptions::new(&config.data_dir)
+    }
+}
+
+/// How the object store of these settings is reached.
+pub fn object_store_options(config: &ObjectStoreConfig) -> ObjectStoreOptions {
+    let ByteSize(min_bytes) = config.min_bytes;
+    ObjectStoreOptions {
+        url: config.url.clone(),
+        // Names are added to it with a slash.
+        endpoint: config.endpoint.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned()),
+        region: config.region.clone(),
+        allow_http: config.allow_http,
+        min_bytes: config.enabled.then_some(usize::try_from(min_bytes).unwrap_or(usize::MAX)),
     }
 }
 

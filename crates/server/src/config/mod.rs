@@ -12,6 +12,7 @@ mod hours;
 mod manual;
 mod models;
 mod nodes;
+mod object_store;
 mod quotas;
 mod rate_limits;
 mod read;
@@ -48,6 +49,7 @@ pub use hours::WeeklyHours;
 pub use manual::MANUAL;
 pub use models::{ModelConfig, RetiresAt};
 pub use nodes::{Database, Role, ServerUrl};
+pub use object_store::ObjectStoreConfig;
 pub use read::{LogFormat, LogLevel};
 pub use reloading::Reloaded;
 pub use sources::{CONFIG_VARIABLE, Sources};
@@ -80,6 +82,8 @@ pub struct Config {
     pub database: Database,
     /// Where the keys are by which what is stored is encrypted; `None` where nothing is.
     pub encryption: Option<EncryptionConfig>,
+    /// Where large bodies are stored beside the database; `None` where they are in it.
+    pub object_store: Option<ObjectStoreConfig>,
     /// Which part of the work this process does.
     pub role: Role,
     /// What people call this process; `None` where nobody named it.

@@ -11,7 +11,7 @@ use super::section::Section;
 use super::tree::Node;
 use super::{
     ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console,
-    encryption, engines, models, quotas, tls, traces, webhooks,
+    encryption, engines, models, object_store, quotas, tls, traces, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -91,6 +91,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         metrics_listen: metrics_listen(&root, listen)?,
         metrics_token_env: root.read("metrics_token_env", engines::variable_name)?,
         encryption: encryption::read(&root.section("encryption")?, &data_dir)?,
+        object_store: object_store::read(&root.section("object_store")?)?,
         data_dir,
         disk_reserve: root.bounded("disk_reserve", ByteSize(0)..=ByteSize(1024 << 30), "0 B to 1024 GiB")?,
         database,

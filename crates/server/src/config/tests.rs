@@ -13,6 +13,7 @@ mod encryption;
 mod environment;
 mod hours;
 mod models;
+mod object_store;
 mod quotas;
 mod rate_limits;
 mod reloading;
@@ -154,6 +155,7 @@ fn with_a_date_at(path: &str) -> String {
         "console" => vec!["[console]"],
         "console.oidc" => vec!["[console.oidc]", "issuer = \"https://h\"", "client_id = \"c\""],
         "encryption" => vec!["[encryption]"],
+        "object_store" => vec!["[object_store]"],
         "billing.stripe" => vec!["[billing.stripe]"],
         "quotas" => vec!["[quotas]"],
         "traces" => vec!["[traces]"],
@@ -187,6 +189,7 @@ fn only_what_is_built_is_a_setting() {
             "engines",
             "limits",
             "models",
+            "object_store",
             "quotas",
             "tls",
             "traces",

@@ -11,7 +11,7 @@ use overnight_domain::scheduler::{
 };
 use overnight_wire::native::warnings::write_warnings;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::{Instrument, Span, field};
 
 use super::commands;
@@ -22,10 +22,10 @@ use super::subjects::{Subject, Subjects};
 use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
 use crate::clock::SharedClock;
-use crate::store::Store;
 use crate::store::queue::Prompt;
 use crate::store::queue::attempts::list_attempts;
 use crate::store::queue::settle::{self, Settlement};
+use crate::store::{Store, StoreError};
 use crate::tasks;
 use crate::traces::Traces;
 
@@ -82,13 +82,9 @@ impl Attempts {
 
     async fn attempt(&self, replicas: &Replicas, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
-        let prompt = match self.prompts.take(seq).await {
-            Ok(Some(prompt)) => prompt,
-            Ok(None) => return self.answer(SchedulerInput::Ended { seqs: vec![seq] }),
-            Err(error) => {
-                tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
-                return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
-            }
+        let prompt = match self.read_prompt(replica, &lease).await {
+            Ok(prompt) => prompt,
+            Err(unread) => return self.answer(unread),
         };
         let partition = lease.key.partition;
         let subject = self.name(partition.account, &prompt).await;
@@ -128,6 +124,24 @@ impl Attempts {
                 let error = self.look_back(limit_ms, partition.account, prompt.id, error).await;
                 self.subjects.note_failed(seq, subject);
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
+            }
+        }
+    }
+
+    /// What is to be sent; otherwise what the scheduler is told instead.
+    async fn read_prompt(&self, replica: ReplicaKey, lease: &Lease) -> Result<Prompt, SchedulerInput> {
+        let seq = lease.key.position.seq;
+        match self.prompts.take(seq).await {
+            Ok(Some(prompt)) => Ok(prompt),
+            Ok(None) => Err(SchedulerInput::Ended { seqs: vec![seq] }),
+            Err(StoreError::ObjectStore(error)) => {
+                tracing::warn!(%error, seq, "reading a large prompt failed; request returns to the queue");
+                Err(SchedulerInput::Unread(lease.clone()))
+            }
+            Err(error) => {
+                tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
+                let lease = lease.clone();
+                Err(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }))
             }
         }
     }
@@ -181,11 +195,18 @@ impl Attempts {
 /// Settles until everyone who could send has left: the work is done, and must be lost neither to an abort nor to a
 /// store that is away for a moment.
 async fn settle_until_closed(services: Services, mut completions: UnboundedReceiver<(Settlement, Subject)>) {
-    let mut page = Vec::new();
+    let (mut page, mut large) = (Vec::new(), JoinSet::new());
     while completions.recv_many(&mut page, SETTLED_AT_ONCE).await > 0 {
+        // Those that go into the object store hold up no others.
+        for (settlement, subject) in page.extract_if(.., |(it, _)| services.store.is_large(&it.body)) {
+            let services = services.clone();
+            large.spawn(async move { settle_page(&services, [settlement].into(), &[subject]).await });
+        }
         let (settlements, subjects): (Vec<_>, Vec<_>) = page.drain(..).unzip();
         settle_page(&services, settlements.into(), &subjects).await;
+        while large.try_join_next().is_some() {}
     }
+    large.join_all().await;
 }
 
 async fn settle_page(services: &Services, settlements: Arc<[Settlement]>, subjects: &[Subject]) {

@@ -5,6 +5,7 @@ use thiserror::Error;
 use sqlx::Error as PostgresError;
 
 use crate::encryption::KeyringError;
+use crate::object_store::ObjectStoreError;
 use crate::store::exposures::Exposure;
 use crate::store::postgres_words::{in_words, said};
 
@@ -90,6 +91,9 @@ pub enum StoreError {
     /// What is stored cannot be encrypted or decrypted.
     #[error("encryption: {0}")]
     Encryption(#[from] KeyringError),
+    /// What is stored beside the database cannot be put there or read.
+    #[error(transparent)]
+    ObjectStore(#[from] ObjectStoreError),
     /// Anything else the database said.
     #[error("the database failed: {0}")]
     Database(DatabaseError),
@@ -171,6 +175,7 @@ impl StoreError {
         match self {
             Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
             Self::Certificate { .. } | Self::Tls(_) | Self::Encryption(_) => true,
+            Self::ObjectStore(error) => error.is_passing(),
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }

@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod lists;
 pub mod low_credits;
 pub mod nodes;
+pub mod objects;
 mod opening;
 pub mod operations;
 mod options;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
-use overnight_domain::quotas::{Quota, Quotas};
+use overnight_domain::quotas::Quotas;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
@@ -23,6 +23,7 @@ use crate::store::encryption::{self, DataKeys};
 use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::nodes;
+use crate::store::objects::{self, Objects};
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
 use crate::store::read_queue::LongReaders;
@@ -74,6 +75,7 @@ struct Inner {
     quotas: watch::Sender<Quotas>,
     secret: [u8; 32],
     data_keys: DataKeys,
+    objects: Objects,
     /// Who changes something where no caller does.
     actor: Actor,
     passed: Passed,
@@ -127,6 +129,7 @@ impl Store {
         let writer = Writer::default();
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
         encryption::prepare(&store).await?;
+        objects::check(&store).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
         let node = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
@@ -161,9 +164,10 @@ impl Store {
             database,
             beside: std::sync::Mutex::default(),
             disk_reserve: watch::Sender::new(options.disk_reserve),
-            quotas: watch::Sender::new(quotas_of(options)),
+            quotas: watch::Sender::new(options.default_quotas()),
             secret,
             data_keys: DataKeys::new(options.encrypts),
+            objects: Objects::open(options.object_store.as_ref())?,
             actor: options.actor(),
             passed: Passed::default(),
             events: Arc::default(),
@@ -267,6 +271,10 @@ impl Store {
         &self.inner.data_keys
     }
 
+    pub(super) fn objects(&self) -> &Objects {
+        &self.inner.objects
+    }
+
     /// Readers for what goes through many rows on behalf of an account.
     pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
         LongReaders { readers: &self.inner.readers, turns: &self.inner.long_reads, account }
@@ -317,7 +325,7 @@ impl Store {
 
     /// From now on the quotas of accounts that have none of their own, and the reserve of the disk, are those of `options`.
     pub fn set_limits(&self, options: &StoreOptions) {
-        self.inner.quotas.send_replace(quotas_of(options));
+        self.inner.quotas.send_replace(options.default_quotas());
         self.inner.disk_reserve.send_replace(options.disk_reserve);
     }
 
@@ -376,16 +384,6 @@ impl Store {
         }
         self.inner.lock.lock().await.take();
     }
-}
-
-/// The quotas of accounts that have none of their own. The disk of a PostgreSQL is not this machine's.
-fn quotas_of(options: &StoreOptions) -> Quotas {
-    const ON_POSTGRES: i64 = 100 << 30;
-    let stored_bytes = match &options.server_url {
-        Some(_) => Some(ON_POSTGRES),
-        None => disk_space::default_quota(&options.folder),
-    };
-    options.quotas.or(&Quotas::default().with(Quota::StoredBytes, stored_bytes))
 }
 
 async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreError> {

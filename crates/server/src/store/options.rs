@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use overnight_domain::quotas::Quotas;
+use overnight_domain::quotas::{Quota, Quotas};
 
 use crate::encryption::Keyring;
+use crate::object_store::ObjectStoreOptions;
 use crate::store::database::{Actor, ActorId, Database};
+use crate::store::disk_space;
 use crate::store::error::StoreError;
 
 /// The database in the data folder.
@@ -50,6 +52,8 @@ pub struct StoreOptions {
     pub key_folder: Option<PathBuf>,
     /// Whether what is stored from now on is encrypted.
     pub encrypts: bool,
+    /// Where large bodies are; `None` where all are in the database.
+    pub object_store: Option<ObjectStoreOptions>,
     /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
     pub sort_key_secret: Option<[u8; 32]>,
 }
@@ -71,8 +75,19 @@ impl StoreOptions {
             disk_reserve: None,
             key_folder: None,
             encrypts: false,
+            object_store: None,
             sort_key_secret: None,
         }
+    }
+
+    /// The quotas of accounts that have none of their own. The disk of a PostgreSQL is not this machine's.
+    pub(super) fn default_quotas(&self) -> Quotas {
+        const ON_POSTGRES: i64 = 100 << 30;
+        let stored_bytes = match &self.server_url {
+            Some(_) => Some(ON_POSTGRES),
+            None => disk_space::default_quota(&self.folder),
+        };
+        self.quotas.or(&Quotas::default().with(Quota::StoredBytes, stored_bytes))
     }
 
     /// Who changes something where no caller does.

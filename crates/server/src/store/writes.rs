@@ -44,6 +44,7 @@ pub(in crate::store) enum WriteOrder {
     ReportEngines,
     ReleaseAll,
     Release,
+    ReserveObject,
     NewBatch,
     NewInputBatch,
     FillBatch,

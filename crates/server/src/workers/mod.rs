@@ -19,6 +19,7 @@ use crate::store::audit_log;
 use crate::store::files;
 use crate::store::idempotency_keys;
 use crate::store::nodes;
+use crate::store::objects;
 use crate::store::queue::expiry;
 use crate::store::requests;
 
@@ -76,6 +77,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("audit_log_retention", RETENTION_MS, |services, now| Box::pin(audit_log_retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
+        ("objects", RETENTION_MS, |services, now| Box::pin(objects(services, now))),
         ("payment_checks", PAYMENT_CHECKS_MS, |services, now| Box::pin(payment_checks(services, now))),
         ("monthly_grants", MONTHLY_GRANTS_MS, |services, now| {
             Box::pin(monthly_grants::grant_due(services, now))
@@ -208,6 +210,17 @@ pub async fn files(services: &Services, now: i64) -> Result<(), StoreError> {
     while files::delete_pieces(&services.store).await? {}
     while files::forget_old(&services.store, now - UPLOADS_KEPT_MS).await? > 0 {}
     Ok(())
+}
+
+/// Deletes the objects that are in use no more, and those that never were.
+pub async fn objects(services: &Services, now: i64) -> Result<(), StoreError> {
+    let config = services.config();
+    let Some(object_store) = &config.object_store else { return Ok(()) };
+    let swept = objects::sweep(&services.store, now, object_store.delete_after.0).await;
+    let waiting = objects::waiting(&services.store).await?;
+    metrics::gauge!("overnight_objects_waiting").set(waiting.objects as f64);
+    metrics::gauge!("overnight_objects_waiting_bytes").set(waiting.bytes as f64);
+    swept.map(drop)
 }
 
 /// Asks the payment provider for orders whose payment nobody told of.

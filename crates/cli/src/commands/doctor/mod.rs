@@ -9,6 +9,7 @@ mod folder;
 mod leases;
 mod metrics;
 mod models;
+mod object_store;
 mod service;
 mod tls;
 mod webhooks;
@@ -69,6 +70,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(folder::log(&config.data_dir));
             findings.extend(backups::check(&config));
             findings.extend(encryption::check(&config).await);
+            findings.extend(object_store::check(&config).await);
             findings.extend(leases::check(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));

@@ -80,6 +80,21 @@ fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
 }
 
 #[test]
+fn a_request_whose_body_cannot_be_read_waits_uncounted_and_others_go_on() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue(1, 1..=2);
+    let lease = desk.sent[&1].clone();
+    desk.feed(SchedulerInput::Unread(lease));
+    assert_eq!(desk.hear(), ["release lease 1"]);
+    assert_eq!(desk.flying(), [2], "the store is not taken for away");
+    desk.complete(2);
+    desk.wait(10_000);
+    assert!(desk.flying().is_empty());
+    desk.wait(10_000);
+    assert_eq!(desk.flying(), [1]);
+}
+
+#[test]
 fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
     let mut scheduler = Scheduler::new(Settings::default(), 1);
     let asks = |commands: &[SchedulerCommand]| {

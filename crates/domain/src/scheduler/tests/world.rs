@@ -306,10 +306,11 @@ impl World {
     fn send(&mut self, key: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
         if self.strikes(self.luck.undone) {
-            return self.later(
-                0,
-                Event::Tell(SchedulerInput::Undone(SchedulerCommand::Send { replica: key, lease })),
-            );
+            let unread = match self.random.up_to(1) {
+                0 => SchedulerInput::Unread(lease),
+                _ => SchedulerInput::Undone(SchedulerCommand::Send { replica: key, lease }),
+            };
+            return self.later(0, Event::Tell(unread));
         }
         assert!(
             self.hours.get(&key).is_none_or(|it| it.is_open_at(self.now)),

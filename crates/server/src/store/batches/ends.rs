@@ -11,7 +11,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::effects::NewEnds;
-use crate::store::requests::records::{RECORDS_AT, find_record_at, read_record};
+use crate::store::requests::records::{RECORDS_AT, find_record_at, read_record_in};
 use crate::store::{Store, StoreError};
 
 /// Records of a page. Many who follow hold one each.
@@ -161,13 +161,15 @@ async fn read_records(
     for seq in seqs {
         let record = match found.get(seq) {
             None => None,
-            Some(row) if row.get::<Option<&[u8]>>("body")?.is_some() => Some(read_record(row)?),
-            Some(_) if large_bytes > LARGE_BYTES => break,
-            Some(_) => {
-                let record = find_record_at(&readers, *seq).await?;
-                large_bytes += record.as_ref().map_or(0, bytes_of);
-                record
-            }
+            Some(row) => match read_record_in(row)? {
+                Some(record) => Some(record),
+                None if large_bytes > LARGE_BYTES => break,
+                None => {
+                    let record = find_record_at(store, &readers, *seq).await?;
+                    large_bytes += record.as_ref().map_or(0, bytes_of);
+                    record
+                }
+            },
         };
         page.next += 1;
         page.rows.extend(record.map(|record| (page.next, record)));

@@ -11,6 +11,7 @@ use crate::store::batches::insert::INSERT_MEMBERS;
 use crate::store::database::{Row, Tx, statements};
 use crate::store::effects::Accounts;
 use crate::store::ledger::holds::Admission;
+use crate::store::objects;
 use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::requests::NewRequest;
 use crate::store::requests::insert::store;
@@ -59,6 +60,7 @@ pub struct Filling {
 }
 
 /// A line, as the request that it becomes.
+#[derive(Clone)]
 pub struct FillLine {
     /// The request.
     pub request: NewRequest,
@@ -67,6 +69,7 @@ pub struct FillLine {
 }
 
 /// The next lines of a batch, as requests.
+#[derive(Clone)]
 pub struct FillStep {
     /// Where the batch stood when they were read.
     pub filling: Filling,
@@ -125,12 +128,32 @@ pub async fn release_filling(store: &Store, account: AccountKey, batch: i64) -> 
 
 /// Makes requests of the next lines of a batch: as many of them as its account may have now, in their order.
 pub async fn fill(store: &Store, mut step: FillStep) -> Result<Filled, StoreError> {
-    if store.encrypts() {
-        for line in step.lines.iter_mut().flatten() {
-            line.request = line.request.clone().encrypted(store).await?;
-        }
+    let is_any_large = step.lines.iter().flatten().any(|line| store.is_large(&line.request.body));
+    if !is_any_large && !store.encrypts() {
+        return store.writer().write(FillBatch { step, is_trial: false }).await;
     }
-    store.writer().write(FillBatch { step }).await
+    if is_any_large {
+        // What its account may not have now is put nowhere.
+        let trial = store.writer().write(FillBatch { step: step.clone(), is_trial: true }).await?;
+        let Filled::Some(passed) = trial else { return Ok(trial) };
+        step.ends_piece &= passed == step.lines.len();
+        step.lines.truncate(passed);
+    }
+    let bodies = step.lines.iter().flatten().map(|line| line.request.body.clone()).collect();
+    let bodies = objects::all_stored(store, step.account, bodies, step.now).await?;
+    for (line, body) in step.lines.iter_mut().flatten().zip(&bodies) {
+        line.request.body = body.clone();
+    }
+    let are_requests: Vec<bool> = step.lines.iter().map(Option::is_some).collect();
+    let filled = store.writer().write(FillBatch { step, is_trial: false }).await?;
+    let passed = match &filled {
+        Filled::Last => are_requests.len(),
+        Filled::Some(passed) => *passed,
+        Filled::Empty | Filled::Over | Filled::OverQuota(_) | Filled::InsufficientCredits => 0,
+    };
+    let used = are_requests.iter().take(passed).filter(|is_request| **is_request).count();
+    store.discard(bodies.iter().skip(used)).await;
+    Ok(filled)
 }
 
 fn read(row: &Row) -> Result<Filling, StoreError> {
@@ -148,6 +171,8 @@ fn read(row: &Row) -> Result<Filling, StoreError> {
 
 struct FillBatch {
     step: FillStep,
+    /// Whether nothing is done: the answer is how many lines would be.
+    is_trial: bool,
 }
 
 impl Operation for FillBatch {
@@ -186,6 +211,7 @@ impl Operation for FillBatch {
         let mut answers = Vec::with_capacity(jobs.len());
         for (job, place) in jobs.iter().zip(places) {
             answers.push(match place {
+                Some(_) if job.operation.is_trial => job.operation.step.attempt(&mut accounts)?,
                 Some(place) => job.operation.step.apply(place, &mut accounts, write).await?,
                 None => Filled::Over,
             });
@@ -219,17 +245,11 @@ impl FillStep {
         accounts: &mut Accounts,
         write: &mut WriteTransaction<'_>,
     ) -> Result<Filled, StoreError> {
-        // What an account sent before it was suspended is done; one that is closed has its batches cancelled.
-        if accounts.is_closed(self.account.0)? {
-            return Ok(Filled::Over);
-        }
-        let Admitted { taken, dropped, refused } = self.admit(accounts)?;
+        let Admitted { taken, dropped, .. } = match self.admit_some(accounts)? {
+            Ok(admitted) => admitted,
+            Err(refusal) => return Ok(refusal),
+        };
         let passed = taken.len() + dropped;
-        match refused {
-            Some(Admission::OverQuota(exceeded)) if passed == 0 => return Ok(Filled::OverQuota(exceeded)),
-            Some(_) if passed == 0 => return Ok(Filled::InsufficientCredits),
-            _ => {}
-        }
         let (filled, lines) = (progress.filled + taken.len() as i64, progress.lines - dropped as i64);
         if lines == 0 {
             return Ok(Filled::Empty);
@@ -275,6 +295,27 @@ impl FillStep {
             }
         }
         Ok(())
+    }
+
+    /// How many of the lines would be dealt with now.
+    fn attempt(&self, accounts: &mut Accounts) -> Result<Filled, StoreError> {
+        let admitted = self.admit_some(accounts)?;
+        Ok(admitted.map_or_else(|refusal| refusal, |it| Filled::Some(it.taken.len() + it.dropped)))
+    }
+
+    /// The lines that are dealt with now; the answer where those are none.
+    fn admit_some(&self, accounts: &mut Accounts) -> Result<Result<Admitted<'_>, Filled>, StoreError> {
+        // What an account sent before it was suspended is done; one that is closed has its batches cancelled.
+        if accounts.is_closed(self.account.0)? {
+            return Ok(Err(Filled::Over));
+        }
+        let admitted = self.admit(accounts)?;
+        let passed = admitted.taken.len() + admitted.dropped;
+        Ok(match admitted.refused {
+            Some(Admission::OverQuota(exceeded)) if passed == 0 => Err(Filled::OverQuota(exceeded)),
+            Some(_) if passed == 0 => Err(Filled::InsufficientCredits),
+            _ => Ok(admitted),
+        })
     }
 
     /// As many of the lines, from the first on, as the account may have.

@@ -8,7 +8,7 @@ use crate::store::effects::LedgerDeltas;
 use crate::store::identity::users;
 use crate::store::ledger::totals::ROW_BYTES;
 use crate::store::requests::deletion::{DELETE_DELIVERIES, NOTE_LAST};
-use crate::store::{Store, StoreError, encryption, files};
+use crate::store::{Store, StoreError, encryption, files, objects};
 
 /// Rows that one transaction deletes of a table.
 const ROWS_MAX: u32 = 256;
@@ -106,10 +106,13 @@ pub async fn erase_identity(store: &Store, account: AccountKey, now: i64) -> Res
     store.transaction(work).await
 }
 
-/// Destroys the key of an account of which nothing is left, takes its name off it, and notes that it is erased; `false` where something is stored for it still.
+/// Deletes the objects of an account of which nothing else is left, destroys its key, takes its name off it, and notes that it is erased; `false` where something is stored for it still.
 pub async fn mark_erased(store: &Store, account: AccountKey, now: i64) -> Result<bool, StoreError> {
     let row = store.readers().fetch_one(FIND_STORED.bind(account)).await?;
     if row.get::<i64>("stored_bytes")? > 0 {
+        return Ok(false);
+    }
+    if !objects::sweep::erase(store, account, now).await? {
         return Ok(false);
     }
     encryption::destroy(store, account).await?;

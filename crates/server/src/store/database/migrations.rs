@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 36] = [
+const MIGRATIONS: [Migration; 37] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -68,6 +68,7 @@ const MIGRATIONS: [Migration; 36] = [
     migration!("0034_monthly_credits.sql"),
     migration!("0035_encryption.sql"),
     migration!("0036_low_credits.sql"),
+    migration!("0037_objects.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rusqlite::types::ValueRef;
 
 use crate::encryption::Keyring;
-use crate::store::database::decryption::decrypted;
+use crate::store::database::decryption::{decrypted, names_object};
 
 /// The names of the columns of a statement.
 pub(super) type ColumnNames = Arc<[Box<str>]>;
@@ -34,6 +34,8 @@ enum Slot {
     Integer(i64),
     Bytes(Range<usize>),
     Text(Range<usize>),
+    /// The name of an object that holds the value.
+    Reference(Range<usize>),
     /// We store no such thing, or cannot read it.
     Foreign,
 }
@@ -45,6 +47,8 @@ pub(in crate::store) enum ColumnValue<'r> {
     Integer(i64),
     Bytes(&'r [u8]),
     Text(&'r str),
+    /// The name of an object that holds the value.
+    Reference(&'r [u8]),
 }
 
 impl PageWriter {
@@ -58,6 +62,7 @@ impl PageWriter {
         let slot = match value {
             ValueRef::Null => Slot::Null,
             ValueRef::Integer(value) => Slot::Integer(value),
+            ValueRef::Blob(bytes) if names_object(bytes, keyring) => Slot::Reference(self.keep(bytes)),
             ValueRef::Blob(bytes) => match decrypted(bytes, keyring) {
                 Some(bytes) => Slot::Bytes(self.keep(&bytes)),
                 None => Slot::Foreign,
@@ -113,6 +118,7 @@ impl Page {
             Slot::Null => Some(ColumnValue::Null),
             Slot::Integer(value) => Some(ColumnValue::Integer(*value)),
             Slot::Bytes(range) => Some(ColumnValue::Bytes(&self.bytes[range.clone()])),
+            Slot::Reference(range) => Some(ColumnValue::Reference(&self.bytes[range.clone()])),
             Slot::Text(range) => std::str::from_utf8(&self.bytes[range.clone()]).ok().map(ColumnValue::Text),
             Slot::Foreign => None,
         }

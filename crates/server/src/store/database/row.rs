@@ -1,6 +1,5 @@
 //! Rows of either database, read by the names of their columns.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,8 +11,9 @@ use sqlx::postgres::{PgRow, PgValueRef};
 use sqlx::{Column as _, Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
 
 use crate::encryption::{Keyring, is_marked};
+use crate::object_store::Reference;
 use crate::store::StoreError;
-use crate::store::database::decryption::decrypted;
+use crate::store::database::decryption::{decrypted, names_object};
 use crate::store::database::page::{ColumnValue, Page};
 
 /// What a statement returned.
@@ -25,8 +25,26 @@ pub(in crate::store) enum Row {
 /// A row of a server.
 pub(in crate::store) struct PostgresRow {
     row: PgRow,
-    /// What was not stored simply as it is, by column; `None` where it cannot be read.
-    read: Vec<(usize, Option<Vec<u8>>)>,
+    /// What was not stored simply as it is, by column.
+    marked: Vec<(usize, Marked)>,
+}
+
+/// What a value is that is not simply what was stored.
+enum Marked {
+    Value(Vec<u8>),
+    /// The name of an object that holds it.
+    Reference(Vec<u8>),
+    /// It cannot be read.
+    Unreadable,
+}
+
+impl Marked {
+    fn read(stored: &[u8], keyring: &Keyring) -> Self {
+        if names_object(stored, keyring) {
+            return Self::Reference(stored.to_vec());
+        }
+        decrypted(stored, keyring).map_or(Self::Unreadable, |value| Self::Value(value.into_owned()))
+    }
 }
 
 /// A row of a page.
@@ -61,21 +79,23 @@ impl PostgresRow {
         let marked = |place: usize| {
             let bytes = row.try_get_raw(place).ok().filter(|value| value.type_info().name() == "BYTEA")?;
             match read_postgres(bytes)? {
-                ColumnValue::Bytes(bytes) if is_marked(bytes) => {
-                    Some((place, decrypted(bytes, keyring).map(Cow::into_owned)))
-                }
+                ColumnValue::Bytes(bytes) if is_marked(bytes) => Some((place, Marked::read(bytes, keyring))),
                 _ => None,
             }
         };
-        let read = (0..row.len()).filter_map(marked).collect();
-        Self { row, read }
+        let marked = (0..row.len()).filter_map(marked).collect();
+        Self { row, marked }
     }
 
     fn value(&self, column: &str) -> Option<ColumnValue<'_>> {
-        if !self.read.is_empty() {
+        if !self.marked.is_empty() {
             let place = self.row.try_column(column).ok()?.ordinal();
-            if let Some((_, value)) = self.read.iter().find(|(marked, _)| *marked == place) {
-                return value.as_deref().map(ColumnValue::Bytes);
+            if let Some((_, value)) = self.marked.iter().find(|(marked, _)| *marked == place) {
+                return match value {
+                    Marked::Value(bytes) => Some(ColumnValue::Bytes(bytes)),
+                    Marked::Reference(bytes) => Some(ColumnValue::Reference(bytes)),
+                    Marked::Unreadable => None,
+                };
             }
         }
         self.row.try_get_raw(column).ok().and_then(read_postgres)
@@ -88,11 +108,24 @@ impl Row {
         &'r self,
         column: &'static str,
     ) -> Result<T, StoreError> {
-        let value = match self {
+        self.value(column).and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(column))
+    }
+
+    fn value(&self, column: &'static str) -> Option<ColumnValue<'_>> {
+        match self {
             Self::Sqlite(row) => row.value(column),
             Self::Postgres(row) => row.value(column),
-        };
-        value.and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(column))
+        }
+    }
+
+    /// The object that holds the value of the column of this name; `None` where the row does.
+    pub(in crate::store) fn reference(&self, column: &'static str) -> Result<Option<Reference>, StoreError> {
+        match self.value(column) {
+            Some(ColumnValue::Reference(stored)) => {
+                Reference::read(stored).map(Some).ok_or(StoreError::DamagedColumn(column))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The bytes of the column of this name, if there are any. On SQLite they are a part of the page, which they keep in

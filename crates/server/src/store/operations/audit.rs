@@ -156,7 +156,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 29] = [
          ) c ON c.account = a.seq WHERE a.live_requests <> coalesce(c.requests, 0)",
     ),
     (
-        "an account's stored bytes are those of its requests, attempts, results, batches, files and uploads",
+        "an account's stored bytes are those of its requests, attempts, results, objects, batches, files and uploads",
         "SELECT count(*) AS count FROM accounts",
         "SELECT count(*) AS breaches FROM (
              SELECT account FROM (
@@ -169,9 +169,21 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 29] = [
                  UNION ALL SELECT account, 512 + bytes + coalesce(octet_length(faults), 0) FROM files WHERE state < 2
                  UNION ALL SELECT account, coalesce(octet_length(faults), 0) FROM batch_inputs
                  UNION ALL SELECT account, 512 FROM uploads
+                 UNION ALL SELECT account, bytes FROM objects WHERE state = 1
                  UNION ALL SELECT seq, -stored_bytes FROM accounts
              ) s GROUP BY account HAVING sum(bytes) <> 0
          ) c",
+    ),
+    (
+        "an object in use is the body or the result of a request of its account, and no other is of a request that there is",
+        "SELECT count(*) AS count FROM objects",
+        // Its name stands in the value, behind a mark and the number of its account.
+        "SELECT (SELECT count(*) FROM objects o LEFT JOIN request_states rs ON rs.seq = o.request
+                 LEFT JOIN requests r ON r.seq = o.request LEFT JOIN results t ON t.seq = rs.result_seq
+             WHERE o.state = 1 AND (r.seq IS NULL OR r.account <> o.account
+                OR (substr(r.body, 17, 16) <> o.name AND coalesce(substr(t.body, 17, 16) <> o.name, TRUE))))
+           + (SELECT count(*) FROM objects o WHERE o.state NOT BETWEEN 0 AND 3 OR (o.state = 1 AND o.delete_at IS NOT NULL)
+                OR (o.state = 0 AND (o.request IS NOT NULL OR o.delete_at IS NULL))) AS breaches",
     ),
     (
         "only an account that is closed is erased, and of one that is nothing is left but its ledger",

@@ -98,19 +98,31 @@ const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
     let seqs = seqs.iter().map(|seq| Value::from(*seq)).collect();
     let rows = store.readers().fetch_all(SMALL_PROMPTS.over([SMALL_PROMPT_BYTES.into()], seqs)).await?;
-    rows.iter().map(read_prompt).collect()
+    let mut prompts = Vec::with_capacity(rows.len());
+    for row in &rows {
+        // The name of an object is short, whatever it holds.
+        if row.reference("body")?.is_none() {
+            prompts.push(read_prompt(row, row.get("body")?)?);
+        }
+    }
+    Ok(prompts)
 }
 
 /// The prompt of one request; `None` where the request is gone.
 pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
-    store.readers().fetch_optional(FIND_PROMPT.bind(seq)).await?.as_ref().map(read_prompt).transpose()
+    let Some(row) = store.readers().fetch_optional(FIND_PROMPT.bind(seq)).await? else { return Ok(None) };
+    let body = match row.reference("body")? {
+        None => row.get("body")?,
+        Some(_) => Box::pin(store.load(&row, "body")).await?.ok_or(StoreError::DamagedColumn("body"))?.into(),
+    };
+    read_prompt(&row, body).map(Some)
 }
 
-fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
+fn read_prompt(row: &Row, body: Vec<u8>) -> Result<Prompt, StoreError> {
     Ok(Prompt {
         seq: row.get("seq")?,
         id: row.get("id")?,
-        body: row.get("body")?,
+        body,
         endpoint: row::endpoint(row)?,
         created_at: row.get("created_at")?,
         max_tokens: row.get("max_tokens")?,

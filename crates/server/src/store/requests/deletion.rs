@@ -7,6 +7,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Value, statements};
+use crate::store::objects::table::let_go;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
@@ -171,6 +172,7 @@ pub(in crate::store) async fn delete(
     write.tx.execute(DELETE_REQUESTS.over([], requests.clone())).await?;
     write.tx.execute(DELETE_ATTEMPTS.over([], requests.clone())).await?;
     write.tx.execute(DELETE_RESULTS.over([], results)).await?;
+    let_go(requests.clone(), &mut write.effects.ledger, &mut write.tx).await?;
     let events = write.tx.fetch(DELETE_EVENTS.over([], requests)).await?;
     delete_events(&events, write).await?;
     for ended in &deleted {

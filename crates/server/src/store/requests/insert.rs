@@ -7,12 +7,12 @@ use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::RequestState;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::encryption::KeyringError;
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::effects::Accounts;
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
 use crate::store::ledger::holds::Admission;
 use crate::store::ledger::totals::{ROW_BYTES, webhook_bytes};
+use crate::store::objects::table::{bytes_beside, use_for_requests};
 use crate::store::outbox::lane_of;
 use crate::store::requests::records::{NewRequest, REQUESTS};
 use crate::store::writer::{Job, Operation, WriteClass};
@@ -32,8 +32,16 @@ pub fn insert_once(
     guard: Option<Guard<RequestSummary>>,
 ) -> BoxFuture<'_, Result<Guarded<Admission>, StoreError>> {
     async move {
-        let request = request.encrypted(store).await?;
-        store.writer().write(InsertRequest { request, guard }).await
+        let now = request.created_at;
+        let body = store.stored(request.account, request.body, now).await?;
+        let request = NewRequest { body, ..request };
+        let body = request.body.clone();
+        let outcome = store.writer().write(InsertRequest { request, guard }).await;
+        // Where nobody knows whether it was taken, the object stays until that is sure.
+        if outcome.as_ref().is_ok_and(|done| !matches!(done, Guarded::Done(Admission::Taken))) {
+            store.discard([&body]).await;
+        }
+        outcome
     }
     .boxed()
 }
@@ -75,16 +83,8 @@ pub fn stored_bytes(body: &[u8], client: &ClientFields) -> i64 {
 }
 
 impl NewRequest {
-    /// The same with its body as it is to be stored.
-    pub(in crate::store) async fn encrypted(self, store: &Store) -> Result<Self, StoreError> {
-        Ok(match store.data_key(self.account).await? {
-            Some(key) => Self { body: key.encrypt(&self.body).ok_or(KeyringError::NoRandom)?, ..self },
-            None => self,
-        })
-    }
-
     pub(in crate::store) fn stored_bytes(&self) -> i64 {
-        stored_bytes(&self.body, &self.client)
+        stored_bytes(&self.body, &self.client) + bytes_beside(&self.body)
     }
 
     /// How it stands once it is stored.
@@ -154,7 +154,7 @@ pub(in crate::store) async fn store(
             write.tx.execute(REQUESTS_WITH_STATES.insert(requests.iter().copied())).await?;
         }
     }
-    Ok(())
+    use_for_requests(requests.iter().map(|request| (request.id, &*request.body)), &mut write.tx).await
 }
 
 /// Decides about each of these requests, in the order of arrival, and adds what is taken to what its account uses.

@@ -193,13 +193,16 @@ pub(in crate::store) async fn list_page_of(
 }
 
 fn read(row: &Row) -> Result<ListedRequest, StoreError> {
+    let reference = row.reference("body")?;
+    let body = if reference.is_some() { None } else { row.get("body")? };
+    let body_bytes = row.get::<i64>("body_bytes")?;
     Ok(ListedRequest {
         seq: row.get("seq")?,
         summary: row::request_summary(row)?,
         batch_id: row.get("batch_id")?,
         model: row.get("model_name")?,
-        body: row.get("body")?,
-        body_bytes: row.get("body_bytes")?,
+        body,
+        body_bytes: reference.map_or(body_bytes, |it| i64::try_from(it.bytes).unwrap_or(i64::MAX)),
         charge: read_charge(row)?,
         error: row.get("error")?,
         metadata: row.get("metadata")?,

@@ -9,7 +9,7 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use crate::store::database::{Sql, Statement, statements};
 use crate::store::requests::records::{
     RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
-    read_record,
+    read_record_in,
 };
 use crate::store::{Store, StoreError, row};
 
@@ -170,12 +170,12 @@ pub async fn page_records(
     let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
     for row in &found {
         let seq = row.get("seq")?;
-        if row.get::<Option<&[u8]>>("body")?.is_some() {
-            rows.push(read_record(row)?);
+        if let Some(record) = read_record_in(row)? {
+            rows.push(record);
         } else if large_bytes > LARGE_BYTES {
             return Ok(Page { rows, next });
         } else if let Some(record) =
-            find_record_at(&readers, seq).await?.filter(|it| filter.holds(&it.summary))
+            find_record_at(store, &readers, seq).await?.filter(|it| filter.holds(&it.summary))
         {
             let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
             large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();

@@ -119,7 +119,7 @@ pub async fn find_record(
 ) -> Result<Option<RequestRecord>, StoreError> {
     let query = FIND_RECORD.bind(id).bind(account);
     let Some(row) = store.readers().fetch_optional(query).await? else { return Ok(None) };
-    let mut record = read_record(&row)?;
+    let mut record = read_whole(store, &row).await?;
     if row.get("was_retried")? {
         record.attempts = list_attempts(store, account, id).await?;
     }
@@ -128,21 +128,46 @@ pub async fn find_record(
 
 /// The whole record of the request in row `seq`, without its attempts.
 pub(in crate::store) async fn find_record_at(
+    store: &Store,
     readers: &LongReaders<'_>,
     seq: i64,
 ) -> Result<Option<RequestRecord>, StoreError> {
     let query = FIND_RECORD_AT.bind(seq);
-    readers.fetch_optional(query).await?.as_ref().map(read_record).transpose()
+    let Some(row) = readers.fetch_optional(query).await? else { return Ok(None) };
+    read_whole(store, &row).await.map(Some)
 }
 
-pub(in crate::store) fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {
+/// The record of a row, with bodies that are beside the database. No reader is held meanwhile.
+async fn read_whole(store: &Store, row: &Row) -> Result<RequestRecord, StoreError> {
+    if row.reference("body")?.is_none() && row.reference("result")?.is_none() {
+        return read_record(row);
+    }
+    let (body, result) =
+        Box::pin(async { tokio::try_join!(store.load(row, "body"), store.load(row, "result")) }).await?;
+    record_of(row, body, result)
+}
+
+/// The record of a row that has its bodies; `None` where they are large, or beside the database.
+pub(in crate::store) fn read_record_in(row: &Row) -> Result<Option<RequestRecord>, StoreError> {
+    let is_beside = row.reference("body")?.is_some() || row.reference("result")?.is_some();
+    if is_beside || row.get::<Option<&[u8]>>("body")?.is_none() {
+        return Ok(None);
+    }
+    read_record(row).map(Some)
+}
+
+fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {
+    record_of(row, row.share("body")?, row.share("result")?)
+}
+
+fn record_of(row: &Row, body: Option<Bytes>, result: Option<Bytes>) -> Result<RequestRecord, StoreError> {
     Ok(RequestRecord {
         summary: row::request_summary(row)?,
         batch_id: row.get("batch_id")?,
         endpoint: row::endpoint(row)?,
         client: ClientFields { metadata: row.share("metadata")?, webhook: row.get("webhook")? },
-        body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
-        result: row.share("result")?,
+        body: body.ok_or(StoreError::DamagedColumn("body"))?,
+        result,
         warnings: row.share("warnings")?,
         attempts: Vec::new(),
     })

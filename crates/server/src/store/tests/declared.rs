@@ -3,7 +3,8 @@
 use crate::store::database::Sql;
 use crate::store::{
     audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
-    identity, ledger, low_credits, nodes, opening, operations, outbox, queue, requests, writer, writes,
+    identity, ledger, low_credits, nodes, objects, opening, operations, outbox, queue, requests, writer,
+    writes,
 };
 
 /// The statements of each file that declares some.
@@ -90,6 +91,8 @@ fn of_outbox() -> Vec<&'static [&'static Sql]> {
 
 fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
     vec![
+        objects::sweep::STATEMENTS,
+        objects::table::STATEMENTS,
         queue::queue_scan::STATEMENTS,
         queue::deadlines::STATEMENTS,
         queue::endings::STATEMENTS,

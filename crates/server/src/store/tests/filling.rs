@@ -12,7 +12,6 @@ use crate::store::batches::{
 use crate::store::closing;
 use crate::store::files::{self, Appended, FinishedFile, NewFile};
 use crate::store::idempotency_keys::Guarded;
-use crate::store::identity::accounts;
 use crate::store::ledger::{self, NewEntry};
 use crate::store::tests::{Fixture, START};
 

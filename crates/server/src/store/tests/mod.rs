@@ -48,6 +48,7 @@ mod money;
 mod monthly_grants;
 mod node_statuses;
 mod nodes;
+mod objects;
 mod opening;
 mod operator_views;
 mod outlook;

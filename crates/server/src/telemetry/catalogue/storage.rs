@@ -69,4 +69,33 @@ pub(super) const METRICS: &[Metric] = &[
         Labels::None,
         "Bytes of that disk that creates leave free.",
     ),
+    metric(
+        "overnight_object_store_operations_total",
+        Counter,
+        Unit::Count,
+        Labels::Of(&["operation", "outcome"]),
+        "Calls of the object store (`put`, `get`, `delete`, `list`) by how they ended: `ok`, `missing`, `damaged`, `failed`, or `refused` without a call because it is away.",
+    ),
+    metric(
+        "overnight_object_store_bytes_total",
+        Counter,
+        Unit::Count,
+        Labels::Known("operation", &["put", "get"]),
+        "Bytes put into the object store, and read from it.",
+    ),
+    metric(
+        "overnight_objects_deleted_total",
+        Counter,
+        Unit::Count,
+        Labels::Known("reason", &["deleted", "unused"]),
+        "Objects deleted because their request was, and because no request ever used them.",
+    ),
+    metric(
+        "overnight_objects_waiting",
+        Gauge,
+        Unit::Count,
+        Labels::None,
+        "Objects that are in use by no request: being put, or to be deleted.",
+    ),
+    metric("overnight_objects_waiting_bytes", Gauge, Unit::Bytes, Labels::None, "Bytes of these objects."),
 ];

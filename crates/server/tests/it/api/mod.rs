@@ -25,6 +25,7 @@ mod let_in_before;
 mod lists;
 mod logs;
 mod models;
+mod object_store;
 mod openai_files;
 mod openai_uploads;
 mod operations;

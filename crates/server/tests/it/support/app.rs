@@ -231,7 +231,8 @@ async fn services(options: &StoreOptions, settings: &[(&str, &str)], clock: Shar
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let sources = Sources { file: None, environment, flags };
     let config = Arc::new(Config::load(&sources).expect("settings"));
-    let options = StoreOptions { quotas: config.quotas, ..options.clone() };
+    let object_store = app::store_options(&config).object_store;
+    let options = StoreOptions { quotas: config.quotas, object_store, ..options.clone() };
     let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
     Services::new(store, clock, Arc::new(Ids::from_system()), config).await.expect("services")
 }

@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 29] = [
+pub(super) static TABLES: [Table; 30] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[text("name"), bytes("value")],
@@ -196,10 +196,16 @@ pub(super) static TABLES: [Table; 29] = [
         weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
     },
     Table {
+        name: "objects", key: &["name"],
+        columns: &[
+            bytes("name"), integer("account"), integer("request"), integer("bytes"), integer("state"), integer("created_at"), integer("delete_at"),
+        ],
+        ..Table::PLAIN
+    },
+    Table {
         name: "attempts", key: &["request", "number"],
         columns: &[
-            integer("request"), integer("number"), integer("ended_at"), integer("status"), text("message"),
-            text("engine"),
+            integer("request"), integer("number"), integer("ended_at"), integer("status"), text("message"), text("engine"),
         ],
         ..Table::PLAIN
     },
@@ -215,16 +221,12 @@ pub(super) static TABLES: [Table; 29] = [
     },
     Table {
         name: "batch_members", key: &["batch", "place"],
-        columns: &[
-            integer("batch"), integer("place"), bytes("ids"),
-        ],
+        columns: &[integer("batch"), integer("place"), bytes("ids")],
         ..Table::PLAIN
     },
     Table {
         name: "batch_ends", key: &["batch", "ended"],
-        columns: &[
-            integer("batch"), integer("ended"), bytes("requests"),
-        ],
+        columns: &[integer("batch"), integer("ended"), bytes("requests")],
         ..Table::PLAIN
     },
     Table {
@@ -308,9 +310,7 @@ pub(super) static TABLES: [Table; 29] = [
     },
     Table {
         name: "webhook_secrets", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("account"), bytes("secret"), integer("created_at"), integer("expires_at"),
-        ],
+        columns: &[integer("seq"), integer("account"), bytes("secret"), integer("created_at"), integer("expires_at")],
         is_numbered: true, ..Table::PLAIN
     },
     Table {

@@ -20,9 +20,9 @@ use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
-use crate::encryption::KeyringError;
 use crate::store::database::{Dialect, Row};
 use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
+use crate::store::objects::table::{bytes_beside, use_for_results};
 use crate::store::queue::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -143,7 +143,7 @@ impl Settlement {
             batch: held.batch,
             lane: held.lane,
             hold: held.accepted.hold,
-            result_bytes: self.body.len() as i64,
+            result_bytes: self.body.len() as i64 + bytes_beside(&self.body),
             from: RequestStatus::InProgress,
             to: self.ending.status(),
             now,
@@ -171,22 +171,26 @@ pub fn settle_all(
     settlements: Arc<[Settlement]>,
 ) -> BoxFuture<'_, Result<Vec<bool>, StoreError>> {
     async move {
-        let settlements = encrypted(store, settlements).await?;
-        store.writer().write(Settle { settlements }).await
+        let settlements = stored(store, settlements).await?;
+        let bodies: Vec<Bytes> = settlements.iter().map(|settlement| settlement.body.clone()).collect();
+        let ended = store.writer().write(Settle { settlements }).await?;
+        let unused = bodies.iter().zip(&ended).filter(|(_, ended)| !**ended);
+        store.discard(unused.map(|(body, _)| body)).await;
+        Ok(ended)
     }
     .boxed()
 }
 
 /// The same with the answers of engines as they are to be stored. Errors stay readable: they are counted by their texts.
-async fn encrypted(store: &Store, settlements: Arc<[Settlement]>) -> Result<Arc<[Settlement]>, StoreError> {
-    if !store.encrypts() {
+async fn stored(store: &Store, settlements: Arc<[Settlement]>) -> Result<Arc<[Settlement]>, StoreError> {
+    let is_completed = |it: &Settlement| matches!(it.ending, Ending::Completed { .. });
+    if !store.encrypts() && !settlements.iter().any(|it| is_completed(it) && store.is_large(&it.body)) {
         return Ok(settlements);
     }
     let mut all = settlements.to_vec();
-    for settlement in all.iter_mut().filter(|it| matches!(it.ending, Ending::Completed { .. })) {
-        if let Some(key) = store.data_key(settlement.lease.key.partition.account).await? {
-            settlement.body = key.encrypt(&settlement.body).ok_or(KeyringError::NoRandom)?;
-        }
+    for settlement in all.iter_mut().filter(|it| is_completed(it)) {
+        let (account, body) = (settlement.lease.key.partition.account, settlement.body.clone());
+        settlement.body = store.stored_somewhere(account, body, settlement.now).await?;
     }
     Ok(all.into())
 }
@@ -216,6 +220,9 @@ impl Operation for Settle {
             Dialect::Sqlite => sqlite::end(&distinct, write).await?,
             Dialect::Postgres => postgres::end(distinct.clone(), write).await?,
         };
+        let stored = distinct.iter().filter(|settlement| ended.contains(&settlement.name()));
+        let results = stored.map(|settlement| (settlement.seq(), &*settlement.body));
+        use_for_results(results, &mut write.tx).await?;
         for settlement in distinct {
             if let Some(attempt) = settlement.attempt.as_ref().filter(|_| ended.contains(&settlement.name()))
             {

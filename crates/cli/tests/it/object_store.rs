@@ -1,0 +1,156 @@
+//! Bodies that are stored as objects, by the whole program: in a server that speaks S3, and in a folder.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::support::{Running, World, lines, wait_until};
+
+/// A server that speaks S3, with a bucket.
+struct S3 {
+    process: Child,
+    address: String,
+}
+
+impl S3 {
+    fn start() -> Self {
+        let python =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-clients/object-store/bin/python");
+        let mut process = Command::new(python)
+            .args(["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("moto, which scripts/test installs");
+        let mut told = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("http://") {
+            line.clear();
+            assert!(told.read_line(&mut line).unwrap() > 0, "the server ended");
+        }
+        std::thread::spawn(move || std::io::copy(&mut told, &mut std::io::sink()));
+        let address = line.trim().rsplit("http://").next().unwrap().to_owned();
+        let s3 = Self { process, address };
+        s3.call("PUT", "/bucket");
+        s3
+    }
+
+    fn call(&self, method: &str, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            self.address
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer
+    }
+
+    fn objects(&self) -> usize {
+        self.call("GET", "/bucket?list-type=2").matches("<Key>night/").count()
+    }
+}
+
+impl Drop for S3 {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The settings with an `[object_store]` section of these lines.
+fn add_section(world: &World, text: &str) {
+    let settings = world.read("overnight.toml");
+    let section =
+        format!("[object_store]\nmin_bytes = \"64 KiB\"\ndelete_after = \"0s\"\n{text}\n[[models]]");
+    world.write("overnight.toml", &settings.replacen("[[models]]", &section, 1));
+}
+
+/// So many lines, each with a prompt of 100 kB.
+fn large(count: usize) -> String {
+    let line = |number| {
+        let content = format!("prompt {number} {}", "long ".repeat(20_000));
+        format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{content}"}}]}}"#)
+    };
+    (0..count).map(|number| line(number) + "\n").collect()
+}
+
+fn files_under(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files_under(&path) } else { vec![path] }).collect()
+}
+
+fn serve(world: &World) -> Running {
+    let mut command = world.command("serve --quiet");
+    let serving = Running::of(with_credentials(&mut command).stderr(Stdio::piped()));
+    wait_until("the service says where it is", || world.path("data/serve.json").exists());
+    serving
+}
+
+fn with_credentials(command: &mut Command) -> &mut Command {
+    command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b")
+}
+
+#[test]
+fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
+    let (world, s3) = (World::new(), S3::start());
+    let url = format!("url = \"s3://bucket/night\"\nendpoint = \"http://{}\"\nallow_http = true", s3.address);
+    add_section(&world, &url);
+    let told = with_credentials(&mut world.command("doctor")).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("ok    object store: on; an object was put into s3://bucket/night"), "{told}");
+    assert_eq!(s3.objects(), 0, "a probe leaves nothing");
+    let serving = serve(&world);
+    world.write("prompts.jsonl", &large(5));
+    let sent = world.run("submit prompts.jsonl --wait");
+    assert_eq!(sent.code, 0, "{sent:?}");
+    let batch = sent.stdout.lines().next().unwrap();
+    let results = lines(&world.run(&format!("results {batch}")).stdout);
+    assert_eq!(results.len(), 5);
+    assert!(results.iter().all(|result| result["request_body"].to_string().len() > 100_000));
+    assert!(s3.objects() >= 5);
+    let accounts = world.json("account list");
+    let id = accounts[0]["id"].as_str().unwrap();
+    world.json(&format!("account close {id}"));
+    world.json(&format!("account erase {id} --yes"));
+    wait_until("nothing is left of the account", || s3.objects() == 0);
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+}
+
+#[test]
+fn while_the_object_store_is_away_small_requests_complete_and_large_ones_wait() {
+    let world = World::new();
+    let objects = world.path("objects");
+    add_section(&world, &format!("url = \"file://{}\"", objects.display()));
+    let settings = world.read("overnight.toml");
+    world.write("overnight.toml", &settings.replace("\"50ms\"", "\"3s\""));
+    let serving = world.serve();
+    world.write("large.jsonl", &large(1));
+    let before = world.run("submit large.jsonl");
+    assert_eq!(before.code, 0, "{before:?}");
+    let elsewhere = world.path("elsewhere");
+    fs::rename(&objects, &elsewhere).unwrap();
+    fs::write(&objects, "no folder").unwrap();
+    let batch = before.stdout.trim();
+    wait_until("an engine is to have it", || {
+        world.json(&format!("status {batch}"))["requests_counts"]["in_progress"] == 1
+    });
+    world.write("small.jsonl", &crate::support::chats(3));
+    let small = world.run("submit small.jsonl --wait");
+    assert_eq!(small.code, 0, "{small:?}");
+    let status = world.json(&format!("status {batch}"));
+    assert_eq!(status["requests_counts"]["in_progress"], 1, "it neither fails nor completes: {status}");
+    fs::remove_file(&objects).unwrap();
+    fs::rename(&elsewhere, &objects).unwrap();
+    assert_eq!(world.json(&format!("watch {batch}"))["requests_counts"]["completed"], 1);
+    assert_eq!(files_under(&objects).len(), 1, "one body is large");
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+}

@@ -1,0 +1,131 @@
+//! Where an object store is, and how it is reached.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use url::Url;
+
+use super::error::ObjectStoreError;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For the longest body over a slow line.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const RETRIES: usize = 2;
+const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How the object store is named by the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectStoreOptions {
+    /// `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix` or `file:///folder`.
+    pub url: Url,
+    /// Where its API is, if that does not follow from `url`.
+    pub endpoint: Option<String>,
+    /// The region of the bucket, for S3; `None` for that of the environment.
+    pub region: Option<String>,
+    /// Whether it may be called without TLS.
+    pub allow_http: bool,
+    /// Bodies of at least so many bytes are put there; `None` where no more are.
+    pub min_bytes: Option<usize>,
+}
+
+/// The service, or the folder, and the prefix of all names in it.
+pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>, Path), ObjectStoreError> {
+    // Without effect where something installed one before; calls of the object store need one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let url = options.url.as_str();
+    let prefix = Path::from_url_path(options.url.path()).map_err(|error| settings(&error))?;
+    let client = ClientOptions::new()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_timeout(TIMEOUT)
+        .with_allow_http(options.allow_http);
+    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
+    let store: Arc<dyn ObjectStore> = match options.url.scheme() {
+        "s3" => {
+            let mut builder = AmazonS3Builder::from_env().with_url(url).with_retry(retry);
+            builder = builder.with_client_options(client);
+            if let Some(endpoint) = &options.endpoint {
+                builder = builder.with_endpoint(endpoint);
+            }
+            if let Some(region) = &options.region {
+                builder = builder.with_region(region);
+            }
+            Arc::new(builder.build().map_err(|error| settings(&error))?)
+        }
+        "gs" => {
+            let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retry);
+            builder = builder.with_client_options(client);
+            if let Some(endpoint) = &options.endpoint {
+                builder = builder.with_base_url(endpoint);
+            }
+            Arc::new(builder.build().map_err(|error| settings(&error))?)
+        }
+        "az" => {
+            let mut builder = MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry);
+            builder = builder.with_client_options(client);
+            if let Some(endpoint) = &options.endpoint {
+                builder = builder.with_endpoint(endpoint.clone());
+            }
+            Arc::new(builder.build().map_err(|error| settings(&error))?)
+        }
+        _ => return Ok((Arc::new(folder(&options.url)?), Path::default())),
+    };
+    Ok((store, prefix))
+}
+
+/// A folder, which is made where it is absent. What is put there is on the disk before that is said.
+fn folder(url: &Url) -> Result<LocalFileSystem, ObjectStoreError> {
+    let path: PathBuf =
+        url.to_file_path().map_err(|()| ObjectStoreError::Settings("names no folder".to_owned()))?;
+    std::fs::create_dir_all(&path).map_err(|error| settings(&format!("{}: {error}", path.display())))?;
+    let folder = LocalFileSystem::new_with_prefix(&path).map_err(|error| settings(&error))?;
+    Ok(folder.with_fsync(true))
+}
+
+fn settings(error: &impl ToString) -> ObjectStoreError {
+    ObjectStoreError::Settings(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(url: &str, endpoint: Option<&str>) -> ObjectStoreOptions {
+        ObjectStoreOptions {
+            url: url.parse().expect("a URL"),
+            endpoint: endpoint.map(str::to_owned),
+            region: Some("eu-central-1".to_owned()),
+            allow_http: true,
+            min_bytes: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn each_kind_is_opened_without_a_call_and_with_the_prefix_of_its_url() {
+        for (url, prefix) in [("s3://bucket/a/b", "a/b"), ("s3://bucket", ""), ("gs://bucket/night", "night")]
+        {
+            for endpoint in [None, Some("http://127.0.0.1:9")] {
+                let (_, found) =
+                    open(&options(url, endpoint)).unwrap_or_else(|error| panic!("{url}: {error}"));
+                assert_eq!(found.as_ref(), prefix, "{url}");
+            }
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = Url::from_directory_path(folder.path().join("new")).expect("a URL");
+        let (_, prefix) = open(&options(url.as_str(), None)).expect("a folder that is made");
+        assert_eq!(prefix.as_ref(), "");
+        assert!(folder.path().join("new").is_dir());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_refused() {
+        let refused = open(&options("file:///dev/null/objects", None)).err().expect("no folder is there");
+        assert!(matches!(refused, ObjectStoreError::Settings(_)), "{refused}");
+    }
+}

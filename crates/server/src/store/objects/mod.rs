@@ -1,0 +1,144 @@
+//! Bodies above a size, which are stored as objects beside the database. See `0037_objects.sql` for their rows.
+//!
+//! An object is put between two commits: the first says that it is coming, the second that it is in use. So what is in use is there, and
+//! what is not, however that came about, is found and deleted.
+
+pub(in crate::store) mod sweep;
+pub(in crate::store) mod table;
+
+pub use self::sweep::{Waiting, sweep, waiting};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, join_all};
+use overnight_domain::scheduler::AccountKey;
+
+use self::table::{DISCARD, ReserveObject};
+use crate::encryption::{self, KeyringError};
+use crate::object_store::{ObjectName, ObjectStore, ObjectStoreError, ObjectStoreOptions, Reference};
+use crate::store::database::{Row, Tx, Value};
+use crate::store::{Store, StoreError};
+
+/// The object store, where the settings name one.
+pub(super) struct Objects {
+    store: Option<ObjectStore>,
+    min_bytes: Option<usize>,
+}
+
+impl Objects {
+    pub(super) fn open(options: Option<&ObjectStoreOptions>) -> Result<Self, StoreError> {
+        let store = options.map(ObjectStore::open).transpose()?;
+        Ok(Self { store, min_bytes: options.and_then(|options| options.min_bytes) })
+    }
+
+    /// # Errors
+    /// Where the settings name none.
+    fn store(&self) -> Result<&ObjectStore, ObjectStoreError> {
+        self.store.as_ref().ok_or(ObjectStoreError::NotNamed)
+    }
+}
+
+impl Store {
+    /// Whether a body is put into the object store.
+    pub fn is_large(&self, body: &[u8]) -> bool {
+        self.objects().min_bytes.is_some_and(|min| body.len() >= min)
+    }
+
+    /// A body as it is to be stored in the database: encrypted where that is on, and where it is large, the name of the object that holds
+    /// it, which is put by then.
+    pub(super) fn stored(
+        &self,
+        account: AccountKey,
+        body: Bytes,
+        now: i64,
+    ) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+        // Boxed, so that who stores something small has no room for all of it.
+        Box::pin(async move {
+            let is_large = self.is_large(&body);
+            let body = self.encrypted(account, body).await?;
+            if is_large { self.put(account, body, now).await } else { Ok(body) }
+        })
+    }
+
+    /// The same, in the database where the object store is away.
+    pub(super) async fn stored_somewhere(
+        &self,
+        account: AccountKey,
+        body: Bytes,
+        now: i64,
+    ) -> Result<Bytes, StoreError> {
+        let is_large = self.is_large(&body);
+        let body = self.encrypted(account, body).await?;
+        if !is_large {
+            return Ok(body);
+        }
+        match Box::pin(self.put(account, body.clone(), now)).await {
+            Err(StoreError::ObjectStore(error)) => {
+                tracing::warn!(%error, "a result is stored in the database instead");
+                Ok(body)
+            }
+            put => put,
+        }
+    }
+
+    async fn encrypted(&self, account: AccountKey, body: Bytes) -> Result<Bytes, StoreError> {
+        match self.data_key(account).await? {
+            Some(key) => Ok(key.encrypt(&body).ok_or(KeyringError::NoRandom)?),
+            None => Ok(encryption::unencrypted(body)),
+        }
+    }
+
+    async fn put(&self, account: AccountKey, body: Bytes, now: i64) -> Result<Bytes, StoreError> {
+        let name = ObjectName::draw(account).ok_or(ObjectStoreError::NoRandom)?;
+        let reference = Reference::new(name, &body);
+        self.writer().write(ReserveObject { name, bytes: body.len(), now }).await?;
+        self.objects().store()?.put(&name, body).await?;
+        Ok(reference.to_stored())
+    }
+
+    /// Gives up the objects that values name which are not stored after all. Where that fails, they are found later.
+    pub(super) async fn discard<'v>(&self, values: impl IntoIterator<Item = &'v Bytes>) {
+        let names = values.into_iter().filter_map(|value| Reference::read(value));
+        let rows: Vec<Value> = names.map(|reference| reference.name.bits.to_vec().into()).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let discard = DISCARD.over([], rows);
+        let discarded = self.transaction(async move |tx: &mut Tx<'_>| tx.execute(discard).await).await;
+        if let Err(error) = discarded {
+            tracing::debug!(%error, "objects are not given up yet");
+        }
+    }
+
+    /// The body in a column of a row, wherever it is.
+    pub(super) async fn load(&self, row: &Row, column: &'static str) -> Result<Option<Bytes>, StoreError> {
+        let Some(reference) = row.reference(column)? else { return row.share(column) };
+        let stored = self.objects().store()?.get(&reference).await?;
+        if !encryption::is_marked(&stored) {
+            return Ok(Some(stored));
+        }
+        Ok(Some(encryption::read(&stored, self.database().keyring())?.into_owned().into()))
+    }
+}
+
+/// Bodies of an account as they are to be stored, in their order: all of them or none.
+pub(super) async fn all_stored(
+    store: &Store,
+    account: AccountKey,
+    bodies: Vec<Bytes>,
+    now: i64,
+) -> Result<Vec<Bytes>, StoreError> {
+    let all = join_all(bodies.into_iter().map(|body| store.stored(account, body, now))).await;
+    if all.iter().all(Result::is_ok) {
+        return all.into_iter().collect();
+    }
+    store.discard(all.iter().flatten()).await;
+    all.into_iter().collect()
+}
+
+/// Whether the object store that bodies are in is named, before anything is served.
+pub(super) async fn check(store: &Store) -> Result<(), StoreError> {
+    if store.objects().store.is_none() && sweep::is_any(store).await? {
+        return Err(ObjectStoreError::NotNamed.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Deleting the objects that are in use no more, and those that never were: a row is claimed before its object is deleted, so that
+//! nothing uses it from then on, and deleted after, so that a crash in between only repeats it.
+
+use futures_util::future::join_all;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::object_store::ObjectName;
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::{Store, StoreError};
+
+/// Rows that one transaction marks, and objects that are deleted together.
+const ROWS_MAX: u32 = 256;
+
+/// An object that was to be put so long ago is put no more, in milliseconds.
+const PUT_MS: i64 = 60 * 60 * 1_000;
+
+statements! {
+    SET_TIME = "UPDATE objects SET delete_at = ? WHERE name IN (
+        SELECT name FROM objects WHERE state <> 1 /* in use */ AND delete_at IS NULL LIMIT ?)";
+    CLAIM = "UPDATE objects SET state = 3 /* being deleted */ WHERE name IN (
+        SELECT name FROM objects WHERE state <> 1 /* in use */ AND delete_at <= ? ORDER BY delete_at LIMIT ?)
+        AND state <> 1 /* in use */ RETURNING name, account, request";
+    DELETE over [Bytes] = {
+        sqlite: "DELETE FROM objects WHERE name = ?1 AND state = 3 /* being deleted */",
+        postgres: "DELETE FROM objects WHERE name = ANY ($1::bytea[]) AND state = 3 /* being deleted */",
+    };
+    /// Those of an account that is erased, but for what may be put in this moment.
+    HURRY = "UPDATE objects SET state = 3 /* being deleted */, delete_at = 0 WHERE name IN (
+        SELECT name FROM objects WHERE account = ? AND state <> 1 /* in use */
+            AND (delete_at IS NULL OR delete_at > 0) AND (state = 2 /* in use no more */ OR created_at <= ?) LIMIT ?)";
+    FIND_OF_ACCOUNT = "SELECT name FROM objects WHERE account = ? LIMIT 1";
+    FIND_ANY = "SELECT name FROM objects LIMIT 1";
+    WAITING = "SELECT count(*) AS count, CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM objects WHERE state <> 1 /* in use */";
+}
+
+/// Objects that are not in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// How many are to be deleted, or are being put.
+    pub objects: i64,
+    /// How long they are together.
+    pub bytes: i64,
+}
+
+/// Deletes the objects that have been in use no more for `delete_after`, and those that never were; how many. Times are in milliseconds.
+///
+/// # Errors
+/// Also where the object store does not delete one; then the others wait too.
+pub async fn sweep(store: &Store, now: i64, delete_after: i64) -> Result<usize, StoreError> {
+    let at = now.saturating_add(delete_after);
+    while mark(store, at).await? == u64::from(ROWS_MAX) {}
+    delete_due(store, now).await
+}
+
+async fn delete_due(store: &Store, now: i64) -> Result<usize, StoreError> {
+    let mut deleted = 0;
+    loop {
+        let claim = CLAIM.bind(now).bind(ROWS_MAX);
+        let rows = store.transaction(async move |tx: &mut Tx<'_>| tx.fetch(claim).await).await?;
+        deleted += delete(store, &rows).await?;
+        if rows.len() < ROWS_MAX as usize {
+            return Ok(deleted);
+        }
+    }
+}
+
+async fn mark(store: &Store, at: i64) -> Result<u64, StoreError> {
+    let set = SET_TIME.bind(at).bind(ROWS_MAX);
+    store.transaction(async move |tx: &mut Tx<'_>| tx.execute(set).await).await
+}
+
+/// Deletes claimed objects and their rows.
+async fn delete(store: &Store, claimed: &[Row]) -> Result<usize, StoreError> {
+    if claimed.is_empty() {
+        return Ok(0);
+    }
+    let objects = store.objects().store()?;
+    let names: Vec<ObjectName> = claimed.iter().map(read).collect::<Result<_, _>>()?;
+    let outcomes = join_all(names.iter().map(|name| objects.delete(name))).await;
+    let done = || names.iter().zip(claimed).zip(&outcomes).filter(|(_, outcome)| outcome.is_ok());
+    let (rows, mut unused) = (done().map(|((name, _), _)| Value::from(name.bits.to_vec())).collect(), 0);
+    for ((_, row), _) in done() {
+        unused += u64::from(row.get::<Option<i64>>("request")?.is_none());
+    }
+    let (forget, count) = (DELETE.over([], rows), done().count());
+    store.transaction(async move |tx: &mut Tx<'_>| tx.execute(forget).await).await?;
+    metrics::counter!("overnight_objects_deleted_total", "reason" => "unused").increment(unused);
+    metrics::counter!("overnight_objects_deleted_total", "reason" => "deleted")
+        .increment(count as u64 - unused);
+    match outcomes.into_iter().find_map(Result::err) {
+        Some(error) => Err(error.into()),
+        None => Ok(count),
+    }
+}
+
+fn read(row: &Row) -> Result<ObjectName, StoreError> {
+    let bits = row.get::<&[u8]>("name")?.try_into().map_err(|_| StoreError::DamagedColumn("name"))?;
+    Ok(ObjectName { account: row.get("account")?, bits })
+}
+
+/// Deletes the objects of an account that is erased, and whatever else is under its prefix; whether nothing is left.
+///
+/// # Errors
+/// Also where the object store does not delete one.
+pub(in crate::store) async fn erase(
+    store: &Store,
+    account: AccountKey,
+    now: i64,
+) -> Result<bool, StoreError> {
+    if !has_any(store, account).await? && store.objects().store.is_none() {
+        return Ok(true);
+    }
+    loop {
+        let hurry = HURRY.bind(account).bind(now - PUT_MS).bind(ROWS_MAX);
+        if store.transaction(async move |tx: &mut Tx<'_>| tx.execute(hurry).await).await? == 0 {
+            break;
+        }
+    }
+    delete_due(store, now).await?;
+    if has_any(store, account).await? {
+        return Ok(false);
+    }
+    let left = store.objects().store()?.delete_all(account).await?;
+    if left > 0 {
+        tracing::warn!(
+            account = account.0,
+            left,
+            "objects that no row named were left of an account, and are deleted"
+        );
+    }
+    Ok(true)
+}
+
+async fn has_any(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
+    Ok(store.readers().fetch_optional(FIND_OF_ACCOUNT.bind(account)).await?.is_some())
+}
+
+/// Whether there is any object, in use or not.
+pub(super) async fn is_any(store: &Store) -> Result<bool, StoreError> {
+    Ok(store.readers().fetch_optional(FIND_ANY.unbound()).await?.is_some())
+}
+
+/// What is not in use.
+///
+/// # Errors
+/// Only what the store could not do.
+pub async fn waiting(store: &Store) -> Result<Waiting, StoreError> {
+    let row = store.readers().fetch_one(WAITING.unbound()).await?;
+    Ok(Waiting { objects: row.get("count")?, bytes: row.get("bytes")? })
+}

@@ -1,0 +1,123 @@
+//! The rows of objects: written before an object is put, marked by the writes that need it or need it no more, deleted after it is.
+
+use overnight_domain::ids::RequestId;
+
+use crate::object_store::{ObjectName, Reference};
+use crate::store::StoreError;
+use crate::store::database::{Tx, Value, statements};
+use crate::store::effects::LedgerDeltas;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::{WriteOrder, WriteTransaction};
+
+statements! {
+    RESERVE over [Bytes, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO objects (name, account, bytes, state, created_at, delete_at)
+            VALUES (?1, ?2, ?3, 0 /* being put */, ?4, ?5)",
+        postgres: "INSERT INTO objects (name, account, bytes, state, created_at, delete_at)
+            SELECT name, account, bytes, 0 /* being put */, created_at, delete_at
+            FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                AS v(name, account, bytes, created_at, delete_at)",
+    };
+    USE_FOR_REQUEST over [Bytes, Bytes] = {
+        sqlite: "UPDATE objects SET state = 1 /* in use */, delete_at = NULL, request = (SELECT seq FROM requests WHERE id = ?2)
+            WHERE name = ?1 AND state = 0 /* being put */",
+        postgres: "UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = r.seq
+            FROM unnest($1::bytea[], $2::bytea[]) AS v(name, id) JOIN requests r ON r.id = v.id
+            WHERE o.name = v.name AND o.state = 0 /* being put */",
+    };
+    USE_FOR_RESULT over [Bytes, Integer] = {
+        sqlite: "UPDATE objects SET state = 1 /* in use */, delete_at = NULL, request = ?2
+            WHERE name = ?1 AND state = 0 /* being put */",
+        postgres: "UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = v.request
+            FROM unnest($1::bytea[], $2::bigint[]) AS v(name, request)
+            WHERE o.name = v.name AND o.state = 0 /* being put */",
+    };
+    LET_GO over [Integer] = {
+        sqlite: "UPDATE objects SET state = 2 /* in use no more */
+            WHERE request = ?1 AND request IS NOT NULL AND state = 1 /* in use */ RETURNING account, bytes",
+        postgres: "UPDATE objects SET state = 2 /* in use no more */
+            WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL AND state = 1 /* in use */ RETURNING account, bytes",
+    };
+    DISCARD over [Bytes] = {
+        sqlite: "UPDATE objects SET state = 2 /* in use no more */, delete_at = 0 WHERE name = ?1 AND state = 0 /* being put */",
+        postgres: "UPDATE objects SET state = 2 /* in use no more */, delete_at = 0
+            WHERE name = ANY ($1::bytea[]) AND state = 0 /* being put */",
+    };
+}
+
+/// After so long an object that was to be put and is in use by nothing is deleted, in milliseconds: longer than any write takes.
+const UNUSED_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Notes that an object is to be put.
+pub(super) struct ReserveObject {
+    pub(super) name: ObjectName,
+    pub(super) bytes: usize,
+    pub(super) now: i64,
+}
+
+impl Operation for ReserveObject {
+    type Answer = ();
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ReserveObject;
+
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
+        let mut rows = Vec::with_capacity(5 * jobs.len());
+        for Job { operation: Self { name, bytes, now }, .. } in jobs {
+            rows.extend([Value::from(name.bits.to_vec()), name.account.into(), (*bytes as i64).into()]);
+            rows.extend([Value::from(*now), (*now + UNUSED_MS).into()]);
+        }
+        write.tx.execute(RESERVE.over([], rows)).await?;
+        Ok(vec![(); jobs.len()])
+    }
+}
+
+/// The bytes beside the database that belong to what is stored as a body.
+pub(in crate::store) fn bytes_beside(stored: &[u8]) -> i64 {
+    Reference::read(stored).map_or(0, |reference| i64::try_from(reference.bytes).unwrap_or(i64::MAX))
+}
+
+/// Objects are in use from now on by these requests, which the transaction has stored, where their bodies, as they are stored, name some.
+pub(in crate::store) async fn use_for_requests<'r>(
+    requests: impl Iterator<Item = (RequestId, &'r [u8])>,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let named = requests.filter_map(|(id, body)| Some([name_of(body)?, id.into()]));
+    let rows: Vec<Value> = named.flatten().collect();
+    let count = rows.len() / 2;
+    check_used(tx.execute(USE_FOR_REQUEST.over([], rows)).await?, count)
+}
+
+/// The same for the results of requests, by their row numbers.
+pub(in crate::store) async fn use_for_results<'r>(
+    results: impl Iterator<Item = (i64, &'r [u8])>,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let named = results.filter_map(|(request, body)| Some([name_of(body)?, request.into()]));
+    let rows: Vec<Value> = named.flatten().collect();
+    let count = rows.len() / 2;
+    check_used(tx.execute(USE_FOR_RESULT.over([], rows)).await?, count)
+}
+
+/// What is not there any more, or is being deleted, is used by nothing.
+fn check_used(used: u64, wanted: usize) -> Result<(), StoreError> {
+    match usize::try_from(used) == Ok(wanted) {
+        true => Ok(()),
+        false => Err(StoreError::Refused("an object was put too long ago".to_owned())),
+    }
+}
+
+fn name_of(stored: &[u8]) -> Option<Value> {
+    Reference::read(stored).map(|reference| reference.name.bits.to_vec().into())
+}
+
+/// The objects of requests that the transaction deletes are in use no more, and count for their accounts no more.
+pub(in crate::store) async fn let_go(
+    requests: Vec<Value>,
+    ledger: &mut LedgerDeltas,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    for row in tx.fetch(LET_GO.over([], requests)).await? {
+        ledger.store_bytes(row.get("account")?, -row.get::<i64>("bytes")?);
+    }
+    Ok(())
+}

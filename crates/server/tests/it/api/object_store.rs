@@ -1,0 +1,56 @@
+//! What clients are told of large bodies, which are objects beside the database.
+
+use std::fs;
+
+use overnight_domain::requests::RequestStatus;
+use overnight_server::workers;
+
+use crate::support::{START, TestApp};
+
+const DAY_MS: i64 = 86_400_000;
+
+#[tokio::test]
+async fn while_the_object_store_is_away_large_bodies_are_told_to_come_later_and_small_ones_are_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (objects, elsewhere) = (folder.path().join("objects"), folder.path().join("elsewhere"));
+    let url = format!("file://{}", objects.display());
+    let app = TestApp::start_with(&[("object_store.url", &url), ("object_store.min_bytes", "64 KiB")]).await;
+    let client = app.client();
+    let long = "word ".repeat(20_000);
+    let before = app.create(&long).await;
+    fs::rename(&objects, &elsewhere).expect("a move");
+    fs::write(&objects, "no folder").expect("a file in its place");
+
+    let refused = client.post("/v1/requests", &TestApp::quick_start(&long)).await;
+    let error = refused.refused(503, "unavailable");
+    assert!(!error.to_string().contains("objects"), "where it is is for the operator: {error}");
+    assert_eq!(refused.header("retry-after"), "1");
+    let unread = client.get(&format!("/v1/requests/{before}")).await;
+    unread.refused(503, "unavailable");
+    assert_eq!(unread.header("retry-after"), "1");
+    let status = client.get(&format!("/v1/requests/{before}/status")).await;
+    assert_eq!((status.status, &status.json()["id"]), (200, &before.clone().into()));
+    let small = app.create("small").await;
+    assert_eq!(client.get(&format!("/v1/requests/{small}")).await.status, 200);
+
+    fs::remove_file(&objects).expect("the file goes");
+    fs::rename(&elsewhere, &objects).expect("a move");
+    let read = client.get(&format!("/v1/requests/{before}")).await.json();
+    assert!(read["request_body"]["messages"][0]["content"].as_str().is_some_and(|it| it == long));
+    let stranger = app.stranger().get(&format!("/v1/requests/{before}")).await;
+    stranger.refused(404, "not_found");
+    app.settle_all(RequestStatus::Completed).await;
+    assert_eq!(client.send("DELETE", &format!("/v1/requests/{before}"), "").await.status, 204);
+    let left = || {
+        fs::read_dir(&objects)
+            .expect("a folder")
+            .flat_map(|it| fs::read_dir(it.expect("it").path()))
+            .flatten()
+            .count()
+    };
+    assert_eq!(left(), 1);
+    workers::objects(&app.services, START).await.expect("a sweep");
+    workers::objects(&app.services, START + 8 * DAY_MS).await.expect("a sweep");
+    assert_eq!(left(), 0);
+    app.stop().await;
+}
