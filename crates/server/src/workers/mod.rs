@@ -57,7 +57,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 19] = [
+    let recurring: [(&str, i64, Run); 20] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))

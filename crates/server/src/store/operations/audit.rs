@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 29] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 30] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
