@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_made_is_refused() {
-        let refused = open(&options("file:///dev/null/objects", None)).err().expect("no folder is there");
+        let refused = open(&options("file:///dev/null/objects", None)).expect_err("no folder is there");
         assert!(matches!(refused, ObjectStoreError::Settings(_)), "{refused}");
     }
 }
