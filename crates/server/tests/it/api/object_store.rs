@@ -36,11 +36,11 @@ async fn while_the_object_store_is_away_large_bodies_are_told_to_come_later_and_
     fs::remove_file(&objects).expect("the file goes");
     fs::rename(&elsewhere, &objects).expect("a move");
     let read = client.get(&format!("/v1/requests/{before}")).await.json();
-    assert!(read["request_body"]["messages"][0]["content"].as_str().is_some_and(|it| it == long));
+    assert!(read[0]["request_body"]["messages"][0]["content"].as_str().is_some_and(|it| it == long));
     let stranger = app.stranger().get(&format!("/v1/requests/{before}")).await;
     stranger.refused(404, "not_found");
     app.settle_all(RequestStatus::Completed).await;
-    assert_eq!(client.send("DELETE", &format!("/v1/requests/{before}"), "").await.status, 204);
+    assert_eq!(client.send("DELETE", &format!("/v1/requests/{before}"), "").await.status, 200);
     let left = || {
         fs::read_dir(&objects)
             .expect("a folder")
