@@ -10,8 +10,8 @@ from typing import Any, cast
 from overnight import _calls
 from overnight._core import Core, Tries, read_lines
 from overnight._reading import parse, read
-from overnight.errors import CutError, OvernightError, QuotaExceededError, UnreadableError, api_error
-from overnight.records import BulkOutcome, CreateRequest, ErrorBody, RequestCreated
+from overnight.errors import CutError, ErrorBody, OvernightError, QuotaExceededError, UnreadableError, api_error
+from overnight.records import BulkOutcome, CreateRequest, RequestCreated
 
 LINES_MAX = 1_024
 """How many bodies go in one call."""

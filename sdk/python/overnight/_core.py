@@ -11,8 +11,7 @@ from overnight._calls import Call
 from overnight._reading import parse, read
 from overnight._retries import pause_after
 from overnight._transport import Opened, Transport
-from overnight.errors import APIError, CutError, ForeignError, OvernightError, UnreadableError, api_error
-from overnight.records import ErrorBody
+from overnight.errors import APIError, CutError, ErrorBody, ForeignError, OvernightError, UnreadableError, api_error
 
 ERROR_BYTES_MAX = 4 << 20
 """How much of an error is read: room for 1,000 details."""

@@ -20,8 +20,8 @@ from overnight._operations import Operations
 from overnight._ordering import in_order
 from overnight._progress import Progress, Report, finish, reporter
 from overnight._rows import Text, count, draw_any, write
-from overnight.errors import CutError, InvalidInputError, NotFoundError, TransportError
-from overnight.records import ErrorBody, Json, Request
+from overnight.errors import CutError, ErrorBody, InvalidInputError, NotFoundError, TransportError
+from overnight.records import Json, Request
 
 TEXTS_MAX = 64
 """How many texts one request has."""

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from overnight.records import ErrorBody, ErrorDetail
+
+@dataclass(frozen=True)
+class ErrorDetail:
+    """One fault in the input."""
+
+    param: str | None
+    message: str
+    code: str
+    id: str | None = None
+    """The identifier at fault, in an answer of Create Batch."""
+
+
+@dataclass(frozen=True)
+class ErrorBody:
+    """A refusal in the service's words."""
+
+    message: str
+    type: str
+    code: str
+    param: str | None = None
+    details: tuple[ErrorDetail, ...] = ()
+    details_total: int | None = None
+    request_id: str = ""
 
 
 class OvernightError(Exception):

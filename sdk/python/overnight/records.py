@@ -320,30 +320,6 @@ class Account:
 
 
 @dataclass(frozen=True)
-class ErrorDetail:
-    """One fault in the input."""
-
-    param: str | None
-    message: str
-    code: str
-    id: str | None = None
-    """The identifier at fault, in an answer of Create Batch."""
-
-
-@dataclass(frozen=True)
-class ErrorBody:
-    """A refusal in the service's words."""
-
-    message: str
-    type: str
-    code: str
-    param: str | None = None
-    details: tuple[ErrorDetail, ...] = ()
-    details_total: int | None = None
-    request_id: str = ""
-
-
-@dataclass(frozen=True)
 class BulkOutcome:
     """What became of one body of a bulk create: exactly one of `created` and `error` is there."""
 
