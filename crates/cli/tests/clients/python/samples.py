@@ -84,7 +84,8 @@ def administrate(caller):
     account = caller.created("admin_create_account")
     caller.environment["ACCOUNT_ID"] = account
     assert account in caller.call("admin_list_accounts")
-    for operation in ["get_account", "activate_account", "suspend_account", "resume_account", "set_account_limits"]:
+    standing = ["get_account", "activate_account", "suspend_account", "resume_account"]
+    for operation in [*standing, "set_account_limits", "set_monthly_credits", "set_low_credits", "set_retention"]:
         assert account in caller.call(f"admin_{operation}"), operation
     key = caller.created("admin_create_api_key")
     caller.environment["API_KEY_ID"] = key
@@ -93,6 +94,8 @@ def administrate(caller):
     assert "invoice" in caller.call("admin_create_grant")
     assert "invoice" in caller.call("admin_list_grants")
     assert account in caller.call("admin_get_account_totals")
+    for operation in ["close_account", "erase_account"]:
+        assert account in caller.call(f"admin_{operation}"), operation
 
 
 def play(language):

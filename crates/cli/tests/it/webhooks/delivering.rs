@@ -280,7 +280,7 @@ fn low_credits_are_told_of_once_signed_as_any_event() {
 
     assert_eq!(stage.wait_for_ends(1)["delivered"], 1);
     assert_eq!(stage.world.json(&format!("account low-credits {account} none"))["low_credits"], Value::Null);
-    let log = stage.world.json("audit-log").to_string();
+    let log = stage.world.run("audit-log --json").stdout;
     assert_eq!(log.matches("credits.low").count(), 2, "{log}");
     stage.audit();
 }
