@@ -89,11 +89,11 @@ fn inputs(input: &RawValue, token_count: usize) -> Result<Vec<Input>, Refusal> {
             if elements.is_empty() || elements.len() > INPUTS_MAX {
                 return Err(Refusal::of("input", format!("There can be 1 to {INPUTS_MAX} inputs.")));
             }
-            let input = |(place, element)| match first {
+            let one = |(place, element)| match first {
                 '"' => read(element).map(Input::Text),
                 _ => tokens(place, read(element)?, token_count),
             };
-            elements.into_iter().enumerate().map(input).collect::<Result<_, _>>()?
+            elements.into_iter().enumerate().map(one).collect::<Result<_, _>>()?
         }
     };
     let is_empty = |input: &Input| match input {
