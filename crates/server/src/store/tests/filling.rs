@@ -39,6 +39,7 @@ async fn file(fixture: &mut Fixture, pieces: &[&'static str]) -> (i64, FileRecor
         endpoint: Some(BatchEndpoint::ChatCompletions),
         lines: pieces.concat().lines().count() as i64,
         hold: Credits::ZERO,
+        api_key: None,
         fault_count: 0,
         faults: None,
     };

@@ -36,3 +36,4 @@ mod requests;
 mod slow_readers;
 mod streams;
 mod tls;
+mod usage;
