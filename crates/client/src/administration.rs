@@ -1,11 +1,11 @@
 //! Administration: what an API key with the scope `admin` may do to every account.
 
 use overnight_wire::native::accounts::Account;
-use overnight_wire::native::usage::{UsageFilter, UsageList};
 pub use overnight_wire::native::administration::{
     AccountList, ApiKey, ApiKeyCreated, ApiKeyList, CreateAccount, CreateApiKey, CreateGrant, Grant,
     GrantCreated, GrantList, SetLimits, SetLowCredits, SetMonthlyCredits, SetRetention, Totals,
 };
+use overnight_wire::native::usage::{UsageFilter, UsageList};
 use reqwest::header::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

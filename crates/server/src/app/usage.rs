@@ -88,7 +88,11 @@ pub async fn page_of(services: &Services, id: AccountId, query: UsageQuery) -> R
 /// # Errors
 ///
 /// [`AppError::Invalid`] for too many days, and a place that no page named.
-pub async fn page(services: &Services, account: AccountKey, query: UsageQuery) -> Result<UsageList, AppError> {
+pub async fn page(
+    services: &Services,
+    account: AccountKey,
+    query: UsageQuery,
+) -> Result<UsageList, AppError> {
     let UsageQuery { grouping, first_day, last_day, after, limit } = query;
     let last = last_day.unwrap_or_else(|| day_of(services.clock.now()));
     let first = first_day.unwrap_or(last - DAYS_DEFAULT + 1);

@@ -58,11 +58,7 @@ enum By {
 }
 
 fn grouping(by: &[By]) -> Grouping {
-    Grouping {
-        day: by.contains(&By::Day),
-        model: by.contains(&By::Model),
-        api_key: by.contains(&By::Key),
-    }
+    Grouping { day: by.contains(&By::Day), model: by.contains(&By::Model), api_key: by.contains(&By::Key) }
 }
 
 pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<(), CliError> {

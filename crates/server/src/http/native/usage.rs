@@ -23,11 +23,7 @@ use {
 #[cfg_attr(test, utoipa::path(get, path = "/v1/usage", operation_id = "list_usage", tag = "Account",
     params(UsageFilter),
     responses((status = 200, description = "A page of usage.", body = UsageList), Always, OfUsage)))]
-pub(super) async fn list(
-    State(context): State<Shared>,
-    caller: Caller,
-    RawQuery(query): RawQuery,
-) -> Answer {
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
     let query = read_usage_query(&query.unwrap_or_default())?;
     Ok(record(&usage::page(&context.services, caller.0, query).await?))
 }

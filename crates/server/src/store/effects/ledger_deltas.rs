@@ -81,7 +81,8 @@ impl LedgerDeltas {
 
     /// A request completed: what it used is charged, and its hold released.
     pub(in crate::store) fn capture(&mut self, completed: Completed, accepted: AcceptedPrice) {
-        let Completed { partition, request, result, api_key, prompt_tokens, completion_tokens, now } = completed;
+        let Completed { partition, request, result, api_key, prompt_tokens, completion_tokens, now } =
+            completed;
         let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
         let (account, hold) = (partition.account.0, Credits::from_nanos(accepted.hold));
         let mut amount = 0;

@@ -130,7 +130,10 @@ pub async fn find_rows(
 ) -> Result<Option<(i64, i64)>, StoreError> {
     let Names { model, api_key } = names;
     let (has_model, has_key) = (model.is_some(), api_key.is_some());
-    let row = store.readers().fetch_one(FIND_ROWS.bind(model).bind(api_key).bind(account)).await?;
+    let row = store
+        .readers()
+        .fetch_one(FIND_ROWS.bind(model).bind(api_key.map(|id| id.to_bytes().to_vec())).bind(account))
+        .await?;
     let (model, api_key): (Option<i64>, Option<i64>) = (row.get("model")?, row.get("api_key")?);
     if model.is_some() != has_model || api_key.is_some() != has_key {
         return Ok(None);

@@ -117,7 +117,9 @@ async fn keys_and_models_are_found_by_their_names_in_their_account_alone(fixture
 }
 
 on_both!(rows_of_a_day_are_bounded_and_what_lies_beyond_counts_with_what_came_by_no_key);
-async fn rows_of_a_day_are_bounded_and_what_lies_beyond_counts_with_what_came_by_no_key(mut fixture: Fixture) {
+async fn rows_of_a_day_are_bounded_and_what_lies_beyond_counts_with_what_came_by_no_key(
+    mut fixture: Fixture,
+) {
     let (a, b) = (key(&fixture, 1).await, key(&fixture, 2).await);
     send(&mut fixture, 1, Some(a)).await;
     complete(&fixture, START).await;

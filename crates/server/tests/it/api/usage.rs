@@ -95,7 +95,10 @@ async fn what_each_key_spent_is_told_by_day_and_model_and_named_when_it_is_revok
     // Without keys: as before there were any.
     let days_and_models = usage(&crawl, "/v1/usage?limit=1").await;
     assert_eq!(days_and_models.len(), 2);
-    assert_eq!((&days_and_models[0]["requests"], &days_and_models[0]["api_key_id"]), (&json!(3), &Value::Null));
+    assert_eq!(
+        (&days_and_models[0]["requests"], &days_and_models[0]["api_key_id"]),
+        (&json!(3), &Value::Null)
+    );
     let first = usage(&crawl, &format!("/v1/usage?first_day={0}&last_day={0}&group_by=model", days[0])).await;
     assert_eq!((first.len(), &first[0]["requests"], &first[0]["model"]), (1, &json!(3), &json!(MODEL)));
 
@@ -150,8 +153,7 @@ async fn by_whichever_way_a_request_comes_it_counts_for_the_key_that_created_it(
     };
     let (answered, ()) = tokio::join!(chat.post("/openai/v1/chat/completions", &chat_body), answering);
     assert_eq!(answered.status, 200, "{answered:?}");
-    let wanted =
-        [("single", 1), ("bulk", 3), ("files", 5), ("messages", 2), ("exxa", 1), ("chat", 1)];
+    let wanted = [("single", 1), ("bulk", 3), ("files", 5), ("messages", 2), ("exxa", 1), ("chat", 1)];
     assert_eq!(by_name(&single).await, counts(&wanted));
     app.stop().await;
 }
