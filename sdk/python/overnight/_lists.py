@@ -49,9 +49,7 @@ async def pages(core: Core, kind: type[R], path: str, query: dict[str, Any]) -> 
         left = None if left is None else left - count
 
 
-async def places(
-    core: Core, kind: type[P], path: tuple[str, ...], query: Mapping[str, Any]
-) -> AsyncGenerator[P, None]:
+async def places(core: Core, kind: type[P], path: tuple[str, ...], query: Mapping[str, Any]) -> AsyncGenerator[P, None]:
     """The records of a list whose pages name the place behind them, page by page."""
     after: str | None = None
     while True:

@@ -323,7 +323,8 @@ class UsageFilter(TypedDict, total=False):
     """Which usage is listed, and how it is added up."""
 
     group_by: str
-    """What is told apart: any of `day`, `model` and `api_key`, with commas between them; `day,model` where it is absent."""
+    """What is told apart: any of `day`, `model` and `api_key`, with commas between them; `day,model` where it is
+    absent."""
     first_day: str
     """As `2026-11-01` (UTC); the 30th up to `last_day` where it is absent."""
     last_day: str

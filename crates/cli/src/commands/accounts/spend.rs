@@ -86,7 +86,7 @@ fn print(list: &mut List, record: UsageRecord, grouping: Grouping) -> Result<(),
     let counts =
         [record.requests, record.prompt_tokens, record.completion_tokens].map(|count| count.to_string());
     let (day, model) = (record.day.as_deref().unwrap_or("all"), record.model.as_deref().unwrap_or("all"));
-    let mut cells = vec![day, &counts[0], &counts[1], &counts[2], &record.credits, model];
+    let mut cells: Vec<&str> = vec![day, &counts[0], &counts[1], &counts[2], &record.credits, model];
     if grouping.api_key {
         cells.push(record.api_key_id.as_deref().unwrap_or("none"));
         cells.push(record.api_key_name.as_deref().unwrap_or("-"));
