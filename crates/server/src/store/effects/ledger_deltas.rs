@@ -1,6 +1,6 @@
 //! What a group of writes moves of accounts: their money and what they use. It is written once at the end of the group: one row
-//! an account, whose lock is the last that is taken, one entry a charge, one row a day and model, one a day, model and API key, and one a quarter of an hour,
-//! which counts every end.
+//! an account, whose lock is the last that is taken, one entry a charge, one row a day and model, one a day, model and API
+//! key, and one a quarter of an hour, which counts every end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
