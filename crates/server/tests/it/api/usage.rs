@@ -120,7 +120,7 @@ async fn by_whichever_way_a_request_comes_it_counts_for_the_key_that_created_it(
     let (files, _) = team(&app, "files").await;
     let (messages, _) = team(&app, "messages").await;
     let (exxa, _) = team(&app, "exxa").await;
-    let (chat, _) = team(&app, "chat").await;
+    let (responses, _) = team(&app, "responses").await;
 
     let first = single.create("one").await;
     let lines_of = [1, 2, 3].map(|number| TestApp::quick_start(&format!("line {number}")).to_string());
@@ -140,20 +140,11 @@ async fn by_whichever_way_a_request_comes_it_counts_for_the_key_that_created_it(
     fill(&app).await;
     let made = exxa.post("/exxa/v1/requests", &TestApp::quick_start("exxa")).await;
     assert_eq!(made.status, 201, "{made:?}");
+    let body = json!({"model": MODEL, "input": "in the background", "background": true});
+    let made = responses.post("/openai/v1/responses", &body).await;
+    assert_eq!(made.status, 200, "{made:?}");
     app.settle_all(RequestStatus::Completed).await;
-    let chat_body = json!({"model": MODEL, "messages": [{"role": "user", "content": "waits"}]});
-    let answering = async {
-        let mut leases = Vec::new();
-        while leases.is_empty() {
-            tokio::task::yield_now().await;
-            leases = app.lease_all().await;
-        }
-        assert!(app.settle(&leases[0], RequestStatus::Completed).await);
-        app.services.signals.ended(&[leases[0].key.position.seq]);
-    };
-    let (answered, ()) = tokio::join!(chat.post("/openai/v1/chat/completions", &chat_body), answering);
-    assert_eq!(answered.status, 200, "{answered:?}");
-    let wanted = [("single", 1), ("bulk", 3), ("files", 5), ("messages", 2), ("exxa", 1), ("chat", 1)];
+    let wanted = [("single", 1), ("bulk", 3), ("files", 5), ("messages", 2), ("exxa", 1), ("responses", 1)];
     assert_eq!(by_name(&single).await, counts(&wanted));
     app.stop().await;
 }
