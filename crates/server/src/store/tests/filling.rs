@@ -39,7 +39,6 @@ async fn file(fixture: &mut Fixture, pieces: &[&'static str]) -> (i64, FileRecor
         endpoint: Some(BatchEndpoint::ChatCompletions),
         lines: pieces.concat().lines().count() as i64,
         hold: Credits::ZERO,
-        api_key: None,
         fault_count: 0,
         faults: None,
     };
@@ -74,6 +73,7 @@ fn new_batch(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInput
         endpoint: BatchEndpoint::ChatCompletions,
         lines: file.lines,
         hold: Credits::ZERO,
+        api_key: None,
         fault_count: 0,
         faults: None,
     }
