@@ -88,7 +88,7 @@ statements! {
             SELECT day, model, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
                    CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
             FROM (SELECT day * CAST(? AS BIGINT) AS day, model * CAST(? AS BIGINT) AS model, requests, prompt_tokens, completion_tokens, amount
-                  FROM spend WHERE account = ? AND day >= ? AND day <= ?) s
+                  FROM spend WHERE account = ? AND day >= ? AND day <= ?) told
             WHERE (day, model) > (?, ?) GROUP BY day, model ORDER BY day, model LIMIT ?
         ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model";
     /// What came by no key is what there is beyond that of all keys.
@@ -103,7 +103,7 @@ statements! {
                     SELECT account, day, model, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
                     UNION ALL SELECT account, day, model, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
                     UNION ALL SELECT account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-                ) e WHERE account = ? AND day >= ? AND day <= ?) s
+                ) parts WHERE account = ? AND day >= ? AND day <= ?) told
             WHERE (day, model, api_key) > (?, ?, ?)
             GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT ?
         ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key";
@@ -117,7 +117,7 @@ statements! {
                 SELECT account, day, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
                 UNION ALL SELECT account, day, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
                 UNION ALL SELECT account, day, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-            ) e WHERE account = ? AND day >= ?
+            ) parts WHERE account = ? AND day >= ?
             GROUP BY api_key HAVING sum(requests) <> 0 ORDER BY sum(amount) DESC, sum(requests) DESC, api_key LIMIT ?
         ) g LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.amount DESC, g.requests DESC, g.api_key";
 }

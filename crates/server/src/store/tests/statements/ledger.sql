@@ -230,7 +230,7 @@ SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name A
                     SELECT account, day, model, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
                     UNION ALL SELECT account, day, model, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
                     UNION ALL SELECT account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-                ) e WHERE account = $3 AND day >= $4 AND day <= $5) s
+                ) parts WHERE account = $3 AND day >= $4 AND day <= $5) told
             WHERE (day, model, api_key) > ($6, $7, $8)
             GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT $9
         ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key;
@@ -245,7 +245,7 @@ SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, g.api_key, CAST(NUL
                 SELECT account, day, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
                 UNION ALL SELECT account, day, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
                 UNION ALL SELECT account, day, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-            ) e WHERE account = $1 AND day >= $2
+            ) parts WHERE account = $1 AND day >= $2
             GROUP BY api_key HAVING sum(requests) <> 0 ORDER BY sum(amount) DESC, sum(requests) DESC, api_key LIMIT $3
         ) g LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.amount DESC, g.requests DESC, g.api_key;
 
@@ -259,7 +259,7 @@ SELECT g.day, g.model, CAST(0 AS BIGINT) AS api_key, m.name AS model_name, g.req
             SELECT day, model, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
                    CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
             FROM (SELECT day * CAST($1 AS BIGINT) AS day, model * CAST($2 AS BIGINT) AS model, requests, prompt_tokens, completion_tokens, amount
-                  FROM spend WHERE account = $3 AND day >= $4 AND day <= $5) s
+                  FROM spend WHERE account = $3 AND day >= $4 AND day <= $5) told
             WHERE (day, model) > ($6, $7) GROUP BY day, model ORDER BY day, model LIMIT $8
         ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model;
 
