@@ -155,7 +155,7 @@ async fn a_repeat_by_another_key_is_the_first_keys_and_what_came_by_none_is_told
     let (first, _) = team(&app, "first").await;
     let (second, _) = team(&app, "second").await;
     for client in [&first, &second] {
-        let once = client.clone().with("idempotency-key", "the same");
+        let once = client.clone().with("idempotency-key", "the-same");
         assert_eq!(once.post("/v1/requests", &TestApp::quick_start("once")).await.status, 201);
     }
     let account = accounts::get_own(&app.services, app.account).await.expect("an account");
