@@ -103,7 +103,13 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("account top-up", &["overnight account top-up $ACCOUNT 25"]),
     ("account payments", &["overnight account payments $ACCOUNT --check"]),
     ("account ledger", &["overnight account ledger $ACCOUNT --limit 20"]),
-    ("account spend", &["overnight account spend $ACCOUNT --days 7 --by model"]),
+    (
+        "account spend",
+        &[
+            "overnight account spend $ACCOUNT --days 7 --by model",
+            "overnight account spend $ACCOUNT --by key",
+        ],
+    ),
     (
         "key",
         &["overnight key create --account $ACCOUNT --name laptop", "overnight key list --account $ACCOUNT"],

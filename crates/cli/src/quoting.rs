@@ -55,7 +55,7 @@ struct Offer {
 }
 
 /// As [`Credits`] are told to machines.
-pub(crate) fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) -> Result<S::Ok, S::Error> {
+fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(credits)
 }
 

@@ -1,6 +1,7 @@
-//! The account that the key belongs to.
+//! The account that the key belongs to, and what it used.
 
 use overnight_wire::native::accounts::Account;
+use overnight_wire::native::usage::{UsageFilter, UsageList, UsageRecord};
 
 use crate::send::Call;
 use crate::{Client, Error};
@@ -13,4 +14,24 @@ impl Client {
     pub async fn get_account(&self) -> Result<Account, Error> {
         self.answer(Call::get(self.url(&["v1", "account"])?)).await
     }
+
+    /// A page of what the account completed and was charged for; its `next` is the `after` of the next one.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `invalid_input` for a filter that cannot be.
+    pub async fn list_usage(&self, filter: &UsageFilter) -> Result<UsageList, Error> {
+        self.answer(Call::get(self.url_with(&["v1", "usage"], parameters(filter))?)).await
+    }
+}
+
+/// A filter as the parameters of a query.
+pub(crate) fn parameters(filter: &UsageFilter) -> [(&'static str, Option<String>); 5] {
+    let UsageFilter { group_by, first_day, last_day, after, limit } = filter;
+    [
+        ("group_by", group_by.clone()),
+        ("first_day", first_day.clone()),
+        ("last_day", last_day.clone()),
+        ("after", after.clone()),
+        ("limit", limit.map(|limit| limit.to_string())),
+    ]
 }

@@ -5,10 +5,12 @@ pub use overnight_wire::native::administration::{
     AccountList, ApiKey, ApiKeyCreated, ApiKeyList, CreateAccount, CreateApiKey, CreateGrant, Grant,
     GrantCreated, GrantList, SetLimits, SetLowCredits, SetMonthlyCredits, SetRetention, Totals,
 };
+use overnight_wire::native::usage::{UsageFilter, UsageList};
 use reqwest::header::HeaderValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::accounts::parameters;
 use crate::once::read_key;
 use crate::send::{Call, to_json};
 use crate::{Client, Error};
@@ -153,6 +155,15 @@ impl<'c> Administration<'c> {
     /// As [`Administration::get_account`].
     pub async fn get_account_totals(&self, id: &str) -> Result<Totals, Error> {
         self.get(&["accounts", id, "totals"]).await
+    }
+
+    /// A page of what it completed and was charged for; its `next` is the `after` of the next one.
+    ///
+    /// # Errors
+    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` for a filter that cannot be.
+    pub async fn list_usage(&self, id: &str, filter: &UsageFilter) -> Result<UsageList, Error> {
+        let url = self.client.url_with(&["v1", "admin", "accounts", id, "usage"], parameters(filter))?;
+        self.client.answer(Call::get(url)).await
     }
 
     /// Its API keys, oldest first.

@@ -76,4 +76,5 @@ pub use overnight_wire::native::requests::{
     RequestSummary,
 };
 pub use overnight_wire::native::results::{FailedResult, FailureBody, RequestBody, ResultBody};
+pub use overnight_wire::native::usage::{UsageFilter, UsageList, UsageRecord};
 pub use overnight_wire::native::warnings::Warning;

@@ -72,6 +72,8 @@ from overnight.records import (
     RequestState,
     RequestStatus,
     Usage,
+    UsageFilter,
+    UsageRecord,
     WaitingFor,
 )
 
@@ -136,6 +138,8 @@ __all__ = [
     "UnavailableError",
     "UnreadableError",
     "Usage",
+    "UsageFilter",
+    "UsageRecord",
     "WaitingFor",
     "__version__",
     "local",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Literal, TypeVar
 
-from overnight import _calls
+from overnight import _calls, _lists
 from overnight._core import Core
 from overnight._reading import read
 from overnight.administration_records import (
@@ -17,7 +17,7 @@ from overnight.administration_records import (
     Limits,
     Totals,
 )
-from overnight.records import Account
+from overnight.records import Account, UsageFilter, UsageRecord
 
 PAGE = 100
 """How many records one call reads."""
@@ -62,6 +62,10 @@ class AdminOperations:
     async def get_account_totals(self, account_id: str) -> Totals:
         return read(Totals, await self._get("accounts", account_id, "totals"))
 
+    def list_usage(self, account_id: str, query: UsageFilter) -> AsyncGenerator[UsageRecord, None]:
+        path = ("v1", "admin", "accounts", account_id, "usage")
+        return _lists.places(self.core, UsageRecord, path, {**query, "limit": _lists.PAGE})
+
     async def list_api_keys(self, account_id: str) -> ApiKeyList:
         return read(ApiKeyList, await self._get("accounts", account_id, "api_keys"))
 
@@ -92,12 +96,5 @@ class AdminOperations:
         key = _calls.new_key() if key is None else _calls.check_key(key)
         return await self.core.answer(_calls.post(("v1", "admin", *path), body, key))
 
-    async def _pages(self, kind: type[R], *path: str) -> AsyncGenerator[R, None]:
-        after: str | None = None
-        while True:
-            answer = await self.core.answer(_calls.get("v1", "admin", *path, limit=PAGE, after=after))
-            for record in answer["data"]:
-                yield read(kind, record)
-            after = answer["next"]
-            if after is None:
-                return
+    def _pages(self, kind: type[R], *path: str) -> AsyncGenerator[R, None]:
+        return _lists.places(self.core, kind, ("v1", "admin", *path), {"limit": PAGE})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
@@ -22,6 +22,7 @@ class _Record(Protocol):
 
 
 R = TypeVar("R", bound=_Record)
+P = TypeVar("P")
 
 
 async def pages(core: Core, kind: type[R], path: str, query: dict[str, Any]) -> AsyncGenerator[R, None]:
@@ -46,6 +47,18 @@ async def pages(core: Core, kind: type[R], path: str, query: dict[str, Any]) -> 
         except OvernightError as error:
             await tries.pause(error)
         left = None if left is None else left - count
+
+
+async def places(core: Core, kind: type[P], path: tuple[str, ...], query: Mapping[str, Any]) -> AsyncGenerator[P, None]:
+    """The records of a list whose pages name the place behind them, page by page."""
+    after: str | None = None
+    while True:
+        answer = await core.answer(_calls.get(*path, **query, after=after))
+        for record in answer["data"]:
+            yield read(kind, record)
+        after = answer["next"]
+        if after is None:
+            return
 
 
 async def lines(core: Core, kind: type[R], call: _calls.Call) -> AsyncGenerator[R, None]:

@@ -25,6 +25,8 @@ from overnight.records import (
     RequestCreated,
     RequestFilter,
     RequestStatus,
+    UsageFilter,
+    UsageRecord,
 )
 
 
@@ -103,6 +105,9 @@ class Operations:
 
     async def get_account(self) -> Account:
         return read(Account, await self.core.answer(_calls.get("v1", "account")))
+
+    def list_usage(self, query: UsageFilter) -> AsyncGenerator[UsageRecord, None]:
+        return _lists.places(self.core, UsageRecord, ("v1", "usage"), {**query, "limit": _lists.PAGE})
 
 
 def _batch(batch_id: str, what: str, **query: object) -> Call:

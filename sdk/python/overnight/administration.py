@@ -16,7 +16,7 @@ from overnight.administration_records import (
     Limits,
     Totals,
 )
-from overnight.records import Account
+from overnight.records import Account, UsageFilter, UsageRecord
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,6 +90,10 @@ class Administration:
     def get_account_totals(self, account_id: str) -> Totals:
         """What the account has, holds and spent."""
         return run(self._operations.get_account_totals(account_id))
+
+    def list_usage(self, account_id: str, **query: Unpack[UsageFilter]) -> Iterator[UsageRecord]:
+        """What the account completed and was charged for, read page by page."""
+        return iterate(self._operations.list_usage(account_id, query))
 
     def list_api_keys(self, account_id: str) -> ApiKeyList:
         """The keys of the account."""

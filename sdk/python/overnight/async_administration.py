@@ -15,7 +15,7 @@ from overnight.administration_records import (
     Limits,
     Totals,
 )
-from overnight.records import Account
+from overnight.records import Account, UsageFilter, UsageRecord
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -82,6 +82,10 @@ class AsyncAdministration:
     async def get_account_totals(self, account_id: str) -> Totals:
         """As `Administration.get_account_totals`."""
         return await self._operations.get_account_totals(account_id)
+
+    def list_usage(self, account_id: str, **query: Unpack[UsageFilter]) -> AsyncIterator[UsageRecord]:
+        """As `Administration.list_usage`."""
+        return self._operations.list_usage(account_id, query)
 
     async def list_api_keys(self, account_id: str) -> ApiKeyList:
         """As `Administration.list_api_keys`."""

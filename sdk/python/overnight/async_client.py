@@ -36,6 +36,8 @@ from overnight.records import (
     RequestCreated,
     RequestFilter,
     RequestStatus,
+    UsageFilter,
+    UsageRecord,
 )
 
 if TYPE_CHECKING:
@@ -163,6 +165,10 @@ class AsyncOvernight:
     async def get_account(self) -> Account:
         """The account of the key."""
         return await self._operations.get_account()
+
+    def list_usage(self, **query: Unpack[UsageFilter]) -> AsyncIterator[UsageRecord]:
+        """What the account completed and was charged for, by any of day, model and API key, read page by page."""
+        return self._operations.list_usage(query)
 
     @property
     def administration(self) -> AsyncAdministration:

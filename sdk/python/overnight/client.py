@@ -36,6 +36,8 @@ from overnight.records import (
     RequestCreated,
     RequestFilter,
     RequestStatus,
+    UsageFilter,
+    UsageRecord,
 )
 
 if TYPE_CHECKING:
@@ -175,6 +177,10 @@ class Overnight:
     def get_account(self) -> Account:
         """The account of the key, its credits and its quotas."""
         return run(self._operations.get_account())
+
+    def list_usage(self, **query: Unpack[UsageFilter]) -> Iterator[UsageRecord]:
+        """What the account completed and was charged for, by any of day, model and API key, read page by page."""
+        return iterate(self._operations.list_usage(query))
 
     @property
     def administration(self) -> Administration:

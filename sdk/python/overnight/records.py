@@ -319,6 +319,37 @@ class Account:
     quotas: AccountQuotas | None = None
 
 
+class UsageFilter(TypedDict, total=False):
+    """Which usage is listed, and how it is added up."""
+
+    group_by: str
+    """What is told apart: any of `day`, `model` and `api_key`, with commas between them; `day,model` where it is
+    absent."""
+    first_day: str
+    """As `2026-11-01` (UTC); the 30th up to `last_day` where it is absent."""
+    last_day: str
+    """At most 30 days after the first one; today where it is absent."""
+
+
+@dataclass(frozen=True)
+class UsageRecord:
+    """What completed of one group. What is not told apart is None."""
+
+    day: str | None
+    """The day (UTC) on which the requests completed."""
+    model: str | None
+    api_key_id: str | None
+    """The API key by which the requests were created, also where it was revoked since; None too for those created by
+    none."""
+    api_key_name: str | None
+    requests: int
+    """How many requests completed."""
+    prompt_tokens: int
+    completion_tokens: int
+    credits: str
+    """What was charged for them, as a decimal number."""
+
+
 @dataclass(frozen=True)
 class BulkOutcome:
     """What became of one body of a bulk create: exactly one of `created` and `error` is there."""

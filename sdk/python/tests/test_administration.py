@@ -72,6 +72,7 @@ def test_credits_are_granted_once_and_counted(admin: Administration) -> None:
     assert [grant.amount for grant in admin.list_grants(account)] == ["-0.5", "25"]
     totals = admin.get_account_totals(account)
     assert (totals.available, totals.spent, totals.requests) == ("24.5", "0", 0)
+    assert list(admin.list_usage(account, group_by="api_key")) == []
     with pytest.raises(overnight.InvalidInputError):
         admin.create_grant(account, "much")
 
@@ -126,6 +127,7 @@ def test_calls_are_awaited_too(service: overnight.LocalService, admin_key: str) 
             account = (await admin.create_account("awaited", payments_activated=True)).id
             await admin.create_grant(account, "1")
             assert [grant.amount async for grant in admin.list_grants(account)] == ["1"]
+            assert [usage async for usage in admin.list_usage(account)] == []
             assert (await admin.set_account_limits(account, live_requests=5)).payments_activated
             assert account in [listed.id async for listed in admin.list_accounts()]
 

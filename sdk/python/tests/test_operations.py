@@ -105,6 +105,18 @@ def test_models_and_the_account_are_read(client: Overnight) -> None:
     assert account.payments_activated and account.quotas is not None and account.quotas.live_requests.limit
 
 
+def test_usage_is_read_page_by_page(client: Overnight, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = client.create_batch([client.create_request(chat()).id])
+    (_,) = client.follow_batch_results(batch.id)
+    (own,) = [record for record in client.list_usage(group_by="api_key") if record.api_key_id is not None]
+    assert own.requests > 0 and own.completion_tokens > 0 and (own.day, own.model) == (None, None)
+    monkeypatch.setattr("overnight._lists.PAGE", 1)
+    records = list(client.list_usage(group_by="day,model,api_key"))
+    assert own.requests == sum(record.requests for record in records if record.api_key_id == own.api_key_id)
+    with pytest.raises(overnight.InvalidInputError):
+        list(client.list_usage(first_day="yesterday"))
+
+
 def test_faults_of_a_call_are_typed(client: Overnight, service: overnight.LocalService) -> None:
     with pytest.raises(overnight.InvalidInputError) as invalid:
         client.create_request({"model": "overnight-tiny", "messages": []})
@@ -140,6 +152,7 @@ def test_the_asynchronous_client_has_every_operation(service: overnight.LocalSer
             assert [request.id async for request in client.list_full_requests(order="desc", limit=1)]
             assert {model.id for model in await client.list_models()} == {"overnight-tiny", "waiting"}
             assert (await client.get_account()).name == "default"
+            assert [usage.model async for usage in client.list_usage(group_by="model")] == ["overnight-tiny"]
             with pytest.raises(overnight.AlreadyEndedError):
                 await client.cancel_batch(batch.id)
             await client.delete_request(created.id)

@@ -39,6 +39,7 @@ RECORDS: dict[str, type[Any]] = {
     "RequestsCounts": overnight.RequestsCounts,
     "Tested": webhooks.Tested,
     "Totals": records.Totals,
+    "UsageRecord": overnight.UsageRecord,
     "WaitingFor": overnight.WaitingFor,
     "Warning": overnight.FieldWarning,
 }
@@ -72,6 +73,8 @@ def test_filters_take_every_parameter() -> None:
     for path, taken in [("/v1/requests", overnight.RequestFilter), ("/v1/batches", overnight.BatchFilter)]:
         named = {parameter["name"] for parameter in REFERENCE["paths"][path]["get"]["parameters"]}
         assert set(taken.__annotations__) == named - {"full"}
+    named = {parameter["name"] for parameter in REFERENCE["paths"]["/v1/usage"]["get"]["parameters"]}
+    assert set(overnight.UsageFilter.__annotations__) == named - {"after", "limit"}
 
 
 def test_every_operation_has_a_method() -> None:

@@ -127,6 +127,7 @@ async fn create(
             max_tokens: None,
             fifo_hit_permille: None,
             trace: None,
+            api_key: None,
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client,

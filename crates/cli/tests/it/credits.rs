@@ -141,6 +141,15 @@ fn a_file_beyond_the_credits_goes_on_after_a_grant_and_the_bill_adds_up() {
     assert!(charges[0]["request"].as_str().unwrap().starts_with("req_") && charges[0]["model"] == "m");
     let spend = world.json(&format!("account spend {id} --by model"));
     assert_eq!((&spend[0]["model"], &spend[0]["requests"]), (&json!("m"), &json!(60)));
+    let by_key = world.json(&format!("account spend {id} --by key,model"));
+    let [record] = by_key.as_array().unwrap().as_slice() else { panic!("{by_key}") };
+    assert!(record["api_key_id"].as_str().unwrap().starts_with("key_"), "{record}");
+    assert_eq!(
+        (&record["requests"], &record["day"], &record["model"]),
+        (&json!(60), &json!(null), &json!("m"))
+    );
+    let table = world.run(&format!("account spend {id} --by key")).stdout;
+    assert!(table.contains("API KEY") && table.contains(record["api_key_id"].as_str().unwrap()), "{table}");
     let number = |value: &Value| value.as_str().unwrap().parse::<f64>().unwrap();
     let (balance, spent) = (number(&show["balance"]), number(&spend[0]["credits"]));
     assert!((balance + spent - 11.0).abs() < 1e-9, "{balance} and {spent}");

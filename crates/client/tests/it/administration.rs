@@ -1,7 +1,7 @@
 use overnight_client::administration::{
     CreateAccount, CreateApiKey, CreateGrant, SetLimits, SetLowCredits, SetMonthlyCredits, SetRetention,
 };
-use overnight_client::{Error, LowCredits};
+use overnight_client::{Error, LowCredits, UsageFilter};
 
 use crate::stand_in::{StandIn, refusal, reply};
 
@@ -100,4 +100,21 @@ async fn a_refusal_and_a_key_that_cannot_be_are_told() {
     assert!(matches!(admin.get_account("..").await, Err(Error::Invalid(_))));
     let refused = admin.get_account("acct_1").await;
     assert!(matches!(refused, Err(Error::Api { status: 403, .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn usage_is_listed_by_what_the_filter_says() {
+    let list = concat!(
+        r#"{"object":"list","data":[{"day":null,"model":null,"api_key_id":"key_1","api_key_name":"eval","requests":1,"#,
+        r#""prompt_tokens":3,"completion_tokens":1,"credits":"0.1","a_later_release":1}],"next":null}"#
+    );
+    let service = StandIn::start(vec![reply("200 OK", list); 2]).await;
+    let filter =
+        UsageFilter { group_by: Some("api_key".to_owned()), limit: Some(7), ..UsageFilter::default() };
+    let own = service.client.list_usage(&filter).await.expect("usage");
+    assert_eq!((own.data[0].api_key_id.as_deref(), own.data[0].requests), (Some("key_1"), 1));
+    let theirs = service.client.administration().list_usage("acct_1", &filter).await.expect("usage");
+    assert_eq!(theirs, own);
+    let query = "usage?group_by=api_key&limit=7 -";
+    assert_eq!(told(&service), [format!("GET /v1/{query}"), format!("GET /accounts/acct_1/{query}")]);
 }

@@ -46,6 +46,7 @@ pub mod snapshot;
 pub mod stalls;
 pub mod submissions;
 pub mod uploads;
+pub mod usage;
 pub mod users;
 pub mod waiting;
 pub mod webhooks;

@@ -12,6 +12,7 @@ use super::{Layout, Section};
 use crate::app::accounts::{Account, Entry};
 use crate::app::payments::Payment;
 use crate::app::quotas::QuotaStanding;
+use crate::app::usage::{UsageRecord, UsedKey};
 
 /// What was spent with one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,20 @@ pub(crate) struct ModelSpend {
     pub(crate) prompt_tokens: i64,
     pub(crate) completion_tokens: i64,
     pub(crate) amount: Credits,
+}
+
+/// What was spent by one API key, or by none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeySpend {
+    pub(crate) key: Option<UsedKey>,
+    pub(crate) requests: i64,
+    pub(crate) amount: Credits,
+}
+
+impl From<UsageRecord> for KeySpend {
+    fn from(UsageRecord { api_key, requests, amount, .. }: UsageRecord) -> Self {
+        Self { key: api_key, requests, amount }
+    }
 }
 
 /// The money of an account.
@@ -38,6 +53,10 @@ pub(crate) struct CreditsPage<'a> {
     /// Days that `spend` and `chart` look back.
     pub(crate) days: u32,
     pub(crate) spend: Vec<ModelSpend>,
+    /// The dearest of the keys.
+    pub(crate) keys: Vec<KeySpend>,
+    /// Whether keys that cost less are left out.
+    pub(crate) has_more_keys: bool,
     /// Spent a day.
     pub(crate) chart: Chart,
     pub(crate) entries: Vec<Entry>,

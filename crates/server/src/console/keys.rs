@@ -1,6 +1,10 @@
 //! API keys.
 
+use std::collections::HashMap;
+
 use askama::Template;
+use overnight_domain::ids::KeyId;
+use overnight_domain::money::Credits;
 
 use super::format::filters;
 use super::layout::pages;
@@ -18,6 +22,10 @@ pub(crate) struct KeysPage<'a> {
     pub(crate) keys: Vec<ApiKey>,
     /// Whether older keys that do not work any more are left out.
     pub(crate) is_cut: bool,
+    /// Days that `spent` looks back.
+    pub(crate) days: u32,
+    /// What was spent by each key, of those that spent most.
+    pub(crate) spent: HashMap<KeyId, Credits>,
     /// Where the API is.
     pub(crate) url: String,
     pub(crate) model: &'a str,
@@ -25,6 +33,10 @@ pub(crate) struct KeysPage<'a> {
 }
 
 impl KeysPage<'_> {
+    fn spent_by(&self, key: &ApiKey) -> Option<Credits> {
+        self.spent.get(&key.id).copied()
+    }
+
     fn is_live(&self, key: &ApiKey) -> bool {
         key.works_at(self.now)
     }

@@ -24,7 +24,7 @@ mod you;
 pub(crate) use self::audit_log::AuditLogPage;
 pub(crate) use self::batches::{BatchPage, BatchesPage};
 pub(crate) use self::chart::{Chart, Series};
-pub(crate) use self::credits::{CreditsPage, ModelSpend};
+pub(crate) use self::credits::{CreditsPage, KeySpend, ModelSpend};
 pub(crate) use self::format::{Money, thousands};
 pub(crate) use self::keys::KeysPage;
 pub(crate) use self::layout::{AccountBadge, Assets, ErrorPage, Layout, NoAccountPage, Page, Section, flash};

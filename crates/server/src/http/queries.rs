@@ -1,5 +1,7 @@
 //! Query strings.
 
+mod usage;
+
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -10,6 +12,7 @@ use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
 use overnight_domain::requests::RequestStatus;
 
+pub(super) use self::usage::read_usage_query;
 use super::context::Shared;
 use super::errors::Refusal;
 use super::percent;

@@ -147,6 +147,7 @@ fn new_request(names: &Names, request: usize, new: &NewRequest, at: i64) -> requ
         max_tokens: None,
         fifo_hit_permille: None,
         trace: None,
+        api_key: None,
         endpoint: Endpoint::ChatCompletions,
         batch: None,
         client: ClientFields { webhook, ..ClientFields::absent() },

@@ -21,5 +21,6 @@ mod schemas;
 mod states;
 #[cfg(test)]
 mod tests;
+pub mod usage;
 pub mod waiting;
 pub mod warnings;

@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Payments(payments::Arguments),
     /// List what moved an account's balance, newest first.
     Ledger(ledger::Arguments),
-    /// Show what an account was charged, by day and model.
+    /// Show what an account was charged, by day, model and API key.
     Spend(spend::Arguments),
 }
 

@@ -94,6 +94,7 @@ def administrate(caller):
     assert "invoice" in caller.call("admin_create_grant")
     assert "invoice" in caller.call("admin_list_grants")
     assert account in caller.call("admin_get_account_totals")
+    assert "list" in caller.call("admin_list_usage")
     for operation in ["close_account", "erase_account"]:
         assert account in caller.call(f"admin_{operation}"), operation
 
@@ -121,6 +122,7 @@ def play(language):
     assert "cancelled" in caller.call("cancel_batch")
     assert MODEL in caller.call("list_models")
     caller.call("get_account")
+    assert MODEL in caller.call("list_usage")
     administrate(caller)
     same(caller.called, {operation for operation, of in samples.found if of == language})
     print("ok", language)

@@ -152,6 +152,7 @@ fn made(services: &Services, account: AccountKey, filling: &Filling, line: &[u8]
         }
     };
     request.batch = Some(filling.batch);
+    request.api_key = filling.api_key;
     request.expires_at = filling.created_at + COMPLETION_WINDOW_MS;
     Some(FillLine { request, failure })
 }

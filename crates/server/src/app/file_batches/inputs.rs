@@ -13,7 +13,7 @@ use crate::app::errors::AppError;
 use crate::app::files;
 use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::request_pages::RecordPages;
-use crate::app::{Services, input};
+use crate::app::{Actor, Services, input};
 use crate::store::batches::{self, InputBatch, NewBatch, NewInputBatch, NewInputBatchOutcome, OutputKind};
 use crate::store::files::FoundFile;
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
@@ -109,7 +109,8 @@ fn new(
         Some((code, message)) => (file.lines.max(1), Some(list_of_one(code, &message))),
     };
     let (lines, hold) = if fault_count > 0 { (0, Credits::ZERO) } else { (file.lines, hold) };
-    NewInputBatch { batch, file: seq, file_id: file.id, endpoint, lines, hold, fault_count, faults }
+    let api_key = Actor::api_key();
+    NewInputBatch { batch, file: seq, file_id: file.id, endpoint, lines, hold, api_key, fault_count, faults }
 }
 
 fn list_of_one(code: &str, message: &str) -> Bytes {

@@ -18,7 +18,7 @@ use crate::app::fifo_baselines::Arrival;
 use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::models::Model;
 use crate::app::parsing::parse;
-use crate::app::{Models, Services, input};
+use crate::app::{Actor, Models, Services, input};
 use crate::config::ModelConfig;
 use crate::store::idempotency_keys::{Guard, Guarded};
 use crate::store::ledger::holds::{Admission, Hold};
@@ -157,6 +157,7 @@ pub(in crate::app) async fn take_in(
 ) -> Result<Answered<RequestSummary>, AppError> {
     let Coming { mut request, arrival } = coming;
     request.trace = traces::of_request();
+    request.api_key = Actor::api_key();
     request.fifo_hit_permille = request.fifo_hit_permille.or_else(|| arrival.as_ref()?.hit_permille());
     let summary = request.summary();
     let _announcement = Announcement { services, ready_at: request.ready_at };
@@ -284,6 +285,7 @@ impl Reviewed {
             max_tokens: body.max_tokens(&model.config.sizing()),
             fifo_hit_permille: None,
             trace: None,
+            api_key: None,
             endpoint: body.endpoint(),
             batch: None,
             client,

@@ -69,6 +69,7 @@ impl RefusedRequest {
             max_tokens: None,
             fifo_hit_permille: None,
             trace: None,
+            api_key: None,
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client: self.client,

@@ -32,7 +32,7 @@ use super::shares::{self, Buffer, BulkPermit, Client, LinePermit};
 use crate::app::api_keys::Opened;
 use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
-use crate::app::{ReadsFor, requests};
+use crate::app::{Actor, ActorId, ReadsFor, requests};
 use crate::{tasks, traces};
 
 /// What short lines that are taken in at once hold at most.
@@ -77,6 +77,7 @@ impl Bulk {
         };
         let limit = self.context.services.config().limits.request_body_bytes;
         let (parts, ready) = mpsc::unbounded_channel();
+        let key = self.opened.key;
         let work = async move {
             let lines = lines(body, buffers, limit);
             let run = Run { bulk: &self, permit: &permit, parts: &parts, has_logged: AtomicBool::new(false) };
@@ -85,7 +86,8 @@ impl Bulk {
                 () = parts.closed() => {}
             }
         };
-        tasks::spawn(traces::in_current_call(ReadsFor::current().scope(work.in_current_span())));
+        let actor = Actor { id: ActorId::ApiKey(key), address: None };
+        tasks::spawn(actor.scope(traces::in_current_call(ReadsFor::current().scope(work.in_current_span()))));
         let chunks = stream::try_unfold(ready, next_chunk);
         Ok(answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks)))
     }

@@ -13,11 +13,15 @@ use super::visitors::MemberVisit;
 use crate::app::accounts::{self, SpendRecord};
 use crate::app::payments;
 use crate::app::quotas;
+use crate::app::usage;
 use crate::config::ProviderConfig;
-use crate::console::{Chart, CreditsPage, ModelSpend, Money, NextPage, Section, Series};
+use crate::console::{Chart, CreditsPage, KeySpend, ModelSpend, Money, NextPage, Section, Series};
 
 /// How far spending is looked back, in days.
 const DAYS: u32 = 30;
+
+/// API keys that are shown.
+const KEYS: u32 = 20;
 
 const ENTRIES: u32 = 25;
 const ORDERS: u32 = 100;
@@ -77,6 +81,10 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let entries = accounts::list_entries(services, account, params.kind, params.before, ENTRIES).await?;
     let orders = payments::list(services, account.id, params.orders_before, ORDERS).await?;
     let spent = accounts::list_spend(services, account, DAYS).await?;
+    // One more tells whether some are left out.
+    let mut keys = usage::list_dearest_keys(services, account.key, DAYS, KEYS + 1).await?;
+    let has_more_keys = keys.len() > KEYS as usize;
+    keys.truncate(KEYS as usize);
     let (billing, money) = (&services.config().billing, layout.money);
     let page = CreditsPage {
         layout,
@@ -88,6 +96,8 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
         days: DAYS,
         chart: by_day(&spent, services.clock.now(), money),
         spend: by_model(spent),
+        keys: keys.into_iter().map(KeySpend::from).collect(),
+        has_more_keys,
         next_entries: NextPage::of(entries.next, entries.looked_through),
         entries: entries.rows,
         is_first: params.before.is_none(),

@@ -8,9 +8,16 @@ use super::forms::Form;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::api_keys::{self, KeyDraft, KeyList};
+use crate::app::usage;
 use crate::console::{KeysPage, Section};
 
 const DAY_MS: i64 = 86_400_000;
+
+/// How far spending is looked back, in days.
+const DAYS: u32 = 30;
+
+/// Keys whose spending is read: more than are listed.
+const SPENT_MAX: u32 = 4_000;
 
 /// `GET /console/{account}/keys`.
 pub(super) async fn page(visit: MemberVisit) -> PageResult {
@@ -59,6 +66,8 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
     let services = visit.services();
     let KeyList { mut keys, is_cut } = api_keys::list(services, visit.account.id).await?;
     keys.reverse();
+    let spent = usage::list_dearest_keys(services, visit.account.key, DAYS, SPENT_MAX).await?;
+    let spent = spent.into_iter().filter_map(|record| Some((record.api_key?.id, record.amount))).collect();
     let models = services.models();
     let page = KeysPage {
         layout,
@@ -66,6 +75,8 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
         made,
         keys,
         is_cut,
+        days: DAYS,
+        spent,
         url: services.config().public_address("/v1"),
         model: models.offered(services.clock.now()).next().map_or("", |model| &model.config.name),
         now: services.clock.now(),

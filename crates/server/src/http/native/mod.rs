@@ -13,6 +13,7 @@ mod models;
 #[cfg(test)]
 mod refusals;
 mod requests;
+mod usage;
 
 pub(super) use self::models::{list as list_models, models as models_of};
 
@@ -60,6 +61,7 @@ routes! {
     "/v1/batches/{batch_id}/cancel": post batches::cancel;
     "/v1/models": get models::list;
     "/v1/account": get accounts::get;
+    "/v1/usage": get usage::list;
     "/v1/admin/accounts": get admin_accounts::list, post admin_accounts::create;
     "/v1/admin/accounts/{account_id}": get admin_accounts::get;
     "/v1/admin/accounts/{account_id}/activate": post admin_accounts::activate;
@@ -72,6 +74,7 @@ routes! {
     "/v1/admin/accounts/{account_id}/close": post admin_closing::close;
     "/v1/admin/accounts/{account_id}/erase": post admin_closing::erase;
     "/v1/admin/accounts/{account_id}/totals": get admin_accounts::get_totals;
+    "/v1/admin/accounts/{account_id}/usage": get usage::list_of_account;
     "/v1/admin/accounts/{account_id}/api_keys": get admin_api_keys::list, post admin_api_keys::create;
     "/v1/admin/accounts/{account_id}/api_keys/{api_key_id}/revoke": post admin_api_keys::revoke;
     "/v1/admin/accounts/{account_id}/grants": get admin_grants::list, post admin_grants::create;

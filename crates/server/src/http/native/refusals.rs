@@ -36,6 +36,15 @@ pub(super) enum OfQuery {
     Invalid(ErrorEnvelope),
 }
 
+/// What a call for usage may be refused with.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfUsage {
+    /// The query is invalid; `details` names every fault.
+    #[response(status = 422)]
+    Invalid(ErrorEnvelope),
+}
+
 /// What a call may be refused with that takes an identifier.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "the reference is drawn from the type")]

@@ -21,7 +21,7 @@ use crate::store::{Store, StoreError};
 
 statements! {
     LIST = "SELECT DISTINCT account FROM batch_inputs WHERE state = 0 /* being filled */";
-    NEXT = "SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, b.id, b.created_at
+    NEXT = "SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, i.api_key, b.id, b.created_at
         FROM batch_inputs i JOIN batches b ON b.seq = i.batch
         WHERE i.account = ? AND i.state = 0 /* being filled */ ORDER BY i.batch LIMIT 1";
     CLAIM = "UPDATE batch_inputs SET filler_at = ? WHERE batch = ? AND state = 0 /* being filled */ AND filler_at <= ?";
@@ -57,6 +57,8 @@ pub struct Filling {
     pub next_piece: i64,
     /// How many lines of that piece come before it.
     pub next_line: i64,
+    /// The row of the API key that the batch came by.
+    pub api_key: Option<i64>,
 }
 
 /// A line, as the request that it becomes.
@@ -166,6 +168,7 @@ fn read(row: &Row) -> Result<Filling, StoreError> {
         endpoint: endpoint.ok_or(StoreError::DamagedColumn("endpoint"))?,
         next_piece: row.get("next_piece")?,
         next_line: row.get("next_line")?,
+        api_key: row.get("api_key")?,
     })
 }
 

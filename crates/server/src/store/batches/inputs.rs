@@ -38,6 +38,8 @@ pub struct NewInputBatch {
     pub lines: i64,
     /// The most that they may cost.
     pub hold: Credits,
+    /// The row of the API key that it came by; `None` where it came by none.
+    pub api_key: Option<i64>,
     /// How many lines are refused.
     pub fault_count: i64,
     /// Why, of the first of them: a JSON array.
@@ -90,8 +92,8 @@ statements! {
         postgres: "SELECT seq FROM files WHERE seq = ? AND state = 1 /* ready */ FOR SHARE",
     };
     INSERT = "INSERT INTO batch_inputs (batch, account, state, file, file_id, endpoint, lines, filled, next_piece, next_line, filler_at,
-               fault_count, faults, deleted_outputs)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, 0)";
+               fault_count, faults, deleted_outputs, api_key)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, 0, ?)";
     FIND = "SELECT b.seq, b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, b.cancelling,
                b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata,
                i.state, i.file_id, i.endpoint, i.lines, i.filled, i.fault_count, i.faults, i.deleted_outputs
@@ -284,7 +286,8 @@ impl NewInputBatch {
             .bind(self.endpoint.as_str())
             .bind(lines)
             .bind(self.fault_count)
-            .bind(self.faults.clone());
+            .bind(self.faults.clone())
+            .bind(self.api_key);
         write.tx.execute(insert).await?;
         if has_failed {
             write.effects.batch_ended(batch, EventKind::BatchCancelled, self.batch.lane(), created_at);

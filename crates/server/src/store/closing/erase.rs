@@ -22,6 +22,8 @@ statements! {
     DELETE_UPLOADS = "DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = ? ORDER BY seq LIMIT ?) RETURNING account";
     DELETE_KEYS = "DELETE FROM idempotency_keys WHERE (account, key) IN (
         SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?)";
+    DELETE_SPEND_BY_KEY = "DELETE FROM spend_by_key WHERE (account, day, model, api_key) IN (
+        SELECT account, day, model, api_key FROM spend_by_key WHERE account = ? ORDER BY day, model, api_key LIMIT ?)";
     /// Those about the account; the others went with their requests and batches.
     DELETE_EVENTS = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = ? ORDER BY seq LIMIT ?) RETURNING seq";
     /// What entries of the log about the account tell of people.
@@ -53,7 +55,7 @@ pub async fn list_batches(store: &Store, account: AccountKey) -> Result<Vec<Batc
     rows.iter().map(|row| row.get("id")).collect()
 }
 
-/// Deletes some of what an account had beside requests and batches: files, uploads, answers to repeated calls, events; whether there may be
+/// Deletes some of what an account had beside requests and batches: files, uploads, answers to repeated calls, what was spent by API key, events; whether there may be
 /// more.
 pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
     if files::delete_of_account(store, account).await? > 0 {
@@ -62,6 +64,7 @@ pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, 
     let work = async move |tx: &mut Tx<'_>| {
         let uploads = tx.fetch(DELETE_UPLOADS.bind(account).bind(ROWS_MAX)).await?;
         let keys = tx.execute(DELETE_KEYS.bind(account).bind(ROWS_MAX)).await?;
+        let spent = tx.execute(DELETE_SPEND_BY_KEY.bind(account).bind(ROWS_MAX)).await?;
         let events = tx.fetch(DELETE_EVENTS.bind(account).bind(ROWS_MAX)).await?;
         delete_deliveries(&events, tx).await?;
         let entries = tx.fetch(FORGET_ENTRIES.bind(account).bind(ROWS_MAX)).await?;
@@ -72,7 +75,7 @@ pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, 
             .len()
             .max(events.len())
             .max(entries.len())
-            .max(usize::try_from(keys).unwrap_or(usize::MAX));
+            .max(usize::try_from(keys.max(spent)).unwrap_or(usize::MAX));
         Ok(longest >= ROWS_MAX as usize)
     };
     store.transaction(work).await

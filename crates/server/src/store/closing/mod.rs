@@ -1,6 +1,6 @@
 //! Closing an account for good, and erasing what it had: the mark first, from which moment its keys open nothing and its members do not
 //! see it, then its live requests in chunks; and, where that is asked for, all that it had, piece by piece, its name last. After a
-//! crash the mark is found and the pieces go on. The entries of its ledger stay, with what it spent by day and model.
+//! crash the mark is found and the pieces go on. The entries of its ledger stay, with what it spent by day and model; what it spent by API key goes with the keys.
 
 pub(in crate::store) mod erase;
 pub(in crate::store) mod live;

@@ -1,4 +1,4 @@
-//! Who changes something: the audit log names them. A call says so once, and each transaction that it begins knows.
+//! Who changes something: the audit log names them, and requests have the API key that they came by. A call says so once, and each transaction that it begins knows.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -39,6 +39,14 @@ impl Actor {
     /// Whose changes the task under way makes; `None` where nobody said.
     pub fn current() -> Option<Self> {
         ACTOR.try_with(|actor| actor.borrow().clone()).ok()
+    }
+
+    /// The API key that acts in the task under way, by row number; `None` where none does.
+    pub fn api_key() -> Option<i64> {
+        match Self::current()?.id {
+            ActorId::ApiKey(key) => Some(key),
+            ActorId::Service | ActorId::Operator(_) | ActorId::User(_) => None,
+        }
     }
 
     /// Says who acts in the task under way, once that is known.

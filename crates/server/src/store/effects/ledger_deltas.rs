@@ -1,6 +1,6 @@
 //! What a group of writes moves of accounts: their money and what they use. It is written once at the end of the group: one row
-//! an account, whose lock is the last that is taken, one entry a charge, one row a day and model, and one a quarter of an hour,
-//! which counts every end.
+//! an account, whose lock is the last that is taken, one entry a charge, one row a day and model, one a day, model and API
+//! key, and one a quarter of an hour, which counts every end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,7 @@ use crate::store::database::{Row, Tx};
 use crate::store::ledger::activity::{self, Ended};
 use crate::store::ledger::entries::{self, Charge};
 use crate::store::ledger::spend::{self, Spent};
+use crate::store::ledger::spend_by_key;
 use crate::store::ledger::totals::{self, LockedAccount, Totals};
 
 /// The hold and the price point that were fixed when the request was accepted.
@@ -30,6 +31,8 @@ pub(in crate::store) struct Completed {
     pub(in crate::store) partition: QueuePartition,
     pub(in crate::store) request: i64,
     pub(in crate::store) result: i64,
+    /// The API key that it came by.
+    pub(in crate::store) api_key: Option<i64>,
     pub(in crate::store) prompt_tokens: i64,
     pub(in crate::store) completion_tokens: i64,
     pub(in crate::store) now: i64,
@@ -41,6 +44,7 @@ pub(in crate::store) struct LedgerDeltas {
     deltas: BTreeMap<i64, Totals>,
     charges: Vec<Charge>,
     spent: BTreeMap<spend::Key, Spent>,
+    spent_by_key: BTreeMap<spend_by_key::Key, Spent>,
     ended: BTreeMap<activity::Key, Ended>,
     shortfall: i64,
     accepted: u64,
@@ -77,7 +81,8 @@ impl LedgerDeltas {
 
     /// A request completed: what it used is charged, and its hold released.
     pub(in crate::store) fn capture(&mut self, completed: Completed, accepted: AcceptedPrice) {
-        let Completed { partition, request, result, prompt_tokens, completion_tokens, now } = completed;
+        let Completed { partition, request, result, api_key, prompt_tokens, completion_tokens, now } =
+            completed;
         let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
         let (account, hold) = (partition.account.0, Credits::from_nanos(accepted.hold));
         let mut amount = 0;
@@ -90,7 +95,11 @@ impl LedgerDeltas {
         let totals = Totals { balance: -amount, held: -accepted.hold, live_requests: -1, stored_bytes: 0 };
         self.add_delta(account, totals);
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
-        self.spent.entry(spend::Key::new(partition, now)).or_default().add(&spent);
+        let day = spend::Key::new(partition, now);
+        self.spent.entry(day).or_default().add(&spent);
+        if let Some(api_key) = api_key {
+            self.spent_by_key.entry(spend_by_key::Key { of: day, api_key }).or_default().add(&spent);
+        }
         self.ended.entry(activity::Key::new(account, now)).or_default().add_completed(&spent, now);
     }
 
@@ -131,6 +140,9 @@ impl LedgerDeltas {
         }
         if !self.spent.is_empty() {
             spend::add(&self.spent, tx).await?;
+        }
+        if !self.spent_by_key.is_empty() {
+            spend_by_key::add(&self.spent_by_key, tx).await?;
         }
         if !self.ended.is_empty() {
             activity::add(&self.ended, tx).await?;

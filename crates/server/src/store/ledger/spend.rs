@@ -13,9 +13,9 @@ const DAY_MS: i64 = 86_400_000;
 /// Whose, when, and of which model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) struct Key {
-    account: i64,
-    day: i64,
-    model: i64,
+    pub(super) account: i64,
+    pub(super) day: i64,
+    pub(super) model: i64,
 }
 
 impl Key {

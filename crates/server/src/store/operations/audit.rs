@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 30] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 32] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -239,6 +239,29 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 30] = [
                  SELECT account, day, model, amount FROM spend
                  UNION ALL SELECT account, created_at / 86400000, model, amount FROM ledger WHERE kind = 2
              ) e GROUP BY account, day, model) s WHERE s.amount <> 0",
+    ),
+    (
+        "what was spent by API key is of keys of the account, and no more than was spent by day and model",
+        "SELECT count(*) AS count FROM spend_by_key",
+        // What came by no key, and what an earlier release settled, is in the days alone. Keys go with the account that is erased.
+        "SELECT (SELECT count(*) FROM (
+                 SELECT account, day, model, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                        CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+                 FROM spend_by_key GROUP BY account, day, model
+             ) k LEFT JOIN spend s ON s.account = k.account AND s.day = k.day AND s.model = k.model
+             WHERE s.account IS NULL OR k.requests > s.requests OR k.prompt_tokens > s.prompt_tokens
+                OR k.completion_tokens > s.completion_tokens OR k.amount > s.amount
+                OR (k.requests = s.requests AND (k.amount <> s.amount OR k.prompt_tokens <> s.prompt_tokens
+                    OR k.completion_tokens <> s.completion_tokens)))
+           + (SELECT count(*) FROM spend_by_key k LEFT JOIN api_keys y ON y.seq = k.api_key LEFT JOIN accounts a ON a.seq = k.account
+             WHERE k.requests <= 0 OR k.amount < 0 OR a.seq IS NULL
+                OR (a.erased_at IS NULL AND coalesce(y.account, 0) <> k.account)) AS breaches",
+    ),
+    (
+        "a request that came by an API key came by one of its account",
+        "SELECT count(*) AS count FROM request_states WHERE api_key IS NOT NULL",
+        "SELECT count(*) AS breaches FROM request_states rs LEFT JOIN api_keys k ON k.seq = rs.api_key
+         WHERE rs.api_key IS NOT NULL AND coalesce(k.account, 0) <> rs.account",
     ),
     (
         "the credits of an account are noted as low exactly where less than its threshold is available",

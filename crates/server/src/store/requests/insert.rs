@@ -70,6 +70,7 @@ pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
         Column::new("lane", Kind::Integer, |request| {
             lane_of(request.account, request.client.webhook.as_deref()).into()
         }),
+        Column::new("api_key", Kind::Integer, |request| request.api_key.into()),
     ],
 );
 

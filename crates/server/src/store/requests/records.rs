@@ -46,6 +46,8 @@ pub struct NewRequest {
     pub endpoint: Endpoint,
     /// The span that it came by; `None` where it is not traced.
     pub trace: Option<TraceContext>,
+    /// The row of the API key that it came by; `None` where it came by none.
+    pub api_key: Option<i64>,
     /// The row of the batch that it is made for; `None` where a client may group it.
     pub batch: Option<i64>,
     /// What the client sent beside the body.

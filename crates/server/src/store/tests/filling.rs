@@ -73,6 +73,7 @@ fn new_batch(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInput
         endpoint: BatchEndpoint::ChatCompletions,
         lines: file.lines,
         hold: Credits::ZERO,
+        api_key: None,
         fault_count: 0,
         faults: None,
     }

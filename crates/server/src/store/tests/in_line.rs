@@ -141,6 +141,7 @@ fn step(account: AccountKey, lines: Vec<Option<FillLine>>) -> FillStep {
         endpoint: BatchEndpoint::ChatCompletions,
         next_piece: 0,
         next_line: 0,
+        api_key: None,
     };
     FillStep { filling, account, lines, ends_piece: false, now: START }
 }

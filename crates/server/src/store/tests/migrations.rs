@@ -10,13 +10,16 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0037 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0038 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
     DROP VIEW overnight_audit_log;
     DROP TABLE audit_log;
     DROP TABLE objects;
+    DROP VIEW overnight_spend_by_key;
+    DROP TABLE spend_by_key;
+    ALTER TABLE request_states DROP COLUMN api_key;
     DROP VIEW overnight_accounts;
     DROP VIEW overnight_batches;
     DROP VIEW overnight_requests;
@@ -145,7 +148,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0037 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0038 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {
@@ -216,7 +219,7 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
     }
 }
 
-/// Schema 8 knows no audit log, no low credits, no attempts, no warnings, no names of engines, no order of ends, no endpoints, no aliases, no scopes of keys, no times of releases and no parts of quarters of an hour.
+/// Schema 8 knows no audit log, no low credits, no attempts, no warnings, no names of engines, no order of ends, no endpoints, no aliases, no spend by key, no scopes of keys, no times of releases and no parts of quarters of an hour.
 async fn forget_what_came_later(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
@@ -230,7 +233,8 @@ async fn forget_what_came_later(fixture: &Fixture) {
         UPDATE requests SET endpoint = 0, alias = NULL;
         UPDATE api_keys SET scope = 0;
         UPDATE results SET warnings = NULL, engine = NULL;
-        UPDATE request_states SET released_at = NULL;
+        DELETE FROM spend_by_key;
+        UPDATE request_states SET released_at = NULL, api_key = NULL;
         UPDATE payments SET check_at = created_at WHERE check_at IS NOT NULL;
         UPDATE activity SET completed_1 = 0, failed_1 = 0, cancelled_1 = 0, tokens_1 = 0, amount_1 = 0,
             completed_2 = 0, failed_2 = 0, cancelled_2 = 0, tokens_2 = 0, amount_2 = 0";

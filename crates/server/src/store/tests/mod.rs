@@ -60,6 +60,7 @@ mod quotas;
 mod retention;
 mod rights;
 mod schemas;
+mod spend_by_key;
 mod statements;
 mod test_events;
 mod transfer;
@@ -191,6 +192,7 @@ impl Fixture {
             max_tokens: None,
             fifo_hit_permille: None,
             trace: None,
+            api_key: None,
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client: ClientFields::absent(),

@@ -89,6 +89,9 @@ async fn every_identifier_in_the_views_is_that_of_the_api(fixture: Fixture) {
         .await;
     let (table, view) = (("id", "api_keys ORDER BY seq"), ("id", "overnight_api_keys ORDER BY id"));
     assert_spelled::<KeyKind>(fixture, 2, table, view).await;
+    let table = ("k.id", "spend_by_key s JOIN api_keys k ON k.seq = s.api_key");
+    let view = ("api_key", "overnight_spend_by_key WHERE api_key IS NOT NULL");
+    assert_spelled::<KeyKind>(fixture, 1, table, view).await;
     let (table, view) = (("id", "payments ORDER BY seq"), ("id", "overnight_payments ORDER BY id"));
     assert_spelled::<PaymentKind>(fixture, 2, table, view).await;
     let (table, view) = (("id", "users"), ("user_id", "overnight_members"));

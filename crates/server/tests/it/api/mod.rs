@@ -37,3 +37,4 @@ mod requests;
 mod slow_readers;
 mod streams;
 mod tls;
+mod usage;

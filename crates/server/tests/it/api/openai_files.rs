@@ -35,7 +35,11 @@ async fn send_file(client: Client, content: &str) -> Answered {
 }
 
 pub(super) async fn upload(app: &TestApp, content: &str) -> String {
-    let answered = send_file(app.client(), content).await;
+    upload_as(&app.client(), content).await
+}
+
+pub(super) async fn upload_as(client: &Client, content: &str) -> String {
+    let answered = send_file(client.clone(), content).await;
     assert_eq!(answered.status, 200, "{answered:?}");
     answered.json()["id"].as_str().expect("an id").to_owned()
 }
@@ -45,7 +49,11 @@ fn create_body(file: &str) -> Value {
 }
 
 pub(super) async fn create(app: &TestApp, file: &str) -> Value {
-    let answered = app.client().post("/openai/v1/batches", &create_body(file)).await;
+    create_as(&app.client(), file).await
+}
+
+pub(super) async fn create_as(client: &Client, file: &str) -> Value {
+    let answered = client.post("/openai/v1/batches", &create_body(file)).await;
     assert_eq!(answered.status, 200, "{answered:?}");
     answered.json()
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{Client, TestApp};
 
 /// Every operation: its method and its path, with `REQ` and `BATCH` in the place of identifiers.
-const OPERATIONS: [(&str, &str); 31] = [
+const OPERATIONS: [(&str, &str); 32] = [
     ("GET", "/v1/requests"),
     ("POST", "/v1/requests"),
     ("GET", "/v1/requests/REQ"),
@@ -23,6 +23,7 @@ const OPERATIONS: [(&str, &str); 31] = [
     ("POST", "/v1/batches/BATCH/cancel"),
     ("GET", "/v1/models"),
     ("GET", "/v1/account"),
+    ("GET", "/v1/usage"),
     ("GET", "/exxa/v1/requests"),
     ("POST", "/exxa/v1/requests"),
     ("GET", "/exxa/v1/requests/REQ"),

@@ -5,8 +5,14 @@
 //! `test_write`). A lease belongs to a running node too: a leased request is exported as waiting, and an event that is
 //! being sent as due, without the delivery whose outcome is unknown.
 
+mod batches;
+mod identity;
+mod ledger;
+mod outbox;
+mod requests;
+mod service;
+
 use crate::store::database::{self, Kind};
-use crate::store::requests::records;
 
 /// A table that is kept.
 pub(super) struct Table {
@@ -119,246 +125,45 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 }
 
 /// Every table that is kept, in the order of the file.
-#[rustfmt::skip]
-pub(super) static TABLES: [Table; 30] = [
-    Table {
-        name: "settings", key: &["name"],
-        columns: &[text("name"), bytes("value")],
-        only: Some("name <> 'test_write'"), ..Table::PLAIN
-    },
-    Table {
-        name: "last_deleted", key: &["table_name"],
-        columns: &[text("table_name"), integer("seq")],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "accounts", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"), integer("payments_activated_at"),
-            integer("live_requests"), integer("stored_bytes"), integer("live_requests_quota"), integer("stored_bytes_quota"), integer("requests_per_second_quota"),
-            integer("tokens_per_day_quota"), integer("suspended_at"), integer("retention_ms"), integer("closed_at"), integer("erase_at"), integer("erased_at"),
-            integer("monthly_credits"), integer("monthly_credits_month"), integer("data_key"), integer("low_credits_threshold"), text("low_credits_webhook"),
-            integer("low_credits_notified"), integer("low_credits_notified_at"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "api_keys", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), bytes("sha256"), text("prefix"), text("name"),
-            integer("created_at"), integer("expires_at"), integer("revoked_at"), integer("last_used_at"),
-            integer("scope"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "models", key: &["seq"],
-        columns: &[integer("seq"), text("name")],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "price_points", key: &["seq"],
-        columns: &[integer("seq"), integer("input"), integer("output")],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "requests", key: &["seq"],
-        columns: &inserted::<{ records::COLUMNS.len() }, _>(records::COLUMNS),
-        weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "request_states", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("account"), integer("model"), integer("state"), integer("batch"),
-            gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"), integer("deadline"),
-            integer("in_progress_at"), integer("ended_at"), integer("result_seq"), integer("cost"), bytes("sort_key"),
-            integer("hold"), integer("price"), integer("lane"), integer("released_at"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "queue", key: &["model", "account", "sort_key", "seq"],
-        columns: &[
-            integer("model"), integer("account"), bytes("sort_key"), integer("seq"),
-            integer("phase").read_as("CAST(0 AS BIGINT)"), integer("deadline"), integer("cost"), integer("lease_epoch"),
-            integer("node").read_as("CAST(NULL AS BIGINT)"), integer("attempts"), integer("retry_at"),
-            integer("suspect"), integer("in_progress_at"), integer("batch"), integer("hold"), integer("price"),
-            integer("lane"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "results", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("request"), integer("prompt_tokens"), integer("completion_tokens"), json("body"),
-            json("warnings"), text("engine"),
-        ],
-        weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "objects", key: &["name"],
-        columns: &[
-            bytes("name"), integer("account"), integer("request"), integer("bytes"), integer("state"), integer("created_at"), integer("delete_at"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "attempts", key: &["request", "number"],
-        columns: &[
-            integer("request"), integer("number"), integer("ended_at"), integer("status"), text("message"), text("engine"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "batches", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
-            integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"),
-            integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
-            json("metadata"), integer("lane"), integer("deleted"),
-        ],
-        weight: Some("coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "batch_members", key: &["batch", "place"],
-        columns: &[integer("batch"), integer("place"), bytes("ids")],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "batch_ends", key: &["batch", "ended"],
-        columns: &[integer("batch"), integer("ended"), bytes("requests")],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "files", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
-            integer("bytes"), text("name"), text("endpoint"), integer("lines"), integer("hold"), integer("fault_count"),
-            json("faults"), integer("upload"),
-        ],
-        weight: Some("coalesce(octet_length(faults), 0)"), is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "uploads", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
-            integer("bytes"), text("name"), integer("file_lasts_ms"), bytes("file"), bytes("digest"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "file_pieces", key: &["file", "place"],
-        columns: &[
-            integer("file"), integer("place"), bytes("content"), integer("bytes"),
-        ],
-        weight: Some("octet_length(content)"), ..Table::PLAIN
-    },
-    Table {
-        name: "batch_inputs", key: &["batch"],
-        columns: &[
-            integer("batch"), integer("account"), integer("state"), integer("file"), bytes("file_id"), text("endpoint"),
-            integer("lines"), integer("filled"), integer("next_piece"), integer("next_line"),
-            integer("filler_at").read_as("CAST(0 AS BIGINT)"), integer("fault_count"), json("faults"),
-            integer("deleted_outputs"),
-        ],
-        weight: Some("coalesce(octet_length(faults), 0)"), ..Table::PLAIN
-    },
-    Table {
-        name: "ledger", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("account"), integer("kind"), integer("amount"), integer("created_at"),
-            text("source"), bytes("request"), integer("result"), integer("model"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "spend", key: &["account", "day", "model"],
-        columns: &[
-            integer("account"), integer("day"), integer("model"), integer("requests"), integer("prompt_tokens"),
-            integer("completion_tokens"), integer("amount"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "payments", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), text("provider"), integer("credits"), integer("amount"),
-            text("currency"), integer("created_at"), text("session"), integer("paid_at"), text("reference"),
-            integer("check_at"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "events", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), integer("lane"), integer("kind"), integer("request"),
-            integer("batch"), integer("created_at"), integer("state"),
-            integer("due_at").read_as("CASE WHEN node IS NOT NULL THEN claimed_at ELSE due_at END"),
-            integer("node").read_as("CAST(NULL AS BIGINT)"), integer("claimed_at"), integer("ended_at"),
-            integer("number").read_as("number - CASE WHEN node IS NOT NULL THEN 1 ELSE 0 END"), integer("failures"),
-            integer("tries_max"), text("url"), json("payload"),
-        ],
-        weight: Some("coalesce(octet_length(payload), 0)"), is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "deliveries", key: &["event", "number"],
-        columns: &[
-            integer("event"), integer("number"), integer("account"), integer("started_at"), integer("duration_ms"),
-            integer("status"), text("failure"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "webhook_secrets", key: &["seq"],
-        columns: &[integer("seq"), integer("account"), bytes("secret"), integer("created_at"), integer("expires_at")],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "users", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), text("email"), text("password"), text("issuer"), text("subject"),
-            integer("is_operator"), integer("created_at"), integer("signed_in_at"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "members", key: &["account", "user_seq"],
-        columns: &[integer("account"), integer("user_seq"), integer("role"), integer("created_at")],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "activity", key: &["account", "quarter"],
-        columns: &[
-            integer("account"), integer("quarter"), integer("completed"), integer("failed"), integer("cancelled"),
-            integer("prompt_tokens"), integer("completion_tokens"), integer("amount"), integer("completed_1"),
-            integer("failed_1"), integer("cancelled_1"), integer("tokens_1"), integer("amount_1"),
-            integer("completed_2"), integer("failed_2"), integer("cancelled_2"), integer("tokens_2"),
-            integer("amount_2"),
-        ],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "audit_log", key: &["seq"],
-        columns: &[
-            integer("seq"), integer("created_at"), integer("actor_kind"), text("actor_id"), text("actor_name"),
-            integer("is_operator"), integer("account"), text("action"), text("target_type"), text("target_id"),
-            text("details"), text("address"),
-        ],
-        is_numbered: true, ..Table::PLAIN
-    },
-    Table {
-        name: "idempotency_keys", key: &["account", "key"],
-        columns: &[
-            integer("account"), bytes("key"), bytes("digest"), bytes("response"), integer("created_at"),
-        ],
-        ..Table::PLAIN
-    },
+pub(super) static TABLES: [Table; 31] = [
+    service::SETTINGS,
+    service::LAST_DELETED,
+    identity::ACCOUNTS,
+    identity::API_KEYS,
+    service::MODELS,
+    ledger::PRICE_POINTS,
+    requests::REQUESTS,
+    requests::REQUEST_STATES,
+    requests::QUEUE,
+    requests::RESULTS,
+    requests::OBJECTS,
+    requests::ATTEMPTS,
+    batches::BATCHES,
+    batches::BATCH_MEMBERS,
+    batches::BATCH_ENDS,
+    batches::FILES,
+    batches::UPLOADS,
+    batches::FILE_PIECES,
+    batches::BATCH_INPUTS,
+    ledger::LEDGER,
+    ledger::SPEND,
+    ledger::SPEND_BY_KEY,
+    ledger::PAYMENTS,
+    outbox::EVENTS,
+    outbox::DELIVERIES,
+    outbox::WEBHOOK_SECRETS,
+    identity::USERS,
+    identity::MEMBERS,
+    ledger::ACTIVITY,
+    service::AUDIT_LOG,
+    service::IDEMPOTENCY_KEYS,
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::database::sql;
+    use crate::store::requests::records;
     use crate::store::tests::{Catalogue, Fixture, catalogue};
 
     /// Rows of an export have no names: another order would be another format.

@@ -24,7 +24,7 @@ statements! {
 }
 
 /// What the audit's joins are planned by: nothing has counted the new rows yet.
-const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, batch_ends, ledger, spend, events, deliveries";
+const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, batch_ends, ledger, spend, spend_by_key, events, deliveries";
 
 /// A store that nobody else serves.
 pub(super) struct Target {

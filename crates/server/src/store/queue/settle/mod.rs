@@ -67,12 +67,19 @@ struct Held {
     batch: Option<i64>,
     accepted: AcceptedPrice,
     lane: Option<i64>,
+    /// The API key that the request came by.
+    api_key: Option<i64>,
 }
 
 impl Held {
-    /// Reads `batch, hold, input, output, lane`.
+    /// Reads `batch, hold, input, output, lane, api_key`.
     fn read(row: &Row) -> Result<Self, StoreError> {
-        Ok(Self { batch: row.get("batch")?, accepted: AcceptedPrice::read(row)?, lane: row.get("lane")? })
+        Ok(Self {
+            batch: row.get("batch")?,
+            accepted: AcceptedPrice::read(row)?,
+            lane: row.get("lane")?,
+            api_key: row.get("api_key")?,
+        })
     }
 }
 
@@ -152,8 +159,15 @@ impl Settlement {
         match self.ending {
             Ending::Failed => write.effects.ended(&ended),
             Ending::Completed { prompt_tokens, completion_tokens } => {
-                let completed =
-                    Completed { partition, request, result, prompt_tokens, completion_tokens, now };
+                let completed = Completed {
+                    partition,
+                    request,
+                    result,
+                    api_key: held.api_key,
+                    prompt_tokens,
+                    completion_tokens,
+                    now,
+                };
                 write.effects.completed(&ended, completed, held.accepted);
             }
         }

@@ -29,12 +29,12 @@ statements! {
             ), moved AS (
                 UPDATE request_states rs SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
                        result_seq = n.result_seq FROM numbered n WHERE rs.seq = n.seq
-                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
+                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price, rs.api_key
             ), stored AS (
                 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
                 SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place], ($12::bytea[])[place], ($13::text[])[place]
                 FROM numbered
-            ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
+            ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at, m.api_key
               FROM moved m LEFT JOIN price_points x ON x.seq = m.price",
     };
 }

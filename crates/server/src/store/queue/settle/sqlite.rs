@@ -12,7 +12,8 @@ statements! {
     /// A lease that is held. A batch that is marked cancelled holds its requests back: they end with the next chunk of its
     /// cancel.
     HELD over [Integer, Integer, Bytes, Integer, Integer] = {
-        sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
+        sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane,
+                   (SELECT rs.api_key FROM request_states rs WHERE rs.seq = q.seq) AS api_key
             FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN price_points x ON x.seq = q.price
             WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
               AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.node = ?1 AND b.cancelled_at IS NULL",

@@ -110,7 +110,7 @@ SELECT seq FROM batches WHERE seq = ? AND cancelled_at IS NULL;
 SELECT seq FROM batches WHERE seq = $1 AND cancelled_at IS NULL FOR UPDATE;
 
 -- batches::filling::NEXT, both
-SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, b.id, b.created_at
+SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, i.api_key, b.id, b.created_at
         FROM batch_inputs i JOIN batches b ON b.seq = i.batch
         WHERE i.account = $1 AND i.state = 0 /* being filled */ ORDER BY i.batch LIMIT 1;
 
@@ -129,8 +129,8 @@ SELECT b.seq, b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_
 
 -- batches::inputs::INSERT, both
 INSERT INTO batch_inputs (batch, account, state, file, file_id, endpoint, lines, filled, next_piece, next_line, filler_at,
-               fault_count, faults, deleted_outputs)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, $8, $9, 0);
+               fault_count, faults, deleted_outputs, api_key)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, $8, $9, 0, $10);
 
 -- batches::inputs::LOCK_FILE, SQLite
 SELECT seq FROM files WHERE seq = ? AND state = 1 /* ready */;

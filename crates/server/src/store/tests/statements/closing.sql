@@ -39,6 +39,10 @@ DELETE FROM members WHERE account = $1;
 -- closing::erase::DELETE_SECRETS, both
 DELETE FROM webhook_secrets WHERE account = $1;
 
+-- closing::erase::DELETE_SPEND_BY_KEY, both
+DELETE FROM spend_by_key WHERE (account, day, model, api_key) IN (
+        SELECT account, day, model, api_key FROM spend_by_key WHERE account = $1 ORDER BY day, model, api_key LIMIT $2);
+
 -- closing::erase::DELETE_UPLOADS, both
 DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = $1 ORDER BY seq LIMIT $2) RETURNING account;
 

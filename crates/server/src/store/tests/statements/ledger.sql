@@ -168,6 +168,30 @@ SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens,
 SELECT CAST(coalesce(sum(prompt_tokens + completion_tokens), 0) AS BIGINT) AS tokens
         FROM spend WHERE account = $1 AND day = $2;
 
+-- ledger::spend_by_key::ADD, SQLite
+UPDATE spend_by_key SET requests = requests + ?5, prompt_tokens = prompt_tokens + ?6,
+                   completion_tokens = completion_tokens + ?7, amount = amount + ?8
+            WHERE account = ?1 AND day = ?2 AND model = ?3 AND api_key = ?4 RETURNING account, day, model, api_key;
+
+-- ledger::spend_by_key::ADD, PostgreSQL
+UPDATE spend_by_key s SET requests = s.requests + v.requests, prompt_tokens = s.prompt_tokens + v.prompt_tokens,
+                   completion_tokens = s.completion_tokens + v.completion_tokens, amount = s.amount + v.amount
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+                AS v(account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
+            WHERE s.account = v.account AND s.day = v.day AND s.model = v.model AND s.api_key = v.api_key
+            RETURNING s.account, s.day, s.model, s.api_key;
+
+-- ledger::spend_by_key::COUNT_OF_DAY, both
+SELECT count(*) AS count FROM (SELECT 1 FROM spend_by_key WHERE account = $1 AND day = $2 LIMIT $3) v;
+
+-- ledger::spend_by_key::INSERT, SQLite
+INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+
+-- ledger::spend_by_key::INSERT, PostgreSQL
+INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]);
+
 -- ledger::totals::APPLY, SQLite
 UPDATE accounts SET balance = balance + ?2, held = held + ?3, live_requests = live_requests + ?4,
                    stored_bytes = stored_bytes + ?5,
@@ -193,4 +217,49 @@ SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
 SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
                    live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
             FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
+
+-- ledger::usage::BY_KEY, both
+SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name AS key_name,
+               g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+        FROM (
+            SELECT day, model, api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (
+                SELECT day * CAST($1 AS BIGINT) AS day, model * CAST($2 AS BIGINT) AS model, api_key, requests, prompt_tokens, completion_tokens, amount
+                FROM (
+                    SELECT account, day, model, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
+                    UNION ALL SELECT account, day, model, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
+                    UNION ALL SELECT account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
+                ) parts WHERE account = $3 AND day >= $4 AND day <= $5) told
+            WHERE (day, model, api_key) > ($6, $7, $8)
+            GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT $9
+        ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key;
+
+-- ledger::usage::DEAREST_KEYS, both
+SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, g.api_key, CAST(NULL AS TEXT) AS model_name,
+               k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+        FROM (
+            SELECT api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (
+                SELECT account, day, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
+                UNION ALL SELECT account, day, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
+                UNION ALL SELECT account, day, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
+            ) parts WHERE account = $1 AND day >= $2
+            GROUP BY api_key HAVING sum(requests) <> 0 ORDER BY sum(amount) DESC, sum(requests) DESC, api_key LIMIT $3
+        ) g LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.amount DESC, g.requests DESC, g.api_key;
+
+-- ledger::usage::FIND_ROWS, both
+SELECT (SELECT seq FROM models WHERE name = $1) AS model,
+               (SELECT seq FROM api_keys WHERE id = $2 AND account = $3) AS api_key;
+
+-- ledger::usage::OF_ALL_KEYS, both
+SELECT g.day, g.model, CAST(0 AS BIGINT) AS api_key, m.name AS model_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+        FROM (
+            SELECT day, model, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (SELECT day * CAST($1 AS BIGINT) AS day, model * CAST($2 AS BIGINT) AS model, requests, prompt_tokens, completion_tokens, amount
+                  FROM spend WHERE account = $3 AND day >= $4 AND day <= $5) told
+            WHERE (day, model) > ($6, $7) GROUP BY day, model ORDER BY day, model LIMIT $8
+        ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model;
 

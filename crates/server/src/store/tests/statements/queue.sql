@@ -344,19 +344,20 @@ WITH v AS (
             ), moved AS (
                 UPDATE request_states rs SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
                        result_seq = n.result_seq FROM numbered n WHERE rs.seq = n.seq
-                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
+                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price, rs.api_key
             ), stored AS (
                 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body, warnings, engine)
                 SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place], ($12::bytea[])[place], ($13::text[])[place]
                 FROM numbered
-            ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
+            ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at, m.api_key
               FROM moved m LEFT JOIN price_points x ON x.seq = m.price;
 
 -- queue::settle::sqlite::END, SQLite
 UPDATE request_states SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1;
 
 -- queue::settle::sqlite::HELD, SQLite
-SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
+SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane,
+                   (SELECT rs.api_key FROM request_states rs WHERE rs.seq = q.seq) AS api_key
             FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN price_points x ON x.seq = q.price
             WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
               AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.node = ?1 AND b.cancelled_at IS NULL;

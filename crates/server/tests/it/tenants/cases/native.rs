@@ -1,6 +1,6 @@
 //! The operations of the native dialect.
 
-use super::Noun::{Account, Batch, Request, RequestOfBatch};
+use super::Noun::{Account, Batch, Key, Request, RequestOfBatch};
 use super::Place::{Body, LastEvent, Query};
 use super::Stage::Completed;
 use super::{Case, program};
@@ -37,6 +37,8 @@ pub(super) const CASES: &[Case] = &[
     program("POST /v1/batches/{batch_id}/cancel").naming(&[Batch, Request]),
     program("GET /v1/models"),
     program("GET /v1/account"),
+    program("GET /v1/usage"),
+    program("GET /v1/usage").naming_in(Query("group_by=api_key&after=-,ID,-"), &[Key]),
     // No key of an account administrates accounts: not its own either.
     program("GET /v1/admin/accounts").refused(403),
     program("POST /v1/admin/accounts").sending(Json(r#"{"name":"another NEW"}"#)).refused(403),
@@ -63,6 +65,7 @@ pub(super) const CASES: &[Case] = &[
     program("POST /v1/admin/accounts/{account_id}/close").naming(&[Account]).refused(403),
     program("POST /v1/admin/accounts/{account_id}/erase").naming(&[Account]).refused(403),
     program("GET /v1/admin/accounts/{account_id}/totals").naming(&[Account]).refused(403),
+    program("GET /v1/admin/accounts/{account_id}/usage").naming(&[Account]).refused(403),
     program("GET /v1/admin/accounts/{account_id}/api_keys").naming(&[Account]).refused(403),
     program("POST /v1/admin/accounts/{account_id}/api_keys")
         .naming(&[Account])

@@ -1,0 +1,45 @@
+//! What accounts completed and were charged for it: the caller's own, and any account's by an API key with the scope `admin`.
+
+use axum::extract::{RawQuery, State};
+use overnight_domain::ids::AccountKind;
+
+use super::admin_accounts::record;
+use crate::app::usage;
+use crate::http::calls::{AdminKey, Caller};
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::extract::QueriedId;
+use crate::http::queries::read_usage_query;
+#[cfg(test)]
+use {
+    super::refusals::{Always, OfAdmin, OfPath, OfUsage},
+    overnight_wire::native::usage::{UsageFilter, UsageList},
+};
+
+/// List usage
+///
+/// What completed and was charged on up to 31 days, by any of day, model and API key, a page at a time. Requests count on the day (UTC) on
+/// which they complete, and by the key that created them or the batch that their file was given to.
+#[cfg_attr(test, utoipa::path(get, path = "/v1/usage", operation_id = "list_usage", tag = "Account",
+    params(UsageFilter),
+    responses((status = 200, description = "A page of usage.", body = UsageList), Always, OfUsage)))]
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
+    let query = read_usage_query(&query.unwrap_or_default())?;
+    Ok(record(&usage::page(&context.services, caller.0, query).await?))
+}
+
+/// List an account's usage
+///
+/// As List usage, of any account.
+#[cfg_attr(test, utoipa::path(get, path = "/v1/admin/accounts/{account_id}/usage", operation_id = "admin_list_usage", tag = "Administration",
+    params(("account_id" = String, Path, description = "The identifier of the account."), UsageFilter),
+    responses((status = 200, description = "A page of usage.", body = UsageList), Always, OfAdmin, OfPath)))]
+pub(super) async fn list_of_account(
+    State(context): State<Shared>,
+    _: AdminKey,
+    QueriedId(account): QueriedId<AccountKind>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let query = read_usage_query(&query.unwrap_or_default())?;
+    Ok(record(&usage::page_of(&context.services, account, query).await?))
+}

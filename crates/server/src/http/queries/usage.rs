@@ -1,0 +1,61 @@
+//! What List Usage is asked for.
+
+use super::Parameters;
+use crate::app::errors::AppError;
+use crate::app::usage::{Grouping, UsageQuery, read_day};
+use crate::http::errors::Refusal;
+
+const KNOWN: [&str; 5] = ["group_by", "first_day", "last_day", "after", "limit"];
+
+const LIMIT_DEFAULT: u32 = 100;
+const LIMIT_MAX: u32 = 1_000;
+
+/// Reads a query.
+pub(in crate::http) fn read_usage_query(query: &str) -> Result<UsageQuery, Refusal> {
+    let mut parameters = Parameters::collect(query, &KNOWN)?;
+    let day = "a day, as 2026-11-01";
+    let in_range = |text: &str| text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+    let query = UsageQuery {
+        grouping: parameters
+            .value("group_by", "some of day, model and api_key, with commas between them", read_grouping)
+            .unwrap_or(Grouping { day: true, model: true, api_key: false }),
+        first_day: parameters.value("first_day", day, read_day),
+        last_day: parameters.value("last_day", day, read_day),
+        after: parameters.value("after", "the next of a page", |text| Some(text.to_owned())),
+        limit: parameters
+            .value("limit", format_args!("an integer from 1 to {LIMIT_MAX}"), in_range)
+            .unwrap_or(LIMIT_DEFAULT),
+    };
+    if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
+}
+
+/// Each part once, in any order.
+fn read_grouping(text: &str) -> Option<Grouping> {
+    let mut grouping = Grouping::default();
+    for part in text.split(',') {
+        let told = match part {
+            "day" => &mut grouping.day,
+            "model" => &mut grouping.model,
+            "api_key" => &mut grouping.api_key,
+            _ => return None,
+        };
+        if std::mem::replace(told, true) {
+            return None;
+        }
+    }
+    Some(grouping)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grouping_names_each_part_once() {
+        let told = |day, model, api_key| Some(Grouping { day, model, api_key });
+        assert_eq!(read_grouping("day"), told(true, false, false));
+        assert_eq!(read_grouping("api_key,model"), told(false, true, true));
+        assert_eq!(read_grouping("model,day,api_key"), told(true, true, true));
+        assert_eq!(["", "days", "day,", "day,day", "day model"].map(read_grouping), [None; 5]);
+    }
+}

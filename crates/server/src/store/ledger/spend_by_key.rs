@@ -1,0 +1,79 @@
+//! What completed by day, model and API key: a part of what is counted by day and model alone. What came by no key is the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::store::StoreError;
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::ledger::spend::{self, Spent};
+
+/// How many rows an account has of one day at most. Keys can be made and revoked without end, and each would leave rows: what completes
+/// beyond is counted with what came by no key.
+pub(in crate::store) const ROWS_OF_DAY_MAX: i64 = 10_000;
+
+/// Whose, when, of which model and by which key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::store) struct Key {
+    pub(in crate::store) of: spend::Key,
+    /// Its row number.
+    pub(in crate::store) api_key: i64,
+}
+
+statements! {
+    /// Adds to the rows that there are, and says which those are.
+    ADD over [Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE spend_by_key SET requests = requests + ?5, prompt_tokens = prompt_tokens + ?6,
+                   completion_tokens = completion_tokens + ?7, amount = amount + ?8
+            WHERE account = ?1 AND day = ?2 AND model = ?3 AND api_key = ?4 RETURNING account, day, model, api_key",
+        postgres: "UPDATE spend_by_key s SET requests = s.requests + v.requests, prompt_tokens = s.prompt_tokens + v.prompt_tokens,
+                   completion_tokens = s.completion_tokens + v.completion_tokens, amount = s.amount + v.amount
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+                AS v(account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
+            WHERE s.account = v.account AND s.day = v.day AND s.model = v.model AND s.api_key = v.api_key
+            RETURNING s.account, s.day, s.model, s.api_key",
+    };
+    /// Up to so many.
+    COUNT_OF_DAY = "SELECT count(*) AS count FROM (SELECT 1 FROM spend_by_key WHERE account = ? AND day = ? LIMIT ?) v";
+    INSERT over [Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        postgres: "INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])",
+    };
+}
+
+/// Adds to each row, and makes those that are missing, as far as there is room for them. The accounts are locked by now, so that nobody
+/// else makes any.
+pub(in crate::store) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let rows = tx.fetch(ADD.over([], values(spent))).await?;
+    if rows.len() == spent.len() {
+        return Ok(());
+    }
+    let known = rows.iter().map(read_key).collect::<Result<BTreeSet<Key>, _>>()?;
+    let missing = spent.iter().filter(|(key, _)| !known.contains(key));
+    let mut days: BTreeMap<(i64, i64), Vec<(&Key, &Spent)>> = BTreeMap::new();
+    for (key, spent) in missing {
+        days.entry((key.of.account, key.of.day)).or_default().push((key, spent));
+    }
+    let mut new = Vec::new();
+    for ((account, day), rows) in days {
+        let count = tx.fetch(COUNT_OF_DAY.bind(account).bind(day).bind(ROWS_OF_DAY_MAX)).await?;
+        let count: i64 = count.first().ok_or(StoreError::Damaged("a count"))?.get("count")?;
+        new.extend(rows.into_iter().take(usize::try_from(ROWS_OF_DAY_MAX - count).unwrap_or(0)));
+    }
+    tx.execute(INSERT.over([], values(new))).await.map(drop)
+}
+
+fn values<'s>(spent: impl IntoIterator<Item = (&'s Key, &'s Spent)>) -> Vec<Value> {
+    let row = |(key, spent): (&Key, &Spent)| {
+        let Key { of: spend::Key { account, day, model }, api_key } = *key;
+        let Spent { requests, prompt_tokens, completion_tokens, amount } = *spent;
+        [account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount].map(Value::from)
+    };
+    spent.into_iter().flat_map(row).collect()
+}
+
+/// Reads `account, day, model, api_key`.
+fn read_key(row: &Row) -> Result<Key, StoreError> {
+    let of = spend::Key { account: row.get("account")?, day: row.get("day")?, model: row.get("model")? };
+    Ok(Key { of, api_key: row.get("api_key")? })
+}

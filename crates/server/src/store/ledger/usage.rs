@@ -1,0 +1,193 @@
+//! What accounts completed and were charged for it, added up by any of day, model and API key.
+
+use overnight_domain::ids::KeyId;
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, statements};
+use crate::store::{Store, StoreError};
+
+/// What is told apart; the rest is added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Grouping {
+    /// Days, in UTC.
+    pub day: bool,
+    /// Models.
+    pub model: bool,
+    /// API keys, and what came by none.
+    pub api_key: bool,
+}
+
+/// Which days are asked about, in days since 1970, UTC: both are among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Days {
+    /// The first.
+    pub first: i64,
+    /// The last.
+    pub last: i64,
+}
+
+/// The place of a record in a list of one grouping: its day, and the rows of its model and API key, each 0 where it is added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Days since 1970, UTC.
+    pub day: i64,
+    /// The row of the model.
+    pub model: i64,
+    /// The row of the API key; 0 for none, too.
+    pub api_key: i64,
+}
+
+impl Place {
+    /// Before every record.
+    pub const BEGIN: Self = Self { day: i64::MIN, model: i64::MIN, api_key: i64::MIN };
+}
+
+/// An API key, as it is named where it may not work any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// What people call it.
+    pub name: Option<String>,
+}
+
+/// A model and an API key by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    /// The name of the model.
+    pub model: Option<String>,
+    /// The identifier of the key.
+    pub api_key: Option<KeyId>,
+}
+
+/// What an account completed of one group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRecord {
+    /// Where it stands in its list.
+    pub place: Place,
+    /// The name of the model; `None` where models are added up.
+    pub model: Option<String>,
+    /// The API key; `None` where keys are added up, and of what came by none.
+    pub api_key: Option<UsedKey>,
+    /// How many requests completed.
+    pub requests: i64,
+    /// Tokens they read.
+    pub prompt_tokens: i64,
+    /// Tokens they wrote.
+    pub completion_tokens: i64,
+    /// What was charged for them.
+    pub amount: Credits,
+}
+
+statements! {
+    FIND_ROWS = "SELECT (SELECT seq FROM models WHERE name = ?) AS model,
+               (SELECT seq FROM api_keys WHERE id = ? AND account = ?) AS api_key";
+    OF_ALL_KEYS = "SELECT g.day, g.model, CAST(0 AS BIGINT) AS api_key, m.name AS model_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+        FROM (
+            SELECT day, model, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (SELECT day * CAST(? AS BIGINT) AS day, model * CAST(? AS BIGINT) AS model, requests, prompt_tokens, completion_tokens, amount
+                  FROM spend WHERE account = ? AND day >= ? AND day <= ?) told
+            WHERE (day, model) > (?, ?) GROUP BY day, model ORDER BY day, model LIMIT ?
+        ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model";
+    /// What came by no key is what there is beyond that of all keys.
+    BY_KEY = "SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name AS key_name,
+               g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+        FROM (
+            SELECT day, model, api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (
+                SELECT day * CAST(? AS BIGINT) AS day, model * CAST(? AS BIGINT) AS model, api_key, requests, prompt_tokens, completion_tokens, amount
+                FROM (
+                    SELECT account, day, model, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
+                    UNION ALL SELECT account, day, model, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
+                    UNION ALL SELECT account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
+                ) parts WHERE account = ? AND day >= ? AND day <= ?) told
+            WHERE (day, model, api_key) > (?, ?, ?)
+            GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT ?
+        ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key";
+    /// As BY_KEY, of keys alone, the dearest first.
+    DEAREST_KEYS = "SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, g.api_key, CAST(NULL AS TEXT) AS model_name,
+               k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+        FROM (
+            SELECT api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (
+                SELECT account, day, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
+                UNION ALL SELECT account, day, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
+                UNION ALL SELECT account, day, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
+            ) parts WHERE account = ? AND day >= ?
+            GROUP BY api_key HAVING sum(requests) <> 0 ORDER BY sum(amount) DESC, sum(requests) DESC, api_key LIMIT ?
+        ) g LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.amount DESC, g.requests DESC, g.api_key";
+}
+
+/// The rows of a model and of an API key of an account, each 0 where it is not named; `None` where there is none of a name.
+pub async fn find_rows(
+    store: &Store,
+    account: AccountKey,
+    names: Names,
+) -> Result<Option<(i64, i64)>, StoreError> {
+    let Names { model, api_key } = names;
+    let (has_model, has_key) = (model.is_some(), api_key.is_some());
+    let row = store
+        .readers()
+        .fetch_one(FIND_ROWS.bind(model).bind(api_key.map(|id| id.to_bytes().to_vec())).bind(account))
+        .await?;
+    let (model, api_key): (Option<i64>, Option<i64>) = (row.get("model")?, row.get("api_key")?);
+    if model.is_some() != has_model || api_key.is_some() != has_key {
+        return Ok(None);
+    }
+    Ok(Some((model.unwrap_or(0), api_key.unwrap_or(0))))
+}
+
+/// Up to `limit` groups of what an account completed on some days, behind the one at `after`: in the order of days, then of models and
+/// API keys as they were made, those of no key first.
+pub async fn list(
+    store: &Store,
+    account: AccountKey,
+    grouping: Grouping,
+    days: Days,
+    after: Place,
+    limit: u32,
+) -> Result<Vec<UsageRecord>, StoreError> {
+    // Of what lies before the place nothing is read again.
+    let first = if grouping.day { days.first.max(after.day) } else { days.first };
+    let sql = if grouping.api_key { &BY_KEY } else { &OF_ALL_KEYS };
+    let query = sql.bind(grouping.day).bind(grouping.model).bind(account).bind(first).bind(days.last);
+    let query = query.bind(after.day).bind(after.model);
+    let query = if grouping.api_key { query.bind(after.api_key) } else { query };
+    let rows = store.long_readers(account).fetch_all(query.bind(limit)).await?;
+    rows.iter().map(|row| read(row, grouping)).collect()
+}
+
+/// Up to `limit` of the API keys by which an account completed anything from `first_day` on, and none of them, the dearest first.
+pub async fn list_dearest_keys(
+    store: &Store,
+    account: AccountKey,
+    first_day: i64,
+    limit: u32,
+) -> Result<Vec<UsageRecord>, StoreError> {
+    let query = DEAREST_KEYS.bind(account).bind(first_day).bind(limit);
+    let grouping = Grouping { api_key: true, ..Grouping::default() };
+    let rows = store.long_readers(account).fetch_all(query).await?;
+    rows.iter().map(|row| read(row, grouping)).collect()
+}
+
+fn read(row: &Row, grouping: Grouping) -> Result<UsageRecord, StoreError> {
+    Ok(UsageRecord {
+        place: Place { day: row.get("day")?, model: row.get("model")?, api_key: row.get("api_key")? },
+        model: row.get("model_name")?,
+        api_key: if grouping.api_key { read_key(row)? } else { None },
+        requests: row.get("requests")?,
+        prompt_tokens: row.get("prompt_tokens")?,
+        completion_tokens: row.get("completion_tokens")?,
+        amount: row.get("amount")?,
+    })
+}
+
+/// Reads `key_id, key_name`.
+fn read_key(row: &Row) -> Result<Option<UsedKey>, StoreError> {
+    let id: Option<KeyId> = row.get("key_id")?;
+    id.map(|id| Ok(UsedKey { id, name: row.get("key_name")? })).transpose()
+}

@@ -1,0 +1,71 @@
+//! Batches, and the files that they are made of.
+
+use super::{Table, bytes, integer, json, text};
+
+#[rustfmt::skip]
+pub(super) const BATCHES: Table = Table {
+    name: "batches", key: &["seq"],
+    columns: &[
+        integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
+        integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"),
+        integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
+        json("metadata"), integer("lane"), integer("deleted"),
+    ],
+    weight: Some("coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
+};
+
+#[rustfmt::skip]
+pub(super) const BATCH_MEMBERS: Table = Table {
+    name: "batch_members", key: &["batch", "place"],
+    columns: &[integer("batch"), integer("place"), bytes("ids")],
+    ..Table::PLAIN
+};
+
+#[rustfmt::skip]
+pub(super) const BATCH_ENDS: Table = Table {
+    name: "batch_ends", key: &["batch", "ended"],
+    columns: &[integer("batch"), integer("ended"), bytes("requests")],
+    ..Table::PLAIN
+};
+
+#[rustfmt::skip]
+pub(super) const FILES: Table = Table {
+    name: "files", key: &["seq"],
+    columns: &[
+        integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
+        integer("bytes"), text("name"), text("endpoint"), integer("lines"), integer("hold"), integer("fault_count"),
+        json("faults"), integer("upload"),
+    ],
+    weight: Some("coalesce(octet_length(faults), 0)"), is_numbered: true, ..Table::PLAIN
+};
+
+#[rustfmt::skip]
+pub(super) const UPLOADS: Table = Table {
+    name: "uploads", key: &["seq"],
+    columns: &[
+        integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
+        integer("bytes"), text("name"), integer("file_lasts_ms"), bytes("file"), bytes("digest"),
+    ],
+    is_numbered: true, ..Table::PLAIN
+};
+
+#[rustfmt::skip]
+pub(super) const FILE_PIECES: Table = Table {
+    name: "file_pieces", key: &["file", "place"],
+    columns: &[
+        integer("file"), integer("place"), bytes("content"), integer("bytes"),
+    ],
+    weight: Some("octet_length(content)"), ..Table::PLAIN
+};
+
+#[rustfmt::skip]
+pub(super) const BATCH_INPUTS: Table = Table {
+    name: "batch_inputs", key: &["batch"],
+    columns: &[
+        integer("batch"), integer("account"), integer("state"), integer("file"), bytes("file_id"), text("endpoint"),
+        integer("lines"), integer("filled"), integer("next_piece"), integer("next_line"),
+        integer("filler_at").read_as("CAST(0 AS BIGINT)"), integer("fault_count"), json("faults"),
+        integer("deleted_outputs"), integer("api_key"),
+    ],
+    weight: Some("coalesce(octet_length(faults), 0)"), ..Table::PLAIN
+};

@@ -1,0 +1,206 @@
+//! What is spent by each API key: a part of what is spent by day and model.
+
+use overnight_domain::money::Credits;
+
+use crate::store::closing;
+use crate::store::database::sql;
+use crate::store::identity::api_keys;
+use crate::store::ledger::spend::day_of;
+use crate::store::ledger::spend_by_key::ROWS_OF_DAY_MAX;
+use crate::store::ledger::usage::{self, Days, Grouping, Names, Place, UsageRecord};
+use crate::store::operations::audit;
+use crate::store::requests::{self, NewRequest};
+use crate::store::tests::audit_log::new_key;
+use crate::store::tests::{DAY_MS, Fixture, START, new_account};
+
+const BY_KEY: Grouping = Grouping { day: false, model: false, api_key: true };
+const ALL: Grouping = Grouping { day: true, model: true, api_key: true };
+
+fn all_days() -> Days {
+    Days { first: 0, last: day_of(START) + 100 }
+}
+
+/// Makes a key; its row.
+async fn key(fixture: &Fixture, number: u32) -> i64 {
+    let key = new_key(number, START);
+    assert!(api_keys::insert(&fixture.store, fixture.account, &key).await.expect("a key"));
+    let holder = api_keys::find_holder(&fixture.store, &key.sha256).await.expect("a read");
+    holder.expect("its holder").key
+}
+
+/// Takes in a request by a key, or by none.
+async fn send(fixture: &mut Fixture, number: u8, api_key: Option<i64>) {
+    let request = NewRequest { hold: fixture.hold("20").await, api_key, ..fixture.request(number) };
+    requests::insert(&fixture.store, request).await.expect("an insert");
+}
+
+/// Completes all that waits.
+async fn complete(fixture: &Fixture, now: i64) {
+    fixture.release().await;
+    for lease in fixture.lease().await {
+        assert!(fixture.settle(&lease, now).await);
+    }
+}
+
+async fn list(fixture: &Fixture, grouping: Grouping) -> Vec<UsageRecord> {
+    list_from(fixture, grouping, Place::BEGIN, 1_000).await
+}
+
+async fn list_from(fixture: &Fixture, grouping: Grouping, after: Place, limit: u32) -> Vec<UsageRecord> {
+    let listed = usage::list(&fixture.store, fixture.account, grouping, all_days(), after, limit).await;
+    listed.expect("a read")
+}
+
+/// Of each record its day as those since [`START`], its key and how many requests it counts.
+fn told(records: &[UsageRecord]) -> Vec<(i64, i64, i64)> {
+    let day = |place: &Place| if place.day == 0 { 0 } else { place.day - day_of(START) };
+    records.iter().map(|it| (day(&it.place), it.place.api_key, it.requests)).collect()
+}
+
+on_both!(each_group_is_added_up_and_what_came_by_no_key_is_the_rest);
+async fn each_group_is_added_up_and_what_came_by_no_key_is_the_rest(mut fixture: Fixture) {
+    let (a, b) = (key(&fixture, 1).await, key(&fixture, 2).await);
+    for (number, by) in [(1, Some(a)), (2, Some(b)), (3, Some(a)), (4, None)] {
+        send(&mut fixture, number, by).await;
+    }
+    complete(&fixture, START + 1).await;
+    send(&mut fixture, 5, Some(b)).await;
+    complete(&fixture, START + DAY_MS).await;
+    fixture.assert_sound().await;
+
+    let groups = list(&fixture, ALL).await;
+    assert_eq!(told(&groups), [(0, 0, 1), (0, a, 2), (0, b, 1), (1, b, 1)]);
+    // 3 tokens read and 4 written, of 1 and 2 credits.
+    let credits = |nanos: i64| Credits::from_nanos(nanos * 1_000_000_000);
+    let twice = &groups[1];
+    assert_eq!((twice.prompt_tokens, twice.completion_tokens, twice.amount), (6, 8, credits(22)));
+    assert_eq!(twice.model.as_deref(), Some("tiny"));
+    let named = twice.api_key.as_ref().expect("a key");
+    assert_eq!((named.id, named.name.as_deref()), (new_key(1, START).id, Some("nightly")));
+    assert_eq!(groups[0].api_key, None);
+    assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1), (0, a, 2), (0, b, 2)]);
+    let days = Grouping { day: true, ..Grouping::default() };
+    assert_eq!(told(&list(&fixture, days).await), [(0, 0, 4), (1, 0, 1)]);
+    let whole = list(&fixture, Grouping::default()).await;
+    assert_eq!((whole.len(), whole[0].requests, whole[0].amount), (1, 5, credits(55)));
+    assert_eq!((&whole[0].model, &whole[0].api_key), (&None, &None));
+    let dearest = usage::list_dearest_keys(&fixture.store, fixture.account, 0, 2).await.expect("a read");
+    assert_eq!(told(&dearest), [(0, a, 2), (0, b, 2)]);
+
+    for grouping in [ALL, BY_KEY, days] {
+        let (mut paged, mut after) = (Vec::new(), Place::BEGIN);
+        while let Some(record) = list_from(&fixture, grouping, after, 1).await.pop() {
+            after = record.place;
+            paged.push(record);
+        }
+        assert_eq!(paged, list(&fixture, grouping).await);
+    }
+    let second_day = Days { first: day_of(START) + 1, last: day_of(START) + 1 };
+    let later = usage::list(&fixture.store, fixture.account, BY_KEY, second_day, Place::BEGIN, 9).await;
+    assert_eq!(told(&later.expect("a read")), [(0, b, 1)]);
+}
+
+on_both!(keys_and_models_are_found_by_their_names_in_their_account_alone);
+async fn keys_and_models_are_found_by_their_names_in_their_account_alone(fixture: Fixture) {
+    use crate::store::identity::accounts;
+    let row = key(&fixture, 1).await;
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    let find = async |account, model: Option<&str>, api_key| {
+        let names = Names { model: model.map(str::to_owned), api_key };
+        usage::find_rows(&fixture.store, account, names).await.expect("a read")
+    };
+    let id = Some(new_key(1, START).id);
+    assert_eq!(find(fixture.account, None, None).await, Some((0, 0)));
+    assert_eq!(find(fixture.account, Some("tiny"), id).await, Some((fixture.model.0, row)));
+    assert_eq!(find(fixture.account, Some("large"), id).await, None);
+    assert_eq!(find(other, Some("tiny"), id).await, None, "it is the key of another account");
+}
+
+on_both!(rows_of_a_day_are_bounded_and_what_lies_beyond_counts_with_what_came_by_no_key);
+async fn rows_of_a_day_are_bounded_and_what_lies_beyond_counts_with_what_came_by_no_key(
+    mut fixture: Fixture,
+) {
+    let (a, b) = (key(&fixture, 1).await, key(&fixture, 2).await);
+    send(&mut fixture, 1, Some(a)).await;
+    complete(&fixture, START).await;
+    // As keys that were made and revoked would leave them, but for one.
+    let (account, day) = (fixture.account.0, day_of(START));
+    let fill = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS_OF_DAY_MAX})
+        INSERT INTO spend_by_key SELECT {account}, {day}, 1, 1000 + i, 1, 0, 0, 0 FROM n"
+    );
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    connection.execute_all(fill.leak()).await.expect("rows");
+    let count = "SELECT count(*) AS count FROM spend_by_key";
+    let counted = async |connection: &mut crate::store::database::Connection| {
+        let rows = connection.fetch(sql(count)).await.expect("a count");
+        rows[0].get::<i64>("count").expect("a number")
+    };
+    assert_eq!(counted(&mut connection).await, ROWS_OF_DAY_MAX);
+    send(&mut fixture, 2, Some(a)).await;
+    send(&mut fixture, 3, Some(b)).await;
+    complete(&fixture, START + 1).await;
+    assert_eq!(counted(&mut connection).await, ROWS_OF_DAY_MAX, "there is no room for another");
+    connection.execute_all("DELETE FROM spend_by_key WHERE api_key > 1000").await.expect("a statement");
+    connection.close().await.expect("an end");
+    assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1), (0, a, 2)], "what has a row is counted on");
+    fixture.assert_sound().await;
+    // A day later there is room again.
+    send(&mut fixture, 4, Some(b)).await;
+    complete(&fixture, START + DAY_MS).await;
+    assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1), (0, a, 2), (0, b, 1)]);
+}
+
+on_both!(what_an_earlier_release_writes_came_by_no_key);
+async fn what_an_earlier_release_writes_came_by_no_key(mut fixture: Fixture) {
+    let a = key(&fixture, 1).await;
+    send(&mut fixture, 1, Some(a)).await;
+    send(&mut fixture, 2, Some(a)).await;
+    complete(&fixture, START).await;
+    // An earlier release fills no key, and adds to the day alone.
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let earlier = "UPDATE spend_by_key SET requests = 1, prompt_tokens = 3, completion_tokens = 4, amount = 11000000000;
+        UPDATE request_states SET api_key = NULL WHERE seq = (SELECT min(seq) FROM request_states)";
+    connection.execute_all(earlier).await.expect("a statement");
+    connection.close().await.expect("an end");
+    assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1), (0, a, 1)]);
+    fixture.assert_sound().await;
+}
+
+on_both!(the_audit_finds_what_is_not_of_the_account_or_more_than_was_spent);
+async fn the_audit_finds_what_is_not_of_the_account_or_more_than_was_spent(mut fixture: Fixture) {
+    let a = key(&fixture, 1).await;
+    send(&mut fixture, 1, Some(a)).await;
+    send(&mut fixture, 2, None).await;
+    complete(&fixture, START).await;
+    fixture.assert_sound().await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    for (damage, repair) in [
+        ("UPDATE spend_by_key SET requests = 3", "UPDATE spend_by_key SET requests = 1"),
+        ("UPDATE spend_by_key SET amount = amount * 3", "UPDATE spend_by_key SET amount = amount / 3"),
+        ("UPDATE spend_by_key SET requests = 2", "UPDATE spend_by_key SET requests = 1"),
+        ("UPDATE spend_by_key SET day = day + 1", "UPDATE spend_by_key SET day = day - 1"),
+        ("UPDATE spend_by_key SET api_key = api_key + 9", "UPDATE spend_by_key SET api_key = api_key - 9"),
+        (
+            "UPDATE request_states SET api_key = api_key + 9",
+            "UPDATE request_states SET api_key = api_key - 9",
+        ),
+    ] {
+        connection.execute_all(damage).await.expect("damage");
+        let checks = audit::run(&fixture.store).await.expect("an audit");
+        assert_eq!(checks.iter().filter(|check| check.breaches > 0).count(), 1, "{damage}");
+        connection.execute_all(repair).await.expect("repair");
+    }
+    connection.close().await.expect("an end");
+    fixture.assert_sound().await;
+}
+
+on_both!(what_was_spent_by_key_goes_with_the_content_of_an_account);
+async fn what_was_spent_by_key_goes_with_the_content_of_an_account(mut fixture: Fixture) {
+    let a = key(&fixture, 1).await;
+    send(&mut fixture, 1, Some(a)).await;
+    complete(&fixture, START).await;
+    closing::delete_content(&fixture.store, fixture.account).await.expect("a piece");
+    assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1)]);
+    fixture.assert_sound().await;
+}
