@@ -52,7 +52,8 @@ impl S3 {
     }
 
     fn objects(&self) -> usize {
-        self.call("GET", "/bucket?list-type=2").matches("<Key>night/").count()
+        let list = self.call("GET", "/bucket?list-type=2");
+        list.matches("<Key>night/").count() - list.matches("<Key>night/database</Key>").count()
     }
 }
 
@@ -104,7 +105,7 @@ fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
     add_section(&world, &url);
     let told = with_credentials(&mut world.command("doctor")).output().unwrap();
     let told = String::from_utf8(told.stdout).unwrap();
-    assert!(told.contains("ok    object store: on; an object was put into s3://bucket/night"), "{told}");
+    assert!(told.contains("ok    object store: on; an object was put into s3://bucket/night, read, listed and deleted"), "{told}");
     assert_eq!(s3.objects(), 0, "a probe leaves nothing");
     let serving = serve(&world);
     world.write("prompts.jsonl", &large(5));
@@ -115,6 +116,10 @@ fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result["request_body"].to_string().len() > 100_000));
     assert!(s3.objects() >= 5);
+    let audit = with_credentials(&mut world.command("audit --objects --json")).output().unwrap();
+    let audit: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
+    assert_eq!(audit["objects"], serde_json::json!({"missing": 0, "damaged": 0, "unnamed": 0}), "{audit}");
+    assert!(audit["rules"].as_array().unwrap().last().unwrap()["checked"].as_i64().unwrap() >= 5, "{audit}");
     let accounts = world.json("account list");
     let id = accounts[0]["id"].as_str().unwrap();
     world.json(&format!("account close {id}"));
@@ -150,7 +155,15 @@ fn while_the_object_store_is_away_small_requests_complete_and_large_ones_wait() 
     fs::remove_file(&objects).unwrap();
     fs::rename(&elsewhere, &objects).unwrap();
     assert_eq!(world.json(&format!("watch {batch}"))["requests_counts"]["completed"], 1);
-    assert_eq!(files_under(&objects).len(), 1, "one body is large");
+    assert_eq!(files_under(&objects).len(), 2, "one body is large, and one says whose it is");
+    let export = world.run("export export.jsonl");
+    assert!(export.code == 0 && export.stderr.contains("bodies in the object store are not in the file"), "{export:?}");
+    let object = files_under(&objects).into_iter().find(|file| !file.ends_with("database")).unwrap();
+    fs::rename(&object, world.path("elsewhere")).unwrap();
+    let audit = world.run("audit --objects");
+    assert!(audit.code == 1 && audit.stdout.contains("1 missing, 0 of another length"), "{audit:?}");
+    fs::rename(world.path("elsewhere"), &object).unwrap();
+    assert_eq!(world.run("audit --objects").code, 0);
     serving.signal("TERM");
     assert_eq!(serving.end().code, 0);
 }

@@ -138,7 +138,7 @@ pub(in crate::store) async fn find_record_at(
 }
 
 /// The record of a row, with bodies that are beside the database. No reader is held meanwhile.
-async fn read_whole(store: &Store, row: &Row) -> Result<RequestRecord, StoreError> {
+pub(in crate::store) async fn read_whole(store: &Store, row: &Row) -> Result<RequestRecord, StoreError> {
     if row.reference("body")?.is_none() && row.reference("result")?.is_none() {
         return read_record(row);
     }
