@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, audit, audit_log, backup, bench, cancel, completion, engine_guard, explain, export, import,
-    list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, top, users,
-    watch, webhooks,
+    accounts, api_keys, audit, audit_log, backup, bench, cancel, completion, engine_guard, explain, export,
+    import, list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, top,
+    users, watch, webhooks,
 };
 use crate::globals::Globals;
 

@@ -64,5 +64,7 @@ fn check_of(present: &Present) -> Check {
 }
 
 fn in_words(Present { missing, damaged, unnamed, .. }: Present) -> String {
-    format!("        objects: {missing} missing, {damaged} of another length, {unnamed} that the database does not name")
+    format!(
+        "        objects: {missing} missing, {damaged} of another length, {unnamed} that the database does not name"
+    )
 }

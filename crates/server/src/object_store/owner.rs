@@ -4,9 +4,10 @@
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutPayload};
+use overnight_domain::scheduler::AccountKey;
 
 use super::error::ObjectStoreError;
-use super::{NO_BUCKET, ObjectStore, PROBE};
+use super::{NO_BUCKET, ObjectStore};
 
 /// Its name behind the prefix: that of no account.
 const NAME: &str = "database";
@@ -20,14 +21,20 @@ impl ObjectStore {
         self.folder.is_some()
     }
 
-    /// Checks that the objects are those of the database of this name. Where nothing says whose they are, and `is_new`, they are from now on.
+    /// Checks that the objects are those of the database of this name, in the turn of an account. Where nothing says whose they are, and
+    /// `is_new`, they are from now on.
     ///
     /// # Errors
     /// [`ObjectStoreError::Unowned`] and [`ObjectStoreError::Foreign`], and why it could not be read or put.
-    pub async fn check_owner(&self, database: &str, is_new: bool) -> Result<(), ObjectStoreError> {
+    pub async fn check_owner(
+        &self,
+        account: AccountKey,
+        database: &str,
+        is_new: bool,
+    ) -> Result<(), ObjectStoreError> {
         let path = self.prefix.clone().join(NAME);
         let wanted = format!("{database}\n");
-        match self.read_owner(&path).await {
+        match self.read_owner(account, &path).await {
             Ok(owner) if owner == wanted.as_bytes() => Ok(()),
             Ok(_) => Err(ObjectStoreError::Foreign(path.to_string())),
             Err(ObjectStoreError::Missing(_)) if is_new => {
@@ -45,7 +52,7 @@ impl ObjectStore {
                         Err(error) => Err(error),
                     }
                 };
-                self.call("put", PROBE, put).await
+                self.call("put", account, put).await
             }
             Err(ObjectStoreError::Missing(_)) => {
                 Err(ObjectStoreError::Unowned { path: path.to_string(), database: database.to_owned() })
@@ -54,7 +61,7 @@ impl ObjectStore {
         }
     }
 
-    async fn read_owner(&self, path: &Path) -> Result<Bytes, ObjectStoreError> {
+    async fn read_owner(&self, account: AccountKey, path: &Path) -> Result<Bytes, ObjectStoreError> {
         let get = async {
             let found = self.backend.get(path).await?;
             match found.meta.size {
@@ -62,6 +69,6 @@ impl ObjectStore {
                 _ => Err(ObjectStoreError::Foreign(path.to_string())),
             }
         };
-        self.call("get", PROBE, get).await
+        self.call("get", account, get).await
     }
 }

@@ -114,15 +114,15 @@ async fn an_account_that_floods_a_slow_object_store_with_reads_leaves_others_the
 #[tokio::test]
 async fn it_belongs_to_the_database_that_used_it_first_and_a_folder_that_is_not_mounted_to_none() {
     let (_folder, path, store) = in_folder();
-    let unowned = store.check_owner("one", false).await.expect_err("nothing says so");
+    let unowned = store.check_owner(GREEDY, "one", false).await.expect_err("nothing says so");
     assert!(matches!(&unowned, ObjectStoreError::Unowned { path, .. } if path == "database"), "{unowned}");
-    store.check_owner("one", true).await.expect("it is now");
-    store.check_owner("one", false).await.expect("it still is");
-    let foreign = store.check_owner("another", true).await.expect_err("it is one's");
+    store.check_owner(GREEDY, "one", true).await.expect("it is now");
+    store.check_owner(GREEDY, "one", false).await.expect("it still is");
+    let foreign = store.check_owner(GREEDY, "another", true).await.expect_err("it is one's");
     assert!(matches!(foreign, ObjectStoreError::Foreign(_)) && foreign.is_passing(), "{foreign}");
     assert_eq!(fs::read(path.join("database")).expect("a file"), b"one\n");
     fs::write(path.join("database"), [b'x'; 5_000]).expect("a file");
-    let foreign = store.check_owner("one", true).await.expect_err("that is none of ours");
+    let foreign = store.check_owner(GREEDY, "one", true).await.expect_err("that is none of ours");
     assert!(matches!(foreign, ObjectStoreError::Foreign(_)), "{foreign}");
     assert!(unowned.to_string().contains("put `one` and a line feed there"), "{unowned}");
 }
@@ -157,11 +157,11 @@ async fn what_is_deleted_of_an_account_is_nothing_of_one_whose_number_begins_ali
         for name in [&greedy, &honest] {
             store.put(name, Bytes::from_static(b"content")).await.expect("a put");
         }
-        store.check_owner("one", true).await.expect("an owner");
+        store.check_owner(GREEDY, "one", true).await.expect("an owner");
         assert_eq!(store.list_all().await.expect("a list"), HashMap::from([(greedy, 7), (honest, 7)]));
         assert_eq!(store.delete_all(GREEDY).await.expect("a deletion"), 1);
         assert_eq!(store.length(&greedy).await.expect("a look"), None);
         assert_eq!(store.length(&honest).await.expect("a look"), Some(7));
-        store.check_owner("one", false).await.expect("its owner stays");
+        store.check_owner(GREEDY, "one", false).await.expect("its owner stays");
     }
 }

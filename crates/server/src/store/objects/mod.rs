@@ -119,7 +119,7 @@ impl Store {
     async fn put(&self, account: AccountKey, body: Bytes, now: i64) -> Result<Bytes, StoreError> {
         let name = ObjectName::draw(account).ok_or(ObjectStoreError::NoRandom)?;
         let reference = Reference::new(name, &body);
-        owner::check_to_put(self).await?;
+        owner::check_to_put(self, account).await?;
         self.writer().write(ReserveObject { name, bytes: body.len(), now }).await?;
         if Bug::ObjectPutLate.is_planted() {
             let store = self.clone();

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use overnight_domain::scheduler::AccountKey;
 use ring::digest::{SHA256, digest};
 
 use super::sweep;
@@ -10,31 +11,31 @@ use crate::store::{Store, StoreError};
 
 /// Checks it before something is put: once, and in a folder each time, as it may not be mounted any more. A database that has no objects may
 /// take one that nothing says is another's.
-pub(super) async fn check_to_put(store: &Store) -> Result<(), StoreError> {
+pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(), StoreError> {
     let objects = store.objects();
     let object_store = objects.store()?;
     if objects.is_owned.load(Ordering::Relaxed) && !object_store.is_folder() {
         return Ok(());
     }
     let name = name_of(store);
-    if let Err(error) = object_store.check_owner(&name, false).await {
+    if let Err(error) = object_store.check_owner(account, &name, false).await {
         if !matches!(error, ObjectStoreError::Unowned { .. }) || sweep::is_any(store).await? {
             return Err(error.into());
         }
-        object_store.check_owner(&name, true).await?;
+        object_store.check_owner(account, &name, true).await?;
     }
     objects.is_owned.store(true, Ordering::Relaxed);
     Ok(())
 }
 
 /// Checks it before something is deleted: what is missing in another object store would be taken for deleted.
-pub(super) async fn check_to_delete(store: &Store) -> Result<(), StoreError> {
-    Ok(store.objects().store()?.check_owner(&name_of(store), false).await?)
+pub(super) async fn check_to_delete(store: &Store, account: AccountKey) -> Result<(), StoreError> {
+    Ok(store.objects().store()?.check_owner(account, &name_of(store), false).await?)
 }
 
 /// The same before all that is left of an account is deleted; `false` where nothing there is this database's, which has no object.
-pub(super) async fn check_to_erase(store: &Store) -> Result<bool, StoreError> {
-    match check_to_delete(store).await {
+pub(super) async fn check_to_erase(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
+    match check_to_delete(store, account).await {
         Ok(()) => Ok(true),
         Err(StoreError::ObjectStore(ObjectStoreError::Unowned { .. } | ObjectStoreError::Foreign(_)))
             if !sweep::is_any(store).await? =>

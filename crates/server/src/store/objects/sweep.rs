@@ -90,12 +90,10 @@ struct Outcome {
 
 /// Deletes claimed objects and their rows. What is refused is tried again later, so that it keeps no others.
 async fn delete(store: &Store, claimed: &[Row], now: i64) -> Result<Outcome, StoreError> {
-    if claimed.is_empty() {
-        return Ok(Outcome::default());
-    }
-    owner::check_to_delete(store).await?;
-    let objects = store.objects().store()?;
     let names: Vec<ObjectName> = claimed.iter().map(read).collect::<Result<_, _>>()?;
+    let Some(first) = names.first() else { return Ok(Outcome::default()) };
+    owner::check_to_delete(store, first.account).await?;
+    let objects = store.objects().store()?;
     if Bug::ObjectRowDeletedFirst.is_planted() {
         forget(store, &names.iter().collect::<Vec<_>>()).await?;
     }
@@ -163,7 +161,7 @@ pub(in crate::store) async fn erase(
     if has_any(store, account).await? {
         return Ok(false);
     }
-    if !owner::check_to_erase(store).await? {
+    if !owner::check_to_erase(store, account).await? {
         return Ok(true);
     }
     let left = store.objects().store()?.delete_all(account).await?;

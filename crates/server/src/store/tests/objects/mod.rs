@@ -1,5 +1,6 @@
 //! Bodies that are stored as objects beside the database.
 
+mod bounds;
 mod crashes;
 mod life;
 mod lists;
