@@ -200,9 +200,9 @@ impl ObjectStore {
         let reference = Reference::new(name, CONTENT);
         self.put(&name, Bytes::from_static(CONTENT)).await?;
         self.get(&reference).await?;
-        let is_listed = self.list_of(PROBE).await?.contains(&self.path(&name));
+        let listed = self.list_of(PROBE).await;
         self.delete(&name).await?;
-        match is_listed {
+        match listed?.contains(&self.path(&name)) {
             true => Ok(()),
             false => Err(ObjectStoreError::Refused("a list lacks what was put".to_owned())),
         }
