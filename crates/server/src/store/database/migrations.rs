@@ -69,7 +69,7 @@ const MIGRATIONS: [Migration; 38] = [
     migration!("0035_encryption.sql"),
     migration!("0036_low_credits.sql"),
     migration!("0037_objects.sql"),
-    migration!("0039_object_views.sql"),
+    migration!("0038_object_views.sql"),
 ];
 
 /// The number of the newest migration that this program knows.
