@@ -19,10 +19,12 @@ pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(
     }
     let name = name_of(store);
     if let Err(error) = object_store.check_owner(account, &name, false).await {
-        if !matches!(error, ObjectStoreError::Unowned { .. }) || sweep::is_any(store).await? {
+        if !matches!(error, ObjectStoreError::Unowned { .. }) {
             return Err(error.into());
         }
-        object_store.check_owner(account, &name, true).await?;
+        // Where there is an object by now, another call may have put the first one meanwhile: it said whose they are before.
+        let is_new = !sweep::is_any(store).await?;
+        object_store.check_owner(account, &name, is_new).await?;
     }
     objects.is_owned.store(true, Ordering::Relaxed);
     Ok(())
