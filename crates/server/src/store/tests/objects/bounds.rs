@@ -35,6 +35,26 @@ async fn what_is_refused_leaves_no_object_and_counts_for_nothing(fixture: Fixtur
     world.fixture.assert_sound().await;
 }
 
+on_both!(a_create_whose_object_cannot_be_put_is_refused);
+async fn a_create_whose_object_cannot_be_put_is_refused(fixture: Fixture) {
+    let mut world = World::over(fixture).await;
+    let taken = world.insert_large(1).await;
+    let account = world.objects().join(world.fixture.account.0.to_string());
+    let elsewhere = world.folder.path().join("elsewhere");
+    fs::rename(&account, &elsewhere).expect("a move");
+    fs::write(&account, b"no folder").expect("a file in its place");
+    let request = world.large(2);
+    let refused = request.id;
+    requests::insert(world.store(), request).await.expect_err("it is put nowhere");
+    let found = requests::find_summary(world.store(), world.fixture.account, refused).await.expect("a read");
+    assert!(found.is_none(), "nothing was taken");
+    fs::remove_file(&account).expect("the file goes");
+    fs::rename(&elsewhere, &account).expect("a move");
+    assert_eq!(world.find(taken).await.expect("a read").body, large_body(1));
+    assert_eq!(world.waiting().await, 1, "it may be there nevertheless");
+    world.fixture.assert_sound().await;
+}
+
 on_both!(a_repeat_of_a_create_is_answered_where_its_account_may_have_no_more);
 async fn a_repeat_of_a_create_is_answered_where_its_account_may_have_no_more(fixture: Fixture) {
     let mut world = World::over(fixture).await;
