@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, audit_log, backup, bench, cancel, completion, engine_guard, explain, export, import,
-    list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, top, users,
-    watch, webhooks,
+    accounts, api_keys, audit, audit_log, backup, bench, cancel, completion, engine_guard, explain, export,
+    import, list, listen, man, migrate, model, reload, restore, results, run, serve, status, submit, top,
+    users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -98,7 +98,7 @@ pub(crate) enum Command {
     /// With or without a running service.
     AuditLog(audit_log::Arguments),
     /// Check the invariants of the live database.
-    Audit,
+    Audit(audit::Arguments),
     /// Let the running service load its settings again.
     Reload(reload::Arguments),
     /// Migrate the database schema, without serving.
@@ -146,7 +146,7 @@ impl Command {
             | Self::Webhook(_)
             | Self::Top(_)
             | Self::Explain(_)
-            | Self::Audit
+            | Self::Audit(_)
             | Self::Reload(_)
             | Self::AuditLog(_)
             | Self::Migrate(_)

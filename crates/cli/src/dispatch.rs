@@ -36,7 +36,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Top(arguments) => Box::pin(top::run(arguments, globals, output)),
         Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
         Command::AuditLog(arguments) => Box::pin(audit_log::run(arguments, globals, output)),
-        Command::Audit => Box::pin(audit::run(globals, output)),
+        Command::Audit(arguments) => Box::pin(audit::run(arguments, globals, output)),
         Command::Reload(_) => Box::pin(reload::run(globals, output)),
         Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),
         Command::Backup(arguments) => Box::pin(backup::run(arguments, globals, output)),

@@ -170,6 +170,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
         "audit",
         &[
             "overnight audit",
+            "overnight audit --objects",
             "overnight audit --database-url postgres://overnight:secret@db.example/overnight",
         ],
     ),

@@ -32,6 +32,10 @@ pub(crate) enum Bug {
     HoldKept,
     /// Ends of one transaction have places in no order.
     EndsUnsorted,
+    /// An object is put after what names it is committed.
+    ObjectPutLate,
+    /// The row of an object is deleted before the object is.
+    ObjectRowDeletedFirst,
 }
 
 impl Bug {

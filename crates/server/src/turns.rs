@@ -16,6 +16,10 @@ pub(crate) struct Turns<K: Copy + Eq + Hash = AccountKey>(Arc<Mutex<State<K>>>);
 #[derive(Debug)]
 struct State<K: Copy + Eq + Hash> {
     free: usize,
+    /// Places that one account has at once at most.
+    each: usize,
+    /// How many each account has.
+    held: HashMap<K, usize>,
     waiting: HashMap<K, VecDeque<Sender<Permit<K>>>>,
     /// The accounts that wait, each once; whose turn is next in front.
     ring: VecDeque<K>,
@@ -23,22 +27,33 @@ struct State<K: Copy + Eq + Hash> {
 
 /// The right to use a place; dropped, it goes to the next in line.
 #[derive(Debug)]
-pub(crate) struct Permit<K: Copy + Eq + Hash = AccountKey>(Option<Turns<K>>);
+pub(crate) struct Permit<K: Copy + Eq + Hash = AccountKey>(Option<(Turns<K>, K)>);
 
 impl<K: Copy + Eq + Hash> Turns<K> {
     /// With so many places, and one at least.
     pub(crate) fn over(places: usize) -> Self {
-        let free = places.max(1);
-        Self(Arc::new(Mutex::new(State { free, waiting: HashMap::new(), ring: VecDeque::new() })))
+        Self::capped(places, usize::MAX)
+    }
+
+    /// The same, of which no account has more than `each` at once, and may have one: what takes long for one leaves places for others.
+    pub(crate) fn capped(places: usize, each: usize) -> Self {
+        let state = State {
+            free: places.max(1),
+            each: each.max(1),
+            held: HashMap::new(),
+            waiting: HashMap::new(),
+            ring: VecDeque::new(),
+        };
+        Self(Arc::new(Mutex::new(state)))
     }
 
     /// Waits for the account's turn. Whoever stops waiting leaves the line. `None` only while the process ends.
     pub(crate) async fn take(&self, account: K) -> Option<Permit<K>> {
         let turn = {
             let mut state = self.lock();
-            if state.free > 0 {
-                state.free -= 1;
-                return Some(Permit(Some(self.share())));
+            if state.may_have(account) {
+                state.give(account);
+                return Some(Permit(Some((self.share(), account))));
             }
             let (sender, turn) = oneshot::channel();
             state.line_up(account, sender);
@@ -47,21 +62,20 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         turn.await.ok()
     }
 
-    /// Gives a permit to the first in line who still waits.
-    fn hand_on(self) {
-        loop {
-            let next = {
-                let mut state = self.lock();
-                let next = state.next();
-                state.free += usize::from(next.is_none());
-                next
-            };
-            let Some(next) = next else { return };
-            match next.send(Permit(Some(self.share()))) {
-                Ok(()) => return,
-                // Nobody waits for it any more: it must not hand itself on as well.
-                Err(mut unwanted) => drop(unwanted.0.take()),
-            }
+    /// Takes a place back, and gives a permit to the first in line who still waits and may have one.
+    fn hand_on(&self, account: K) {
+        let mut next = {
+            let mut state = self.lock();
+            state.take_back(account);
+            state.next()
+        };
+        while let Some((account, sender)) = next {
+            // Nobody may wait for it any more: then it must not hand itself on as well.
+            let Err(mut unwanted) = sender.send(Permit(Some((self.share(), account)))) else { return };
+            drop(unwanted.0.take());
+            let mut state = self.lock();
+            state.take_back(account);
+            next = state.next();
         }
     }
 
@@ -75,6 +89,24 @@ impl<K: Copy + Eq + Hash> Turns<K> {
 }
 
 impl<K: Copy + Eq + Hash> State<K> {
+    fn may_have(&self, account: K) -> bool {
+        self.free > 0 && self.held.get(&account).is_none_or(|held| *held < self.each)
+    }
+
+    fn give(&mut self, account: K) {
+        self.free -= 1;
+        *self.held.entry(account).or_default() += 1;
+    }
+
+    fn take_back(&mut self, account: K) {
+        self.free += 1;
+        let left = self.held.get(&account).map_or(0, |held| held.saturating_sub(1));
+        match left {
+            0 => self.held.remove(&account),
+            left => self.held.insert(account, left),
+        };
+    }
+
     fn line_up(&mut self, account: K, sender: Sender<Permit<K>>) {
         let line = self.waiting.entry(account).or_default();
         if line.is_empty() {
@@ -85,8 +117,10 @@ impl<K: Copy + Eq + Hash> State<K> {
         line.push_back(sender);
     }
 
-    fn next(&mut self) -> Option<Sender<Permit<K>>> {
-        let account = self.ring.pop_front()?;
+    /// Who is given the free place, and has it by then.
+    fn next(&mut self) -> Option<(K, Sender<Permit<K>>)> {
+        let place = self.ring.iter().position(|account| self.may_have(*account))?;
+        let account = self.ring.remove(place)?;
         let line = self.waiting.get_mut(&account)?;
         let next = line.pop_front();
         if line.is_empty() {
@@ -94,14 +128,15 @@ impl<K: Copy + Eq + Hash> State<K> {
         } else {
             self.ring.push_back(account);
         }
-        next
+        self.give(account);
+        next.map(|next| (account, next))
     }
 }
 
 impl<K: Copy + Eq + Hash> Drop for Permit<K> {
     fn drop(&mut self) {
-        if let Some(queue) = self.0.take() {
-            queue.hand_on();
+        if let Some((turns, account)) = self.0.take() {
+            turns.hand_on(account);
         }
     }
 }
@@ -151,6 +186,27 @@ mod tests {
         drop(unread);
         drop(other.now_or_never().expect("it was handed on by who left with it"));
         let state = queue.lock();
-        assert!(state.free == 1 && state.waiting.is_empty() && state.ring.is_empty());
+        assert!(
+            state.free == 1 && state.waiting.is_empty() && state.ring.is_empty() && state.held.is_empty()
+        );
+    }
+
+    #[tokio::test]
+    async fn an_account_has_no_more_than_its_part_of_the_places_and_others_find_one_at_once() {
+        let queue = Turns::capped(4, 2);
+        let first = queue.take(GREEDY).await.expect("a permit");
+        let second = queue.take(GREEDY).await.expect("a permit");
+        let mut third = wait(&queue, GREEDY);
+        let others = [queue.take(OTHER).await.expect("a permit"), queue.take(OTHER).await.expect("a permit")];
+        let mut fourth = wait(&queue, OTHER);
+        drop(others);
+        assert!(third.as_mut().now_or_never().is_none(), "two places are free, and it has its part");
+        let fourth = fourth.as_mut().now_or_never().expect("this one has not");
+        drop(first);
+        drop((third.now_or_never().expect("one of its own was given back"), fourth, second));
+        let state = queue.lock();
+        assert!(
+            state.free == 4 && state.waiting.is_empty() && state.ring.is_empty() && state.held.is_empty()
+        );
     }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let path = arguments.file.as_path();
     let store = operator::open_store(globals).await?;
     audit_log::note_export(&store, times::now()).await?;
-    if path == Path::new("-") {
+    let counts = if path == Path::new("-") {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let failed = |error| CliError::stdout(&error);
         let counts = write(&store, &mut out, failed).await?;
@@ -47,12 +47,19 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             true => output.say(&json!(counts).to_string()),
             false => output.note(&format!("exported {}", summary(&counts))),
         }
+        counts
     } else {
         let failed = |error| CliError::file(path, &error);
         let mut file = AtomicFile::create_private(path).map_err(failed)?;
         let counts = write(&store, &mut file, failed).await?;
         file.commit().map_err(failed)?;
         output.either(&counts, || format!("{} exported to {}", summary(&counts), path.display()))?;
+        counts
+    };
+    if counts.of("objects") > 0 {
+        output.note(
+            "bodies in the object store are not in the file, which has their names: the store that imports it needs the same `[object_store]`",
+        );
     }
     store.close().await;
     Ok(Exit::Done)

@@ -70,7 +70,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         output.object(&json!({
             "backup": told(&restored.backup, None), "data_dir": config.data_dir, "schema": restored.schema,
             "requests": restored.requests, "live_requests": restored.live_requests,
-            "waiting_events": restored.waiting_events, "is_sound": restored.breaches.is_empty(),
+            "waiting_events": restored.waiting_events, "objects": restored.objects, "is_sound": restored.breaches.is_empty(),
             "rules": restored.rules, "breaches": breaches, "duration_ms": took_ms,
         }))?;
     } else {
@@ -83,6 +83,12 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         output.note(
             "a service over this folder will run these requests and send these events: serve it once the old one is stopped for good",
         );
+    }
+    if restored.objects > 0 {
+        output.note(&format!(
+            "{} of its bodies are objects, which are not in the backup: `overnight audit --objects` looks for them",
+            restored.objects
+        ));
     }
     Ok(if restored.breaches.is_empty() { Exit::Done } else { Exit::Failed })
 }
@@ -132,6 +138,7 @@ mod tests {
             requests: 7,
             live_requests: 3,
             waiting_events: 2,
+            objects: 0,
             rules: 28,
             breaches: Vec::new(),
         };

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use crate::support::{Running, World, lines, wait_until};
 
@@ -52,7 +54,8 @@ impl S3 {
     }
 
     fn objects(&self) -> usize {
-        self.call("GET", "/bucket?list-type=2").matches("<Key>night/").count()
+        let list = self.call("GET", "/bucket?list-type=2");
+        list.matches("<Key>night/").count() - list.matches("<Key>night/database</Key>").count()
     }
 }
 
@@ -61,6 +64,69 @@ impl Drop for S3 {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// A way to a server that speaks S3, which kills a process once so many objects of accounts have been put, before it hears of the last one.
+struct KillingWay {
+    address: String,
+    puts_left: Arc<AtomicI64>,
+    victim: Arc<AtomicU32>,
+}
+
+impl KillingWay {
+    fn to(s3: &S3) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let way = Self { address, puts_left: Arc::default(), victim: Arc::default() };
+        let (puts_left, victim, server) =
+            (Arc::clone(&way.puts_left), Arc::clone(&way.victim), s3.address.clone());
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (puts_left, victim, server) =
+                    (Arc::clone(&puts_left), Arc::clone(&victim), server.clone());
+                std::thread::spawn(move || hand_on(client.unwrap(), &server, &puts_left, &victim));
+            }
+        });
+        way
+    }
+}
+
+/// Hands one call on. A client that has left hears of nothing.
+fn hand_on(mut client: TcpStream, server: &str, puts_left: &AtomicI64, victim: &AtomicU32) -> Option<()> {
+    let mut reader = BufReader::new(client.try_clone().ok()?);
+    let (mut head, mut bytes) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        if name.eq_ignore_ascii_case("content-length") {
+            bytes = value.trim().parse().ok()?;
+        }
+        if line == "\r\n" {
+            head += "connection: close\r\n\r\n";
+            break;
+        }
+        if !name.eq_ignore_ascii_case("connection") {
+            head += &line;
+        }
+    }
+    let mut body = vec![0; bytes];
+    reader.read_exact(&mut body).ok()?;
+    let mut onward = TcpStream::connect(server).ok()?;
+    onward.write_all(head.as_bytes()).ok()?;
+    onward.write_all(&body).ok()?;
+    let mut answer = Vec::new();
+    onward.read_to_end(&mut answer).ok()?;
+    let is_put = head.starts_with("PUT /bucket/night/") && !head.starts_with("PUT /bucket/night/database");
+    if is_put && puts_left.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let killed =
+            Command::new("kill").args(["-KILL", &victim.load(Ordering::SeqCst).to_string()]).status();
+        assert!(killed.unwrap().success());
+        return None;
+    }
+    client.write_all(&answer).ok()
 }
 
 /// The settings with an `[object_store]` section of these lines.
@@ -104,7 +170,12 @@ fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
     add_section(&world, &url);
     let told = with_credentials(&mut world.command("doctor")).output().unwrap();
     let told = String::from_utf8(told.stdout).unwrap();
-    assert!(told.contains("ok    object store: on; an object was put into s3://bucket/night"), "{told}");
+    assert!(
+        told.contains(
+            "ok    object store: on; an object was put into s3://bucket/night, read, listed and deleted"
+        ),
+        "{told}"
+    );
     assert_eq!(s3.objects(), 0, "a probe leaves nothing");
     let serving = serve(&world);
     world.write("prompts.jsonl", &large(5));
@@ -115,11 +186,51 @@ fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result["request_body"].to_string().len() > 100_000));
     assert!(s3.objects() >= 5);
+    let audit = with_credentials(&mut world.command("audit --objects --json")).output().unwrap();
+    let audit: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
+    assert_eq!(audit["objects"], serde_json::json!({"missing": 0, "damaged": 0, "unnamed": 0}), "{audit}");
+    assert!(audit["rules"].as_array().unwrap().last().unwrap()["checked"].as_i64().unwrap() >= 5, "{audit}");
     let accounts = world.json("account list");
     let id = accounts[0]["id"].as_str().unwrap();
     world.json(&format!("account close {id}"));
     world.json(&format!("account erase {id} --yes"));
     wait_until("nothing is left of the account", || s3.objects() == 0);
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+}
+
+#[test]
+fn a_service_that_is_killed_between_a_put_and_its_commit_loses_nothing_and_knows_what_is_left() {
+    let (world, s3) = (World::new(), S3::start());
+    let way = KillingWay::to(&s3);
+    let url =
+        format!("url = \"s3://bucket/night\"\nendpoint = \"http://{}\"\nallow_http = true", way.address);
+    add_section(&world, &url);
+    world.write("prompts.jsonl", &large(5));
+    for puts in [1, 5] {
+        let mut serving = serve(&world);
+        way.victim.store(serving.id(), Ordering::SeqCst);
+        way.puts_left.store(puts, Ordering::SeqCst);
+        let mut sending = world
+            .command("submit prompts.jsonl --wait")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("the service is killed", || serving.has_ended());
+        let _ = sending.kill();
+        sending.wait().unwrap();
+        fs::remove_file(world.path("data/serve.json")).unwrap();
+    }
+    let serving = serve(&world);
+    let sent = world.run("submit prompts.jsonl --wait");
+    assert_eq!(sent.code, 0, "{sent:?}");
+    let batch = sent.stdout.lines().next().unwrap();
+    assert_eq!(lines(&world.run(&format!("results {batch}")).stdout).len(), 5);
+    let audit = with_credentials(&mut world.command("audit --objects --json")).output().unwrap();
+    let audit: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
+    assert_eq!(audit["is_sound"], true, "{audit}");
+    assert_eq!(audit["objects"], serde_json::json!({"missing": 0, "damaged": 0, "unnamed": 0}), "{audit}");
     serving.signal("TERM");
     assert_eq!(serving.end().code, 0);
 }
@@ -150,7 +261,18 @@ fn while_the_object_store_is_away_small_requests_complete_and_large_ones_wait() 
     fs::remove_file(&objects).unwrap();
     fs::rename(&elsewhere, &objects).unwrap();
     assert_eq!(world.json(&format!("watch {batch}"))["requests_counts"]["completed"], 1);
-    assert_eq!(files_under(&objects).len(), 1, "one body is large");
+    assert_eq!(files_under(&objects).len(), 2, "one body is large, and one says whose it is");
+    let export = world.run("export export.jsonl");
+    assert!(
+        export.code == 0 && export.stderr.contains("bodies in the object store are not in the file"),
+        "{export:?}"
+    );
+    let object = files_under(&objects).into_iter().find(|file| !file.ends_with("database")).unwrap();
+    fs::rename(&object, world.path("elsewhere")).unwrap();
+    let audit = world.run("audit --objects");
+    assert!(audit.code == 1 && audit.stdout.contains("1 missing, 0 of another length"), "{audit:?}");
+    fs::rename(world.path("elsewhere"), &object).unwrap();
+    assert_eq!(world.run("audit --objects").code, 0);
     serving.signal("TERM");
     assert_eq!(serving.end().code, 0);
 }

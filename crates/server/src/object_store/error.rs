@@ -19,6 +19,22 @@ pub enum ObjectStoreError {
     /// It answers, and refuses what it is asked, as where credentials allow it not; it may be set up better later.
     #[error("the object store refuses: {0}")]
     Refused(String),
+    /// Nothing there says that it is this database's, which has objects.
+    #[error(
+        "the object store has no `{path}`, which says whose it is, and this database has objects: it is another bucket, or the folder is \
+         not mounted; if it is the right one, put `{database}` and a line feed there"
+    )]
+    Unowned {
+        /// The object that says it.
+        path: String,
+        /// What it says.
+        database: String,
+    },
+    /// It is another database's.
+    #[error(
+        "the object store belongs to another database, by what `{0}` there says: each has a prefix of its own"
+    )]
+    Foreign(String),
     /// It has no such object.
     #[error("the object {0} is missing")]
     Missing(String),
@@ -33,7 +49,7 @@ pub enum ObjectStoreError {
 impl ObjectStoreError {
     /// Whether the same may be asked again later.
     pub const fn is_passing(&self) -> bool {
-        matches!(self, Self::Away(_) | Self::Refused(_))
+        matches!(self, Self::Away(_) | Self::Refused(_) | Self::Unowned { .. } | Self::Foreign(_))
     }
 }
 

@@ -4,7 +4,9 @@
 //! refused at once.
 
 mod error;
+mod folder;
 mod location;
+mod owner;
 mod reference;
 
 pub use error::ObjectStoreError;
@@ -12,6 +14,7 @@ pub use location::ObjectStoreOptions;
 pub(crate) use reference::is_reference;
 pub use reference::{ObjectName, Reference};
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,8 +27,16 @@ use tokio::sync::Semaphore;
 
 use crate::turns::Turns;
 
+use self::folder::Folder;
+
 /// Calls at once.
 const CALLS_MAX: usize = 32;
+
+/// Calls of one account at once: where they take long, others find places.
+const CALLS_OF_ACCOUNT_MAX: usize = CALLS_MAX / 2;
+
+/// What is missing where something is put.
+const NO_BUCKET: &str = "there is no such bucket or container";
 
 /// Whose the object of a probe is: no account has this number.
 const PROBE: AccountKey = AccountKey(0);
@@ -34,6 +45,8 @@ const PROBE: AccountKey = AccountKey(0);
 pub struct ObjectStore {
     backend: Arc<dyn Backend>,
     prefix: Path,
+    /// Where it is a folder.
+    folder: Option<Folder>,
     turns: Turns,
     /// Whether the last call that ended was not answered.
     is_away: AtomicBool,
@@ -48,8 +61,20 @@ impl ObjectStore {
     /// [`ObjectStoreError::Settings`].
     pub fn open(options: &ObjectStoreOptions) -> Result<Self, ObjectStoreError> {
         let (backend, prefix) = location::open(options)?;
-        let turns = Turns::over(CALLS_MAX);
-        Ok(Self { backend, prefix, turns, is_away: AtomicBool::new(false), trial: Semaphore::new(1) })
+        let folder = Folder::named_by(&options.url);
+        Ok(Self { folder, ..Self::over(backend, prefix) })
+    }
+
+    fn over(backend: Arc<dyn Backend>, prefix: Path) -> Self {
+        let turns = Turns::capped(CALLS_MAX, CALLS_OF_ACCOUNT_MAX);
+        Self {
+            backend,
+            prefix,
+            folder: None,
+            turns,
+            is_away: AtomicBool::new(false),
+            trial: Semaphore::new(1),
+        }
     }
 
     /// Puts an object. It is durable when this returns.
@@ -59,8 +84,11 @@ impl ObjectStore {
     pub async fn put(&self, name: &ObjectName, content: Bytes) -> Result<(), ObjectStoreError> {
         let (path, bytes) = (self.path(name), content.len());
         let put = async {
-            self.backend.put(&path, PutPayload::from_bytes(content)).await?;
-            Ok(())
+            match self.backend.put(&path, PutPayload::from_bytes(content)).await.map_err(Into::into) {
+                Ok(_) => Ok(()),
+                Err(ObjectStoreError::Missing(_)) => Err(ObjectStoreError::Refused(NO_BUCKET.to_owned())),
+                Err(error) => Err(error),
+            }
         };
         self.call("put", name.account, put).await?;
         metrics::counter!("overnight_object_store_bytes_total", "operation" => "put").increment(bytes as u64);
@@ -89,41 +117,80 @@ impl ObjectStore {
         Ok(content)
     }
 
-    /// Deletes an object, if it is there.
+    /// Deletes an object, if it is there, and what a put of it left that ended half-way.
     ///
     /// # Errors
     /// [`ObjectStoreError::Away`].
     pub async fn delete(&self, name: &ObjectName) -> Result<(), ObjectStoreError> {
-        let path = self.path(name);
-        let delete = async { Ok(self.backend.delete(&path).await?) };
-        match self.call("delete", name.account, delete).await {
+        self.delete_at(&self.path(name), name.account).await?;
+        match &self.folder {
+            Some(folder) => folder.remove_unfinished(self.path(name)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn delete_at(&self, path: &Path, account: AccountKey) -> Result<(), ObjectStoreError> {
+        let delete = async { Ok(self.backend.delete(path).await?) };
+        match self.call("delete", account, delete).await {
             Err(ObjectStoreError::Missing(_)) => Ok(()),
             deleted => deleted,
         }
     }
 
-    /// Deletes every object under the prefix of an account; how many there were.
+    /// Deletes everything under the prefix of an account; how many objects there were.
     ///
     /// # Errors
     /// [`ObjectStoreError::Away`].
     pub async fn delete_all(&self, account: AccountKey) -> Result<usize, ObjectStoreError> {
-        let prefix = self.folder(account);
-        let list = async {
-            let found: Vec<_> = self.backend.list(Some(&prefix)).try_collect().await?;
-            Ok(found)
-        };
-        let found = self.call("list", account, list).await?;
-        for object in &found {
-            let delete = async { Ok(self.backend.delete(&object.location).await?) };
-            match self.call("delete", account, delete).await {
-                Err(ObjectStoreError::Missing(_)) | Ok(()) => {}
-                Err(error) => return Err(error),
-            }
+        let found = self.list_of(account).await?;
+        for path in &found {
+            self.delete_at(path, account).await?;
+        }
+        if let Some(folder) = &self.folder {
+            folder.remove_account(self.folder_of(account)).await?;
         }
         Ok(found.len())
     }
 
-    /// Puts an object, reads it and deletes it.
+    async fn list_of(&self, account: AccountKey) -> Result<Vec<Path>, ObjectStoreError> {
+        let prefix = self.folder_of(account);
+        let list = async {
+            let found = self.backend.list(Some(&prefix)).map_ok(|object| object.location);
+            Ok(found.try_collect().await?)
+        };
+        self.call("list", account, list).await
+    }
+
+    /// The length of each object that there is, by its name.
+    ///
+    /// # Errors
+    /// [`ObjectStoreError::Away`].
+    pub async fn list_all(&self) -> Result<HashMap<ObjectName, u64>, ObjectStoreError> {
+        let list = async {
+            let found = self
+                .backend
+                .list(Some(&self.prefix))
+                .map_ok(|object| self.name_of(&object.location).map(|name| (name, object.size)));
+            Ok(found.try_filter_map(async |named| Ok(named)).try_collect().await?)
+        };
+        self.call("list", PROBE, list).await
+    }
+
+    /// How long an object is; `None` where it is not there.
+    ///
+    /// # Errors
+    /// [`ObjectStoreError::Away`].
+    pub async fn length(&self, name: &ObjectName) -> Result<Option<u64>, ObjectStoreError> {
+        let path = self.path(name);
+        let head = async { Ok(self.backend.head(&path).await?.size) };
+        match self.call("get", name.account, head).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ObjectStoreError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts an object, reads it, lists it and deletes it.
     ///
     /// # Errors
     /// What could not be done.
@@ -133,7 +200,12 @@ impl ObjectStore {
         let reference = Reference::new(name, CONTENT);
         self.put(&name, Bytes::from_static(CONTENT)).await?;
         self.get(&reference).await?;
-        self.delete(&name).await
+        let listed = self.list_of(PROBE).await;
+        self.delete(&name).await?;
+        match listed?.contains(&self.path(&name)) {
+            true => Ok(()),
+            false => Err(ObjectStoreError::Refused("a list lacks what was put".to_owned())),
+        }
     }
 
     /// Calls it in the turn of the account; at once refused where it is away and another call tries it.
@@ -175,12 +247,21 @@ impl ObjectStore {
         outcome
     }
 
-    fn folder(&self, account: AccountKey) -> Path {
+    fn folder_of(&self, account: AccountKey) -> Path {
         self.prefix.clone().join(account.0.to_string())
     }
 
     fn path(&self, name: &ObjectName) -> Path {
-        self.folder(name.account).join(format!("{:032x}", u128::from_be_bytes(name.bits)))
+        self.folder_of(name.account).join(format!("{:032x}", u128::from_be_bytes(name.bits)))
+    }
+
+    /// The object that lies there; `None` where that is no name of one.
+    fn name_of(&self, path: &Path) -> Option<ObjectName> {
+        let mut parts = path.prefix_match(&self.prefix)?;
+        let (account, bits) = (parts.next()?, parts.next()?);
+        let account = AccountKey(account.as_ref().parse().ok()?);
+        let bits = u128::from_str_radix(bits.as_ref(), 16).ok()?.to_be_bytes();
+        Some(ObjectName { account, bits }).filter(|name| self.path(name) == *path)
     }
 }
 
@@ -190,40 +271,4 @@ fn count(operation: &'static str, outcome: &'static str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use url::Url;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn while_it_is_away_one_call_at_a_time_tries_it_and_the_others_are_refused_at_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("objects");
-        let url = Url::from_directory_path(&path).expect("a URL");
-        let store = ObjectStore::open(&ObjectStoreOptions {
-            url,
-            endpoint: None,
-            region: None,
-            allow_http: false,
-            min_bytes: None,
-        })
-        .expect("a folder");
-        store.probe().await.expect("it is there");
-        fs::remove_dir_all(&path).expect("an empty folder");
-        fs::write(&path, b"no folder").expect("a file in its place");
-        let failed = store.probe().await.expect_err("it is away").to_string();
-        let trial = store.trial.try_acquire().expect("nobody tries it");
-        fs::remove_file(&path).expect("the file goes");
-        let refused = store.probe().await.expect_err("another call tries it").to_string();
-        assert!(
-            refused.contains("did not answer") && !failed.contains("did not answer"),
-            "{failed}, {refused}"
-        );
-        drop(trial);
-        store.probe().await.expect("it is back");
-        let _trial = store.trial.try_acquire().expect("nobody tries it");
-        store.probe().await.expect("nobody needs to try it");
-    }
-}
+mod tests;

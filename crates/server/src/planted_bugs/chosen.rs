@@ -11,7 +11,7 @@ use super::Bug;
 const VARIABLE: &str = "PLANTED_BUG";
 const UNKNOWN: i32 = 3;
 
-const IN_CODE: [(&str, Bug); 9] = [
+const IN_CODE: [(&str, Bug); 11] = [
     ("ack-before-commit", Bug::AckBeforeCommit),
     ("cancel-lost", Bug::CancelLost),
     ("expiry-by-wall-clock", Bug::ExpiryByWallClock),
@@ -21,13 +21,15 @@ const IN_CODE: [(&str, Bug); 9] = [
     ("foreign-id-told-apart", Bug::ForeignIdToldApart),
     ("hold-kept", Bug::HoldKept),
     ("ends-unsorted", Bug::EndsUnsorted),
+    ("object-put-late", Bug::ObjectPutLate),
+    ("object-row-deleted-first", Bug::ObjectRowDeletedFirst),
 ];
 
 /// A part of statements, and what stands there instead.
 type Change = (&'static str, &'static str);
 
 /// Where the two databases have texts of their own, the first changes are those of SQLite.
-const IN_STATEMENTS: [(&str, &[Change]); 11] = [
+const IN_STATEMENTS: [(&str, &[Change]); 12] = [
     (
         "no-epoch-check",
         &[
@@ -102,6 +104,13 @@ const IN_STATEMENTS: [(&str, &[Change]); 11] = [
     (
         "payment-claimed-twice",
         &[("FROM payments WHERE reference = ? AND id <> ?", "FROM payments WHERE reference = ? AND id = ?")],
+    ),
+    (
+        "claimed-object-used",
+        &[
+            ("WHERE name = ?1 AND state = 0 /* being put */", "WHERE name = ?1"),
+            ("WHERE o.name = v.name AND o.state = 0 /* being put */", "WHERE o.name = v.name"),
+        ],
     ),
     ("order-of-arrival", &[("ORDER BY sort_key, seq LIMIT ?", "ORDER BY seq LIMIT ?")]),
 ];

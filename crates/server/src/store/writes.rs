@@ -48,6 +48,7 @@ pub(in crate::store) enum WriteOrder {
     NewBatch,
     NewInputBatch,
     FillBatch,
+    TryRequest,
     NewRequest,
 }
 

@@ -19,7 +19,7 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
     Some(match probed {
         Ok(()) => {
             let state = if *enabled { "on" } else { "read only: `object_store.enabled` is false" };
-            Finding::ok(CHECK, format!("{state}; an object was put into {url}, read and deleted"))
+            Finding::ok(CHECK, format!("{state}; an object was put into {url}, read, listed and deleted"))
         }
         Err(error) => Finding::fail(CHECK, error.to_string(), "see docs/operating/object-store.md"),
     })

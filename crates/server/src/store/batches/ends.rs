@@ -11,6 +11,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::effects::NewEnds;
+use crate::store::requests::beside::fetch_beside;
 use crate::store::requests::records::{RECORDS_AT, find_record_at, read_record_in};
 use crate::store::{Store, StoreError};
 
@@ -85,7 +86,8 @@ pub async fn ended_so_far(store: &Store, batch: i64) -> Result<EndedSoFar, Store
     Ok(EndedSoFar { ended, is_over: ended == total, is_deleted: row.get::<i64>("deleted")? >= total })
 }
 
-/// The requests of a batch behind the place `after`, up to how far it was known to have come. Large bodies are read one by one.
+/// The requests of a batch behind the place `after`, up to how far it was known to have come. Large bodies in the object store
+/// are read side by side, those in the database one by one.
 pub async fn page_ended(
     store: &Store,
     account: AccountKey,
@@ -157,6 +159,8 @@ async fn read_records(
         readers.fetch_all(RECORDS_AT.over([], seqs.iter().copied().map(Value::from).collect())).await?;
     let found = rows.iter().map(|row| Ok((row.get("seq")?, row)));
     let found: BTreeMap<i64, &Row> = found.collect::<Result<_, StoreError>>()?;
+    let in_order = seqs.iter().filter_map(|seq| found.get(seq).copied());
+    let mut beside = fetch_beside(store, in_order, LARGE_BYTES).await?;
     let (mut page, mut large_bytes) = (EndedPage { rows: Vec::with_capacity(found.len()), next: after }, 0);
     for seq in seqs {
         let record = match found.get(seq) {
@@ -165,7 +169,10 @@ async fn read_records(
                 Some(record) => Some(record),
                 None if large_bytes > LARGE_BYTES => break,
                 None => {
-                    let record = find_record_at(store, &readers, *seq).await?;
+                    let record = match beside.remove(seq) {
+                        None => find_record_at(store, &readers, *seq).await?,
+                        fetched => fetched,
+                    };
                     large_bytes += record.as_ref().map_or(0, bytes_of);
                     record
                 }

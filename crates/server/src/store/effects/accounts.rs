@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::{Quota, QuotaExceeded, Quotas, Usage};
+use overnight_domain::scheduler::AccountKey;
 
 use super::LedgerDeltas;
 use crate::store::StoreError;
@@ -59,7 +60,21 @@ impl Accounts {
         Ok(self.of(account)?.is_closed)
     }
 
-    /// Whether a request of so many bytes is taken in; if so, it counts for the next.
+    /// Whether a request of so many bytes that a call asks for is taken in; if so, it counts for the next.
+    pub(in crate::store) fn admit_request(
+        &mut self,
+        account: AccountKey,
+        bytes: i64,
+        hold: Option<Hold>,
+        now: i64,
+    ) -> Result<Admission, StoreError> {
+        match self.is_suspended(account.0)? {
+            true => Ok(Admission::Suspended),
+            false => self.admit(account.0, bytes, hold, now),
+        }
+    }
+
+    /// The same of what an account asked for before.
     pub(in crate::store) fn admit(
         &mut self,
         account: i64,

@@ -3,31 +3,54 @@
 //! An object is put between two commits: the first says that it is coming, the second that it is in use. So what is in use is there, and
 //! what is not, however that came about, is found and deleted.
 
+pub(in crate::store) mod audit;
+mod owner;
 pub(in crate::store) mod sweep;
 pub(in crate::store) mod table;
 
+pub use self::audit::{Present, audit};
 pub use self::sweep::{Waiting, sweep, waiting};
+
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, join_all};
 use overnight_domain::scheduler::AccountKey;
+use tokio::sync::Semaphore;
 
 use self::table::{DISCARD, ReserveObject};
 use crate::encryption::{self, KeyringError};
 use crate::object_store::{ObjectName, ObjectStore, ObjectStoreError, ObjectStoreOptions, Reference};
+use crate::planted_bugs::Bug;
 use crate::store::database::{Row, Tx, Value};
 use crate::store::{Store, StoreError};
+
+/// Bytes of results that are being put, or wait for that. An engine goes on meanwhile, however slow the object store is.
+const RESULT_BYTES_MAX: usize = 64 << 20;
 
 /// The object store, where the settings name one.
 pub(super) struct Objects {
     store: Option<ObjectStore>,
     min_bytes: Option<usize>,
+    /// Whether the object store is known to be this database's.
+    is_owned: AtomicBool,
+    /// The right to put bytes of results.
+    result_bytes: Semaphore,
 }
 
 impl Objects {
     pub(super) fn open(options: Option<&ObjectStoreOptions>) -> Result<Self, StoreError> {
         let store = options.map(ObjectStore::open).transpose()?;
-        Ok(Self { store, min_bytes: options.and_then(|options| options.min_bytes) })
+        let min_bytes = options.and_then(|options| options.min_bytes);
+        let result_bytes = Semaphore::new(RESULT_BYTES_MAX);
+        Ok(Self { store, min_bytes, is_owned: AtomicBool::new(false), result_bytes })
+    }
+
+    /// Leaves so many bytes to results.
+    #[cfg(test)]
+    pub(super) fn hold_all_but(&self, bytes: usize) -> tokio::sync::SemaphorePermit<'_> {
+        let held = u32::try_from(RESULT_BYTES_MAX - bytes).expect("few bytes");
+        self.result_bytes.try_acquire_many(held).expect("nothing is put")
     }
 
     /// # Errors
@@ -59,7 +82,7 @@ impl Store {
         })
     }
 
-    /// The same, in the database where the object store is away.
+    /// The same, in the database where the object store is away, or has too much to do.
     pub(super) async fn stored_somewhere(
         &self,
         account: AccountKey,
@@ -71,6 +94,11 @@ impl Store {
         if !is_large {
             return Ok(body);
         }
+        let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let Ok(_bytes) = self.objects().result_bytes.try_acquire_many(bytes) else {
+            tracing::info!("a result is stored in the database instead: many wait for the object store");
+            return Ok(body);
+        };
         match Box::pin(self.put(account, body.clone(), now)).await {
             Err(StoreError::ObjectStore(error)) => {
                 tracing::warn!(%error, "a result is stored in the database instead");
@@ -80,7 +108,8 @@ impl Store {
         }
     }
 
-    async fn encrypted(&self, account: AccountKey, body: Bytes) -> Result<Bytes, StoreError> {
+    /// A body as it is stored in the database, however long it is.
+    pub(super) async fn encrypted(&self, account: AccountKey, body: Bytes) -> Result<Bytes, StoreError> {
         match self.data_key(account).await? {
             Some(key) => Ok(key.encrypt(&body).ok_or(KeyringError::NoRandom)?),
             None => Ok(encryption::unencrypted(body)),
@@ -90,7 +119,13 @@ impl Store {
     async fn put(&self, account: AccountKey, body: Bytes, now: i64) -> Result<Bytes, StoreError> {
         let name = ObjectName::draw(account).ok_or(ObjectStoreError::NoRandom)?;
         let reference = Reference::new(name, &body);
+        owner::check_to_put(self, account).await?;
         self.writer().write(ReserveObject { name, bytes: body.len(), now }).await?;
+        if Bug::ObjectPutLate.is_planted() {
+            let store = self.clone();
+            tokio::spawn(async move { store.objects().store()?.put(&name, body).await });
+            return Ok(reference.to_stored());
+        }
         self.objects().store()?.put(&name, body).await?;
         Ok(reference.to_stored())
     }

@@ -4,12 +4,17 @@
 use futures_util::future::join_all;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::object_store::ObjectName;
+use super::owner;
+use crate::object_store::{ObjectName, ObjectStoreError};
+use crate::planted_bugs::Bug;
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::{Store, StoreError};
 
 /// Rows that one transaction marks, and objects that are deleted together.
 const ROWS_MAX: u32 = 256;
+
+/// One that the object store refuses to delete is tried again so much later, in milliseconds.
+const REFUSED_MS: i64 = 60 * 60 * 1_000;
 
 /// An object that was to be put so long ago is put no more, in milliseconds.
 const PUT_MS: i64 = 60 * 60 * 1_000;
@@ -23,6 +28,10 @@ statements! {
     DELETE over [Bytes] = {
         sqlite: "DELETE FROM objects WHERE name = ?1 AND state = 3 /* being deleted */",
         postgres: "DELETE FROM objects WHERE name = ANY ($1::bytea[]) AND state = 3 /* being deleted */",
+    };
+    POSTPONE over [Bytes] = {
+        sqlite: "UPDATE objects SET delete_at = ?1 WHERE name = ?2 AND state = 3 /* being deleted */",
+        postgres: "UPDATE objects SET delete_at = $1 WHERE name = ANY ($2::bytea[]) AND state = 3 /* being deleted */",
     };
     /// Those of an account that is erased, but for what may be put in this moment.
     HURRY = "UPDATE objects SET state = 3 /* being deleted */, delete_at = 0 WHERE name IN (
@@ -45,7 +54,7 @@ pub struct Waiting {
 /// Deletes the objects that have been in use no more for `delete_after`, and those that never were; how many. Times are in milliseconds.
 ///
 /// # Errors
-/// Also where the object store does not delete one; then the others wait too.
+/// Also where the object store is away, and the others wait too; and where it refused to delete some, after it deleted the others.
 pub async fn sweep(store: &Store, now: i64, delete_after: i64) -> Result<usize, StoreError> {
     let at = now.saturating_add(delete_after);
     while mark(store, at).await? == u64::from(ROWS_MAX) {}
@@ -53,13 +62,15 @@ pub async fn sweep(store: &Store, now: i64, delete_after: i64) -> Result<usize, 
 }
 
 async fn delete_due(store: &Store, now: i64) -> Result<usize, StoreError> {
-    let mut deleted = 0;
+    let (mut deleted, mut refused) = (0, None);
     loop {
         let claim = CLAIM.bind(now).bind(ROWS_MAX);
         let rows = store.transaction(async move |tx: &mut Tx<'_>| tx.fetch(claim).await).await?;
-        deleted += delete(store, &rows).await?;
+        let outcome = delete(store, &rows, now).await?;
+        deleted += outcome.deleted;
+        refused = refused.or(outcome.refused);
         if rows.len() < ROWS_MAX as usize {
-            return Ok(deleted);
+            return refused.map_or(Ok(deleted), |error| Err(error.into()));
         }
     }
 }
@@ -69,28 +80,58 @@ async fn mark(store: &Store, at: i64) -> Result<u64, StoreError> {
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(set).await).await
 }
 
-/// Deletes claimed objects and their rows.
-async fn delete(store: &Store, claimed: &[Row]) -> Result<usize, StoreError> {
-    if claimed.is_empty() {
-        return Ok(0);
-    }
-    let objects = store.objects().store()?;
+/// What became of some objects.
+#[derive(Default)]
+struct Outcome {
+    deleted: usize,
+    /// Why one was not.
+    refused: Option<ObjectStoreError>,
+}
+
+/// Deletes claimed objects and their rows. What is refused is tried again later, so that it keeps no others.
+async fn delete(store: &Store, claimed: &[Row], now: i64) -> Result<Outcome, StoreError> {
     let names: Vec<ObjectName> = claimed.iter().map(read).collect::<Result<_, _>>()?;
+    let Some(first) = names.first() else { return Ok(Outcome::default()) };
+    owner::check_to_delete(store, first.account).await?;
+    let objects = store.objects().store()?;
+    if Bug::ObjectRowDeletedFirst.is_planted() {
+        forget(store, &names.iter().collect::<Vec<_>>()).await?;
+    }
     let outcomes = join_all(names.iter().map(|name| objects.delete(name))).await;
     let done = || names.iter().zip(claimed).zip(&outcomes).filter(|(_, outcome)| outcome.is_ok());
-    let (rows, mut unused) = (done().map(|((name, _), _)| Value::from(name.bits.to_vec())).collect(), 0);
+    let gone: Vec<&ObjectName> = done().map(|((name, _), _)| name).collect();
+    let mut unused = 0;
     for ((_, row), _) in done() {
         unused += u64::from(row.get::<Option<i64>>("request")?.is_none());
     }
-    let (forget, count) = (DELETE.over([], rows), done().count());
-    store.transaction(async move |tx: &mut Tx<'_>| tx.execute(forget).await).await?;
+    forget(store, &gone).await?;
     metrics::counter!("overnight_objects_deleted_total", "reason" => "unused").increment(unused);
     metrics::counter!("overnight_objects_deleted_total", "reason" => "deleted")
-        .increment(count as u64 - unused);
-    match outcomes.into_iter().find_map(Result::err) {
-        Some(error) => Err(error.into()),
-        None => Ok(count),
+        .increment(gone.len() as u64 - unused);
+    let deleted = gone.len();
+    let refused: Vec<Value> = names.iter().zip(&outcomes).filter_map(as_refused).collect();
+    if !refused.is_empty() {
+        let postpone = POSTPONE.over([now.saturating_add(REFUSED_MS).into()], refused);
+        store.transaction(async move |tx: &mut Tx<'_>| tx.execute(postpone).await).await?;
     }
+    let mut failed = None;
+    for error in outcomes.into_iter().filter_map(Result::err) {
+        match error {
+            ObjectStoreError::Away(_) => return Err(error.into()),
+            error => failed = failed.or(Some(error)),
+        }
+    }
+    Ok(Outcome { deleted, refused: failed })
+}
+
+fn as_refused((name, outcome): (&ObjectName, &Result<(), ObjectStoreError>)) -> Option<Value> {
+    let is_refused = outcome.as_ref().is_err_and(|error| !matches!(error, ObjectStoreError::Away(_)));
+    is_refused.then(|| name.bits.to_vec().into())
+}
+
+async fn forget(store: &Store, names: &[&ObjectName]) -> Result<(), StoreError> {
+    let forget = DELETE.over([], names.iter().map(|name| name.bits.to_vec().into()).collect());
+    store.transaction(async move |tx: &mut Tx<'_>| tx.execute(forget).await).await.map(drop)
 }
 
 fn read(row: &Row) -> Result<ObjectName, StoreError> {
@@ -119,6 +160,9 @@ pub(in crate::store) async fn erase(
     delete_due(store, now).await?;
     if has_any(store, account).await? {
         return Ok(false);
+    }
+    if !owner::check_to_erase(store, account).await? {
+        return Ok(true);
     }
     let left = store.objects().store()?.delete_all(account).await?;
     if left > 0 {

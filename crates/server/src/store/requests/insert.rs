@@ -10,7 +10,7 @@ use overnight_domain::scheduler::AccountKey;
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::effects::Accounts;
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
-use crate::store::ledger::holds::Admission;
+use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::ledger::totals::{ROW_BYTES, webhook_bytes};
 use crate::store::objects::table::{bytes_beside, use_for_requests};
 use crate::store::outbox::lane_of;
@@ -32,8 +32,11 @@ pub fn insert_once(
     guard: Option<Guard<RequestSummary>>,
 ) -> BoxFuture<'_, Result<Guarded<Admission>, StoreError>> {
     async move {
-        let now = request.created_at;
-        let body = store.stored(request.account, request.body, now).await?;
+        let body = match store.is_large(&request.body) && !Box::pin(may_have(store, &request)).await? {
+            // It is refused, or a call that was done before: its body is put nowhere.
+            true => store.encrypted(request.account, request.body).await?,
+            false => store.stored(request.account, request.body, request.created_at).await?,
+        };
         let request = NewRequest { body, ..request };
         let body = request.body.clone();
         let outcome = store.writer().write(InsertRequest { request, guard }).await;
@@ -44,6 +47,44 @@ pub fn insert_once(
         outcome
     }
     .boxed()
+}
+
+/// Whether an account may have a request now, of which nothing is stored.
+async fn may_have(store: &Store, request: &NewRequest) -> Result<bool, StoreError> {
+    let &NewRequest { account, hold, created_at, .. } = request;
+    let tried = TryRequest { account, bytes: request.stored_bytes(), hold, created_at };
+    Ok(store.writer().write(tried).await? == Admission::Taken)
+}
+
+/// Whether an account may have a request of so many bytes.
+struct TryRequest {
+    account: AccountKey,
+    bytes: i64,
+    hold: Option<Hold>,
+    created_at: i64,
+}
+
+impl Operation for TryRequest {
+    type Answer = Admission;
+    const CLASS: WriteClass = WriteClass::Intake;
+    const ORDER: WriteOrder = WriteOrder::TryRequest;
+
+    fn account(&self) -> Option<AccountKey> {
+        Some(self.account)
+    }
+
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<Admission>, StoreError> {
+        // Before accounts are locked: every node locks batches first.
+        write.effects.apply_batch_counters(&mut write.tx).await?;
+        let operations = || jobs.iter().map(|job| &job.operation);
+        let now = operations().map(|it| (it.account.0, it.created_at)).collect();
+        let mut accounts =
+            Accounts::lock(&now, &write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
+        operations().map(|it| accounts.admit_request(it.account, it.bytes, it.hold, it.created_at)).collect()
+    }
 }
 
 struct InsertRequest {
@@ -168,10 +209,7 @@ async fn admit(
     let mut admissions = Vec::with_capacity(requests.len());
     for request in requests {
         let bytes = request.stored_bytes();
-        let admission = match accounts.is_suspended(request.account.0)? {
-            true => Admission::Suspended,
-            false => accounts.admit(request.account.0, bytes, request.hold, request.created_at)?,
-        };
+        let admission = accounts.admit_request(request.account, bytes, request.hold, request.created_at)?;
         if admission == Admission::Taken {
             let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
             write.effects.ledger.accept(request.account.0, hold, bytes);

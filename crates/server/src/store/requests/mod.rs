@@ -1,5 +1,6 @@
 //! Requests: taken in, cancelled, read, deleted.
 
+pub(in crate::store) mod beside;
 pub(in crate::store) mod cancel;
 pub(in crate::store) mod deletion;
 pub(in crate::store) mod insert;

@@ -7,6 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Sql, Statement, statements};
+use crate::store::requests::beside::fetch_beside;
 use crate::store::requests::records::{
     RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
     read_record_in,
@@ -153,8 +154,8 @@ pub async fn page_summaries(
 
 /// A page of whole records after `after`, `limit` rows at most; about five mebibytes and one record.
 ///
-/// Large bodies are read one by one after their lines. A request that left the filter between the two reads is left
-/// out.
+/// Large bodies in the object store are read side by side, those in the database one by one after their lines. A request that left the
+/// filter between the two reads is left out.
 pub async fn page_records(
     store: &Store,
     scope: PageScope,
@@ -167,6 +168,7 @@ pub async fn page_records(
     let query = bind(records_of(scope), scope, filter, (after, edge), want);
     let readers = store.long_readers(scope.account());
     let found = readers.fetch_all(query).await?;
+    let mut beside = fetch_beside(store, found.iter(), LARGE_BYTES).await?;
     let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
     for row in &found {
         let seq = row.get("seq")?;
@@ -174,12 +176,16 @@ pub async fn page_records(
             rows.push(record);
         } else if large_bytes > LARGE_BYTES {
             return Ok(Page { rows, next });
-        } else if let Some(record) =
-            find_record_at(store, &readers, seq).await?.filter(|it| filter.holds(&it.summary))
-        {
-            let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
-            large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
-            rows.push(record);
+        } else {
+            let record = match beside.remove(&seq) {
+                None => find_record_at(store, &readers, seq).await?,
+                fetched => fetched,
+            };
+            if let Some(record) = record.filter(|it| filter.holds(&it.summary)) {
+                let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
+                large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
+                rows.push(record);
+            }
         }
         next = Some(seq);
     }

@@ -8,6 +8,7 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::traces::TraceContext;
 
+use crate::encryption;
 use crate::store::database::{Column, Columns, Kind, Row, statements};
 use crate::store::ledger::holds::Hold;
 use crate::store::queue::attempts::list_attempts;
@@ -73,7 +74,10 @@ pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
         request.fifo_hit_permille.map(i64::from).into()
     }),
     Column::new("endpoint", Kind::Integer, |request| request.endpoint.code().into()),
-    Column::new("trace", Kind::Bytes, |request| request.trace.map(TraceContext::to_bytes).into()),
+    // A client chooses it, and may choose what marks a stored value.
+    Column::new("trace", Kind::Bytes, |request| {
+        request.trace.map(|trace| encryption::unencrypted(trace.to_bytes().into())).into()
+    }),
     Column::new("alias", Kind::Integer, |request| request.alias.map(|alias| alias.0).into()),
 ];
 
@@ -140,7 +144,7 @@ pub(in crate::store) async fn find_record_at(
 }
 
 /// The record of a row, with bodies that are beside the database. No reader is held meanwhile.
-async fn read_whole(store: &Store, row: &Row) -> Result<RequestRecord, StoreError> {
+pub(in crate::store) async fn read_whole(store: &Store, row: &Row) -> Result<RequestRecord, StoreError> {
     if row.reference("body")?.is_none() && row.reference("result")?.is_none() {
         return read_record(row);
     }

@@ -10,19 +10,20 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0038 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0039 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
     DROP VIEW overnight_audit_log;
     DROP TABLE audit_log;
+    DROP VIEW overnight_objects;
+    DROP VIEW overnight_requests;
     DROP TABLE objects;
     DROP VIEW overnight_spend_by_key;
     DROP TABLE spend_by_key;
     ALTER TABLE request_states DROP COLUMN api_key;
     DROP VIEW overnight_accounts;
     DROP VIEW overnight_batches;
-    DROP VIEW overnight_requests;
     DROP VIEW overnight_queue;
     DROP VIEW overnight_attempts;
     DROP VIEW overnight_files;
@@ -148,7 +149,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0038 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0039 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {

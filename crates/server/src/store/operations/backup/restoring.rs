@@ -31,7 +31,8 @@ statements! {
     COUNTS = {
         sqlite: "SELECT (SELECT count(*) FROM requests) AS requests,
                         (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
-                        (SELECT count(*) FROM events WHERE state = 0 /* waiting */) AS waiting_events",
+                        (SELECT count(*) FROM events WHERE state = 0 /* waiting */) AS waiting_events,
+                        (SELECT count(*) FROM objects WHERE state = 1 /* in use */) AS objects",
     };
 }
 
@@ -57,6 +58,8 @@ pub struct Restored {
     pub live_requests: i64,
     /// The events of webhooks that a service will send.
     pub waiting_events: i64,
+    /// Its objects in use, which no backup has.
+    pub objects: i64,
     /// How many rules were checked.
     pub rules: usize,
     /// Those that are broken, each with the number of rows that break it.
@@ -167,6 +170,7 @@ async fn look_at(path: &Path, manifest: Manifest, on_breach: OnBreach) -> Result
         requests: counts.get("requests")?,
         live_requests: counts.get("live_requests")?,
         waiting_events: counts.get("waiting_events")?,
+        objects: counts.get("objects")?,
         rules: checks.len(),
         breaches,
     })

@@ -1,17 +1,14 @@
-//! When objects are put, used and deleted, and what a crash or a refusal leaves of them.
+//! When objects are put, used and deleted, and what a crash leaves of them.
 
 use std::fs;
 
-use overnight_domain::quotas::{Quota, Quotas};
+use futures_util::future::join_all;
 
-use crate::store::batches::Filled;
-use crate::store::database::Tx;
-use crate::store::ledger::holds::Admission;
+use crate::store::database::{Tx, sql};
 use crate::store::objects::{self, table};
-use crate::store::queue::settle::{self, Settlement};
 use crate::store::requests::Due;
 use crate::store::tests::objects::{KEPT_MS, World, is_away, large_body, large_result};
-use crate::store::tests::{DAY_MS, Fixture, START, filling, open};
+use crate::store::tests::{DAY_MS, Fixture, START, open};
 use crate::store::{StoreError, StoreOptions, closing, requests};
 
 on_both!(an_answer_that_cannot_be_put_is_stored_in_the_database);
@@ -26,8 +23,7 @@ async fn an_answer_that_cannot_be_put_is_stored_in_the_database(fixture: Fixture
     world.insert_large(2).await;
     world.complete().await;
     assert_eq!(world.are_beside("results").await, [false, true]);
-    // What could not be put may be there nevertheless.
-    assert_eq!(world.waiting().await, 1);
+    assert_eq!(world.waiting().await, 0, "nothing was to be put");
     world.sweep(START + DAY_MS + 2).await;
     assert_eq!((world.files().len(), world.waiting().await), (3, 0));
     world.fixture.assert_sound().await;
@@ -111,38 +107,34 @@ async fn of_an_erased_account_nothing_is_left_under_its_prefix(fixture: Fixture)
     assert_eq!(world.waiting().await, 0);
 }
 
-on_both!(what_is_refused_leaves_no_object_and_counts_for_nothing);
-async fn what_is_refused_leaves_no_object_and_counts_for_nothing(fixture: Fixture) {
-    let mut world = World::over(fixture).await;
-    world.fixture.options.quotas = Quotas::default().with(Quota::StoredBytes, Some(50_000));
-    world.fixture.restart().await;
-    world.insert_large(1).await;
-    world.insert_large(2).await;
-    let request = world.large(3);
-    let admission = requests::insert(world.store(), request).await.expect("an answer");
-    assert!(matches!(admission, Admission::OverQuota(_)), "bytes beside the database count: {admission:?}");
-    assert_eq!(world.sweep(START).await, 1);
-    assert_eq!((world.files().len(), world.waiting().await), (2, 0));
-    filling::made(&mut world.fixture, &["1\n"]).await;
-    let claimed = filling::claim(&world.fixture, START, START).await.expect("a batch to be filled");
-    let mut step = filling::step(&mut world.fixture, claimed, &[true], true);
-    step.lines[0].as_mut().expect("a line").request.body = large_body(9);
-    assert!(matches!(filling::fill(world.store(), step).await, Filled::OverQuota(_)));
-    assert_eq!((world.files().len(), world.waiting().await), (2, 0), "it was put nowhere");
-    world.fixture.assert_sound().await;
+on_both!(more_objects_than_one_transaction_takes_are_all_deleted);
+async fn more_objects_than_one_transaction_takes_are_all_deleted(fixture: Fixture) {
+    let world = World::over(fixture).await;
+    let account = world.fixture.account;
+    let puts = (0..=255).chain(0..=255).map(|key| world.store().stored(account, large_body(key), START));
+    for put in join_all(puts).await {
+        put.expect("a put");
+    }
+    let let_go = sql("UPDATE objects SET state = 2, delete_at = NULL");
+    world.store().transaction(async move |tx: &mut Tx<'_>| tx.execute(let_go).await).await.expect("a write");
+    assert_eq!((world.files().len(), world.sweep(START).await), (512, 0), "all of them are seen");
+    assert_eq!((world.sweep(START + KEPT_MS).await, world.waiting().await), (512, 0));
+    assert!(world.files().is_empty());
 }
 
-on_both!(a_lease_that_is_lost_leaves_no_object);
-async fn a_lease_that_is_lost_leaves_no_object(fixture: Fixture) {
+on_both!(an_object_that_is_being_deleted_is_used_no_more);
+async fn an_object_that_is_being_deleted_is_used_no_more(fixture: Fixture) {
     let mut world = World::over(fixture).await;
-    world.fixture.insert(&[1]).await;
-    world.fixture.release().await;
-    let lease = world.fixture.lease().await.pop().expect("a lease");
-    let settlement = world.fixture.settlement(&lease, START + 2);
-    let settlement = Settlement { body: large_result(), ..settlement };
-    assert!(settle::settle(world.store(), settlement.clone()).await.expect("a settle"));
-    assert!(!settle::settle(world.store(), settlement).await.expect("a settle"));
-    assert_eq!((world.files().len(), world.sweep(START).await, world.files().len()), (2, 1, 1));
+    world.insert_large(1).await;
+    let account = world.fixture.account;
+    let stored = world.store().stored(account, large_body(2), START).await.expect("a put");
+    let come_back = world.take_away();
+    assert!(is_away(objects::sweep(world.store(), START + DAY_MS, KEPT_MS).await), "it is claimed");
+    let late = async move |tx: &mut Tx<'_>| table::use_for_results([(1, &*stored)].into_iter(), tx).await;
+    let refused = world.store().transaction(late).await.expect_err("it may be gone in a moment");
+    assert!(matches!(refused, StoreError::Refused(_)), "{refused}");
+    come_back();
+    assert_eq!((world.sweep(START + DAY_MS).await, world.files().len()), (1, 1));
     world.fixture.assert_sound().await;
 }
 

@@ -1,6 +1,10 @@
 //! Bodies that are stored as objects beside the database.
 
+mod bounds;
+mod crashes;
 mod life;
+mod lists;
+mod owners;
 mod reads;
 
 use std::fs;
@@ -99,8 +103,10 @@ impl World {
         rows.iter().map(|row| is_reference(row.get("body").expect("bytes"))).collect()
     }
 
+    /// The objects, in no order; not what says whose they are.
     fn files(&self) -> Vec<PathBuf> {
-        files_under(&self.objects())
+        let owner = self.objects().join("database");
+        files_under(&self.objects()).into_iter().filter(|file| *file != owner).collect()
     }
 
     async fn sweep(&self, now: i64) -> usize {

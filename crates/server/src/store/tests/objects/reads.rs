@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::encryption::is_marked;
+use overnight_domain::traces::TraceContext;
+
+use crate::encryption::{MARK, is_marked};
 use crate::object_store::{ObjectName, ObjectStoreError, Reference};
 use crate::store::batches::{self, Filled};
 use crate::store::operations::transfer::{export, import};
@@ -121,6 +123,23 @@ async fn a_body_that_looks_like_the_name_of_an_object_is_a_body(fixture: Fixture
     requests::insert(world.store(), request).await.expect("a create");
     assert_eq!(world.are_beside("requests").await, [true, false]);
     assert_eq!(world.find(id).await.expect("a read").body, forged);
+    world.fixture.assert_sound().await;
+}
+
+on_both!(a_trace_that_begins_like_a_marked_value_is_a_trace);
+async fn a_trace_that_begins_like_a_marked_value_is_a_trace(fixture: Fixture) {
+    let mut world = World::over(fixture).await;
+    // As a client may choose it in `traceparent`.
+    let traces: Vec<Option<TraceContext>> =
+        (0..3).map(|kind| TraceContext::from_bytes(&[&MARK[..], &[kind], &[7; 16]].concat())).collect();
+    for trace in &traces {
+        let request = NewRequest { trace: *trace, ..world.fixture.request(1) };
+        requests::insert(world.store(), request).await.expect("a create");
+    }
+    let prompts = scan::list_small_prompts(world.store(), &[1, 2, 3]).await.expect("a read");
+    assert_eq!(prompts.iter().map(|prompt| prompt.trace).collect::<Vec<_>>(), traces);
+    let prompt = scan::find_prompt(world.store(), 3).await.expect("a read").expect("a prompt");
+    assert!(prompt.trace == traces[2] && traces.iter().all(Option::is_some));
     world.fixture.assert_sound().await;
 }
 

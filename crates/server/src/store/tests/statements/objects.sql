@@ -1,3 +1,6 @@
+-- objects::audit::PAGE, both
+SELECT name, account, bytes, state = 1 /* in use */ AS is_used FROM objects WHERE name > $1 ORDER BY name LIMIT $2;
+
 -- objects::sweep::CLAIM, both
 UPDATE objects SET state = 3 /* being deleted */ WHERE name IN (
         SELECT name FROM objects WHERE state <> 1 /* in use */ AND delete_at <= $1 ORDER BY delete_at LIMIT $2)
@@ -19,6 +22,12 @@ SELECT name FROM objects WHERE account = $1 LIMIT 1;
 UPDATE objects SET state = 3 /* being deleted */, delete_at = 0 WHERE name IN (
         SELECT name FROM objects WHERE account = $1 AND state <> 1 /* in use */
             AND (delete_at IS NULL OR delete_at > 0) AND (state = 2 /* in use no more */ OR created_at <= $2) LIMIT $3);
+
+-- objects::sweep::POSTPONE, SQLite
+UPDATE objects SET delete_at = ?1 WHERE name = ?2 AND state = 3 /* being deleted */;
+
+-- objects::sweep::POSTPONE, PostgreSQL
+UPDATE objects SET delete_at = $1 WHERE name = ANY ($2::bytea[]) AND state = 3 /* being deleted */;
 
 -- objects::sweep::SET_TIME, both
 UPDATE objects SET delete_at = $1 WHERE name IN (

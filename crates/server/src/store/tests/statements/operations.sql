@@ -4,7 +4,8 @@ SELECT quick_check AS said FROM pragma_quick_check LIMIT 1;
 -- operations::backup::restoring::COUNTS, SQLite
 SELECT (SELECT count(*) FROM requests) AS requests,
                         (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
-                        (SELECT count(*) FROM events WHERE state = 0 /* waiting */) AS waiting_events;
+                        (SELECT count(*) FROM events WHERE state = 0 /* waiting */) AS waiting_events,
+                        (SELECT count(*) FROM objects WHERE state = 1 /* in use */) AS objects;
 
 -- operations::backup::taking::PAGE, SQLite
 SELECT data FROM sqlite_dbpage WHERE pgno = ?1;

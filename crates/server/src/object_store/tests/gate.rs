@@ -1,0 +1,180 @@
+//! An object store in memory that answers when it is told to.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use overnight_domain::scheduler::AccountKey;
+use tokio::sync::Semaphore;
+
+/// Objects in memory behind a gate, which puts and reads pass.
+#[derive(Debug)]
+pub(super) struct Gate {
+    inner: InMemory,
+    /// The right to be answered.
+    answers: Semaphore,
+    is_closed: AtomicBool,
+    hides_lists: AtomicBool,
+    begun: Mutex<Vec<String>>,
+}
+
+impl Gate {
+    /// Answers each call at once.
+    pub(super) fn open() -> Arc<Self> {
+        let (inner, answers) = (InMemory::new(), Semaphore::new(0));
+        let (is_closed, hides_lists) = (AtomicBool::new(false), AtomicBool::new(false));
+        Arc::new(Self { inner, answers, is_closed, hides_lists, begun: Mutex::default() })
+    }
+
+    /// Answers no call but as it is told to.
+    pub(super) fn closed() -> Arc<Self> {
+        let gate = Self::open();
+        gate.close();
+        gate
+    }
+
+    /// From now on answers no call but as it is told to.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on lists have nothing.
+    pub(super) fn hide_lists(&self) {
+        self.hides_lists.store(true, Ordering::SeqCst);
+    }
+
+    /// How many objects there are.
+    pub(super) fn objects(&self) -> usize {
+        let listed = self.inner.list(None).collect::<Vec<_>>();
+        futures_util::FutureExt::now_or_never(listed).expect("memory is not waited for").len()
+    }
+
+    /// Waits until so many calls have begun since it was closed, and sees that no more do.
+    pub(super) async fn wait_for(&self, calls: usize) {
+        self.settle().await;
+        assert_eq!(self.begun.lock().expect("a list").len(), calls);
+    }
+
+    /// How many calls of an account have begun since it was closed.
+    pub(super) fn begun_of(&self, account: AccountKey) -> usize {
+        let folder = format!("{}/", account.0);
+        self.begun.lock().expect("a list").iter().filter(|path| path.starts_with(&folder)).count()
+    }
+
+    /// Answers the call that began first.
+    pub(super) async fn answer_one(&self) {
+        self.answers.add_permits(1);
+        self.settle().await;
+    }
+
+    /// Lets everything run that can.
+    async fn settle(&self) {
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn pass(&self, path: &Path) {
+        if self.is_closed.load(Ordering::SeqCst) {
+            self.begun.lock().expect("a list").push(path.to_string());
+            self.answers.acquire().await.expect("it is not closed for good").forget();
+        }
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a gate")
+    }
+}
+
+// The futures of a trait that is made by `async_trait`, as it writes them.
+impl ObjectStore for Gate {
+    fn put_opts<'s, 'p, 'f>(
+        &'s self,
+        path: &'p Path,
+        content: PutPayload,
+        options: PutOptions,
+    ) -> BoxFuture<'f, Result<PutResult>>
+    where
+        's: 'f,
+        'p: 'f,
+        Self: 'f,
+    {
+        Box::pin(async move {
+            self.pass(path).await;
+            self.inner.put_opts(path, content, options).await
+        })
+    }
+
+    fn put_multipart_opts<'s, 'p, 'f>(
+        &'s self,
+        path: &'p Path,
+        options: PutMultipartOptions,
+    ) -> BoxFuture<'f, Result<Box<dyn MultipartUpload>>>
+    where
+        's: 'f,
+        'p: 'f,
+        Self: 'f,
+    {
+        self.inner.put_multipart_opts(path, options)
+    }
+
+    fn get_opts<'s, 'p, 'f>(&'s self, path: &'p Path, options: GetOptions) -> BoxFuture<'f, Result<GetResult>>
+    where
+        's: 'f,
+        'p: 'f,
+        Self: 'f,
+    {
+        Box::pin(async move {
+            self.pass(path).await;
+            self.inner.get_opts(path, options).await
+        })
+    }
+
+    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        match self.hides_lists.load(Ordering::SeqCst) {
+            true => stream::empty().boxed(),
+            false => self.inner.list(prefix),
+        }
+    }
+
+    fn list_with_delimiter<'s, 'p, 'f>(
+        &'s self,
+        prefix: Option<&'p Path>,
+    ) -> BoxFuture<'f, Result<ListResult>>
+    where
+        's: 'f,
+        'p: 'f,
+        Self: 'f,
+    {
+        self.inner.list_with_delimiter(prefix)
+    }
+
+    fn copy_opts<'s, 'p, 'q, 'f>(
+        &'s self,
+        from: &'p Path,
+        to: &'q Path,
+        options: CopyOptions,
+    ) -> BoxFuture<'f, Result<()>>
+    where
+        's: 'f,
+        'p: 'f,
+        'q: 'f,
+        Self: 'f,
+    {
+        self.inner.copy_opts(from, to, options)
+    }
+}

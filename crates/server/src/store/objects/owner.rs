@@ -1,0 +1,55 @@
+//! Whether the object store that the settings name is that of this database.
+
+use std::sync::atomic::Ordering;
+
+use overnight_domain::scheduler::AccountKey;
+use ring::digest::{SHA256, digest};
+
+use super::sweep;
+use crate::object_store::ObjectStoreError;
+use crate::store::{Store, StoreError};
+
+/// Checks it before something is put: once, and in a folder each time, as it may not be mounted any more. A database that has no objects may
+/// take one that nothing says is another's.
+pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(), StoreError> {
+    let objects = store.objects();
+    let object_store = objects.store()?;
+    if objects.is_owned.load(Ordering::Relaxed) && !object_store.is_folder() {
+        return Ok(());
+    }
+    let name = name_of(store);
+    if let Err(error) = object_store.check_owner(account, &name, false).await {
+        if !matches!(error, ObjectStoreError::Unowned { .. }) {
+            return Err(error.into());
+        }
+        // Where there is an object by now, another call may have put the first one meanwhile: it said whose they are before.
+        let is_new = !sweep::is_any(store).await?;
+        object_store.check_owner(account, &name, is_new).await?;
+    }
+    objects.is_owned.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Checks it before something is deleted: what is missing in another object store would be taken for deleted.
+pub(super) async fn check_to_delete(store: &Store, account: AccountKey) -> Result<(), StoreError> {
+    Ok(store.objects().store()?.check_owner(account, &name_of(store), false).await?)
+}
+
+/// The same before all that is left of an account is deleted; `false` where nothing there is this database's, which has no object.
+pub(super) async fn check_to_erase(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
+    match check_to_delete(store, account).await {
+        Ok(()) => Ok(true),
+        Err(StoreError::ObjectStore(ObjectStoreError::Unowned { .. } | ObjectStoreError::Foreign(_)))
+            if !sweep::is_any(store).await? =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What a database is called there: it is drawn from its secret, which backups and exports have too.
+fn name_of(store: &Store) -> String {
+    let secret = [b"the owner of an object store", &store.sort_key_secret()[..]].concat();
+    digest(&SHA256, &secret).as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
