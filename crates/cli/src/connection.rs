@@ -14,6 +14,9 @@ use crate::serve_file::{url_of_running, url_of_service};
 /// How many other services are named.
 const NEIGHBOURS_SHOWN: usize = 3;
 
+const MAKE_A_KEY: &str =
+    "make a key with `overnight key create --account ACCOUNT` and set OVERNIGHT_API_KEY to it";
+
 /// A client of the service that the flags, the environment and the data folder name, in this order.
 pub(crate) fn connect(globals: &Globals) -> Result<Client, CliError> {
     Ok(Client::new(&find_url(globals)?, &find_key(globals)?)?)
@@ -54,7 +57,12 @@ pub(crate) fn find_key(globals: &Globals) -> Result<String, CliError> {
 fn no_key(data_dir: &Path) -> CliError {
     let folder = whole(data_dir);
     let message = format!("OVERNIGHT_API_KEY is not set, and {} holds no file {KEY_FILE}", folder.display());
-    CliError::unusable(message).with_hint(format!(
+    let error = CliError::unusable(message);
+    // The service made its key where it made the database.
+    if url_of_running(data_dir).is_some() {
+        return error.with_hint(MAKE_A_KEY);
+    }
+    error.with_hint(format!(
         "{}; the first `overnight serve` or `overnight run` makes that file",
         how_to_name_another(data_dir)
     ))
@@ -110,7 +118,7 @@ pub(crate) fn local_key(data_dir: &Path) -> Result<String, CliError> {
             "{} is missing, and OVERNIGHT_API_KEY is not set",
             data_dir.join(KEY_FILE).display()
         ))
-        .with_hint("make a key with `overnight key create --account ACCOUNT` and set OVERNIGHT_API_KEY to it")
+        .with_hint(MAKE_A_KEY)
     })
 }
 

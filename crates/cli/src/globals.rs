@@ -8,6 +8,7 @@ use overnight_server::config::{CONFIG_VARIABLE, Config, Sources};
 use crate::errors::CliError;
 use crate::serve_file::settings_of_running;
 use crate::settings_file::SettingsFile;
+use crate::shell::quoted;
 
 /// Flags that stand anywhere on the line.
 #[derive(Debug, Clone, Args)]
@@ -43,6 +44,15 @@ impl Globals {
         let own = own.into_iter().filter_map(|(path, value)| Some((path.to_owned(), value.clone()?)));
         let flags = own.chain(flags).collect();
         Ok(Config::load(&Sources::of_process(self.config.clone(), flags))?)
+    }
+
+    /// The program's name and the flags that lead to the same settings, as a person would type them in a shell.
+    pub(crate) fn command(&self) -> String {
+        let config = self.config.as_ref().map(|path| path.display().to_string());
+        let flags = [("--config", config), ("--data-dir", self.data_dir.clone())];
+        let flags =
+            flags.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", quoted(&value?))));
+        ["overnight".to_owned()].into_iter().chain(flags).collect()
     }
 
     /// The file of settings, if there is one.

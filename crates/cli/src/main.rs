@@ -35,6 +35,7 @@ mod serve_file;
 mod served_models;
 mod service_manager;
 mod settings_file;
+mod shell;
 mod spool;
 mod subjects;
 mod tabling;

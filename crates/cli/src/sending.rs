@@ -11,6 +11,7 @@ use crate::kept::Kept;
 use crate::output::Output;
 use crate::posting::{Refusal, Refusals, Sending, post_missing};
 use crate::prompts::{Input, Prompts};
+use crate::shell::quoted;
 
 /// How many batches are named.
 const BATCHES_SHOWN: usize = 3;
@@ -154,15 +155,6 @@ pub(crate) fn how_to_go_on() -> String {
     format!("the same command goes on from here: {}", words.collect::<Vec<_>>().join(" "))
 }
 
-/// The word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,19 +168,6 @@ mod tests {
             assert_eq!(chosen[0], 0);
             let gaps = chosen.windows(2).map(|pair| pair[1] - pair[0]);
             assert!(gaps.into_iter().all(|gap| gap.abs_diff(total / count.min(total)) <= 1), "{chosen:?}");
-        }
-    }
-
-    #[test]
-    fn a_word_is_quoted_where_a_shell_would_take_it_apart() {
-        for (word, expected) in [
-            ("prompts.jsonl", "prompts.jsonl"),
-            ("--url=http://127.0.0.1:80", "--url=http://127.0.0.1:80"),
-            ("my file", "'my file'"),
-            ("it's", "'it'\\''s'"),
-            ("", "''"),
-        ] {
-            assert_eq!(quoted(word), expected);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The manual, `overnight.default.toml`: the lowest layer of settings, and the list of those there are.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use strsim::levenshtein;
@@ -93,17 +94,37 @@ fn check_at(node: &Node, path: &str) -> Result<(), ConfigError> {
 
 /// The error of a setting that is not in the manual.
 pub(super) fn unknown(path: &str, origin: &str) -> ConfigError {
-    let nearest = nearest(path);
-    ConfigError::new(format!("unknown setting `{path}` ({origin}); the nearest known one is `{nearest}`"))
+    ConfigError::new(format!("unknown setting `{path}` ({origin}); {}", advice(path)))
 }
 
-fn nearest(path: &str) -> String {
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let distance = |known: &String| {
+/// The known setting that was meant, or those that stand in its section.
+fn advice(path: &str) -> String {
+    let known = paths();
+    let (section, key) = split(path);
+    let distance = |known: &&String| {
+        let (known_section, known_key) = split(known);
+        // A word of a longer key of its section, such as `url` for `base_url`.
+        if known_section == section && known_key.split('_').any(|word| word == key) {
+            return 0;
+        }
         // A key that stands in the wrong section is nearer than one that is spelt otherwise.
-        levenshtein(path, known).min(levenshtein(&last(path), &last(known)) + 1)
+        levenshtein(path, known).min(levenshtein(key, known_key) + 1)
     };
-    paths().into_iter().min_by_key(distance).unwrap_or_default()
+    let nearest = known.iter().min_by_key(distance);
+    if let Some(nearest) = nearest.filter(|nearest| distance(nearest) * 2 <= key.chars().count()) {
+        return format!("the nearest known one is `{nearest}`");
+    }
+    let inside = known.iter().filter_map(|known| known.strip_prefix(section)?.strip_prefix('.'));
+    let keys: BTreeSet<&str> = inside.filter_map(|rest| rest.split('.').next()).collect();
+    match keys.is_empty() {
+        true => "every setting stands in the manual, overnight.default.toml".to_owned(),
+        false => format!("`{section}` has {}", Vec::from_iter(keys).join(", ")),
+    }
+}
+
+/// The section and the key in it.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('.').unwrap_or(("", path))
 }
 
 fn join(path: &str, key: &str) -> String {
@@ -121,9 +142,19 @@ mod tests {
             ("request_body", "limits.request_body"),
             ("limits.meta_data", "limits.metadata"),
             ("engines.baseurl", "engines.base_url"),
+            ("engines.url", "engines.base_url"),
             ("server.listen", "listen"),
         ] {
-            assert_eq!(nearest(path), expected, "{path}");
+            assert_eq!(advice(path), format!("the nearest known one is `{expected}`"), "{path}");
+        }
+    }
+
+    #[test]
+    fn where_no_setting_is_near_those_of_the_section_are_named() {
+        let of_models = advice("models.cost_of_everything");
+        assert!(of_models.starts_with("`models` has ") && of_models.contains(" name,"), "{of_models}");
+        for path in ["zzzzzz", "zzzzzz.yyyyyy"] {
+            assert!(advice(path).ends_with("overnight.default.toml"), "{path}");
         }
     }
 }

@@ -143,17 +143,24 @@ fn fault_of_tls(error: &PostgresError) -> Option<&rustls::Error> {
 
 /// The same, with what to do.
 fn in_words_of_tls(fault: &rustls::Error) -> String {
-    use rustls::CertificateError::{NotValidForName, NotValidForNameContext, UnknownIssuer};
-    let advice = match fault {
-        rustls::Error::InvalidCertificate(UnknownIssuer) => {
-            "; name the file of its authority: sslrootcert=FILE"
+    use rustls::CertificateError as Certificate;
+    let rustls::Error::InvalidCertificate(certificate) = fault else { return fault.to_string() };
+    match certificate {
+        Certificate::UnknownIssuer => {
+            format!("{fault}; name the file of its authority: sslrootcert=FILE")
         }
-        rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }) => {
-            "; the certificate is for another host"
+        Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
+            format!("{fault}; the certificate is for another host")
         }
-        _ => "",
-    };
-    format!("{fault}{advice}")
+        // In its own words it lists bytes.
+        Certificate::UnsupportedSignatureAlgorithmContext { .. }
+        | Certificate::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "the certificate, or that of an authority, is signed in a way that is not supported: use RSA keys of \
+             2048 bits or more, P-256, P-384 or Ed25519, and SHA-256 or longer"
+                .to_owned()
+        }
+        _ => fault.to_string(),
+    }
 }
 
 /// What went wrong with a group, as far as it decides what is done next.
@@ -284,6 +291,16 @@ mod tests {
                 assert_eq!(trouble_of_postgres(code), trouble, "{code}");
             }
         }
+    }
+
+    #[test]
+    fn a_certificate_that_is_signed_in_an_old_way_is_refused_in_words() {
+        let fault = rustls::CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: vec![42, 134, 72],
+            supported_algorithms: Vec::new(),
+        };
+        let words = in_words_of_tls(&rustls::Error::InvalidCertificate(fault));
+        assert!(words.contains("SHA-256") && !words.contains("134"), "{words}");
     }
 
     #[test]

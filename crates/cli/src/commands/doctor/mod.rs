@@ -86,6 +86,11 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.push(Finding::fail("settings", error.message(), hint));
         }
     }
+    // What a hint says to run is about the same service.
+    let command = format!("`{} ", globals.command());
+    for hint in findings.iter_mut().filter_map(|finding| finding.hint.as_mut()) {
+        *hint = hint.replace("`overnight ", &command);
+    }
     report(&findings, output)
 }
 

@@ -28,6 +28,8 @@ use crate::traces;
 /// Makes of the body of a dialect's Create Request that of the native one, or says its faults.
 pub type Reading = fn(JsonText) -> Result<JsonText, Faults>;
 
+const MODEL: &str = "request_body.model";
+
 /// What the body of a call says beside what a request is made of, such as how it is to be answered. Nothing is stored.
 ///
 /// # Errors
@@ -303,21 +305,31 @@ fn request_body(
         return None;
     };
     match RequestBody::parse(endpoint, value, "request_body", &services.config().limits) {
+        Ok(body) => {
+            let model = offered_model(services, body.model(), asked_at, faults)?;
+            Some((body, model))
+        }
         Err(found) => {
+            let is_named = found.kept().iter().all(|fault| fault.param != MODEL);
             faults.append(found);
+            let body = value.to_object().filter(|_| is_named);
+            if let Some(name) = body.and_then(|body| body.get("model")?.decode_string()) {
+                offered_model(services, &name, asked_at, faults);
+            }
             None
         }
-        Ok(body) => {
-            let models = services.models();
-            match models.find(body.model()) {
-                Some(model) if model.config.is_offered(asked_at) => Some((body, Arc::clone(model))),
-                found => {
-                    refuse_model(&models, found.map(|model| &model.config), body.model(), asked_at, faults);
-                    None
-                }
-            }
-        }
     }
+}
+
+/// The model of this name, or a fault.
+fn offered_model(services: &Services, name: &str, asked_at: i64, faults: &mut Faults) -> Option<Arc<Model>> {
+    let models = services.models();
+    let found = models.find(name);
+    if let Some(model) = found.filter(|model| model.config.is_offered(asked_at)) {
+        return Some(Arc::clone(model));
+    }
+    refuse_model(&models, found.map(|model| &model.config), name, asked_at, faults);
+    None
 }
 
 /// Refuses a name: of no model, or of one that was `found` and takes no new requests.
@@ -328,7 +340,6 @@ fn refuse_model(
     asked_at: i64,
     faults: &mut Faults,
 ) {
-    let param = "request_body.model";
     if let Some(ModelConfig { retires_at: Some(at), replaced_by, .. }) = found {
         let successor = replaced_by.as_ref().map(|successor| format!(": use '{}'", Quoted(successor)));
         let message = format_args!(
@@ -336,11 +347,11 @@ fn refuse_model(
             Quoted(name),
             successor.unwrap_or_default()
         );
-        return faults.push(param, codes::MODEL_RETIRED, message);
+        return faults.push(MODEL, codes::MODEL_RETIRED, message);
     }
     let names: Vec<&str> = models.offered(asked_at).map(|model| model.config.name.as_str()).collect();
     let message = format_args!("must be one of {}, not '{}'", names.join(", "), Quoted(name));
-    faults.push(param, codes::UNKNOWN_VALUE, message);
+    faults.push(MODEL, codes::UNKNOWN_VALUE, message);
 }
 
 fn check_completion_window(object: &RawObject<'_>, faults: &mut Faults) {

@@ -10,10 +10,28 @@ use crate::store::exposures::narrow;
 /// The file of the lock, in the data folder.
 pub const LOCK_FILE: &str = "overnight.lock";
 
+/// The lock on an open file, given back when this is dropped: also where a process that another thread begins still shares
+/// the file, as it does until it runs its program.
+#[derive(Debug)]
+pub(in crate::store) struct HeldLock(File);
+
+impl HeldLock {
+    /// Holds the lock that `file` has taken.
+    pub(in crate::store) const fn of(file: File) -> Self {
+        Self(file)
+    }
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// An exclusive lock on a data folder, held until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: File,
+    _held: HeldLock,
 }
 
 impl FolderLock {
@@ -42,7 +60,7 @@ impl FolderLock {
         }
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(Self { _held: HeldLock::of(file) })
     }
 
     /// The process that serves `folder` now, if one does.
@@ -103,4 +121,21 @@ pub fn leave_to_owner(folder: &Path, path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub fn leave_to_owner(_folder: &Path, _path: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{FolderLock, HeldLock, LOCK_FILE};
+
+    #[test]
+    fn a_lock_ends_though_a_process_that_begins_shares_its_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = std::fs::File::create(folder.path().join(LOCK_FILE)).expect("a file");
+        file.try_lock().expect("a lock");
+        let _shared = file.try_clone().expect("what a fork has");
+        let held = HeldLock::of(file);
+        assert!(FolderLock::take(folder.path()).is_err());
+        drop(held);
+        FolderLock::take(folder.path()).expect("a lock that is free");
+    }
 }

@@ -19,6 +19,7 @@ use crate::encryption::Keyring;
 use crate::postgres_url::{PostgresUrl, Roots, SslMode, Tls};
 use crate::store::StoreError;
 use crate::store::database::PostgresError;
+use crate::store::error::DatabaseError;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// What `connect_timeout=0` asks for is no limit.
@@ -76,7 +77,7 @@ impl Server {
         check_files(&self.tls)?;
         let mut refused = None;
         for (place, way) in self.ways.iter().enumerate() {
-            match within(self.connect_max, way.connect()).await {
+            match within(self.connect_max, way.connect()).await.map_err(|error| at(way, error)) {
                 Ok(connection) => {
                     self.way.store(place, Ordering::Relaxed);
                     return Ok(connection);
@@ -94,6 +95,16 @@ impl Server {
     pub(in crate::store) fn options(&self) -> Option<&PgConnectOptions> {
         self.ways.get(self.way.load(Ordering::Relaxed))
     }
+}
+
+/// The same, with the address of the server where the way to it is what failed.
+fn at(server: &PgConnectOptions, error: StoreError) -> StoreError {
+    let StoreError::Database(DatabaseError::Postgres(PostgresError::Io(error))) = error else { return error };
+    let address = server.get_socket().map_or_else(
+        || format!("{}:{}", server.get_host(), server.get_port()),
+        |socket| socket.display().to_string(),
+    );
+    PostgresError::Io(io::Error::new(error.kind(), format!("{address}: {error}"))).into()
 }
 
 /// What is tried, in this order.
@@ -207,4 +218,17 @@ pub(super) async fn within<T>(
     let silence =
         |_| sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer"));
     Ok(tokio::time::timeout(limit, work).await.map_err(silence)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Server;
+
+    #[tokio::test]
+    async fn a_server_that_cannot_be_reached_is_named_without_the_password() {
+        // Nobody listens on the first port.
+        let server = Server::new("postgres://night:s3cret@127.0.0.1:1/night", Default::default());
+        let refused = server.expect("a URL").connect().await.expect_err("no server").to_string();
+        assert!(refused.contains("127.0.0.1:1: ") && !refused.contains("s3cret"), "{refused}");
+    }
 }

@@ -125,30 +125,33 @@ async fn values_of_the_wrong_type_or_beyond_their_bounds_are_refused_where_they_
 #[tokio::test]
 async fn every_fault_is_named_at_once() {
     let app = TestApp::start().await;
-    let body = json!({
-        "request_body": {"model": 1, "messages": [{"role": "king", "content": 2}], "n": 0},
-        "metadata": 3, "webhook": 4, "completion_window": 5, "extra": 6
-    });
-    let error = app.client().post("/v1/requests", &body).await.refused(422, "invalid_input");
-    let mut params: Vec<&str> = error["details"]
-        .as_array()
-        .expect("details")
-        .iter()
-        .filter_map(|one| one["param"].as_str())
-        .collect();
-    params.sort_unstable();
-    let expected = [
-        "completion_window",
-        "extra",
-        "metadata",
-        "request_body.messages[0].content",
-        "request_body.messages[0].role",
-        "request_body.model",
-        "request_body.n",
-        "webhook",
-    ];
-    assert_eq!(params, expected);
-    assert!(error["message"].as_str().expect("a message").ends_with("(and 7 more faults)"), "{error}");
+    // A model of no name, and one that there is not.
+    for model in [json!(1), json!("gpt-17")] {
+        let body = json!({
+            "request_body": {"model": model, "messages": [{"role": "king", "content": 2}], "n": 0},
+            "metadata": 3, "webhook": 4, "completion_window": 5, "extra": 6
+        });
+        let error = app.client().post("/v1/requests", &body).await.refused(422, "invalid_input");
+        let mut params: Vec<&str> = error["details"]
+            .as_array()
+            .expect("details")
+            .iter()
+            .filter_map(|one| one["param"].as_str())
+            .collect();
+        params.sort_unstable();
+        let expected = [
+            "completion_window",
+            "extra",
+            "metadata",
+            "request_body.messages[0].content",
+            "request_body.messages[0].role",
+            "request_body.model",
+            "request_body.n",
+            "webhook",
+        ];
+        assert_eq!(params, expected);
+        assert!(error["message"].as_str().expect("a message").ends_with("(and 7 more faults)"), "{error}");
+    }
     app.stop().await;
 }
 

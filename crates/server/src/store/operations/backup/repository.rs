@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::store::database::folder::HeldLock;
 use crate::store::operations::backup::chunks::Chunks;
 use crate::store::operations::backup::errors::BackupError;
 use crate::store::operations::backup::files;
@@ -32,7 +33,7 @@ pub struct Repository {
     folder: PathBuf,
     chunks: Chunks,
     /// `None` where there is nothing to lock: in a copy.
-    _lock: Option<File>,
+    _lock: Option<HeldLock>,
 }
 
 impl Repository {
@@ -99,7 +100,11 @@ impl Repository {
     }
 
     fn over(folder: &Path, lock: Option<File>) -> Self {
-        Self { folder: folder.to_owned(), chunks: Chunks::in_repository(folder), _lock: lock }
+        Self {
+            folder: folder.to_owned(),
+            chunks: Chunks::in_repository(folder),
+            _lock: lock.map(HeldLock::of),
+        }
     }
 
     pub(super) const fn chunks(&self) -> &Chunks {
