@@ -175,19 +175,3 @@ fn read(row: &Row) -> Result<ActivityRecord, StoreError> {
         ],
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_ended_is_told_by_outcome() {
-        let mut ended = Ended::default();
-        ended.add_completed(&Spent { requests: 2, ..Spent::default() }, 0);
-        ended.add_without_charge(RequestStatus::Failed, 0);
-        for now in 0..3 {
-            ended.add_without_charge(RequestStatus::Cancelled, now);
-        }
-        assert_eq!(ended.outcomes(), [("completed", 2), ("failed", 1), ("cancelled", 3)]);
-    }
-}

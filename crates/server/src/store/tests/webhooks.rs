@@ -206,13 +206,3 @@ async fn two_nodes_that_end_the_last_of_a_batch_tell_of_it_once() {
     fixture.assert_sound().await;
     other.close().await;
 }
-
-on_both!(what_delivers_is_woken_by_events_and_by_nothing_else);
-async fn what_delivers_is_woken_by_events_and_by_nothing_else(mut fixture: Fixture) {
-    let silent = fixture.insert(&[1]).await[0];
-    cancel(&fixture, silent, START).await;
-    assert!(fixture.store.events_written().now_or_never().is_none());
-    let told = fixture.insert_told(2, HOOK).await;
-    cancel(&fixture, told, START).await;
-    assert!(fixture.store.events_written().now_or_never().is_some());
-}
