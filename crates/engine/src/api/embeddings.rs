@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{Refusal, unsupported, within};
 use crate::{embeddings::fit, model::Token};
@@ -44,23 +45,12 @@ pub struct Shape {
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct Body<'a> {
     model: String,
-    input: Inputs,
+    #[serde(borrow)]
+    input: &'a RawValue,
     encoding_format: Option<String>,
     dimensions: Option<usize>,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "input is a string, a list of strings, a list of tokens, or a list of lists of tokens"
-)]
-enum Inputs {
-    Text(String),
-    Texts(Vec<String>),
-    Tokens(Vec<i64>),
-    TokenLists(Vec<Vec<i64>>),
 }
 
 /// Reads a body. `token_count` is the size of the vocabulary; `width` is the numbers of the model's vectors.
@@ -73,7 +63,7 @@ pub fn parse(body: &[u8], token_count: usize, width: usize) -> Result<EmbeddingR
         code: None,
         param: None,
     };
-    let fields: Body = serde_json::from_slice(body).map_err(unread)?;
+    let fields: Body<'_> = serde_json::from_slice(body).map_err(unread)?;
     unsupported::refuse_of_embeddings(&serde_json::from_slice::<BTreeMap<_, _>>(body).map_err(unread)?)?;
     let is_base64 = match fields.encoding_format.as_deref() {
         None | Some("float") => false,
@@ -88,21 +78,24 @@ pub fn parse(body: &[u8], token_count: usize, width: usize) -> Result<EmbeddingR
     Ok(EmbeddingRequest { model: fields.model, inputs, shape: Shape { dimensions, is_base64 } })
 }
 
-fn inputs(inputs: Inputs, token_count: usize) -> Result<Vec<Input>, Refusal> {
-    let of_texts = |texts: Vec<String>| texts.into_iter().map(Input::Text).collect();
-    let of_lists = |lists: Vec<Vec<i64>>| {
-        let read = |(place, list)| tokens(place, list, token_count);
-        lists.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()
+/// The inputs, whose form is looked at before they are read: a long list stands in memory once.
+fn inputs(input: &RawValue, token_count: usize) -> Result<Vec<Input>, Refusal> {
+    let form = |text: &str| text.strip_prefix('[').and_then(|rest| rest.trim_start().chars().next());
+    let inputs = match form(input.get()) {
+        None => vec![Input::Text(read(input)?)],
+        Some('0'..='9' | '-') => vec![tokens(0, read(input)?, token_count)?],
+        Some(first) => {
+            let elements: Vec<&RawValue> = read(input)?;
+            if elements.is_empty() || elements.len() > INPUTS_MAX {
+                return Err(Refusal::of("input", format!("There can be 1 to {INPUTS_MAX} inputs.")));
+            }
+            let one = |(place, element)| match first {
+                '"' => read(element).map(Input::Text),
+                _ => tokens(place, read(element)?, token_count),
+            };
+            elements.into_iter().enumerate().map(one).collect::<Result<_, _>>()?
+        }
     };
-    let inputs: Vec<Input> = match inputs {
-        Inputs::Text(text) => of_texts(vec![text]),
-        Inputs::Texts(texts) => of_texts(texts),
-        Inputs::Tokens(list) => of_lists(vec![list])?,
-        Inputs::TokenLists(lists) => of_lists(lists)?,
-    };
-    if inputs.is_empty() || inputs.len() > INPUTS_MAX {
-        return Err(Refusal::of("input", format!("There can be 1 to {INPUTS_MAX} inputs.")));
-    }
     let is_empty = |input: &Input| match input {
         Input::Text(text) => text.is_empty(),
         Input::Tokens(tokens) => tokens.is_empty(),
@@ -110,10 +103,16 @@ fn inputs(inputs: Inputs, token_count: usize) -> Result<Vec<Input>, Refusal> {
     inputs.iter().position(is_empty).map_or(Ok(inputs), |place| Err(empty(place)))
 }
 
+fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Result<T, Refusal> {
+    let message = "input is a string, a list of strings, a list of tokens, or a list of lists of tokens.";
+    serde_json::from_str(value.get()).map_err(|_| Refusal::of("input", message))
+}
+
 fn tokens(place: usize, list: Vec<i64>, token_count: usize) -> Result<Input, Refusal> {
     let known = |token: i64| Token::try_from(token).ok().filter(|token| (*token as usize) < token_count);
     let read = |token: i64| {
-        let unknown = || format!("{token} is no token of the model; it has {token_count}.");
+        let unknown =
+            || format!("{} has {token}, which is no token of the model; it has {token_count}.", name(place));
         known(token).ok_or_else(|| Refusal::of(name(place), unknown()))
     };
     list.into_iter().map(read).collect::<Result<_, _>>().map(Input::Tokens)
@@ -126,13 +125,13 @@ fn name(place: usize) -> String {
 /// A refusal of an input without anything to compute.
 #[must_use]
 pub fn empty(place: usize) -> Refusal {
-    Refusal::of(name(place), "An input is not empty.")
+    Refusal::of(name(place), format!("{} is empty.", name(place)))
 }
 
 /// A refusal of an input that the context does not hold.
 #[must_use]
 pub fn too_long(place: usize, context: usize, tokens: &str) -> Refusal {
-    let message = format!("The context holds {context} tokens, and the input has {tokens}.");
+    let message = format!("The context holds {context} tokens, and {} has {tokens}.", name(place));
     Refusal { code: Some("context_length_exceeded"), ..Refusal::of(name(place), message) }
 }
 

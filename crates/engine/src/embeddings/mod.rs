@@ -1,7 +1,8 @@
 //! Vectors of texts: which inputs of which requests are computed together.
 //!
-//! Each step computes inputs of the oldest request; what is left of it goes to those after it. So the vectors that are held
-//! are those of few requests, however many wait.
+//! Steps are for the oldest request and for the one that has the least left, in turn; what is left of a step goes to the others in the
+//! same order. So a long request delays short ones by about as long as they take themselves, and is done in the end however many of them
+//! come. The vectors that are held are those of few requests: one that passes others has less left than each of them.
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,8 @@ pub struct Embeddings<E> {
     metrics: Arc<Metrics>,
     /// In order of arrival.
     requests: VecDeque<Request>,
+    /// Whether the last step was for the request that had the least left.
+    was_for_shortest: bool,
 }
 
 /// One request with the vectors of its first inputs.
@@ -41,18 +44,21 @@ struct Request {
     vectors: Vec<Vec<f32>>,
     /// How many inputs are in the step under way.
     taken: usize,
+    /// The tokens of the inputs that have no vectors yet.
+    tokens_left: usize,
 }
 
 impl<E: Embedder> Embeddings<E> {
     /// Nothing to do yet.
     #[must_use]
     pub fn new(embedder: E, capacity: EmbedderCapacity, metrics: Arc<Metrics>) -> Self {
-        Self { embedder, capacity, metrics, requests: VecDeque::new() }
+        Self { embedder, capacity, metrics, requests: VecDeque::new(), was_for_shortest: true }
     }
 
     /// Takes a request in; its inputs join at the next step that has room.
     pub fn submit(&mut self, job: Job) {
-        self.requests.push_back(Request { job, vectors: Vec::new(), taken: 0 });
+        let tokens_left = job.inputs.iter().map(Vec::len).sum();
+        self.requests.push_back(Request { job, vectors: Vec::new(), taken: 0, tokens_left });
         self.report();
     }
 
@@ -75,10 +81,16 @@ impl<E: Embedder> Embeddings<E> {
         (self.requests.len()..before).for_each(|_| self.metrics.count_ended(Ended::Abort));
     }
 
-    /// Chooses the inputs of the next step: as many as it holds, and the first one however long it is.
+    /// Chooses the inputs of the next step: as many as it holds, and the first one however long it is. The turn is the oldest request's, or
+    /// that of the one with the least left.
     fn take(&mut self) {
+        let mut requests: Vec<&mut Request> = self.requests.iter_mut().collect();
+        self.was_for_shortest = !self.was_for_shortest;
+        if self.was_for_shortest {
+            requests.sort_by_key(|request| request.tokens_left);
+        }
         let (mut inputs, mut tokens) = (0, 0);
-        for request in &mut self.requests {
+        for request in requests {
             let rest = &request.job.inputs[request.vectors.len()..];
             for input in rest {
                 let has_room =
@@ -89,6 +101,7 @@ impl<E: Embedder> Embeddings<E> {
                 inputs += 1;
                 tokens += input.len();
                 request.taken += 1;
+                request.tokens_left -= input.len();
             }
         }
     }

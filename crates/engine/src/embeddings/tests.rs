@@ -84,15 +84,32 @@ fn inputs_of_several_requests_share_steps_and_each_gets_its_own_vectors() {
 }
 
 #[test]
-fn a_step_holds_a_bounded_number_of_tokens_and_inputs_the_oldest_request_first() {
+fn a_step_holds_a_bounded_number_of_tokens_and_inputs() {
     let mut bench = Bench::new(3);
     let mut long = bench.submit(&[(1, 300), (2, 1_500), (3, 300)]);
     let mut short = bench.submit(&[(4, 100), (5, 100), (6, 100)]);
     bench.finish();
-    let expected: Vec<Vec<usize>> = vec![vec![300, 100, 100], vec![1_500], vec![300, 100]];
+    let expected: Vec<Vec<usize>> = vec![vec![300, 100, 100], vec![100], vec![1_500], vec![300]];
     assert_eq!(bench.steps(), expected);
     assert_eq!(long.try_recv().expect("an answer").expect("vectors").len(), 3);
     assert_eq!(short.try_recv().expect("an answer").expect("vectors").len(), 3);
+}
+
+#[test]
+fn a_long_request_delays_no_short_one_and_is_done_though_short_ones_keep_coming() {
+    let mut bench = Bench::new(1);
+    let mut long = bench.submit(&[(1, 300); 20]);
+    assert!(bench.embeddings.step());
+    for number in 0..18 {
+        let mut short = bench.submit(&[(2, 10)]);
+        let steps = (1..=2).find(|_| bench.embeddings.step() && short.try_recv().is_ok());
+        assert!(steps.is_some(), "short request {number} waits for more than one step of the long one");
+        assert!(long.try_recv().is_err());
+    }
+    bench.finish();
+    assert_eq!(long.try_recv().expect("an answer").expect("vectors").len(), 20);
+    let long_before_the_end = bench.steps().iter().take(37).filter(|step| step[..] == [300]).count();
+    assert!(long_before_the_end >= 18, "{long_before_the_end}");
 }
 
 #[test]

@@ -15,7 +15,6 @@ use super::errors::AppError;
 use super::quotas::{self, QuotaStanding};
 use super::{Services, idempotency, names};
 use crate::config::Millis;
-use crate::store::StoreError;
 use crate::store::idempotency_keys::{Guarded, IdempotencyKey, Once};
 pub use crate::store::identity::accounts::Account;
 use crate::store::identity::accounts::{self, LowCredits, NewAccount};
@@ -151,18 +150,6 @@ pub async fn resume(services: &Services, id: AccountId) -> Result<Account, AppEr
     set_suspended(services, id, false).await
 }
 
-/// An account that is not closed.
-///
-/// # Errors
-///
-/// [`AppError::Invalid`] where it is.
-pub(super) fn open(account: Account) -> Result<Account, AppError> {
-    match account.closed_at {
-        Some(_) => Err(StoreError::AccountClosed.into()),
-        None => Ok(account),
-    }
-}
-
 /// Sets how long ended requests of an account are kept, in milliseconds, from the next run of the worker that deletes them: a time of a day
 /// or more, [`FOR_EVER`], or `None` for as long as the settings say.
 ///
@@ -194,7 +181,7 @@ pub(super) async fn set_retention_repeatably(
     if retention_ms.is_some_and(|time| time != FOR_EVER && !RETENTIONS.contains(&time)) {
         return Err(AppError::invalid(param, codes::OUT_OF_RANGE, "must be from 1d to 3650d"));
     }
-    let account = open(get(services, id).await?)?.key;
+    let account = get(services, id).await?.key;
     let (now, once) = (services.clock.now(), idempotency::once(key, &id));
     let set = requests::set_retention(&services.store, account, retention_ms, now, once).await?;
     Ok((get(services, id).await?, idempotency::is_repeat(set)?))
@@ -251,8 +238,6 @@ pub(super) async fn grant_repeatably(
         names::check("source", source)?;
     }
     let account = get(services, id).await?;
-    // What an account that is closed has is taken back.
-    let account = if amount > Credits::ZERO { open(account)? } else { account };
     let now = services.clock.now();
     let name = source.map_or_else(|| services.ids.next::<GrantKind>(now).to_string(), str::to_owned);
     let source = format!("{id} {name}");

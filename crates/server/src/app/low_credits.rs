@@ -48,7 +48,7 @@ pub(super) async fn set_repeatably(
         }
         input::check_address(webhook, &services.config().webhooks)?;
     }
-    let account = accounts::open(accounts::get(services, id).await?)?.key;
+    let account = accounts::get(services, id).await?.key;
     let (now, once) = (services.clock.now(), idempotency::once(key, &id));
     let set = low_credits::set(&services.store, account, low_credits, now, once).await?;
     Ok((accounts::get(services, id).await?, idempotency::is_repeat(set)?))
@@ -63,8 +63,7 @@ pub async fn notify_due(services: &Services, now: i64) -> Result<(), StoreError>
     if !services.config().billing.enabled {
         return Ok(());
     }
-    let told_before = now - EVENTS_APART_MS;
-    for account in low_credits::list_due(&services.store, told_before).await? {
+    for account in low_credits::list_due(&services.store, now, EVENTS_APART_MS).await? {
         let id = services.ids.next(now);
         let write = move |credits| {
             let (kind, subject) = (EventKind::AccountLowCredits, Subject::Credits(credits));
@@ -72,7 +71,7 @@ pub async fn notify_due(services: &Services, now: i64) -> Result<(), StoreError>
             write_event(&Event { id, kind, created_at: now, subject }, &mut payload);
             payload.into()
         };
-        let event = LowCreditsEvent { id, account, told_before, now };
+        let event = LowCreditsEvent { id, account, apart_ms: EVENTS_APART_MS, now };
         if low_credits::notify(&services.store, event, write).await? {
             metrics::counter!("overnight_low_credits_events_total").increment(1);
         }

@@ -37,7 +37,7 @@ pub(super) async fn set_repeatably(
     if amount.is_some_and(|amount| amount <= Credits::ZERO) {
         return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, "must be above 0, or none"));
     }
-    let account = accounts::open(accounts::get(services, id).await?)?.key;
+    let account = accounts::get(services, id).await?.key;
     let (now, once) = (services.clock.now(), idempotency::once(key, &id));
     let set = monthly_grants::set(&services.store, account, amount, now, once).await?;
     Ok((accounts::get(services, id).await?, idempotency::is_repeat(set)?))

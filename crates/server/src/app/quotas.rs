@@ -5,7 +5,6 @@ use overnight_domain::quotas::{Quota, Usage};
 
 use super::Services;
 use super::errors::AppError;
-use crate::store::StoreError;
 use crate::store::identity::accounts::{self, Account};
 use crate::store::ledger::spend;
 
@@ -70,16 +69,12 @@ pub(super) async fn check(
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account.
+/// [`AppError::NotFound`] where there is no such account, and [`AppError::Invalid`] where it is closed.
 pub async fn set(
     services: &Services,
     id: AccountId,
     changes: &[(Quota, Option<i64>)],
 ) -> Result<Account, AppError> {
-    let found = accounts::find(&services.store, id).await?;
-    if found.is_some_and(|account| account.closed_at.is_some()) {
-        return Err(StoreError::AccountClosed.into());
-    }
     let set = accounts::set_quotas(&services.store, id, changes.to_vec(), services.clock.now()).await?;
     services.api_key_cache.distrust();
     set.ok_or(AppError::NotFound("account"))

@@ -15,6 +15,7 @@ use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::idempotency_keys::{Guarded, Once, do_once};
 use crate::store::identity::accounts::LowCredits;
+use crate::store::ledger::totals;
 use crate::store::outbox::account_events::{self, AccountEvent};
 use crate::store::{Store, StoreError};
 
@@ -25,21 +26,20 @@ statements! {
     /// What is set anew is told anew. The same again changes nothing.
     SET = "UPDATE accounts SET low_credits_threshold = ?, low_credits_webhook = ?,
                low_credits_notified = CASE WHEN balance - held < ? THEN 0 /* to be told */ END
-        WHERE seq = ? AND closed_at IS NULL
-          AND (low_credits_threshold IS DISTINCT FROM ? OR low_credits_webhook IS DISTINCT FROM ?)";
+        WHERE seq = ? AND (low_credits_threshold IS DISTINCT FROM ? OR low_credits_webhook IS DISTINCT FROM ?)";
     LIST_DUE = "SELECT seq FROM accounts
         WHERE low_credits_notified = 0 /* to be told */ AND closed_at IS NULL
-          AND (low_credits_notified_at IS NULL OR low_credits_notified_at <= ?)
+          AND (low_credits_notified_at IS NULL OR low_credits_notified_at NOT BETWEEN ? AND ?)
         ORDER BY seq LIMIT ?";
     /// Who comes second finds it told.
     TAKE = "UPDATE accounts SET low_credits_notified = 1 /* told */, low_credits_notified_at = ?
         WHERE seq = ? AND low_credits_notified = 0 /* to be told */ AND closed_at IS NULL
-          AND (low_credits_notified_at IS NULL OR low_credits_notified_at <= ?)
+          AND (low_credits_notified_at IS NULL OR low_credits_notified_at NOT BETWEEN ? AND ?)
         RETURNING id, balance, held, low_credits_threshold, low_credits_webhook";
 }
 
 /// Sets when and where an account is told that its credits are low; `None` for never. Where less is available already, it is told soon. The
-/// same again changes nothing. Once for all calls with the same idempotency key.
+/// same again changes nothing, and a closed account is refused. Once for all calls with the same idempotency key.
 pub async fn set(
     store: &Store,
     account: AccountKey,
@@ -48,6 +48,7 @@ pub async fn set(
     once: Option<Once>,
 ) -> Result<Guarded<()>, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
+        totals::lock_open(account, tx).await?;
         let threshold = low_credits.as_ref().map(|it| it.threshold);
         let webhook = low_credits.map(|it| it.webhook);
         let nanos = threshold.map(Credits::nanos);
@@ -64,10 +65,17 @@ pub async fn set(
     do_once(store, account, once, now, set).await
 }
 
-/// Some accounts that are to be told that their credits are low, and were told last by `told_before`, in milliseconds, or never.
-pub async fn list_due(store: &Store, told_before: i64) -> Result<Vec<AccountKey>, StoreError> {
-    let rows = store.readers().fetch_all(LIST_DUE.bind(told_before).bind(DUE_MAX)).await?;
+/// Some accounts that are to be told that their credits are low, and were told last so many milliseconds before `now`, or never.
+pub async fn list_due(store: &Store, now: i64, apart_ms: i64) -> Result<Vec<AccountKey>, StoreError> {
+    let (first, last) = too_near(now, apart_ms);
+    let rows = store.readers().fetch_all(LIST_DUE.bind(first).bind(last).bind(DUE_MAX)).await?;
     rows.iter().map(|row: &Row| row.get("seq")).collect()
+}
+
+/// The first and the last millisecond of the times of an earlier event that are too near to `now`. A time far ahead is that of a clock that was
+/// wrong, and keeps nobody from being told.
+const fn too_near(now: i64, apart_ms: i64) -> (i64, i64) {
+    (now - apart_ms + 1, now + apart_ms)
 }
 
 /// An event that is to be made.
@@ -77,8 +85,8 @@ pub struct LowCreditsEvent {
     pub id: EventId,
     /// Who is told.
     pub account: AccountKey,
-    /// Only if it was told last by then, in milliseconds.
-    pub told_before: i64,
+    /// How many milliseconds two events of an account are apart at least.
+    pub apart_ms: i64,
     /// When, in milliseconds.
     pub now: i64,
 }
@@ -91,8 +99,9 @@ pub async fn notify(
     write: impl FnOnce(AccountCredits) -> Bytes + Send + 'static,
 ) -> Result<bool, StoreError> {
     let notifying = async move |tx: &mut Tx<'_>| {
-        let LowCreditsEvent { id, account, told_before, now } = new;
-        let rows = tx.fetch(TAKE.bind(now).bind(account).bind(told_before)).await?;
+        let LowCreditsEvent { id, account, apart_ms, now } = new;
+        let (first, last) = too_near(now, apart_ms);
+        let rows = tx.fetch(TAKE.bind(now).bind(account).bind(first).bind(last)).await?;
         let Some(row) = rows.first() else { return Ok(false) };
         let payload = write(AccountCredits {
             account: row.get("id")?,

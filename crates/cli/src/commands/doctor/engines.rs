@@ -172,6 +172,7 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
                 ModelFileUnusable::Unreadable(_) | ModelFileUnusable::NoFile => {
                     "`model_path` is relative to the working directory of the service"
                 }
+                ModelFileUnusable::Ranks => "name a model that chats or makes embeddings",
                 _ => "fetch the file again, and compare its length with that at its source",
             };
             Finding::fail(name, format!("the model {} {error}", model.display()), hint)

@@ -41,12 +41,24 @@ fn inputs_that_cannot_be_computed_are_named() {
         (json!([[1], [-1]]), "input[1]"),
         (json!(vec!["a"; 2_049]), "input"),
     ] {
-        assert_eq!(refused(&json!({ "input": input })), (Some(param.to_owned()), None), "{input}");
+        let refusal = read(&json!({ "input": input })).expect_err("a refusal");
+        // Whoever passes the sentence on alone says by it which input is at fault.
+        assert!(param == "input" || refusal.message.starts_with(param), "{refusal}");
+        assert_eq!((refusal.param.as_deref(), refusal.code), (Some(param), None), "{input}");
     }
-    for input in [json!(null), json!(1), json!([1, "a"]), json!([1.5]), json!({})] {
+    let mixed = [json!([1, "a"]), json!(["a", [1]]), json!([[1], "a"]), json!([[[1]]]), json!([null])];
+    for input in mixed.into_iter().chain([json!(null), json!(1), json!([1.5]), json!({})]) {
         let refusal = read(&json!({ "input": input })).expect_err("a refusal");
         assert!(refusal.message.contains("input is a string"), "{input}: {refusal}");
+        assert_eq!(refusal.param.as_deref(), Some("input"));
     }
+}
+
+#[test]
+fn blanks_between_inputs_change_nothing() {
+    let body = br#"{ "model": "m", "input" : [ [1 , 2 ] , [ 3 ] ] }"#;
+    let inputs = parse(body, TOKENS, WIDTH).expect("a request").inputs;
+    assert_eq!(inputs, [Input::Tokens(vec![1, 2]), Input::Tokens(vec![3])]);
 }
 
 #[test]

@@ -154,7 +154,7 @@ pub async fn create(
     draft: KeyDraft<'_>,
 ) -> Result<MadeKey, AppError> {
     draft.check()?;
-    let account = accounts::open(accounts::get(services, account).await?)?;
+    let account = accounts::get(services, account).await?;
     let made = new(services, draft);
     store(services, account.key, made).await
 }
@@ -171,7 +171,7 @@ pub async fn create_once(
     form: FormKey,
 ) -> Result<String, AppError> {
     draft.check()?;
-    let account = accounts::open(accounts::get(services, account).await?)?;
+    let account = accounts::get(services, account).await?;
     let id = services.ids.next(services.clock.now());
     let key_of =
         |id| Ok::<_, AppError>(format::write(repeatable_secret(services, "a form", &account, &form.0, id)?));
@@ -212,7 +212,7 @@ pub(super) async fn create_repeatably(
 ) -> Result<(MadeKey, bool), AppError> {
     let Some(call) = key else { return create(services, account, draft).await.map(|made| (made, false)) };
     draft.check()?;
-    let account = accounts::open(accounts::get(services, account).await?)?;
+    let account = accounts::get(services, account).await?;
     let name = [call.hash, call.digest].concat();
     let id = services.ids.next(services.clock.now());
     let key_of =

@@ -23,6 +23,8 @@ const POOLING_KEY_END: &[u8] = b".pooling_type";
 const KEY_BYTES_MAX: u64 = 128;
 /// llama.cpp's numbers for the mean, the first token and the last one.
 const POOLINGS: [u32; 3] = [1, 2, 3];
+/// Its number for a model that ranks.
+const RANK: u32 = 4;
 
 /// The types of values.
 const UINT32: u32 = 4;
@@ -54,6 +56,9 @@ pub enum ModelFileUnusable {
     /// Its header says what cannot be.
     #[error("is damaged: {0}")]
     Damaged(&'static str),
+    /// It compares texts with each other.
+    #[error("is of a model that ranks texts, which the embedded engine does not serve")]
+    Ranks,
     /// It ends before its last tensor does.
     #[error("is cut short: it has {found} of {expected} bytes")]
     Cut {
@@ -130,6 +135,7 @@ fn check(file: impl Read + Seek, length: u64) -> Result<ModelPurpose, ModelFileU
         match header.value()? {
             Said::Alignment(given) => alignment = given,
             Said::Pooling(pooling) if POOLINGS.contains(&pooling) => purpose = ModelPurpose::Embeddings,
+            Said::Pooling(RANK) => return Err(ModelFileUnusable::Ranks),
             Said::Pooling(_) | Said::Other => {}
         }
     }

@@ -47,12 +47,12 @@ fn a_file_that_pools_is_an_embedding_model() {
         (UINT32, 0, ModelPurpose::Chat),
         (UINT32, 3, ModelPurpose::Embeddings),
         (INT32, 1, ModelPurpose::Embeddings),
-        // It ranks.
-        (UINT32, 4, ModelPurpose::Chat),
     ] {
         let pools = value("qwen3.pooling_type", kind, &u32::to_le_bytes(pooling));
         assert_eq!(judge(&file(0, 1, &[&pools[..]])).unwrap(), expected, "{kind} {pooling}");
     }
+    let ranks = value("bert.pooling_type", UINT32, &4_u32.to_le_bytes());
+    assert!(matches!(judge(&file(0, 1, &[&ranks[..]])), Err(ModelFileUnusable::Ranks)));
     let other = value("qwen3.pooling_type_of_none", UINT32, &1_u32.to_le_bytes());
     assert_eq!(judge(&file(0, 1, &[&other[..]])).unwrap(), ModelPurpose::Chat);
 }

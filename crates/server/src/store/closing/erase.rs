@@ -22,7 +22,7 @@ statements! {
     DELETE_UPLOADS = "DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = ? ORDER BY seq LIMIT ?) RETURNING account";
     DELETE_KEYS = "DELETE FROM idempotency_keys WHERE (account, key) IN (
         SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?)";
-    /// Tests of receivers; the others went with their requests and batches.
+    /// Those about the account; the others went with their requests and batches.
     DELETE_EVENTS = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = ? ORDER BY seq LIMIT ?) RETURNING seq";
     /// What entries of the log about the account tell of people.
     FORGET_ENTRIES = "UPDATE audit_log SET details = NULL, actor_name = CASE WHEN is_operator = 1 THEN actor_name END,

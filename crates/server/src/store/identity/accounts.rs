@@ -204,14 +204,9 @@ pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<A
     store.transaction(activate).await
 }
 
-/// The account with this identifier, which nobody else changes until the transaction ends.
-async fn find_in(id: AccountId, tx: &mut Tx<'_>) -> Result<Option<Account>, StoreError> {
-    tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()
-}
-
-/// As [`find_in`], where the account is not closed.
+/// The account with this identifier, which is not closed, and which nobody else changes until the transaction ends.
 async fn find_open(id: AccountId, tx: &mut Tx<'_>) -> Result<Option<Account>, StoreError> {
-    match find_in(id, tx).await? {
+    match tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()? {
         Some(found) if found.closed_at.is_some() => Err(StoreError::AccountClosed),
         found => Ok(found),
     }
@@ -238,7 +233,7 @@ pub async fn set_suspended(
     store.transaction(set).await
 }
 
-/// Changes some quotas of an account's own, felt in every process within a second.
+/// Changes some quotas of an account's own, felt in every process within a second. A closed account is refused.
 pub async fn set_quotas(
     store: &Store,
     id: AccountId,
@@ -246,7 +241,7 @@ pub async fn set_quotas(
     now: i64,
 ) -> Result<Option<Account>, StoreError> {
     let setting = async move |tx: &mut Tx<'_>| {
-        let Some(found) = find_in(id, tx).await? else { return Ok(None) };
+        let Some(found) = find_open(id, tx).await? else { return Ok(None) };
         let told = changes.iter().map(|(quota, limit)| (quota.name().to_owned(), limit_words(*limit)));
         let told = told.collect::<Map<_, _>>();
         let quotas =

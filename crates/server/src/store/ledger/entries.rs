@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Statement, Tx, Value, statements};
 use crate::store::idempotency_keys::{Guarded, Once, do_once};
+use crate::store::ledger::totals;
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::store::{Store, StoreError};
 
@@ -99,7 +100,7 @@ pub async fn post(store: &Store, entry: &NewEntry) -> Result<Posting, StoreError
     store.transaction(async move |tx| post_in(&entry, tx).await).await
 }
 
-/// The same, once for all calls with the same idempotency key.
+/// The same, once for all calls with the same idempotency key, which only an entry that is posted takes.
 pub async fn post_once(
     store: &Store,
     entry: &NewEntry,
@@ -107,7 +108,14 @@ pub async fn post_once(
 ) -> Result<Guarded<Posting>, StoreError> {
     let entry = entry.clone();
     let (account, now) = (entry.account, entry.now);
-    let posting = async move |tx: &mut Tx<'_>| post_in(&entry, tx).await;
+    let posting = async move |tx: &mut Tx<'_>| {
+        let posting = post_in(&entry, tx).await?;
+        if posting == Posting::PostedBefore {
+            // Nothing changed that a repeat could be answered with, so the key stays free.
+            tx.undo();
+        }
+        Ok(posting)
+    };
     do_once(store, account, once, now, posting).await
 }
 
@@ -132,9 +140,12 @@ pub async fn find_amount(
     found.map(|row| row.get("amount")).transpose()
 }
 
-/// Posts an entry in a transaction, which is undone where it is refused.
+/// Posts an entry in a transaction, which is undone where it is refused. Nothing is granted to an account that is closed.
 pub(in crate::store) async fn post_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Result<Posting, StoreError> {
     let NewEntry { account, kind, amount, source, now } = entry;
+    if *kind == EntryKind::Grant && *amount > Credits::ZERO {
+        totals::lock_open(*account, tx).await?;
+    }
     let insert = INSERT.bind(*account).bind(code(*kind)).bind(amount.nanos()).bind(*now);
     if tx.execute(insert.bind(source.as_str())).await? == 0 {
         return Ok(Posting::PostedBefore);

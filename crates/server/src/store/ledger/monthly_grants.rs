@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::idempotency_keys::{Guarded, Once, do_once};
-use crate::store::ledger::{NewEntry, Posting, post_in};
+use crate::store::ledger::{NewEntry, Posting, post_in, totals};
 use crate::store::{Store, StoreError};
 
 statements! {
-    SET = "UPDATE accounts SET monthly_credits = ? WHERE seq = ?";
+    SET = "UPDATE accounts SET monthly_credits = ? WHERE seq = ? AND monthly_credits IS DISTINCT FROM ?";
     LIST_DUE = "SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < ? AND suspended_at IS NULL ORDER BY seq";
     /// Who comes second finds the month taken.
@@ -32,7 +32,8 @@ pub struct Month {
     pub name: String,
 }
 
-/// Sets what an account is granted each month; `None` for nothing. Once for all calls with the same idempotency key.
+/// Sets what an account is granted each month; `None` for nothing. The same again changes nothing, and a closed account is refused.
+/// Once for all calls with the same idempotency key.
 pub async fn set(
     store: &Store,
     account: AccountKey,
@@ -41,7 +42,11 @@ pub async fn set(
     once: Option<Once>,
 ) -> Result<Guarded<()>, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
-        tx.execute(SET.bind(amount.map(Credits::nanos)).bind(account)).await?;
+        totals::lock_open(account, tx).await?;
+        let nanos = amount.map(Credits::nanos);
+        if tx.execute(SET.bind(nanos).bind(account).bind(nanos)).await? == 0 {
+            return Ok(());
+        }
         let change = Change::of_account(AuditAction::CreditsMonthly, account, now);
         let amount = amount.map(|amount| amount.to_string());
         audit_log::note_in(change.with(json!({"amount": amount})), tx).await

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::store::audit_log::{self, Change};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::idempotency_keys::{Guarded, Once, do_once};
+use crate::store::ledger::totals;
 use crate::store::requests::deletion::{Ended, ROWS_MAX, delete, read_chunk};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -30,7 +31,7 @@ statements! {
         FROM (SELECT seq, account, result_seq, ended_at FROM request_states WHERE account = ? ORDER BY seq LIMIT ?) rs
         JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.ended_at <= ? ORDER BY rs.seq";
-    SET = "UPDATE accounts SET retention_ms = ? WHERE seq = ?";
+    SET = "UPDATE accounts SET retention_ms = ? WHERE seq = ? AND retention_ms IS DISTINCT FROM ?";
 }
 
 /// Requests of an account that are due to be deleted.
@@ -54,8 +55,8 @@ pub async fn list_due(store: &Store, now: i64, default: Option<i64>) -> Result<V
     store.readers().fetch_all(rows).await?.iter().map(read).collect()
 }
 
-/// Sets how long ended requests of an account are kept, in milliseconds; `None` for as long as the settings say. Once for
-/// all calls with the same idempotency key.
+/// Sets how long ended requests of an account are kept, in milliseconds; `None` for as long as the settings say. The same
+/// again changes nothing, and a closed account is refused. Once for all calls with the same idempotency key.
 pub async fn set_retention(
     store: &Store,
     account: AccountKey,
@@ -64,7 +65,10 @@ pub async fn set_retention(
     once: Option<Once>,
 ) -> Result<Guarded<()>, StoreError> {
     let set = async move |tx: &mut Tx<'_>| {
-        tx.execute(SET.bind(retention_ms).bind(account)).await?;
+        totals::lock_open(account, tx).await?;
+        if tx.execute(SET.bind(retention_ms).bind(account).bind(retention_ms)).await? == 0 {
+            return Ok(());
+        }
         let change = Change::of_account(AuditAction::AccountRetention, account, now);
         audit_log::note_in(change.with(json!({"retention_ms": retention_ms})), tx).await
     };

@@ -28,7 +28,7 @@ fn credits(text: &str) -> Credits {
 
 /// An event of `number`, made at a time in milliseconds: at most one an hour.
 async fn notify(fixture: &Fixture, account: AccountKey, number: u128, now: i64) -> Result<bool, StoreError> {
-    let event = LowCreditsEvent { id: EventId::from_bits(number), account, told_before: now - HOUR_MS, now };
+    let event = LowCreditsEvent { id: EventId::from_bits(number), account, apart_ms: HOUR_MS, now };
     let write = |it: overnight_domain::webhooks::AccountCredits| {
         Bytes::from(format!("{} of {} below {}", it.available(), it.balance, it.threshold))
     };
@@ -47,7 +47,7 @@ impl Fixture {
 
     /// Who is to be told at a time in milliseconds.
     async fn due_at(&self, now: i64) -> Vec<AccountKey> {
-        list_due(&self.store, now - HOUR_MS).await.expect("a list")
+        list_due(&self.store, now, HOUR_MS).await.expect("a list")
     }
 
     async fn post(&self, kind: EntryKind, amount: &str, source: &str) {

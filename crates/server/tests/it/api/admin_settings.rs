@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::administration::administrator;
 use crate::support::{Answered, Client, TestApp};
 
-const HOOK: &str = "https://hooks.example/low";
+pub(super) const HOOK: &str = "https://hooks.example/low";
 
-async fn post(client: &Client, path: &str, body: &Value) -> Answered {
+pub(super) async fn post(client: &Client, path: &str, body: &Value) -> Answered {
     client.send("POST", path, body.to_string()).await
 }
 
@@ -21,7 +21,7 @@ fn ok(answered: &Answered) -> Value {
 }
 
 /// The path of the account of [`TestApp::client`], and what follows it.
-async fn at(app: &TestApp, rest: &str) -> String {
+pub(super) async fn at(app: &TestApp, rest: &str) -> String {
     let own = accounts::get_own(&app.services, app.account).await.expect("an account").id;
     format!("/v1/admin/accounts/{own}{rest}")
 }

@@ -1,5 +1,6 @@
 //! The API over a real socket: every operation with every answer it may give.
 
+mod admin_repeats;
 mod admin_settings;
 mod administration;
 mod batch_cancels;

@@ -88,7 +88,7 @@ SELECT seq, id FROM accounts
         WHERE monthly_credits IS NOT NULL AND coalesce(monthly_credits_month, -1) < $1 AND suspended_at IS NULL ORDER BY seq;
 
 -- ledger::monthly_grants::SET, both
-UPDATE accounts SET monthly_credits = $1 WHERE seq = $2;
+UPDATE accounts SET monthly_credits = $1 WHERE seq = $2 AND monthly_credits IS DISTINCT FROM $3;
 
 -- ledger::monthly_grants::TAKE, both
 UPDATE accounts SET monthly_credits_month = $1

@@ -251,5 +251,5 @@ SELECT a.seq, coalesce(a.retention_ms, $1) AS retention_ms FROM accounts a
                       WHERE o.ended_at <= $3 - coalesce(a.retention_ms, $4)) ORDER BY a.seq;
 
 -- requests::retention::SET, both
-UPDATE accounts SET retention_ms = $1 WHERE seq = $2;
+UPDATE accounts SET retention_ms = $1 WHERE seq = $2 AND retention_ms IS DISTINCT FROM $3;
 

@@ -85,12 +85,8 @@ async fn tell_of_ends(fixture: &mut Fixture) {
     let webhook = "https://hooks.example/low".to_owned();
     let low = LowCredits { threshold: Credits::from_nanos(150_000_000_000), webhook };
     low_credits::set(&fixture.store, fixture.account, Some(low), START, None).await.expect("a change");
-    let told = LowCreditsEvent {
-        id: EventId::from_bits(6),
-        account: fixture.account,
-        told_before: START,
-        now: START + 3,
-    };
+    let told =
+        LowCreditsEvent { id: EventId::from_bits(6), account: fixture.account, apart_ms: 1, now: START + 3 };
     let write = |_| Bytes::from_static(br#"{"type":"account.low_credits"}"#);
     assert!(low_credits::notify(&fixture.store, told, write).await.expect("an event"));
     let rotated =
