@@ -235,6 +235,18 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_keeps_its_mode_for_another_folder_in_it_and_for_a_file_with_the_name_of_ours() {
+        for is_file in [false, true] {
+            let folder = folder(0o755, if is_file { &[("models", 0o644)] } else { &[] });
+            if !is_file {
+                fs::create_dir(folder.path().join("thesis")).expect("a folder");
+            }
+            assert_eq!(narrow(folder.path()).len(), 1);
+            assert_eq!(mode(&folder, ""), 0o755);
+        }
+    }
+
+    #[test]
     fn a_folder_that_everyone_writes_to_is_public_though_its_files_are_not() {
         let folder = folder(0o1777, &[("overnight.db", 0o600), ("thesis.txt", 0o644)]);
         let left = narrow(folder.path());

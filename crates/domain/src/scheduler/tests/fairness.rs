@@ -218,6 +218,34 @@ fn take_one(model: &mut Model) -> AccountKey {
 }
 
 #[test]
+fn who_has_taken_its_part_stands_behind_the_others_whatever_is_settled_later() {
+    let mut model = Model::new(4, false);
+    for account in [AccountKey(1), AccountKey(2)] {
+        fill(&mut model, account, 64);
+    }
+    // From the second round on the parts are what requests cost.
+    let (first, second) = (take_one(&mut model), take_one(&mut model));
+    assert_ne!(first, second);
+    assert_eq!(choose(&mut model, 1).account, Some(first));
+    let take_all = |model: &mut Model, account| {
+        let left = model.partition(account, 0).deficit;
+        assert!(left > 100);
+        model.settle(account, -left);
+    };
+    take_all(&mut model, first);
+    model.settle(first, 100);
+    assert_eq!(choose(&mut model, 1).account, Some(second), "a refund brings it no place before the other");
+    model.settle(first, -100);
+    take_all(&mut model, second);
+    model.settle(first, -100);
+    assert_eq!(
+        choose(&mut model, 1).account,
+        Some(first),
+        "it was charged late, and waits for no second turn"
+    );
+}
+
+#[test]
 fn who_has_work_again_goes_first_with_what_is_left_of_its_quantum() {
     // A quantum is 64 requests.
     let mut model = Model::new(16, false);

@@ -113,6 +113,23 @@ fn another_is_started_only_for_what_those_that_run_have_not_done_until_it_would_
 }
 
 #[test]
+fn an_engine_that_runs_is_none_that_will_be_ready() {
+    let mut desk = desk(2);
+    desk.enqueue(1, 1..=4);
+    desk.wait(12_000);
+    started(&mut desk, 1);
+    desk.wait(1_000);
+    assert_eq!(desk.flying().len(), 4);
+    // No more than it has slots for, which are all taken.
+    let mut seqs = 10..;
+    while desk.waiting() < 3 {
+        desk.enqueue(1, seqs.next());
+    }
+    desk.wait(12_000);
+    assert_eq!(status(&desk, 2), ProcessStatus::Starting);
+}
+
+#[test]
 fn a_deadline_in_danger_starts_another_though_those_that_run_do_much() {
     let mut desk = one_at_work();
     let soon = desk.now + 900_000;

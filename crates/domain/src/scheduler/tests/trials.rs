@@ -76,6 +76,34 @@ fn suspects_that_an_engine_dies_with_again_run_by_themselves_in_halves() {
 }
 
 #[test]
+fn suspects_that_wait_when_others_kill_an_engine_again_run_by_themselves_too() {
+    let mut desk = Desk::new(&[4, 4]);
+    desk.enqueue(1, 1..=8);
+    assert_eq!(desk.flying().len(), 8);
+    die(&mut desk);
+    // Only the first engine comes back, with room for half of them.
+    let outcome = ProbeOutcome::Failed("no".into());
+    desk.feed(SchedulerInput::Probed { replica: ReplicaKey(2), outcome });
+    desk.wait(700);
+    assert_eq!(desk.flying().len(), 4);
+    die(&mut desk);
+    desk.enqueue(2, 101..=200);
+    let mut order = Vec::new();
+    for _ in 0..200 {
+        let flying = desk.flying();
+        let suspects = flying.iter().filter(|seq| **seq <= 8).count();
+        assert!(
+            suspects == 0 || suspects == flying.len(),
+            "suspects have the replica to themselves: {flying:?}"
+        );
+        flying.iter().for_each(|seq| desk.complete(*seq));
+        order.extend(flying);
+        desk.wait(100);
+    }
+    assert_eq!(order.len(), 108, "{order:?}");
+}
+
+#[test]
 fn one_guilty_request_of_many_is_found_after_a_logarithm_of_deaths() {
     for guilty in [1, 7, 33, 64] {
         let mut desk = Desk::new(&[64]);

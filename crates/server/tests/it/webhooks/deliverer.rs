@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_server::app::Services;
 use overnight_server::app::webhooks::{self, DeliveryRecord, EventState};
 use overnight_server::store::outbox;
@@ -177,6 +178,33 @@ async fn the_more_lanes_there_are_the_longer_it_rests_between_two_looks() {
     let work = Work::begin(&app);
     soon(work.clock.asked_for(START + 1), "a rest of a millisecond").await;
     // It rests until the clock moves on.
+    work.task.abort();
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_figures_say_how_many_tries_are_under_way_and_for_how_long_the_oldest_event_is_due() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let figures = recorder.handle();
+    let app = TestApp::start_with(&SETTINGS).await;
+    let silent = Receiver::start("127.0.0.2:0", "", Then::Hold).await;
+    for _ in 0..9 {
+        tell(&app, &silent.url("/")).await;
+    }
+    let _counting = metrics::set_default_local_recorder(&recorder);
+    let work = Work::begin(&app);
+    work.clock.set(START + 4_000);
+    // One more than its lane has room for.
+    let called = async {
+        while silent.calls().len() < 8 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(called, "eight are called").await;
+    let shown = figures.render();
+    for figure in ["overnight_webhooks_in_flight 8\n", "overnight_webhook_oldest_due_seconds 4\n"] {
+        assert!(shown.contains(figure), "{figure}{shown}");
+    }
     work.task.abort();
     app.stop().await;
 }
