@@ -1,7 +1,7 @@
 //! The account that the key belongs to, and what it used.
 
 use overnight_wire::native::accounts::Account;
-use overnight_wire::native::usage::{UsageFilter, UsageList, UsageRecord};
+use overnight_wire::native::usage::{UsageFilter, UsageList};
 
 use crate::send::Call;
 use crate::{Client, Error};
