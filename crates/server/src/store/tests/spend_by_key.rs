@@ -57,17 +57,22 @@ fn told(records: &[UsageRecord]) -> Vec<(i64, i64, i64)> {
     records.iter().map(|it| (day(&it.place), it.place.api_key, it.requests)).collect()
 }
 
+/// Five requests that completed: three by two keys and one by none on the first day, and one by the second key on the next. Those keys.
+async fn spent(fixture: &mut Fixture) -> (i64, i64) {
+    let (a, b) = (key(fixture, 1).await, key(fixture, 2).await);
+    for (number, by) in [(1, Some(a)), (2, Some(b)), (3, Some(a)), (4, None)] {
+        send(fixture, number, by).await;
+    }
+    complete(fixture, START + 1).await;
+    send(fixture, 5, Some(b)).await;
+    complete(fixture, START + DAY_MS).await;
+    fixture.assert_sound().await;
+    (a, b)
+}
+
 on_both!(each_group_is_added_up_and_what_came_by_no_key_is_the_rest);
 async fn each_group_is_added_up_and_what_came_by_no_key_is_the_rest(mut fixture: Fixture) {
-    let (a, b) = (key(&fixture, 1).await, key(&fixture, 2).await);
-    for (number, by) in [(1, Some(a)), (2, Some(b)), (3, Some(a)), (4, None)] {
-        send(&mut fixture, number, by).await;
-    }
-    complete(&fixture, START + 1).await;
-    send(&mut fixture, 5, Some(b)).await;
-    complete(&fixture, START + DAY_MS).await;
-    fixture.assert_sound().await;
-
+    let (a, b) = spent(&mut fixture).await;
     let groups = list(&fixture, ALL).await;
     assert_eq!(told(&groups), [(0, 0, 1), (0, a, 2), (0, b, 1), (1, b, 1)]);
     // 3 tokens read and 4 written, of 1 and 2 credits.
@@ -86,7 +91,12 @@ async fn each_group_is_added_up_and_what_came_by_no_key_is_the_rest(mut fixture:
     assert_eq!((&whole[0].model, &whole[0].api_key), (&None, &None));
     let dearest = usage::list_dearest_keys(&fixture.store, fixture.account, 0, 2).await.expect("a read");
     assert_eq!(told(&dearest), [(0, a, 2), (0, b, 2)]);
+}
 
+on_both!(groups_are_listed_page_by_page_and_of_some_days_alone);
+async fn groups_are_listed_page_by_page_and_of_some_days_alone(mut fixture: Fixture) {
+    let (_, b) = spent(&mut fixture).await;
+    let days = Grouping { day: true, ..Grouping::default() };
     for grouping in [ALL, BY_KEY, days] {
         let (mut paged, mut after) = (Vec::new(), Place::BEGIN);
         while let Some(record) = list_from(&fixture, grouping, after, 1).await.pop() {
