@@ -300,3 +300,18 @@ async fn a_page_is_read_by_an_index_in_its_order() {
         assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE FOR LAST")), "{plan:#?}");
     }
 }
+
+on_both!(where_no_session_ends_no_end_is_noted);
+async fn where_no_session_ends_no_end_is_noted(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = make_user(&fixture, 1, false).await;
+    let noted =
+        async || actions(store, &Filter { action: Some(AuditAction::UserSignOut), ..ALL }).await.len();
+    for (count, notes) in [(0, 0), (1, 1)] {
+        if count > 0 {
+            sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
+        }
+        let ended = as_user(&user, sessions::remove_others(store, user.key, None, START)).await;
+        assert_eq!((ended.expect("an end"), noted().await), (count, notes));
+    }
+}

@@ -1,5 +1,7 @@
 //! What is counted as deleted, so that its bytes are looked for in the file.
 
+use std::fs;
+
 use crate::store::database::{Tx, sql};
 use crate::store::erasure::{self, Deleted};
 use crate::store::nodes;
@@ -40,6 +42,23 @@ async fn each_commit_that_deletes_what_people_sent_is_counted_and_nothing_else()
     assert_eq!(fixture.store.erasure_waited_ms(START), Some(1));
     erasure::note_erased(&fixture.store, before, START);
     assert_eq!(fixture.store.erasure_waited_ms(START), Some(0));
+}
+
+#[tokio::test]
+async fn the_log_is_emptied_once_no_reader_needs_it() {
+    let mut fixture = Fixture::on_sqlite().await;
+    let log = fixture.folder().join("overnight.db-wal");
+    let length = || fs::metadata(&log).expect("the log").len();
+    fixture.insert(&[1]).await;
+    let mut reader = fixture.store.database().connect_reader().await.expect("a connection");
+    reader.begin_snapshot().await.expect("a snapshot");
+    reader.fetch_one(sql("SELECT count(*) AS count FROM requests")).await.expect("a read");
+    fixture.insert(&[2]).await;
+    assert!(!erasure::truncate_log(&fixture.store).await.expect("a try"));
+    assert!(length() > 0);
+    reader.execute_all("ROLLBACK").await.expect("an end");
+    assert!(erasure::truncate_log(&fixture.store).await.expect("another try"));
+    assert_eq!(length(), 0);
 }
 
 #[tokio::test]

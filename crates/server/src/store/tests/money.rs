@@ -160,6 +160,19 @@ async fn an_entry_is_posted_once_for_its_source(fixture: Fixture) {
 }
 on_both!(an_entry_is_posted_once_for_its_source);
 
+async fn the_amount_of_an_entry_is_found_by_its_kind_and_source(fixture: Fixture) {
+    post(&fixture.store, &fixture, EntryKind::Grant, "7", "a gift").await;
+    for (kind, source, amount) in [
+        (EntryKind::Grant, "a gift", Some(credits("7"))),
+        (EntryKind::Grant, "another", None),
+        (EntryKind::TopUp, "a gift", None),
+    ] {
+        let found = ledger::find_amount(&fixture.store, kind, source).await.expect("a read");
+        assert_eq!(found, amount, "{kind:?} {source}");
+    }
+}
+on_both!(the_amount_of_an_entry_is_found_by_its_kind_and_source);
+
 async fn what_was_taken_back_and_given_again_is_told_of_once_each_way(mut fixture: Fixture) {
     insert(&mut fixture, 1, "60").await;
     let (account, source) = (fixture.account, "dp_1".to_owned());

@@ -160,3 +160,11 @@ async fn an_account_without_quotas_of_its_own_has_those_of_the_settings() {
     fixture.allow(Quota::LiveRequests, Quotas::UNLIMITED).await;
     assert_eq!(fixture.admit(2).await, Admission::Taken);
 }
+
+on_both!(what_is_set_for_accounts_without_quotas_of_their_own_counts_from_then_on);
+async fn what_is_set_for_accounts_without_quotas_of_their_own_counts_from_then_on(mut fixture: Fixture) {
+    assert_eq!(refused(fixture.admit(1).await), None);
+    let quotas = Quotas::default().with(Quota::LiveRequests, Some(1));
+    fixture.store.set_limits(&StoreOptions { quotas, ..fixture.options.clone() });
+    assert_eq!(refused(fixture.admit(2).await), Some(Quota::LiveRequests));
+}

@@ -127,8 +127,22 @@ async fn a_replica_gives_up_what_it_has_worked_off_and_goes_on_in_what_it_took_i
     assert_eq!(begins().await, [None, Some(22), Some(33)], "the first one stays, whoever sweeps");
     assert_eq!(look(&fixture, &fixture.store, 1, 9).await.0, keys(38..=40), "it goes on in its own");
     assert_eq!(look(&fixture, &fixture.store, 2, 9).await.0, keys(27..=33));
-    // What is behind the first is all under way too: the second replica's joins it.
+    // What is worked off becomes part of the one before, whoever takes from another.
     lease(&fixture, 23..=33).await;
-    assert_eq!(look(&fixture, &fixture.store, 2, 9).await.0, keys(34..=40));
-    assert_eq!(begins().await, [None, Some(33)]);
+    assert_eq!(look(&fixture, &fixture.store, 3, 4).await.0, keys(37..=40));
+    assert_eq!(begins().await, [None, Some(33), Some(36)]);
+    lease(&fixture, 34..=40).await;
+    assert_eq!(look(&fixture, &fixture.store, 3, 4).await, (Vec::new(), true));
+    assert_eq!(begins().await, [None, Some(33), Some(36)], "where nothing waits there is nothing to take");
+}
+
+#[tokio::test]
+async fn a_sweep_goes_on_from_its_end_into_a_segment_that_is_left() {
+    let mut fixture = Fixture::on_postgres().await;
+    fixture.insert(&keys(1..=24)).await;
+    fixture.release().await;
+    look(&fixture, &fixture.store, 1, 2).await;
+    assert_eq!(look(&fixture, &fixture.store, 2, 2).await.0, keys(14..=15));
+    assert_eq!(look(&fixture, &fixture.store, 1, 99).await.0, keys(3..=13));
+    assert_eq!(look_at(&fixture, &fixture.store, 1, 4, START + 200_000).await.0, keys(14..=17));
 }

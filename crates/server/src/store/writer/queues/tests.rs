@@ -83,6 +83,7 @@ fn small_intake_has_a_group_before_each_group_of_large_intake() {
     assert_eq!(count(), 2, "the small ones of accounts 2 and 4");
     push(&queues, CreateOf(2, 1_000)).expect("room");
     assert_eq!(count(), 1, "the first of account 1: small ones do not hold it up for ever");
+    assert!(queues.waiting().intake.has(SMALL_BYTES_MAX), "the small one waits for it");
     assert_eq!(count(), 1, "the small one that came meanwhile");
     assert_eq!(count(), 2, "the one of account 3 and the next of account 1");
     assert_eq!(count(), 0);
