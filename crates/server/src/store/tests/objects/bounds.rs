@@ -85,7 +85,7 @@ async fn what_was_put_for_a_call_that_was_done_before_is_deleted_at_once(fixture
     let guard = Guard { key: IdempotencyKey { hash: [1; 32], digest: [1; 32] }, write };
     let (first, repeat) = (world.large(1), world.large(1));
     for (request, files) in [(first, 1), (repeat, 2)] {
-        requests::insert_once(world.store(), request, Some(guard.clone())).await.expect("an answer");
+        requests::insert_once(world.store(), request, Some(guard)).await.expect("an answer");
         assert_eq!(world.files().len(), files);
     }
     assert_eq!((world.sweep(START).await, world.files().len(), world.waiting().await), (1, 1, 0));
