@@ -4,7 +4,7 @@
 //! what is not, however that came about, is found and deleted.
 
 pub(in crate::store) mod audit;
-mod owner;
+pub(in crate::store) mod owner;
 pub(in crate::store) mod sweep;
 pub(in crate::store) mod table;
 
@@ -172,7 +172,7 @@ pub(super) async fn all_stored(
 
 /// Whether the object store that bodies are in is named, before anything is served.
 pub(super) async fn check(store: &Store) -> Result<(), StoreError> {
-    if store.objects().store.is_none() && sweep::is_any(store).await? {
+    if store.objects().store.is_none() && owner::is_any(store).await? {
         return Err(ObjectStoreError::NotNamed.into());
     }
     Ok(())

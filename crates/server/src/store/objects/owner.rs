@@ -5,9 +5,13 @@ use std::sync::atomic::Ordering;
 use overnight_domain::scheduler::AccountKey;
 use ring::digest::{SHA256, digest};
 
-use super::sweep;
 use crate::object_store::ObjectStoreError;
+use crate::store::database::statements;
 use crate::store::{Store, StoreError};
+
+statements! {
+    FIND_ANY = "SELECT name FROM objects LIMIT 1";
+}
 
 /// Checks it before something is put: once, and in a folder each time, as it may not be mounted any more. A database that has no objects may
 /// take one that nothing says is another's.
@@ -23,7 +27,7 @@ pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(
             return Err(error.into());
         }
         // Where there is an object by now, another call may have put the first one meanwhile: it said whose they are before.
-        let is_new = !sweep::is_any(store).await?;
+        let is_new = !is_any(store).await?;
         object_store.check_owner(account, &name, is_new).await?;
     }
     objects.is_owned.store(true, Ordering::Relaxed);
@@ -40,12 +44,17 @@ pub(super) async fn check_to_erase(store: &Store, account: AccountKey) -> Result
     match check_to_delete(store, account).await {
         Ok(()) => Ok(true),
         Err(StoreError::ObjectStore(ObjectStoreError::Unowned { .. } | ObjectStoreError::Foreign(_)))
-            if !sweep::is_any(store).await? =>
+            if !is_any(store).await? =>
         {
             Ok(false)
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether there is any object, in use or not.
+pub(super) async fn is_any(store: &Store) -> Result<bool, StoreError> {
+    Ok(store.readers().fetch_optional(FIND_ANY.unbound()).await?.is_some())
 }
 
 /// What a database is called there: it is drawn from its secret, which backups and exports have too.

@@ -38,7 +38,6 @@ statements! {
         SELECT name FROM objects WHERE account = ? AND state <> 1 /* in use */
             AND (delete_at IS NULL OR delete_at > 0) AND (state = 2 /* in use no more */ OR created_at <= ?) LIMIT ?)";
     FIND_OF_ACCOUNT = "SELECT name FROM objects WHERE account = ? LIMIT 1";
-    FIND_ANY = "SELECT name FROM objects LIMIT 1";
     WAITING = "SELECT count(*) AS count, CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM objects WHERE state <> 1 /* in use */";
 }
 
@@ -177,11 +176,6 @@ pub(in crate::store) async fn erase(
 
 async fn has_any(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
     Ok(store.readers().fetch_optional(FIND_OF_ACCOUNT.bind(account)).await?.is_some())
-}
-
-/// Whether there is any object, in use or not.
-pub(super) async fn is_any(store: &Store) -> Result<bool, StoreError> {
-    Ok(store.readers().fetch_optional(FIND_ANY.unbound()).await?.is_some())
 }
 
 /// What is not in use.

@@ -94,6 +94,7 @@ fn of_outbox() -> Vec<&'static [&'static Sql]> {
 fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
     vec![
         objects::audit::STATEMENTS,
+        objects::owner::STATEMENTS,
         objects::sweep::STATEMENTS,
         objects::table::STATEMENTS,
         queue::queue_scan::STATEMENTS,

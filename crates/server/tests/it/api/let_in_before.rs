@@ -10,7 +10,7 @@ use overnight_server::workers;
 use serde_json::json;
 
 use super::administration::administrator;
-use crate::support::{Raw, TestApp};
+use crate::support::{Client, Raw, TestApp};
 
 async fn account(app: &TestApp) -> accounts::Account {
     accounts::get_own(&app.services, app.account).await.expect("the account")
@@ -125,9 +125,14 @@ async fn nothing_is_made_in_a_closed_account_by_whatever_way() {
     closing::close(&app.services, own.id).await.expect("a closed account");
 
     let new = admin.clone().with("idempotency-key", "another");
-    for client in [&once, &new, &admin] {
+    for client in [&new, &admin] {
         client.post(&at("/api_keys"), &json!({"name": "ci"})).await.refused(422, "invalid_input");
     }
+    // A repeat is told what the first call made, which works no more.
+    let repeat = once.post(&at("/api_keys"), &json!({"name": "ci"})).await.json();
+    assert_eq!(repeat["key"], made.json()["key"]);
+    let revoked = Client::new(app.address, repeat["key"].as_str());
+    revoked.get("/v1/models").await.refused(401, "invalid_api_key");
     admin.post(&at("/grants"), &json!({"amount": "5"})).await.refused(422, "invalid_input");
     assert_eq!(admin.post(&at("/grants"), &json!({"amount": "-1"})).await.status, 201, "it is taken back");
     let services = &app.services;

@@ -1,6 +1,9 @@
 -- objects::audit::PAGE, both
 SELECT name, account, bytes, state = 1 /* in use */ AS is_used FROM objects WHERE name > $1 ORDER BY name LIMIT $2;
 
+-- objects::owner::FIND_ANY, both
+SELECT name FROM objects LIMIT 1;
+
 -- objects::sweep::CLAIM, both
 UPDATE objects SET state = 3 /* being deleted */ WHERE name IN (
         SELECT name FROM objects WHERE state <> 1 /* in use */ AND delete_at <= $1 ORDER BY delete_at LIMIT $2)
@@ -11,9 +14,6 @@ DELETE FROM objects WHERE name = ?1 AND state = 3 /* being deleted */;
 
 -- objects::sweep::DELETE, PostgreSQL
 DELETE FROM objects WHERE name = ANY ($1::bytea[]) AND state = 3 /* being deleted */;
-
--- objects::sweep::FIND_ANY, both
-SELECT name FROM objects LIMIT 1;
 
 -- objects::sweep::FIND_OF_ACCOUNT, both
 SELECT name FROM objects WHERE account = $1 LIMIT 1;
