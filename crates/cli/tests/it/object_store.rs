@@ -207,6 +207,9 @@ fn a_service_that_is_killed_between_a_put_and_its_commit_loses_nothing_and_knows
         format!("url = \"s3://bucket/night\"\nendpoint = \"http://{}\"\nallow_http = true", way.address);
     add_section(&world, &url);
     world.write("prompts.jsonl", &large(5));
+    // A submission goes on where it began, so each life has the same address.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    world.write("overnight.toml", &world.read("overnight.toml").replace("127.0.0.1:0", &free.to_string()));
     for puts in [1, 5] {
         let mut serving = serve(&world);
         way.victim.store(serving.id(), Ordering::SeqCst);
