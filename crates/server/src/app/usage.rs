@@ -140,7 +140,7 @@ fn name_of(record: &Record) -> String {
 
 /// The place with such a name.
 async fn find_place(services: &Services, account: AccountKey, name: &str) -> Result<Place, AppError> {
-    let unknown = || AppError::invalid("after", codes::UNKNOWN_VALUE, "must be the next of a page");
+    let unknown = || AppError::invalid("after", codes::UNKNOWN, "must be the next of a page");
     let mut parts = name.splitn(3, ',');
     let mut part = || parts.next().map(|part| Some(part).filter(|part| *part != NOTHING)).ok_or_else(unknown);
     let (day, api_key, model) = (part()?, part()?, part()?);
@@ -157,11 +157,10 @@ fn spell_day(day: i64) -> String {
     date.map_or_else(|_| day.to_string(), |date| date.to_string())
 }
 
-/// The day of a text like `2026-11-27`, since 1970.
+/// The day of a text like `2026-11-27`, since 1970: of one before, a negative number.
 pub fn read_day(text: &str) -> Option<i64> {
     let date: Date = text.parse().ok().filter(|date: &Date| date.to_string() == text)?;
-    let days = FIRST.until((Unit::Day, date)).ok()?.get_days();
-    (days >= 0).then_some(i64::from(days))
+    Some(i64::from(FIRST.until((Unit::Day, date)).ok()?.get_days()))
 }
 
 #[cfg(test)]
@@ -170,12 +169,11 @@ mod tests {
 
     #[test]
     fn days_are_read_as_they_are_spelled_and_nothing_else_is() {
-        for day in [0, 1, 59, 20_784, 47_541] {
+        for day in [-719_162, -1, 0, 1, 59, 20_784, 47_541, 2_932_896] {
             assert_eq!(read_day(&spell_day(day)), Some(day));
         }
         assert_eq!(spell_day(20_784), "2026-11-27");
-        let wrong =
-            ["", "2026-11-31", "2026-11-1", "20261127", "2026-11-27T00:00", " 2026-11-27", "1969-12-31", "0"];
-        assert_eq!(wrong.map(read_day), [None; 8]);
+        let wrong = ["", "2026-11-31", "2026-11-1", "20261127", "2026-11-27T00:00", " 2026-11-27", "0"];
+        assert_eq!(wrong.map(read_day), [None; 7]);
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 })))]
 pub struct UsageRecord {
     /// The day (UTC) on which the requests completed.
-    #[cfg_attr(feature = "openapi", schema(required = true, pattern = r"^\d{4}-\d{2}-\d{2}$"))]
+    #[cfg_attr(feature = "openapi", schema(required = true, format = "date"))]
     pub day: Option<String>,
     /// The model.
     #[cfg_attr(feature = "openapi", schema(required = true))]
@@ -61,10 +61,10 @@ pub struct UsageFilter {
     #[cfg_attr(feature = "openapi", param(pattern = "^(day|model|api_key)(,(day|model|api_key)){0,2}$"))]
     pub group_by: Option<String>,
     /// The first day (UTC), as `2026-11-01`; the 30th up to `last_day` where it is absent.
-    #[cfg_attr(feature = "openapi", param(pattern = r"^\d{4}-\d{2}-\d{2}$"))]
+    #[cfg_attr(feature = "openapi", param(format = "date"))]
     pub first_day: Option<String>,
     /// The last day (UTC), at most 30 days after the first one; today where it is absent.
-    #[cfg_attr(feature = "openapi", param(pattern = r"^\d{4}-\d{2}-\d{2}$"))]
+    #[cfg_attr(feature = "openapi", param(format = "date"))]
     pub last_day: Option<String>,
     /// What is behind this place: the `next` of the page before, asked with the same `group_by`.
     pub after: Option<String>,
