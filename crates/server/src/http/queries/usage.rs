@@ -29,18 +29,17 @@ pub(in crate::http) fn read_usage_query(query: &str) -> Result<UsageQuery, Refus
     if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
 }
 
-/// Each part once, in any order.
+/// Up to as many parts as there are, in any order.
 fn read_grouping(text: &str) -> Option<Grouping> {
+    const PARTS_MAX: usize = 3;
     let mut grouping = Grouping::default();
-    for part in text.split(',') {
-        let told = match part {
-            "day" => &mut grouping.day,
-            "model" => &mut grouping.model,
-            "api_key" => &mut grouping.api_key,
+    for (place, part) in text.split(',').enumerate() {
+        match part {
+            _ if place == PARTS_MAX => return None,
+            "day" => grouping.day = true,
+            "model" => grouping.model = true,
+            "api_key" => grouping.api_key = true,
             _ => return None,
-        };
-        if std::mem::replace(told, true) {
-            return None;
         }
     }
     Some(grouping)
@@ -51,11 +50,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grouping_names_each_part_once() {
+    fn a_grouping_names_its_parts() {
         let told = |day, model, api_key| Some(Grouping { day, model, api_key });
         assert_eq!(read_grouping("day"), told(true, false, false));
         assert_eq!(read_grouping("api_key,model"), told(false, true, true));
         assert_eq!(read_grouping("model,day,api_key"), told(true, true, true));
-        assert_eq!(["", "days", "day,", "day,day", "day model"].map(read_grouping), [None; 5]);
+        assert_eq!(read_grouping("day,day,model"), told(true, true, false));
+        assert_eq!(["", "days", "day,", "day,day,day,day", "day model"].map(read_grouping), [None; 5]);
     }
 }
