@@ -82,15 +82,8 @@ impl ObjectStore {
     /// # Errors
     /// [`ObjectStoreError::Away`]: it may be there or not.
     pub async fn put(&self, name: &ObjectName, content: Bytes) -> Result<(), ObjectStoreError> {
-        let (path, bytes) = (self.path(name), content.len());
-        let put = async {
-            match self.backend.put(&path, PutPayload::from_bytes(content)).await.map_err(Into::into) {
-                Ok(_) => Ok(()),
-                Err(ObjectStoreError::Missing(_)) => Err(ObjectStoreError::Refused(NO_BUCKET.to_owned())),
-                Err(error) => Err(error),
-            }
-        };
-        self.call("put", name.account, put).await?;
+        let bytes = content.len();
+        self.put_at(&self.path(name), name.account, content).await?;
         metrics::counter!("overnight_object_store_bytes_total", "operation" => "put").increment(bytes as u64);
         Ok(())
     }
@@ -127,6 +120,17 @@ impl ObjectStore {
             Some(folder) => folder.remove_unfinished(self.path(name)).await,
             None => Ok(()),
         }
+    }
+
+    async fn put_at(&self, path: &Path, account: AccountKey, content: Bytes) -> Result<(), ObjectStoreError> {
+        let put = async {
+            match self.backend.put(path, PutPayload::from_bytes(content)).await.map_err(Into::into) {
+                Ok(_) => Ok(()),
+                Err(ObjectStoreError::Missing(_)) => Err(ObjectStoreError::Refused(NO_BUCKET.to_owned())),
+                Err(error) => Err(error),
+            }
+        };
+        self.call("put", account, put).await
     }
 
     async fn delete_at(&self, path: &Path, account: AccountKey) -> Result<(), ObjectStoreError> {

@@ -2,12 +2,12 @@
 //! the object store: what is to be deleted would be missing there, and so count as deleted.
 
 use bytes::Bytes;
+use object_store::ObjectStoreExt;
 use object_store::path::Path;
-use object_store::{ObjectStoreExt, PutPayload};
 use overnight_domain::scheduler::AccountKey;
 
+use super::ObjectStore;
 use super::error::ObjectStoreError;
-use super::{NO_BUCKET, ObjectStore};
 
 /// Its name behind the prefix: that of no account.
 const NAME: &str = "database";
@@ -37,23 +37,7 @@ impl ObjectStore {
         match self.read_owner(account, &path).await {
             Ok(owner) if owner == wanted.as_bytes() => Ok(()),
             Ok(_) => Err(ObjectStoreError::Foreign(path.to_string())),
-            Err(ObjectStoreError::Missing(_)) if is_new => {
-                let put = async {
-                    match self
-                        .backend
-                        .put(&path, PutPayload::from_bytes(wanted.into()))
-                        .await
-                        .map_err(Into::into)
-                    {
-                        Ok(_) => Ok(()),
-                        Err(ObjectStoreError::Missing(_)) => {
-                            Err(ObjectStoreError::Refused(NO_BUCKET.to_owned()))
-                        }
-                        Err(error) => Err(error),
-                    }
-                };
-                self.call("put", account, put).await
-            }
+            Err(ObjectStoreError::Missing(_)) if is_new => self.put_at(&path, account, wanted.into()).await,
             Err(ObjectStoreError::Missing(_)) => {
                 Err(ObjectStoreError::Unowned { path: path.to_string(), database: database.to_owned() })
             }
