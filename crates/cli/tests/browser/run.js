@@ -1,12 +1,11 @@
 // Plays one story: `node run.js NAME`, started by a Rust test, which says in the environment where everything is.
 import { closeBrowser, forgetPictures, picture } from "./lib/browser.js";
+import { startWatchdog, stopWatchdog } from "./lib/watchdog.js";
 import { close as closeWorld } from "./lib/world.js";
-
-const LONGEST_MS = 170_000;
 
 const name = process.argv[2];
 const { default: play } = await import(`./stories/${name}.js`);
-const late = setTimeout(() => fail(new Error(`it took longer than ${LONGEST_MS / 1000} s`)), LONGEST_MS);
+startWatchdog(fail);
 
 async function fail(error) {
   console.log(`the story "${name}" failed: ${error.stack}`);
@@ -21,5 +20,5 @@ try {
 } catch (error) {
   await fail(error);
 }
-clearTimeout(late);
+stopWatchdog();
 closeWorld();

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { DESKTOP, PHONE } from "./browser.js";
 import { assert, seen } from "./checks.js";
+import { resetWatchdog } from "./watchdog.js";
 import { world } from "./world.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -19,6 +20,7 @@ const LOOKS = [
 
 /// Opens a page and looks at it in every way: what is wrong with it, a line each.
 export async function visit({ page, troubles }, { name, path, heading, status = 200 }, folder) {
+  resetWatchdog();
   troubles.length = 0;
   const answer = await page.goto(`${world.console}${path}`);
   if (answer.status() !== status) return [`${name}: answered ${answer.status()}`];
