@@ -21,6 +21,8 @@ pub(in crate::store) struct Sql {
 /// statements! {
 ///     /// Both databases understand it; the places of its values are written `?`.
 ///     FIND = "SELECT seq FROM models WHERE name = ?";
+///     /// Texts that share a part.
+///     LIST = ("SELECT ", columns!(), " FROM models");
 ///     /// Each database has its own text, with the same values.
 ///     FIND_LOCKED = { sqlite: "SELECT … = ?", postgres: "SELECT … = ? FOR UPDATE" };
 ///     /// About a list of rows: SQLite executes it once a row, PostgreSQL once, with each column as an array. The places are
@@ -48,17 +50,20 @@ macro_rules! statements {
 
 /// The texts of a statement that is declared by [`statements!`].
 macro_rules! texts {
+    ({ sqlite: $sqlite:expr, postgres: $postgres:expr $(,)? }) => {
+        $crate::store::database::Sql::of($sqlite, $postgres)
+    };
+    ({ sqlite: $sqlite:expr $(,)? }) => {
+        $crate::store::database::Sql::of($sqlite, "")
+    };
+    ({ postgres: $postgres:expr $(,)? }) => {
+        $crate::store::database::Sql::of("", $postgres)
+    };
     ($both:literal) => {
         $crate::store::database::Sql::of($both, $both)
     };
-    ({ sqlite: $sqlite:literal, postgres: $postgres:literal $(,)? }) => {
-        $crate::store::database::Sql::of($sqlite, $postgres)
-    };
-    ({ sqlite: $sqlite:literal $(,)? }) => {
-        $crate::store::database::Sql::of($sqlite, "")
-    };
-    ({ postgres: $postgres:literal $(,)? }) => {
-        $crate::store::database::Sql::of("", $postgres)
+    (($($part:tt)+)) => {
+        $crate::store::database::Sql::of(concat!($($part)+), concat!($($part)+))
     };
 }
 pub(in crate::store) use {statements, texts};

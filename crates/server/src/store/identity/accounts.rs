@@ -88,42 +88,35 @@ impl Account {
     }
 }
 
+/// The columns of an account, as [`read`] reads them.
+macro_rules! columns {
+    () => {
+        "seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, \
+         monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, \
+         stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota"
+    };
+}
+
 statements! {
-    INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
-    ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+    INSERT = ("INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
+        RETURNING ", columns!());
+    ACTIVATE = ("UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
+        RETURNING ", columns!());
     /// A second time keeps the first time. What is closed stays so.
-    SET_SUSPENDED = "UPDATE accounts SET suspended_at = CASE WHEN ? = 1 OR closed_at IS NOT NULL THEN coalesce(suspended_at, ?) END WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
-    SET_QUOTAS = "UPDATE accounts SET live_requests_quota = ?, stored_bytes_quota = ?, requests_per_second_quota = ?,
+    SET_SUSPENDED = ("UPDATE accounts SET suspended_at = CASE WHEN ? = 1 OR closed_at IS NOT NULL THEN coalesce(suspended_at, ?) END WHERE id = ?
+        RETURNING ", columns!());
+    SET_QUOTAS = ("UPDATE accounts SET live_requests_quota = ?, stored_bytes_quota = ?, requests_per_second_quota = ?,
                tokens_per_day_quota = ?
         WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+        RETURNING ", columns!());
     FIND_TO_CHANGE = {
-        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE id = ?",
-        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE id = ? FOR UPDATE",
+        sqlite: concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?"),
+        postgres: concat!("SELECT ", columns!(), " FROM accounts WHERE id = ? FOR UPDATE"),
     };
-    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE id = ?";
-    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE seq = ?";
-    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts ORDER BY seq";
-    LIST_PAGE = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE seq > ? ORDER BY seq LIMIT ?";
+    FIND = ("SELECT ", columns!(), " FROM accounts WHERE id = ?");
+    GET = ("SELECT ", columns!(), " FROM accounts WHERE seq = ?");
+    LIST = ("SELECT ", columns!(), " FROM accounts ORDER BY seq");
+    LIST_PAGE = ("SELECT ", columns!(), " FROM accounts WHERE seq > ? ORDER BY seq LIMIT ?");
 }
 
 /// Makes an account, visible to every process once this returns.
@@ -291,7 +284,7 @@ pub async fn list_page(store: &Store, after: i64, limit: u32) -> Result<Vec<Acco
     store.readers().fetch_all(LIST_PAGE.bind(after).bind(limit)).await?.iter().map(read).collect()
 }
 
-/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes` and the quotas.
+/// Reads the columns of an account.
 pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
         key: row.get("seq")?,
