@@ -21,6 +21,8 @@ const ALIGNMENT: u32 = 32;
 /// The end of the key that says how an embedding model makes one vector of many, and the longest key that is read.
 const POOLING_KEY_END: &[u8] = b".pooling_type";
 const KEY_BYTES_MAX: u64 = 128;
+/// The end of the key that says whether a token sees only those before it, without which a model does not write.
+const CAUSAL_KEY_END: &[u8] = b".attention.causal";
 /// llama.cpp's numbers for the mean, the first token and the last one.
 const POOLINGS: [u32; 3] = [1, 2, 3];
 /// Its number for a model that ranks.
@@ -29,6 +31,7 @@ const RANK: u32 = 4;
 /// The types of values.
 const UINT32: u32 = 4;
 const INT32: u32 = 5;
+const BOOL: u32 = 7;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
@@ -59,6 +62,9 @@ pub enum ModelFileUnusable {
     /// It compares texts with each other.
     #[error("is of a model that ranks texts, which the embedded engine does not serve")]
     Ranks,
+    /// It does not write, and does not say how it embeds.
+    #[error("is of a model that does not write, and names no pooling type for embeddings")]
+    Silent,
     /// It ends before its last tensor does.
     #[error("is cut short: it has {found} of {expected} bytes")]
     Cut {
@@ -100,6 +106,7 @@ impl ModelPurpose {
 enum Said {
     Alignment(u32),
     Pooling(u32),
+    IsCausal(bool),
     Other,
 }
 
@@ -130,14 +137,18 @@ fn check(file: impl Read + Seek, length: u64) -> Result<ModelPurpose, ModelFileU
         return Err(ModelFileUnusable::Version(version));
     }
     let (tensors, values) = (header.u64()?, header.u64()?);
-    let (mut alignment, mut purpose) = (ALIGNMENT, ModelPurpose::Chat);
+    let (mut alignment, mut is_causal, mut purpose) = (ALIGNMENT, true, ModelPurpose::Chat);
     for _ in 0..values {
         match header.value()? {
             Said::Alignment(given) => alignment = given,
             Said::Pooling(pooling) if POOLINGS.contains(&pooling) => purpose = ModelPurpose::Embeddings,
+            Said::IsCausal(given) => is_causal = given,
             Said::Pooling(RANK) => return Err(ModelFileUnusable::Ranks),
             Said::Pooling(_) | Said::Other => {}
         }
+    }
+    if !is_causal && purpose == ModelPurpose::Chat {
+        return Err(ModelFileUnusable::Silent);
     }
     if !alignment.is_power_of_two() {
         return Err(ModelFileUnusable::Damaged("its alignment is no power of two"));
@@ -218,6 +229,9 @@ impl<R: Read + Seek> Header<R> {
         match self.u32()? {
             UINT32 if is_alignment => return self.u32().map(Said::Alignment),
             UINT32 | INT32 if key.ends_with(POOLING_KEY_END) => return self.u32().map(Said::Pooling),
+            BOOL if key.ends_with(CAUSAL_KEY_END) => {
+                return Ok(Said::IsCausal(self.bytes::<1>()? != [0]));
+            }
             _ if is_alignment => return Err(ModelFileUnusable::Damaged("its alignment is no number")),
             ARRAY => {
                 let (kind, count) = (self.u32()?, self.u64()?);

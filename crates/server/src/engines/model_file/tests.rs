@@ -53,6 +53,14 @@ fn a_file_that_pools_is_an_embedding_model() {
     }
     let ranks = value("bert.pooling_type", UINT32, &4_u32.to_le_bytes());
     assert!(matches!(judge(&file(0, 1, &[&ranks[..]])), Err(ModelFileUnusable::Ranks)));
+    let (writes, encodes) =
+        (value("gemma.attention.causal", BOOL, &[1]), value("bert.attention.causal", BOOL, &[0]));
+    let pools = value("bert.pooling_type", UINT32, &1_u32.to_le_bytes());
+    assert_eq!(judge(&file(0, 1, &[&writes[..]])).unwrap(), ModelPurpose::Chat);
+    assert!(matches!(judge(&file(0, 1, &[&encodes[..]])), Err(ModelFileUnusable::Silent)));
+    for values in [[&encodes[..], &pools[..]], [&pools[..], &encodes[..]]] {
+        assert_eq!(judge(&file(0, 2, &values)).unwrap(), ModelPurpose::Embeddings);
+    }
     let other = value("qwen3.pooling_type_of_none", UINT32, &1_u32.to_le_bytes());
     assert_eq!(judge(&file(0, 1, &[&other[..]])).unwrap(), ModelPurpose::Chat);
 }
