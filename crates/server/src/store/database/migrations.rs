@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 39] = [
+const MIGRATIONS: [Migration; 40] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -71,6 +71,7 @@ const MIGRATIONS: [Migration; 39] = [
     migration!("0037_objects.sql"),
     migration!("0038_spend_by_key.sql"),
     migration!("0039_object_views.sql"),
+    migration!("0040_unused_objects.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

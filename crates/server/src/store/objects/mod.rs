@@ -7,6 +7,7 @@ pub(in crate::store) mod audit;
 pub(in crate::store) mod owner;
 pub(in crate::store) mod sweep;
 pub(in crate::store) mod table;
+pub(in crate::store) mod unused;
 
 pub use self::audit::{Present, audit};
 pub use self::sweep::{Waiting, sweep, waiting};
@@ -19,6 +20,7 @@ use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Semaphore;
 
 use self::table::{DISCARD, ReserveObject};
+use self::unused::QuotaCache;
 use crate::encryption::{self, KeyringError};
 use crate::object_store::{ObjectName, ObjectStore, ObjectStoreError, ObjectStoreOptions, Reference};
 use crate::planted_bugs::Bug;
@@ -36,6 +38,7 @@ pub(super) struct Objects {
     is_owned: AtomicBool,
     /// The right to put bytes of results.
     result_bytes: Semaphore,
+    quota_cache: QuotaCache,
 }
 
 impl Objects {
@@ -43,7 +46,8 @@ impl Objects {
         let store = options.map(ObjectStore::open).transpose()?;
         let min_bytes = options.and_then(|options| options.min_bytes);
         let result_bytes = Semaphore::new(RESULT_BYTES_MAX);
-        Ok(Self { store, min_bytes, is_owned: AtomicBool::new(false), result_bytes })
+        let (is_owned, quota_cache) = (AtomicBool::new(false), QuotaCache::default());
+        Ok(Self { store, min_bytes, is_owned, result_bytes, quota_cache })
     }
 
     /// Leaves so many bytes to results.
@@ -61,13 +65,13 @@ impl Objects {
 }
 
 impl Store {
-    /// Whether a body is put into the object store.
+    /// Whether a body is put into the object store, where its account may put one.
     pub fn is_large(&self, body: &[u8]) -> bool {
         self.objects().min_bytes.is_some_and(|min| body.len() >= min)
     }
 
-    /// A body as it is to be stored in the database: encrypted where that is on, and where it is large, the name of the object that holds
-    /// it, which is put by then.
+    /// A body as it is to be stored in the database: encrypted where that is on, and where it is large and its account may put it, the
+    /// name of the object that holds it, which is put by then.
     pub(super) fn stored(
         &self,
         account: AccountKey,
@@ -76,10 +80,14 @@ impl Store {
     ) -> BoxFuture<'_, Result<Bytes, StoreError>> {
         // Boxed, so that who stores something small has no room for all of it.
         Box::pin(async move {
-            let is_large = self.is_large(&body);
+            let is_put = self.is_put(account, &body, now).await?;
             let body = self.encrypted(account, body).await?;
-            if is_large { self.put(account, body, now).await } else { Ok(body) }
+            if is_put { self.put(account, body, now).await } else { Ok(body) }
         })
+    }
+
+    async fn is_put(&self, account: AccountKey, body: &[u8], now: i64) -> Result<bool, StoreError> {
+        Ok(self.is_large(body) && unused::is_within_quota(self, account, now).await?)
     }
 
     /// The same, in the database where the object store is away, or has too much to do.
@@ -89,9 +97,9 @@ impl Store {
         body: Bytes,
         now: i64,
     ) -> Result<Bytes, StoreError> {
-        let is_large = self.is_large(&body);
+        let is_put = self.is_put(account, &body, now).await?;
         let body = self.encrypted(account, body).await?;
-        if !is_large {
+        if !is_put {
             return Ok(body);
         }
         let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);

@@ -97,6 +97,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         objects::owner::STATEMENTS,
         objects::sweep::STATEMENTS,
         objects::table::STATEMENTS,
+        objects::unused::STATEMENTS,
         queue::queue_scan::STATEMENTS,
         queue::deadlines::STATEMENTS,
         queue::endings::STATEMENTS,

@@ -10,7 +10,7 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0039 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0040 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
@@ -149,7 +149,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0039 to 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0040 to 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {

@@ -9,6 +9,7 @@ use crate::store::ledger::entries;
 use crate::store::ledger::totals;
 use crate::store::ledger::{payment_checks, payments};
 use crate::store::lists::{self, Search};
+use crate::store::objects;
 use crate::store::operations::audit;
 use crate::store::outbox;
 use crate::store::queue::KeyRange;
@@ -354,6 +355,8 @@ async fn lists_for_people_start_at_their_cursor_too() {
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
     check(&fixture, batches::COUNT_LIVE.sqlite, &[live]).await;
     check(&fixture, batches::LIST_LIVE.sqlite, &[live]).await;
+    let unused = "SEARCH o USING COVERING INDEX objects_unused_by_account (account=?)";
+    check(&fixture, objects::unused::FIND.sqlite, &[unused]).await;
     let between =
         "SEARCH request_states USING COVERING INDEX request_states_by_batch (batch=? AND seq>? AND seq<?)";
     check(&fixture, requests::COUNT_BETWEEN.sqlite, &[between]).await;

@@ -6,6 +6,7 @@ mod life;
 mod lists;
 mod owners;
 mod reads;
+mod unused;
 
 use std::fs;
 use std::path::{Path, PathBuf};
