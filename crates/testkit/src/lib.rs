@@ -7,6 +7,7 @@ pub mod openid;
 pub mod postgres;
 pub mod proof;
 pub mod receiver;
+pub mod schema;
 pub mod stripe;
 mod time;
 pub mod traces;

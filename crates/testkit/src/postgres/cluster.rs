@@ -5,10 +5,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread;
 use std::time::Duration;
-
-use tokio::runtime::Builder;
 
 use super::USER;
 use super::account::Account;
@@ -17,6 +14,7 @@ use super::folder::{Folder, PORT};
 use super::network::Network;
 use super::server::Server;
 use super::session::Session;
+use crate::schema;
 
 /// Where sessions begin that need no database of their own; every cluster has it.
 const MAINTENANCE: &str = "postgres";
@@ -116,9 +114,7 @@ impl Cluster {
         let mut has_template = self.has_template.lock().unwrap_or_else(PoisonError::into_inner);
         if !*has_template {
             let url = self.database(TEMPLATE)?;
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            thread::scope(|scope| scope.spawn(move || runtime.block_on(migrate(url))).join())
-                .expect("a schema");
+            schema::make(|| migrate(url));
             *has_template = true;
         }
         drop(has_template);

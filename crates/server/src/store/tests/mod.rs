@@ -87,6 +87,7 @@ use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePa
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
+use overnight_testkit::schema::put_file;
 use tempfile::TempDir;
 
 pub(super) use self::schemas::{Catalogue, catalogue};
@@ -98,7 +99,7 @@ use crate::store::queue::leases;
 use crate::store::queue::settle::{Ending, Settlement};
 use crate::store::requests::NewRequest;
 use crate::store::requests::models;
-use crate::store::{Durability, Store, StoreOptions, requests, schema};
+use crate::store::{DATABASE_FILE, Durability, Store, StoreOptions, requests, schema};
 
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::store::ledger::price_points;
@@ -122,13 +123,14 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) async fn on_sqlite() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        Self::over(options(&folder), folder).await
+        Self::on_sqlite_with(|options| options).await
     }
 
     /// On SQLite, with options of its own.
     pub(super) async fn on_sqlite_with(own: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let migrate = async |folder| migrate(StoreOptions::new(folder)).await;
+        put_file(folder.path(), DATABASE_FILE, migrate).expect("a copy");
         Self::over(own(options(&folder)), folder).await
     }
 
@@ -149,8 +151,9 @@ impl Fixture {
     async fn on_server(url: impl FnOnce(&str, String) -> String) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let server_url = Cluster::shared().database_with_schema(&name, migrate).expect("a database");
         let folder = tempfile::tempdir().expect("a folder");
+        let migrate = async |url| migrate(StoreOptions { server_url: Some(url), ..options(&folder) }).await;
+        let server_url = Cluster::shared().database_with_schema(&name, migrate).expect("a database");
         let server_url = Some(url(&name, server_url));
         Self::over(StoreOptions { server_url, ..options(&folder) }, folder).await
     }
@@ -304,10 +307,8 @@ pub(super) fn options(folder: &TempDir) -> StoreOptions {
     StoreOptions { durability: Durability::ProcessOnly, disk_reserve, ..StoreOptions::new(folder.path()) }
 }
 
-/// Makes the schema in a database of a server.
-async fn migrate(server_url: String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let options = StoreOptions { server_url: Some(server_url), ..options(&folder) };
+/// Makes the schema.
+async fn migrate(options: StoreOptions) {
     schema::bring_up_to_date(&options).await.expect("a schema");
 }
 
