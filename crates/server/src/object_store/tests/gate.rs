@@ -60,6 +60,11 @@ impl Gate {
         self.is_closed.store(true, Ordering::SeqCst);
     }
 
+    /// From now on answers each new call at once.
+    pub(super) fn reopen(&self) {
+        self.is_closed.store(false, Ordering::SeqCst);
+    }
+
     /// From now on lists have nothing.
     pub(super) fn hide_lists(&self) {
         self.hides_lists.store(true, Ordering::SeqCst);

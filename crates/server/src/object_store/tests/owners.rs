@@ -20,24 +20,20 @@ async fn it_belongs_to_the_database_that_used_it_first_and_a_folder_that_is_not_
     assert!(unowned.to_string().contains("put `one` and a line feed there"), "{unowned}");
 }
 
-/// Two databases that take one prefix in the same moment: whether each has it then.
-async fn take_together(gate: &Arc<Gate>) -> [Result<(), ObjectStoreError>; 2] {
-    gate.close();
-    let [one, two] = ["one", "two"].map(|database| {
-        let store = ObjectStore::over(gate.clone(), Path::default());
-        tokio::spawn(async move { store.check_owner(GREEDY, database, true).await })
-    });
-    while !one.is_finished() || !two.is_finished() {
-        gate.answer_one().await;
-    }
-    [one.await.expect("an end"), two.await.expect("an end")]
-}
-
 #[tokio::test]
 async fn of_two_databases_that_take_a_prefix_in_the_same_moment_one_has_it() {
-    let gate = Gate::open();
-    let [one, two] = take_together(&gate).await;
-    assert!(one.is_ok() && matches!(two, Err(ObjectStoreError::Foreign(_))), "{one:?} {two:?}");
+    let gate = Gate::closed();
+    let [one, two] = [(); 2].map(|()| ObjectStore::over(gate.clone(), Path::default()));
+    let late = tokio::spawn(async move { two.check_owner(GREEDY, "two", true).await });
+    gate.wait_for(1).await;
+    gate.answer_one().await;
+    // It has found that the prefix is nobody's, and is about to take it.
+    gate.reopen();
+    one.check_owner(GREEDY, "one", true).await.expect("it is now");
+    gate.answer_one().await;
+    let foreign = late.await.expect("an end").expect_err("it is one's");
+    assert!(matches!(foreign, ObjectStoreError::Foreign(_)), "{foreign}");
+    one.check_owner(GREEDY, "one", false).await.expect("it still is");
 }
 
 #[tokio::test]
