@@ -106,23 +106,29 @@ async fn cancel_batches(services: &Services, account: AccountKey) -> Result<(), 
 }
 
 /// Erases the accounts that are to be erased and of which nothing lives, one piece of each in turn. What breaks off goes on with the next
-/// call.
+/// call, and keeps no others.
 ///
 /// # Errors
 ///
-/// Only what the store could not do.
+/// Only what the store could not do, for the first account of which something was left so, once it has tried the others.
 pub async fn finish_erasures(services: &Services, now: i64) -> Result<(), StoreError> {
     let mut accounts = closing::list_to_erase(&services.store).await?;
+    let mut failed = None;
     while !accounts.is_empty() {
         let mut left = Vec::new();
         for account in accounts {
-            if erase_piece(services, account, now).await? {
-                left.push(account);
+            match erase_piece(services, account, now).await {
+                Ok(true) => left.push(account),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::debug!(account = account.0, %error, "an account is not erased yet; will retry");
+                    failed = failed.or(Some(error));
+                }
             }
         }
         accounts = left;
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// Erases a piece of an account; whether there may be more now.
@@ -157,5 +163,58 @@ fn into_store_error(error: AppError) -> StoreError {
     match error {
         AppError::StoreAway { cause, .. } | AppError::Internal(cause) => cause,
         told => StoreError::Refused(told.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::app;
+    use crate::app::requests::create;
+    use crate::clock::ManualClock;
+    use crate::config::{Config, Sources};
+
+    const START: i64 = 1_750_000_000_000;
+    const LATER: i64 = START + 2 * 60 * 60 * 1_000;
+
+    #[tokio::test]
+    async fn an_account_that_cannot_be_erased_keeps_no_later_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let objects = folder.path().join("objects");
+        let flags = [
+            ("data_dir", folder.path().join("data").display().to_string()),
+            ("object_store.url", format!("file://{}", objects.display())),
+            ("object_store.min_bytes", "64 KiB".to_owned()),
+            ("billing.enabled", "false".to_owned()),
+            ("disk_reserve", "0 B".to_owned()),
+        ];
+        let flags = flags.into_iter().map(|(path, value)| (path.to_owned(), value)).collect();
+        let environment = vec![("OVERNIGHT_MODELS".to_owned(), r#"[{ name = "tiny" }]"#.to_owned())];
+        let config = Config::load(&Sources { file: None, environment, flags }).expect("settings");
+        let services = app::open(config, ManualClock::at(START)).await;
+        let content = "x".repeat(70_000);
+        let body = format!(
+            r#"{{"request_body":{{"model":"tiny","messages":[{{"role":"user","content":"{content}"}}]}}}}"#
+        );
+        let mut made = Vec::new();
+        for name in ["first", "second"] {
+            let account = accounts::create(&services, name).await.expect("an account");
+            create(&services, account.key, body.clone().into(), Ok, None).await.expect("a request");
+            close(&services, account.id).await.expect("a closed account");
+            erase(&services, account.id).await.expect("a mark");
+            made.push(account);
+        }
+        finish_closings(&services, START).await.expect("cancelled requests");
+        let of_first = objects.join(made[0].key.0.to_string());
+        let held = fs::read_dir(&of_first).expect("a folder").next().expect("an object").expect("it").path();
+        fs::remove_file(&held).expect("a deletion");
+        fs::create_dir(&held).expect("a folder in the place of an object, which is deleted as no file is");
+        finish_erasures(&services, LATER).await.expect_err("one object is refused");
+        let erased_at = async |account: &Account| {
+            accounts::get(&services, account.id).await.expect("the account").erased_at
+        };
+        assert_eq!((erased_at(&made[0]).await, erased_at(&made[1]).await), (None, Some(LATER)));
     }
 }

@@ -48,15 +48,9 @@ pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>
     let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
     let store: Arc<dyn ObjectStore> = match options.url.scheme() {
         "s3" => {
-            let mut builder = AmazonS3Builder::from_env().with_url(url).with_retry(retry);
-            builder = builder.with_client_options(client);
-            if let Some(endpoint) = &options.endpoint {
-                builder = builder.with_endpoint(endpoint);
-            }
-            if let Some(region) = &options.region {
-                builder = builder.with_region(region);
-            }
-            Arc::new(builder.build().map_err(|error| settings(&error))?)
+            let builder = AmazonS3Builder::from_env().with_retry(retry).with_client_options(client);
+            let bucket = s3(builder, options).build();
+            Arc::new(bucket.map_err(|error| settings(&error))?)
         }
         "gs" => {
             let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retry);
@@ -77,6 +71,19 @@ pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>
         _ => return Ok((Arc::new(folder(&options.url)?), Path::default())),
     };
     Ok((store, prefix))
+}
+
+/// A bucket of S3. Each object is deleted by a call of its own: the answer to a bulk deletion does not tell a refusal from a failure, and not
+/// every service that speaks S3 knows it.
+pub(super) fn s3(builder: AmazonS3Builder, options: &ObjectStoreOptions) -> AmazonS3Builder {
+    let mut builder = builder.with_url(options.url.as_str()).with_disable_bulk_delete(true);
+    if let Some(endpoint) = &options.endpoint {
+        builder = builder.with_endpoint(endpoint);
+    }
+    if let Some(region) = &options.region {
+        builder = builder.with_region(region);
+    }
+    builder
 }
 
 /// A folder, which is made where it is absent. What is put there is on the disk before that is said.

@@ -48,6 +48,8 @@ pub struct ObjectStore {
     /// Where it is a folder.
     folder: Option<Folder>,
     turns: Turns,
+    /// Whether its owner was found to be the one that was asked for.
+    is_owned: AtomicBool,
     /// Whether the last call that ended was not answered.
     is_away: AtomicBool,
     /// The right to call it while it is away.
@@ -72,6 +74,7 @@ impl ObjectStore {
             prefix,
             folder: None,
             turns,
+            is_owned: AtomicBool::new(false),
             is_away: AtomicBool::new(false),
             trial: Semaphore::new(1),
         }
@@ -80,7 +83,7 @@ impl ObjectStore {
     /// Puts an object. It is durable when this returns.
     ///
     /// # Errors
-    /// [`ObjectStoreError::Away`]: it may be there or not.
+    /// [`ObjectStoreError::NotCalled`]: it is not there. Any other: it may be there or not.
     pub async fn put(&self, name: &ObjectName, content: Bytes) -> Result<(), ObjectStoreError> {
         let bytes = content.len();
         self.put_at(&self.path(name), name.account, content).await?;
@@ -134,7 +137,7 @@ impl ObjectStore {
     }
 
     async fn delete_at(&self, path: &Path, account: AccountKey) -> Result<(), ObjectStoreError> {
-        let delete = async { Ok(self.backend.delete(path).await?) };
+        let delete = async { self.backend.delete(path).await.map_err(ObjectStoreError::of_deletion) };
         match self.call("delete", account, delete).await {
             Err(ObjectStoreError::Missing(_)) => Ok(()),
             deleted => deleted,
@@ -144,11 +147,18 @@ impl ObjectStore {
     /// Deletes everything under the prefix of an account; how many objects there were.
     ///
     /// # Errors
-    /// [`ObjectStoreError::Away`].
+    /// Also where one is not deleted, after the others are.
     pub async fn delete_all(&self, account: AccountKey) -> Result<usize, ObjectStoreError> {
         let found = self.list_of(account).await?;
+        let mut refused = None;
         for path in &found {
-            self.delete_at(path, account).await?;
+            match self.delete_at(path, account).await {
+                Err(error) if error.is_away() => return Err(error),
+                deleted => refused = refused.or(deleted.err()),
+            }
+        }
+        if let Some(error) = refused {
+            return Err(error);
         }
         if let Some(folder) = &self.folder {
             folder.remove_account(self.folder_of(account)).await?;
@@ -223,7 +233,7 @@ impl ObjectStore {
         let (is_away, trial) = (self.is_away.load(Ordering::Relaxed), self.trial.try_acquire());
         if is_away && trial.is_err() {
             count(operation, "refused");
-            return Err(ObjectStoreError::Away("it did not answer the calls before".to_owned()));
+            return Err(ObjectStoreError::NotCalled);
         }
         let _trial = trial.ok().filter(|_| is_away);
         self.note(operation, call.await)
@@ -234,7 +244,7 @@ impl ObjectStore {
         operation: &'static str,
         outcome: Result<T, ObjectStoreError>,
     ) -> Result<T, ObjectStoreError> {
-        let is_away = matches!(outcome, Err(ObjectStoreError::Away(_)));
+        let is_away = outcome.as_ref().is_err_and(ObjectStoreError::is_away);
         if self.is_away.swap(is_away, Ordering::Relaxed) != is_away {
             match outcome.as_ref().err().filter(|_| is_away) {
                 Some(error) => tracing::warn!(%error, operation, "the object store is away"),
@@ -249,6 +259,13 @@ impl ObjectStore {
         };
         count(operation, told);
         outcome
+    }
+
+    /// From now on it is away, and another call tries it, until what this gives is dropped.
+    #[cfg(test)]
+    pub(crate) fn hold_away(&self) -> tokio::sync::SemaphorePermit<'_> {
+        self.is_away.store(true, Ordering::Relaxed);
+        self.trial.try_acquire().expect("nobody tries it")
     }
 
     fn folder_of(&self, account: AccountKey) -> Path {

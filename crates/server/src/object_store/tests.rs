@@ -1,6 +1,8 @@
-//! The object store by itself: turns, owners, and what is deleted.
+//! The object store by itself: turns, owners, what is deleted, and what is refused.
 
 mod gate;
+mod owners;
+mod refusals;
 
 use std::fs;
 use std::path::PathBuf;
@@ -109,22 +111,6 @@ async fn an_account_that_floods_a_slow_object_store_with_reads_leaves_others_the
         async move { drop(store.get(&reference).await.expect("a read")) }.boxed()
     })
     .await;
-}
-
-#[tokio::test]
-async fn it_belongs_to_the_database_that_used_it_first_and_a_folder_that_is_not_mounted_to_none() {
-    let (_folder, path, store) = in_folder();
-    let unowned = store.check_owner(GREEDY, "one", false).await.expect_err("nothing says so");
-    assert!(matches!(&unowned, ObjectStoreError::Unowned { path, .. } if path == "database"), "{unowned}");
-    store.check_owner(GREEDY, "one", true).await.expect("it is now");
-    store.check_owner(GREEDY, "one", false).await.expect("it still is");
-    let foreign = store.check_owner(GREEDY, "another", true).await.expect_err("it is one's");
-    assert!(matches!(foreign, ObjectStoreError::Foreign(_)) && foreign.is_passing(), "{foreign}");
-    assert_eq!(fs::read(path.join("database")).expect("a file"), b"one\n");
-    fs::write(path.join("database"), [b'x'; 5_000]).expect("a file");
-    let foreign = store.check_owner(GREEDY, "one", true).await.expect_err("that is none of ours");
-    assert!(matches!(foreign, ObjectStoreError::Foreign(_)), "{foreign}");
-    assert!(unowned.to_string().contains("put `one` and a line feed there"), "{unowned}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
-use crate::clock::SharedClock;
+use crate::clock::{SharedClock, SystemClock};
 use crate::store::batch_watches::BatchWatches;
 use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
@@ -99,7 +99,7 @@ impl Store {
     pub fn open(options: &StoreOptions, clock: SharedClock) -> BoxFuture<'_, Result<Self, StoreError>> {
         // Boxed, so that it is compiled here and not as a part of each program.
         Box::pin(async move {
-            let (store, mut core) = Self::open_core(options, clock.now()).await?;
+            let (store, mut core) = Self::open_core(options, Arc::clone(&clock), clock.now()).await?;
             core.look_at_disk(clock.now()).await;
             *store.inner.task.lock().await = Some(core.spawn(clock)?);
             Ok(store)
@@ -108,7 +108,7 @@ impl Store {
 
     /// As [`Store::open`], with the writer in the caller's hand.
     pub async fn open_manual(options: &StoreOptions, now: i64) -> Result<(Self, ManualWriter), StoreError> {
-        let (store, core) = Self::open_core(options, now).await?;
+        let (store, core) = Self::open_core(options, Arc::new(SystemClock), now).await?;
         Ok((store, ManualWriter::new(core)))
     }
 
@@ -119,15 +119,19 @@ impl Store {
         Box::pin(async {
             prepare_folder(&options.folder)?;
             schema::bring_up_to_date(options).await?;
-            Self::assemble(options, None, Writer::default()).await
+            Self::assemble(options, None, Writer::default(), Arc::new(SystemClock)).await
         })
     }
 
-    async fn open_core(options: &StoreOptions, now: i64) -> Result<(Self, WriterCore), StoreError> {
+    async fn open_core(
+        options: &StoreOptions,
+        clock: SharedClock,
+        now: i64,
+    ) -> Result<(Self, WriterCore), StoreError> {
         prepare_folder(&options.folder)?;
         let lock = FolderLock::take(&options.folder)?;
         let writer = Writer::default();
-        let store = Self::assemble(options, Some(lock), writer.clone()).await?;
+        let store = Self::assemble(options, Some(lock), writer.clone(), clock).await?;
         encryption::prepare(&store).await?;
         objects::check(&store).await?;
         let mut connection = store.connect().await?;
@@ -147,6 +151,7 @@ impl Store {
         options: &StoreOptions,
         lock: Option<FolderLock>,
         writer: Writer,
+        clock: SharedClock,
     ) -> Result<Self, StoreError> {
         let database = options.database()?;
         let mut connection = database.connect().await?;
@@ -167,7 +172,7 @@ impl Store {
             quotas: watch::Sender::new(options.default_quotas()),
             secret,
             data_keys: DataKeys::new(options.encrypts),
-            objects: Objects::open(options.object_store.as_ref())?,
+            objects: Objects::open(options.object_store.as_ref(), clock)?,
             actor: options.actor(),
             passed: Passed::default(),
             events: Arc::default(),

@@ -1,16 +1,18 @@
 //! An object store in memory that answers when it is told to.
 
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Semaphore;
@@ -23,6 +25,10 @@ pub(super) struct Gate {
     answers: Semaphore,
     is_closed: AtomicBool,
     hides_lists: AtomicBool,
+    is_away: AtomicBool,
+    lacks_conditions: AtomicBool,
+    /// What it does not delete.
+    held: Arc<Mutex<Option<Path>>>,
     begun: Mutex<Vec<String>>,
 }
 
@@ -30,8 +36,16 @@ impl Gate {
     /// Answers each call at once.
     pub(super) fn open() -> Arc<Self> {
         let (inner, answers) = (InMemory::new(), Semaphore::new(0));
-        let (is_closed, hides_lists) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { inner, answers, is_closed, hides_lists, begun: Mutex::default() })
+        Arc::new(Self {
+            inner,
+            answers,
+            is_closed: AtomicBool::default(),
+            hides_lists: AtomicBool::default(),
+            is_away: AtomicBool::default(),
+            lacks_conditions: AtomicBool::default(),
+            held: Arc::default(),
+            begun: Mutex::default(),
+        })
     }
 
     /// Answers no call but as it is told to.
@@ -46,9 +60,29 @@ impl Gate {
         self.is_closed.store(true, Ordering::SeqCst);
     }
 
+    /// From now on answers each new call at once.
+    pub(super) fn reopen(&self) {
+        self.is_closed.store(false, Ordering::SeqCst);
+    }
+
     /// From now on lists have nothing.
     pub(super) fn hide_lists(&self) {
         self.hides_lists.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on puts and reads find no connection, or do.
+    pub(super) fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    /// From now on it knows no puts with a condition.
+    pub(super) fn forget_conditions(&self) {
+        self.lacks_conditions.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on it deletes this object not, as bulk deletions and folders tell it.
+    pub(super) fn hold(&self, path: Path) {
+        *self.held.lock().expect("a path") = Some(path);
     }
 
     /// How many objects there are.
@@ -82,12 +116,23 @@ impl Gate {
         }
     }
 
-    async fn pass(&self, path: &Path) {
+    async fn pass(&self, path: &Path) -> Result<()> {
         if self.is_closed.load(Ordering::SeqCst) {
             self.begun.lock().expect("a list").push(path.to_string());
             self.answers.acquire().await.expect("it is not closed for good").forget();
         }
+        match self.is_away.load(Ordering::SeqCst) {
+            true => Err(no_connection()),
+            false => Ok(()),
+        }
     }
+}
+
+/// What a call comes to that finds nobody.
+pub(super) fn no_connection() -> Error {
+    let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+    let source = Box::new(HttpError::new(HttpErrorKind::Connect, refused));
+    Error::Generic { store: "gate", source }
 }
 
 impl fmt::Display for Gate {
@@ -110,7 +155,13 @@ impl ObjectStore for Gate {
         Self: 'f,
     {
         Box::pin(async move {
-            self.pass(path).await;
+            self.pass(path).await?;
+            if self.lacks_conditions.load(Ordering::SeqCst) && options.mode == PutMode::Create {
+                return Err(Error::NotImplemented {
+                    operation: "a condition".into(),
+                    implementer: "gate".into(),
+                });
+            }
             self.inner.put_opts(path, content, options).await
         })
     }
@@ -135,13 +186,25 @@ impl ObjectStore for Gate {
         Self: 'f,
     {
         Box::pin(async move {
-            self.pass(path).await;
+            self.pass(path).await?;
             self.inner.get_opts(path, options).await
         })
     }
 
     fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(paths)
+        let (held, inner) = (Arc::clone(&self.held), self.inner.clone());
+        paths
+            .then(move |path| {
+                let (held, inner) = (Arc::clone(&held), inner.clone());
+                async move {
+                    let path = path?;
+                    if held.lock().expect("a path").as_ref() == Some(&path) {
+                        return Err(Error::Generic { store: "gate", source: "a legal hold".into() });
+                    }
+                    inner.delete(&path).await.map(|()| path)
+                }
+            })
+            .boxed()
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {

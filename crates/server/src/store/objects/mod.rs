@@ -12,15 +12,16 @@ pub(in crate::store) mod unused;
 pub use self::audit::{Present, audit};
 pub use self::sweep::{Waiting, sweep, waiting};
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, join_all};
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Semaphore;
 
-use self::table::{DISCARD, ReserveObject};
+use self::table::{DISCARD, FORGET, GIVE_UP, PUT_MS, ReserveObject};
 use self::unused::QuotaCache;
+use crate::clock::SharedClock;
 use crate::encryption::{self, KeyringError};
 use crate::object_store::{ObjectName, ObjectStore, ObjectStoreError, ObjectStoreOptions, Reference};
 use crate::planted_bugs::Bug;
@@ -34,20 +35,19 @@ const RESULT_BYTES_MAX: usize = 64 << 20;
 pub(super) struct Objects {
     store: Option<ObjectStore>,
     min_bytes: Option<usize>,
-    /// Whether the object store is known to be this database's.
-    is_owned: AtomicBool,
     /// The right to put bytes of results.
     result_bytes: Semaphore,
     quota_cache: QuotaCache,
+    clock: SharedClock,
 }
 
 impl Objects {
-    pub(super) fn open(options: Option<&ObjectStoreOptions>) -> Result<Self, StoreError> {
+    pub(super) fn open(options: Option<&ObjectStoreOptions>, clock: SharedClock) -> Result<Self, StoreError> {
         let store = options.map(ObjectStore::open).transpose()?;
         let min_bytes = options.and_then(|options| options.min_bytes);
         let result_bytes = Semaphore::new(RESULT_BYTES_MAX);
-        let (is_owned, quota_cache) = (AtomicBool::new(false), QuotaCache::default());
-        Ok(Self { store, min_bytes, is_owned, result_bytes, quota_cache })
+        let quota_cache = QuotaCache::new(Arc::clone(&clock));
+        Ok(Self { store, min_bytes, result_bytes, quota_cache, clock })
     }
 
     /// Leaves so many bytes to results.
@@ -57,9 +57,15 @@ impl Objects {
         self.result_bytes.try_acquire_many(held).expect("nothing is put")
     }
 
+    /// Forgets which accounts may put objects.
+    #[cfg(test)]
+    pub(super) fn forget_quotas(&self) {
+        self.quota_cache.forget();
+    }
+
     /// # Errors
     /// Where the settings name none.
-    fn store(&self) -> Result<&ObjectStore, ObjectStoreError> {
+    pub(super) fn store(&self) -> Result<&ObjectStore, ObjectStoreError> {
         self.store.as_ref().ok_or(ObjectStoreError::NotNamed)
     }
 }
@@ -80,14 +86,14 @@ impl Store {
     ) -> BoxFuture<'_, Result<Bytes, StoreError>> {
         // Boxed, so that who stores something small has no room for all of it.
         Box::pin(async move {
-            let is_put = self.is_put(account, &body, now).await?;
+            let is_put = self.is_put(account, &body).await?;
             let body = self.encrypted(account, body).await?;
             if is_put { self.put(account, body, now).await } else { Ok(body) }
         })
     }
 
-    async fn is_put(&self, account: AccountKey, body: &[u8], now: i64) -> Result<bool, StoreError> {
-        Ok(self.is_large(body) && unused::is_within_quota(self, account, now).await?)
+    async fn is_put(&self, account: AccountKey, body: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.is_large(body) && unused::is_within_quota(self, account).await?)
     }
 
     /// The same, in the database where the object store is away, or has too much to do.
@@ -97,7 +103,7 @@ impl Store {
         body: Bytes,
         now: i64,
     ) -> Result<Bytes, StoreError> {
-        let is_put = self.is_put(account, &body, now).await?;
+        let is_put = self.is_put(account, &body).await?;
         let body = self.encrypted(account, body).await?;
         if !is_put {
             return Ok(body);
@@ -134,8 +140,24 @@ impl Store {
             tokio::spawn(async move { store.objects().store()?.put(&name, body).await });
             return Ok(reference.to_stored());
         }
-        self.objects().store()?.put(&name, body).await?;
+        if let Err(error) = self.objects().store()?.put(&name, body).await {
+            self.give_up(&name, &error).await;
+            return Err(error.into());
+        }
         Ok(reference.to_stored())
+    }
+
+    /// Gives up an object that was not put for all that is known. Where that fails, it is found later.
+    async fn give_up(&self, name: &ObjectName, error: &ObjectStoreError) {
+        let bits = name.bits.to_vec();
+        let give_up = match error {
+            ObjectStoreError::NotCalled => FORGET.bind(bits),
+            _ => GIVE_UP.bind(self.objects().clock.now() + PUT_MS).bind(bits),
+        };
+        let given_up = self.transaction(async move |tx: &mut Tx<'_>| tx.execute(give_up).await).await;
+        if let Err(error) = given_up {
+            tracing::debug!(%error, "an object that was not put is not given up yet");
+        }
     }
 
     /// Gives up the objects that values name which are not stored after all. Where that fails, they are found later.

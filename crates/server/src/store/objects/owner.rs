@@ -1,7 +1,5 @@
 //! Whether the object store that the settings name is that of this database.
 
-use std::sync::atomic::Ordering;
-
 use overnight_domain::scheduler::AccountKey;
 use ring::digest::{SHA256, digest};
 
@@ -13,12 +11,10 @@ statements! {
     FIND_ANY = "SELECT name FROM objects LIMIT 1";
 }
 
-/// Checks it before something is put: once, and in a folder each time, as it may not be mounted any more. A database that has no objects may
-/// take one that nothing says is another's.
+/// Checks it before something is put, unless it is known. A database that has no objects may take one that nothing says is another's.
 pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(), StoreError> {
-    let objects = store.objects();
-    let object_store = objects.store()?;
-    if objects.is_owned.load(Ordering::Relaxed) && !object_store.is_folder() {
+    let object_store = store.objects().store()?;
+    if object_store.is_owner_known() {
         return Ok(());
     }
     let name = name_of(store);
@@ -30,7 +26,6 @@ pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(
         let is_new = !is_any(store).await?;
         object_store.check_owner(account, &name, is_new).await?;
     }
-    objects.is_owned.store(true, Ordering::Relaxed);
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use futures_util::future::join_all;
 use overnight_domain::scheduler::AccountKey;
 
 use super::owner;
+use super::table::PUT_MS;
 use crate::object_store::{ObjectName, ObjectStoreError};
 use crate::planted_bugs::Bug;
 use crate::store::database::{Row, Tx, Value, statements};
@@ -15,9 +16,6 @@ const ROWS_MAX: u32 = 256;
 
 /// One that the object store refuses to delete is tried again so much later, in milliseconds.
 const REFUSED_MS: i64 = 60 * 60 * 1_000;
-
-/// An object that was to be put so long ago is put no more, in milliseconds.
-const PUT_MS: i64 = 60 * 60 * 1_000;
 
 statements! {
     SET_TIME = "UPDATE objects SET delete_at = ? WHERE name IN (
@@ -33,10 +31,11 @@ statements! {
         sqlite: "UPDATE objects SET delete_at = ?1 WHERE name = ?2 AND state = 3 /* being deleted */",
         postgres: "UPDATE objects SET delete_at = $1 WHERE name = ANY ($2::bytea[]) AND state = 3 /* being deleted */",
     };
-    /// Those of an account that is erased, but for what may be put in this moment.
+    /// Those of an account that is erased, but for what may be put in this moment. What is being deleted is, or waits as it was refused.
     HURRY = "UPDATE objects SET state = 3 /* being deleted */, delete_at = 0 WHERE name IN (
         SELECT name FROM objects WHERE account = ? AND state <> 1 /* in use */
-            AND (delete_at IS NULL OR delete_at > 0) AND (state = 2 /* in use no more */ OR created_at <= ?) LIMIT ?)";
+            AND (delete_at IS NULL OR delete_at > 0)
+            AND (state = 2 /* in use no more */ OR state = 0 /* being put */ AND created_at <= ?) LIMIT ?)";
     FIND_OF_ACCOUNT = "SELECT name FROM objects WHERE account = ? LIMIT 1";
     WAITING = "SELECT count(*) AS count, CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM objects WHERE state <> 1 /* in use */";
 }
@@ -57,15 +56,16 @@ pub struct Waiting {
 pub async fn sweep(store: &Store, now: i64, delete_after: i64) -> Result<usize, StoreError> {
     let at = now.saturating_add(delete_after);
     while mark(store, at).await? == u64::from(ROWS_MAX) {}
-    delete_due(store, now).await
+    delete_due(store, now, None).await
 }
 
-async fn delete_due(store: &Store, now: i64) -> Result<usize, StoreError> {
+/// Deletes what is due of all accounts. It fails where the object store refused one of any account, or of the one that this is done for.
+async fn delete_due(store: &Store, now: i64, account: Option<AccountKey>) -> Result<usize, StoreError> {
     let (mut deleted, mut refused) = (0, None);
     loop {
         let claim = CLAIM.bind(now).bind(ROWS_MAX);
         let rows = store.transaction(async move |tx: &mut Tx<'_>| tx.fetch(claim).await).await?;
-        let outcome = delete(store, &rows, now).await?;
+        let outcome = delete(store, &rows, now, account).await?;
         deleted += outcome.deleted;
         refused = refused.or(outcome.refused);
         if rows.len() < ROWS_MAX as usize {
@@ -83,12 +83,17 @@ async fn mark(store: &Store, at: i64) -> Result<u64, StoreError> {
 #[derive(Default)]
 struct Outcome {
     deleted: usize,
-    /// Why one was not.
+    /// Why one was not, of the account that this is done for, or of any.
     refused: Option<ObjectStoreError>,
 }
 
 /// Deletes claimed objects and their rows. What is refused is tried again later, so that it keeps no others.
-async fn delete(store: &Store, claimed: &[Row], now: i64) -> Result<Outcome, StoreError> {
+async fn delete(
+    store: &Store,
+    claimed: &[Row],
+    now: i64,
+    account: Option<AccountKey>,
+) -> Result<Outcome, StoreError> {
     let names: Vec<ObjectName> = claimed.iter().map(read).collect::<Result<_, _>>()?;
     let Some(first) = names.first() else { return Ok(Outcome::default()) };
     owner::check_to_delete(store, first.account).await?;
@@ -114,17 +119,20 @@ async fn delete(store: &Store, claimed: &[Row], now: i64) -> Result<Outcome, Sto
         store.transaction(async move |tx: &mut Tx<'_>| tx.execute(postpone).await).await?;
     }
     let mut failed = None;
-    for error in outcomes.into_iter().filter_map(Result::err) {
-        match error {
-            ObjectStoreError::Away(_) => return Err(error.into()),
-            error => failed = failed.or(Some(error)),
+    for (name, outcome) in names.iter().zip(outcomes) {
+        match outcome {
+            Err(error) if error.is_away() => return Err(error.into()),
+            Err(error) if account.is_none_or(|account| account == name.account) => {
+                failed = failed.or(Some(error));
+            }
+            _ => {}
         }
     }
     Ok(Outcome { deleted, refused: failed })
 }
 
 fn as_refused((name, outcome): (&ObjectName, &Result<(), ObjectStoreError>)) -> Option<Value> {
-    let is_refused = outcome.as_ref().is_err_and(|error| !matches!(error, ObjectStoreError::Away(_)));
+    let is_refused = outcome.as_ref().is_err_and(|error| !error.is_away());
     is_refused.then(|| name.bits.to_vec().into())
 }
 
@@ -156,7 +164,7 @@ pub(in crate::store) async fn erase(
             break;
         }
     }
-    delete_due(store, now).await?;
+    delete_due(store, now, Some(account)).await?;
     if has_any(store, account).await? {
         return Ok(false);
     }

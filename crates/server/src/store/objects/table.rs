@@ -43,7 +43,14 @@ statements! {
         postgres: "UPDATE objects SET state = 2 /* in use no more */, delete_at = 0
             WHERE name = ANY ($1::bytea[]) AND state = 0 /* being put */",
     };
+    /// One that was put, or was not.
+    GIVE_UP = "UPDATE objects SET delete_at = ? WHERE name = ? AND state = 0 /* being put */";
+    /// One that was never put.
+    FORGET = "DELETE FROM objects WHERE name = ? AND state = 0 /* being put */";
 }
+
+/// An object that was to be put so long ago is put no more, in milliseconds.
+pub(super) const PUT_MS: i64 = 60 * 60 * 1_000;
 
 /// After so long an object that was to be put and is in use by nothing is deleted, in milliseconds: longer than any write takes.
 const UNUSED_MS: i64 = 24 * 60 * 60 * 1_000;

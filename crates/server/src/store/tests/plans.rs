@@ -355,8 +355,8 @@ async fn lists_for_people_start_at_their_cursor_too() {
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
     check(&fixture, batches::COUNT_LIVE.sqlite, &[live]).await;
     check(&fixture, batches::LIST_LIVE.sqlite, &[live]).await;
-    let unused = "SEARCH o USING COVERING INDEX objects_unused_by_account (account=?)";
-    check(&fixture, objects::unused::FIND.sqlite, &[unused]).await;
+    let unused = "SEARCH objects USING COVERING INDEX objects_unused_by_account (account=? AND state>?)";
+    check(&fixture, objects::unused::SUM.sqlite, &[unused]).await;
     let between =
         "SEARCH request_states USING COVERING INDEX request_states_by_batch (batch=? AND seq>? AND seq<?)";
     check(&fixture, requests::COUNT_BETWEEN.sqlite, &[between]).await;

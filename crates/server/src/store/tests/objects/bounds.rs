@@ -6,13 +6,14 @@ use bytes::Bytes;
 use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::records::RequestSummary;
 
+use crate::clock::{Clock, SystemClock};
 use crate::store::batches::Filled;
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey, Recalled};
 use crate::store::ledger::holds::Admission;
 use crate::store::objects;
 use crate::store::queue::settle::{self, Settlement};
 use crate::store::requests;
-use crate::store::tests::objects::{KEPT_MS, World, large_body, large_result};
+use crate::store::tests::objects::{HOUR_MS, KEPT_MS, World, large_body, large_result};
 use crate::store::tests::{Fixture, START, filling};
 
 on_both!(what_is_refused_leaves_no_object_and_counts_for_nothing);
@@ -39,6 +40,8 @@ on_both!(a_create_whose_object_cannot_be_put_is_refused);
 async fn a_create_whose_object_cannot_be_put_is_refused(fixture: Fixture) {
     let mut world = World::over(fixture).await;
     let taken = world.insert_large(1).await;
+    // By the clock of a fixture on SQLite, which stands, or on PostgreSQL, which does not.
+    let started = if world.store().is_shared() { SystemClock.now() } else { START };
     let account = world.objects().join(world.fixture.account.0.to_string());
     let elsewhere = world.folder.path().join("elsewhere");
     fs::rename(&account, &elsewhere).expect("a move");
@@ -52,6 +55,8 @@ async fn a_create_whose_object_cannot_be_put_is_refused(fixture: Fixture) {
     fs::rename(&elsewhere, &account).expect("a move");
     assert_eq!(world.find(taken).await.expect("a read").body, large_body(1));
     assert_eq!(world.waiting().await, 1, "it may be there nevertheless");
+    assert_eq!(world.sweep(started + HOUR_MS - 1).await, 0, "and be put in this moment");
+    assert_eq!((world.sweep(started + 2 * HOUR_MS).await, world.waiting().await), (1, 0));
     world.fixture.assert_sound().await;
 }
 
@@ -109,7 +114,7 @@ async fn one_that_the_object_store_refuses_to_delete_keeps_no_others(fixture: Fi
     assert_eq!((world.files().len(), world.waiting().await), (0, 1));
     assert_eq!(world.sweep(later).await, 0, "it waits");
     fs::remove_dir(&refused).expect("the folder goes");
-    assert_eq!(world.sweep(later + 60 * 60 * 1_000).await, 1);
+    assert_eq!(world.sweep(later + HOUR_MS).await, 1);
     assert_eq!(world.waiting().await, 0);
 }
 

@@ -6,10 +6,11 @@ use std::pin::pin;
 
 use futures_util::FutureExt;
 
+use crate::object_store::ObjectStoreError;
 use crate::store::queue::settle::{self, Settlement};
 use crate::store::tests::objects::{World, large_body, large_result};
 use crate::store::tests::{DAY_MS, Fixture, START, open};
-use crate::store::{CrashPoint, ManualWriter, Store, requests};
+use crate::store::{CrashPoint, ManualWriter, Store, StoreError, requests};
 
 /// A service whose writer is in the hand of the test.
 struct Life {
@@ -64,6 +65,27 @@ impl Life {
         drop(self.store);
         world.fixture.store = open(&world.fixture.options).await;
     }
+}
+
+on_both!(an_object_that_was_surely_not_put_leaves_no_row);
+async fn an_object_that_was_surely_not_put_leaves_no_row(fixture: Fixture) {
+    let mut world = World::over(fixture).await;
+    let mut life = Life::begin(&mut world).await;
+    let (store, account) = (life.store.clone(), world.fixture.account);
+    let put = {
+        let store = store.clone();
+        tokio::spawn(async move { store.stored(account, large_body(1), START).await })
+    };
+    while store.writes_waiting() == 0 {
+        assert!(!put.is_finished(), "its row comes first");
+        tokio::task::yield_now().await;
+    }
+    // Another call has found out meanwhile, and tries it again.
+    let away = store.objects().store().expect("a folder").hold_away();
+    let refused = life.run(put).await.expect("an end").expect_err("it is not called");
+    assert!(matches!(refused, StoreError::ObjectStore(ObjectStoreError::NotCalled)), "{refused}");
+    assert_eq!((world.waiting().await, world.files().len()), (0, 0));
+    drop(away);
 }
 
 /// Ends the process about the commit of a create, and says whether what it stored is there afterwards.

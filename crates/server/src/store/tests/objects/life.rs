@@ -4,11 +4,13 @@ use std::fs;
 
 use futures_util::future::join_all;
 
+use crate::object_store::{ObjectStoreError, is_reference};
 use crate::store::database::{Tx, sql};
+use crate::store::identity::accounts;
 use crate::store::objects::{self, table};
 use crate::store::requests::Due;
-use crate::store::tests::objects::{KEPT_MS, World, is_away, large_body, large_result};
-use crate::store::tests::{DAY_MS, Fixture, START, open};
+use crate::store::tests::objects::{HOUR_MS, KEPT_MS, World, files_under, is_away, large_body, large_result};
+use crate::store::tests::{DAY_MS, Fixture, START, new_account, open};
 use crate::store::{StoreError, StoreOptions, closing, requests};
 
 on_both!(an_answer_that_cannot_be_put_is_stored_in_the_database);
@@ -105,6 +107,36 @@ async fn of_an_erased_account_nothing_is_left_under_its_prefix(fixture: Fixture)
     closing::mark_erased(store, account, later).await.expect("a write");
     assert!(world.files().is_empty());
     assert_eq!(world.waiting().await, 0);
+}
+
+on_both!(an_account_whose_object_is_refused_is_not_erased_and_keeps_no_other);
+async fn an_account_whose_object_is_refused_is_not_erased_and_keeps_no_other(fixture: Fixture) {
+    let mut world = World::over(fixture).await;
+    let id = world.insert_large(1).await;
+    world.complete().await;
+    world.delete(id).await;
+    world.sweep(START).await;
+    let held = world.files().remove(0);
+    fs::remove_file(&held).expect("a deletion");
+    fs::create_dir(&held).expect("a folder in the place of an object, which is deleted as no file is");
+    let (store, account) = (world.store(), world.fixture.account);
+    let other = accounts::insert(store, &new_account(8)).await.expect("an account").key;
+    let theirs = store.stored(other, large_body(2), START).await.expect("a put that is never used");
+    assert!(is_reference(&theirs));
+    let due = START + KEPT_MS;
+    closing::mark_erased(store, other, due).await.expect("the refusal is another's");
+    assert_eq!(
+        (files_under(&world.objects().join(other.0.to_string())).len(), world.waiting().await),
+        (0, 1)
+    );
+
+    assert!(!closing::mark_erased(store, account, due).await.expect("a look"), "it waits");
+    let refused = closing::mark_erased(store, account, due + HOUR_MS).await.expect_err("it is its own");
+    assert!(matches!(refused, StoreError::ObjectStore(ObjectStoreError::Refused(_))), "{refused}");
+    fs::remove_dir(&held).expect("the folder goes");
+    assert!(!closing::mark_erased(store, account, due + HOUR_MS).await.expect("a look"), "it waits again");
+    closing::mark_erased(store, account, due + 2 * HOUR_MS).await.expect("a write");
+    assert_eq!((world.files().len(), world.waiting().await), (0, 0));
 }
 
 on_both!(more_objects_than_one_transaction_takes_are_all_deleted);

@@ -29,6 +29,8 @@ use crate::store::{Store, StoreError, requests};
 /// Bodies of so many bytes are large here: longer than the name of an object.
 const MIN_BYTES: usize = 100;
 
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
 /// How long objects are kept that are in use no more.
 const KEPT_MS: i64 = 7 * DAY_MS;
 

@@ -1,10 +1,11 @@
 //! What an account may have in the object store beyond what it stores.
 
 use overnight_domain::quotas::{Quota, Quotas};
+use overnight_domain::scheduler::AccountKey;
 
 use crate::object_store::is_reference;
+use crate::store::database::{Tx, sql};
 use crate::store::identity::accounts;
-use crate::store::requests::{self, NewRequest};
 use crate::store::tests::objects::{KEPT_MS, World, large_body, large_result};
 use crate::store::tests::{Fixture, START, new_account};
 
@@ -14,10 +15,8 @@ async fn an_account_cannot_fill_the_object_store_by_deleting(fixture: Fixture) {
     world.fixture.options.quotas = Quotas::default().with(Quota::StoredBytes, Some(60_000));
     world.fixture.restart().await;
     for key in 0..6 {
-        let created_at = START + 1_000 * i64::from(key);
-        let request = NewRequest { created_at, ..world.large(key) };
-        let id = request.id;
-        requests::insert(world.store(), request).await.expect("a create");
+        world.store().objects().forget_quotas();
+        let id = world.insert_large(key).await;
         world.complete().await;
         let found = world.find(id).await.expect("a read");
         assert_eq!((found.body, found.result), (large_body(key), Some(large_result())));
@@ -29,26 +28,41 @@ async fn an_account_cannot_fill_the_object_store_by_deleting(fixture: Fixture) {
     assert!(is_reference(&stored), "another account goes on");
     world.sweep(START).await;
     assert_eq!(world.sweep(START + KEPT_MS).await, 5);
-    let request = NewRequest { created_at: START + KEPT_MS, ..world.large(9) };
-    requests::insert(world.store(), request).await.expect("a create");
+    world.store().objects().forget_quotas();
+    world.insert_large(9).await;
     assert_eq!(world.are_beside("requests").await, [true], "it may put again");
     world.fixture.assert_sound().await;
 }
 
-on_both!(whether_an_account_may_put_is_known_for_a_second);
-async fn whether_an_account_may_put_is_known_for_a_second(fixture: Fixture) {
+on_both!(an_account_puts_until_more_than_its_quota_waits_to_be_deleted);
+async fn an_account_puts_until_more_than_its_quota_waits_to_be_deleted(fixture: Fixture) {
     let mut world = World::over(fixture).await;
     let account = world.fixture.account;
-    world.fixture.options.quotas = Quotas::default().with(Quota::StoredBytes, Some(20_000));
+    let limit = Some(2 * large_body(1).len() as i64);
+    world.fixture.options.quotas = Quotas::default().with(Quota::StoredBytes, limit);
     world.fixture.restart().await;
-    for (after, is_put) in [(0, true), (999, true), (1_000, false), (1_999, false), (2_000, false)] {
-        let stored = world.store().stored(account, large_body(1), START + after).await.expect("a body");
-        assert_eq!(is_reference(&stored), is_put, "after {after} ms");
+    let store = world.store();
+    let is_put = async |account| {
+        store.objects().forget_quotas();
+        is_reference(&store.stored(account, large_body(1), START).await.expect("a body"))
+    };
+    for _ in 0..4 {
+        assert!(is_put(account).await, "what is being put waits for nothing");
     }
-    let id = accounts::get(world.store(), account).await.expect("the account").id;
+    let let_go_one = async || {
+        let let_go = sql(
+            "UPDATE objects SET state = 2 WHERE name IN (SELECT name FROM objects WHERE state = 0 LIMIT 1)",
+        );
+        store.transaction(async move |tx: &mut Tx<'_>| tx.execute(let_go).await).await.expect("a write")
+    };
+    assert_eq!((let_go_one().await, let_go_one().await), (1, 1));
+    assert!(is_put(account).await, "it is as much as the quota");
+    assert_eq!(let_go_one().await, 1);
+    assert!(!is_put(account).await, "it is more");
+    assert!(is_put(AccountKey(999)).await, "of an account that nobody knows nothing waits");
+    let id = accounts::get(store, account).await.expect("the account").id;
     let changes = vec![(Quota::StoredBytes, Some(Quotas::UNLIMITED))];
-    accounts::set_quotas(world.store(), id, changes, START).await.expect("a write").expect("the account");
-    let stored = world.store().stored(account, large_body(1), START + 3_000).await.expect("a put");
-    assert!(is_reference(&stored), "an account without a limit puts all");
+    accounts::set_quotas(store, id, changes, START).await.expect("a write").expect("the account");
+    assert!(is_put(account).await, "an account without a limit puts all");
     world.fixture.assert_sound().await;
 }

@@ -21,7 +21,8 @@ SELECT name FROM objects WHERE account = $1 LIMIT 1;
 -- objects::sweep::HURRY, both
 UPDATE objects SET state = 3 /* being deleted */, delete_at = 0 WHERE name IN (
         SELECT name FROM objects WHERE account = $1 AND state <> 1 /* in use */
-            AND (delete_at IS NULL OR delete_at > 0) AND (state = 2 /* in use no more */ OR created_at <= $2) LIMIT $3);
+            AND (delete_at IS NULL OR delete_at > 0)
+            AND (state = 2 /* in use no more */ OR state = 0 /* being put */ AND created_at <= $2) LIMIT $3);
 
 -- objects::sweep::POSTPONE, SQLite
 UPDATE objects SET delete_at = ?1 WHERE name = ?2 AND state = 3 /* being deleted */;
@@ -42,6 +43,12 @@ UPDATE objects SET state = 2 /* in use no more */, delete_at = 0 WHERE name = ?1
 -- objects::table::DISCARD, PostgreSQL
 UPDATE objects SET state = 2 /* in use no more */, delete_at = 0
             WHERE name = ANY ($1::bytea[]) AND state = 0 /* being put */;
+
+-- objects::table::FORGET, both
+DELETE FROM objects WHERE name = $1 AND state = 0 /* being put */;
+
+-- objects::table::GIVE_UP, both
+UPDATE objects SET delete_at = $1 WHERE name = $2 AND state = 0 /* being put */;
 
 -- objects::table::LET_GO, SQLite
 UPDATE objects SET state = 2 /* in use no more */
@@ -78,4 +85,11 @@ UPDATE objects SET state = 1 /* in use */, delete_at = NULL, request = ?2
 UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = v.request
             FROM unnest($1::bytea[], $2::bigint[]) AS v(name, request)
             WHERE o.name = v.name AND o.state = 0 /* being put */;
+
+-- objects::unused::FIND_QUOTAS, both
+SELECT live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts WHERE seq = $1;
+
+-- objects::unused::SUM, both
+SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM objects
+        WHERE account = $1 AND state > 1 /* in use no more, or being deleted */;
 
