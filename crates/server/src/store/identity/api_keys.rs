@@ -100,6 +100,29 @@ pub struct KeyHolder {
     pub requests_per_second_quota: Option<i64>,
 }
 
+/// Those keys of an account that work, and the newest of the others. Its values: account, now, account, now, so many others.
+macro_rules! listed_keys {
+    ($columns:literal) => {
+        concat!(
+            "
+            SELECT ",
+            $columns,
+            " FROM api_keys
+            WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ?
+            UNION ALL
+            SELECT ",
+            $columns,
+            " FROM (
+                SELECT ",
+            $columns,
+            " FROM api_keys
+                WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
+        "
+        )
+    };
+}
+pub(in crate::store) use listed_keys;
+
 statements! {
     INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, scope, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.scope, k.expires_at, k.last_used_at,
@@ -108,15 +131,8 @@ statements! {
     /// Up to so many of those that work.
     COUNT_USABLE = "SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
         WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ? LIMIT ?) v";
-    /// Those that work, and the newest of the others.
-    LIST = "SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (
-            SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-            WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ?
-            UNION ALL
-            SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (
-                SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-                WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
-        ) v ORDER BY seq";
+    LIST = ("SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (",
+        listed_keys!("seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at"), ") v ORDER BY seq");
     FIND = "SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ? AND account = ?";
     FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
     FIND_TO_REVOKE = {
