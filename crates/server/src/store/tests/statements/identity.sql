@@ -1,54 +1,38 @@
 -- identity::accounts::ACTIVATE, both
 UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, $1) WHERE id = $2
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::accounts::FIND, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE id = $1;
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts WHERE id = $1;
 
 -- identity::accounts::FIND_TO_CHANGE, SQLite
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE id = ?;
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts WHERE id = ?;
 
 -- identity::accounts::FIND_TO_CHANGE, PostgreSQL
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE id = $1 FOR UPDATE;
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts WHERE id = $1 FOR UPDATE;
 
 -- identity::accounts::GET, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE seq = $1;
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts WHERE seq = $1;
 
 -- identity::accounts::INSERT, both
 INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES ($1, $2, $3, $4)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::accounts::LIST, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts ORDER BY seq;
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts ORDER BY seq;
 
 -- identity::accounts::LIST_PAGE, both
-SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
-        FROM accounts WHERE seq > $1 ORDER BY seq LIMIT $2;
+SELECT seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota FROM accounts WHERE seq > $1 ORDER BY seq LIMIT $2;
 
 -- identity::accounts::SET_QUOTAS, both
 UPDATE accounts SET live_requests_quota = $1, stored_bytes_quota = $2, requests_per_second_quota = $3,
                tokens_per_day_quota = $4
         WHERE id = $5
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::accounts::SET_SUSPENDED, both
 UPDATE accounts SET suspended_at = CASE WHEN $1 = 1 OR closed_at IS NOT NULL THEN coalesce(suspended_at, $2) END WHERE id = $3
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes,
-               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, suspended_at, closed_at, erase_at, erased_at, retention_ms, monthly_credits, low_credits_threshold, low_credits_webhook, live_requests, stored_bytes, live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
 -- identity::api_keys::COUNT_USABLE, both
 SELECT count(*) AS count FROM (SELECT 1 FROM api_keys

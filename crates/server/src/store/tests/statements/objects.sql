@@ -79,3 +79,8 @@ UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = v.reque
             FROM unnest($1::bytea[], $2::bigint[]) AS v(name, request)
             WHERE o.name = v.name AND o.state = 0 /* being put */;
 
+-- objects::unused::FIND, both
+SELECT live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota,
+            (SELECT CAST(coalesce(sum(o.bytes), 0) AS BIGINT) FROM objects o WHERE o.account = a.seq AND o.state <> 1 /* in use */) AS bytes
+        FROM accounts a WHERE a.seq = $1;
+
