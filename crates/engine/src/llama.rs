@@ -112,8 +112,11 @@ impl Llama {
         if model.n_vocab() < 1 || ["", "none", "no_vocab"].contains(&tokenizer.as_str()) {
             return Err(failed("it has no vocabulary".to_owned()));
         }
-        let purpose = Metadata::new(|key| model.meta_val_str(key).ok()).purpose().map_err(failed)?;
-        let capacity = capacity(&settings, &model, &devices);
+        let metadata = Metadata::new(|key| model.meta_val_str(key).ok());
+        let purpose = metadata.purpose().map_err(failed)?;
+        let is_whole = purpose == Purpose::Embeddings && !metadata.embeds_in_pieces();
+        let context = context(settings.context, &model, is_whole);
+        let capacity = capacity(&settings, context, &model, &devices);
         let model = Arc::new(model);
         let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model)));
         Ok(Self { backend, model, vocabulary, purpose, capacity, settings, devices })
@@ -197,12 +200,17 @@ fn check_file(path: &Path) -> Result<(), String> {
     }
 }
 
-fn capacity(settings: &Settings, model: &LlamaModel, devices: &Devices) -> Capacity {
+/// How many tokens a request may hold, where `asked` is set; `is_whole` where they are computed as a whole.
+fn context(asked: usize, model: &LlamaModel, is_whole: bool) -> usize {
     let trained = usize::try_from(model.n_ctx_train()).unwrap_or(usize::MAX).max(1);
-    if settings.context > trained {
-        tracing::info!(trained, asked = settings.context, "take the context that the model was trained on");
+    if asked > trained {
+        tracing::info!(trained, asked, "take the context that the model was trained on");
     }
-    let context = settings.context.min(trained);
+    let context = asked.min(trained);
+    if is_whole { embedder::context_that_fits(model, context) } else { context }
+}
+
+fn capacity(settings: &Settings, context: usize, model: &LlamaModel, devices: &Devices) -> Capacity {
     let cells = context.saturating_mul(settings.parallel).min(CELLS_MAX.max(context));
     let cells = cells.next_multiple_of(CELLS_STEP);
     let heads = heads(model);

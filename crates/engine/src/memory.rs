@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 #[cfg(target_os = "linux")]
 pub const LARGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
-/// Memory is left for as much again as the weights take.
+/// Memory is left for as much again as is taken.
 const TIMES_FREE: u64 = 2;
 
 /// Whether weights of `bytes` are read into memory; if not, their file is mapped. Always false where the system does not tell
@@ -15,6 +15,18 @@ const TIMES_FREE: u64 = 2;
 #[must_use]
 pub fn holds_weights(bytes: u64) -> bool {
     available(Path::new("/proc"), Path::new("/sys/fs/cgroup")).is_some_and(|free| free / TIMES_FREE >= bytes)
+}
+
+/// How many of `wanted` pieces of `bytes` each fit into half of the memory that can be had: all of them where the system does not
+/// tell what is free.
+#[must_use]
+pub fn fitting(wanted: usize, bytes: u64) -> usize {
+    fitting_into(available(Path::new("/proc"), Path::new("/sys/fs/cgroup")), wanted, bytes)
+}
+
+fn fitting_into(free: Option<u64>, wanted: usize, bytes: u64) -> usize {
+    let Some(free) = free else { return wanted };
+    usize::try_from(free / TIMES_FREE / bytes.max(1)).unwrap_or(usize::MAX).min(wanted)
 }
 
 /// Bytes that can be had, by Linux's own estimate and within the limits of this process's control groups.
@@ -39,7 +51,7 @@ fn left_in_group(folder: &Path) -> Option<u64> {
 mod tests {
     use std::{env, fs, process};
 
-    use super::{available, holds_weights};
+    use super::{available, fitting, fitting_into, holds_weights};
 
     #[test]
     fn the_least_of_system_and_groups_counts() {
@@ -59,6 +71,16 @@ mod tests {
         fs::write(groups.join("outer/memory.current"), "400\n").expect("a file");
         assert_eq!(available(&proc, &groups), Some(600));
         fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn as_many_as_half_of_what_is_free_holds_fit() {
+        assert_eq!(fitting_into(Some(8_000), 10, 1_000), 4);
+        assert_eq!(fitting_into(Some(80_000), 10, 1_000), 10);
+        assert_eq!(fitting_into(Some(999), 10, 1_000), 0);
+        assert_eq!(fitting_into(Some(8_000), 10, 0), 10);
+        assert_eq!(fitting_into(None, 10, 1_000), 10);
+        assert_eq!(fitting(10, 1), 10);
     }
 
     #[test]

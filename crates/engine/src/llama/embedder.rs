@@ -5,12 +5,14 @@ use std::num::NonZeroU32;
 use llama_cpp_2::{
     context::{LlamaContext, params::LlamaContextParams},
     llama_batch::LlamaBatch,
+    model::LlamaModel,
     token::LlamaToken,
 };
 
 use super::{
     CELLS_STEP, FLASH_OFF, FLASH_WHERE_ALLOWED, Llama, LoadFailed, heads, prefers_flash, purpose::Metadata,
 };
+use crate::memory;
 use crate::model::{DecodeFailed, Embedder, EmbedderCapacity, STEP_TOKENS_MAX, Token};
 
 /// Tokens up to which a processor computes inputs together. So many fill its tiles, and each more makes those beside it dearer: a
@@ -24,6 +26,24 @@ pub struct LlamaEmbedder<'model> {
     batch: LlamaBatch<'static>,
     /// The most tokens of one computation of llama.cpp.
     step: usize,
+}
+
+/// The longest input, of up to `context` tokens, for which there is memory where an input is computed as a whole: with its first long input
+/// llama.cpp takes room for a probability of each token of the vocabulary for each of the input, and keeps it. At least one step's.
+pub(super) fn context_that_fits(model: &LlamaModel, context: usize) -> usize {
+    let numbers =
+        u64::try_from(model.n_vocab()).unwrap_or(0) + u64::try_from(model.n_embd_out()).unwrap_or(0);
+    let bytes = numbers * size_of::<f32>() as u64;
+    let fitting = memory::fitting(context, bytes).max(STEP_TOKENS_MAX.min(context));
+    if fitting < context {
+        tracing::warn!(
+            fitting,
+            asked = context,
+            bytes,
+            "take the context that half of the free memory holds"
+        );
+    }
+    fitting
 }
 
 impl Llama {

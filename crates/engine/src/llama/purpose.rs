@@ -11,6 +11,10 @@ pub enum Purpose {
     Embeddings,
 }
 
+/// Those that llama.cpp knows and this engine cannot serve: T5 reads with one half and writes with the other, the others write by
+/// diffusion. `overnight-server` looks for the same in a file's header.
+const UNSERVED: [&str; 6] = ["t5", "t5encoder", "dream", "llada", "llada-moe", "rnd1"];
+
 /// What a model file says of its architecture.
 pub(super) struct Metadata<V> {
     architecture: String,
@@ -49,12 +53,12 @@ impl<V: Fn(&str) -> Option<String>> Metadata<V> {
     /// Why the model cannot be served, as the end of a sentence.
     pub(super) fn purpose(&self) -> Result<Purpose, String> {
         let architecture = &self.architecture;
+        if UNSERVED.contains(&architecture.as_str()) {
+            return Err(format!("models of the architecture {architecture} are not supported"));
+        }
         match self.pooling() {
             LlamaPoolingType::Rank => Err("it ranks texts, which is not supported".to_owned()),
             LlamaPoolingType::Mean | LlamaPoolingType::Cls | LlamaPoolingType::Last => {
-                if ["t5", "t5encoder"].contains(&architecture.as_str()) {
-                    return Err(format!("embeddings by {architecture} are not supported"));
-                }
                 Ok(Purpose::Embeddings)
             }
             LlamaPoolingType::None | LlamaPoolingType::Unspecified if self.is_causal() => Ok(Purpose::Chat),
@@ -95,7 +99,10 @@ mod tests {
             ("bert", Some(4), Some(false), "ranks"),
             ("bert", None, Some(false), "bert.pooling_type"),
             ("bert", Some(0), Some(false), "bert.pooling_type"),
-            ("t5encoder", Some(1), None, "t5encoder"),
+            ("t5encoder", Some(1), None, "architecture t5encoder"),
+            ("t5", None, None, "architecture t5"),
+            ("dream", None, Some(false), "architecture dream"),
+            ("llada-moe", None, None, "architecture llada-moe"),
         ] {
             let refusal = judge(architecture, pooling, causal).expect_err("a refusal");
             assert!(refusal.contains(words), "{refusal}");

@@ -18,11 +18,16 @@ const DIMENSIONS_MAX: u32 = 4;
 /// The key of the boundary on which the tensors begin, and its value where it is absent.
 const ALIGNMENT_KEY: &[u8] = b"general.alignment";
 const ALIGNMENT: u32 = 32;
-/// The end of the key that says how an embedding model makes one vector of many, and the longest key that is read.
+/// The key of the architecture, whose name is the beginning of other keys and has no dot.
+const ARCHITECTURE_KEY: &[u8] = b"general.architecture";
+/// Those that the embedded engine does not serve; it has the same list.
+const UNSERVED: [&[u8]; 6] = [b"t5", b"t5encoder", b"dream", b"llada", b"llada-moe", b"rnd1"];
+/// What follows the architecture in the key that says how an embedding model makes one vector of many.
 const POOLING_KEY_END: &[u8] = b".pooling_type";
-const KEY_BYTES_MAX: u64 = 128;
-/// The end of the key that says whether a token sees only those before it, without which a model does not write.
+/// What follows it in the key that says whether a token sees only those before it, without which a model does not write.
 const CAUSAL_KEY_END: &[u8] = b".attention.causal";
+/// The longest key, and the longest name of an architecture, that is read.
+const KEY_BYTES_MAX: u64 = 128;
 /// llama.cpp's numbers for the mean, the first token and the last one.
 const POOLINGS: [u32; 3] = [1, 2, 3];
 /// Its number for a model that ranks.
@@ -62,6 +67,9 @@ pub enum ModelFileUnusable {
     /// It compares texts with each other.
     #[error("is of a model that ranks texts, which the embedded engine does not serve")]
     Ranks,
+    /// The embedded engine serves no models of its architecture.
+    #[error("is of a model of the architecture {0}, which the embedded engine does not serve")]
+    Unserved(String),
     /// It does not write, and does not say how it embeds.
     #[error("is of a model that does not write, and names no pooling type for embeddings")]
     Silent,
@@ -107,6 +115,7 @@ enum Said {
     Alignment(u32),
     Pooling(u32),
     IsCausal(bool),
+    Unserved(String),
     Other,
 }
 
@@ -143,6 +152,7 @@ fn check(file: impl Read + Seek, length: u64) -> Result<ModelPurpose, ModelFileU
             Said::Alignment(given) => alignment = given,
             Said::Pooling(pooling) if POOLINGS.contains(&pooling) => purpose = ModelPurpose::Embeddings,
             Said::IsCausal(given) => is_causal = given,
+            Said::Unserved(name) => return Err(ModelFileUnusable::Unserved(name)),
             Said::Pooling(RANK) => return Err(ModelFileUnusable::Ranks),
             Said::Pooling(_) | Said::Other => {}
         }
@@ -209,8 +219,8 @@ impl<R: Read + Seek> Header<R> {
         self.skip(bytes)
     }
 
-    /// Reads a key; of a long one nothing.
-    fn key(&mut self) -> Result<Vec<u8>, ModelFileUnusable> {
+    /// Reads a key or a name; of a long one nothing.
+    fn short_string(&mut self) -> Result<Vec<u8>, ModelFileUnusable> {
         let length = self.u64()?;
         if length > KEY_BYTES_MAX {
             self.skip(length)?;
@@ -224,13 +234,17 @@ impl<R: Read + Seek> Header<R> {
 
     /// Reads a key with its value.
     fn value(&mut self) -> Result<Said, ModelFileUnusable> {
-        let key = self.key()?;
+        let key = self.short_string()?;
         let is_alignment = key == ALIGNMENT_KEY;
         match self.u32()? {
             UINT32 if is_alignment => return self.u32().map(Said::Alignment),
-            UINT32 | INT32 if key.ends_with(POOLING_KEY_END) => return self.u32().map(Said::Pooling),
-            BOOL if key.ends_with(CAUSAL_KEY_END) => {
-                return Ok(Said::IsCausal(self.bytes::<1>()? != [0]));
+            UINT32 | INT32 if is_own(&key, POOLING_KEY_END) => return self.u32().map(Said::Pooling),
+            BOOL if is_own(&key, CAUSAL_KEY_END) => return Ok(Said::IsCausal(self.bytes::<1>()? != [0])),
+            STRING if key == ARCHITECTURE_KEY => {
+                let name = self.short_string()?;
+                if UNSERVED.contains(&&*name) {
+                    return Ok(Said::Unserved(String::from_utf8_lossy(&name).into_owned()));
+                }
             }
             _ if is_alignment => return Err(ModelFileUnusable::Damaged("its alignment is no number")),
             ARRAY => {
@@ -284,6 +298,11 @@ impl<R: Read + Seek> Header<R> {
         let bytes = (elements / block_elements).checked_mul(block_bytes).ok_or(SHAPE)?;
         offset.checked_add(bytes).ok_or(SHAPE)
     }
+}
+
+/// Whether a key is that of an architecture which ends so.
+fn is_own(key: &[u8], end: &[u8]) -> bool {
+    key.strip_suffix(end).is_some_and(|architecture| !architecture.contains(&b'.'))
 }
 
 /// The elements of a block of a tensor's type, and its bytes (`ggml-common.h` of llama.cpp).

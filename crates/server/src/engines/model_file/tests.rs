@@ -61,8 +61,27 @@ fn a_file_that_pools_is_an_embedding_model() {
     for values in [[&encodes[..], &pools[..]], [&pools[..], &encodes[..]]] {
         assert_eq!(judge(&file(0, 2, &values)).unwrap(), ModelPurpose::Embeddings);
     }
-    let other = value("qwen3.pooling_type_of_none", UINT32, &1_u32.to_le_bytes());
-    assert_eq!(judge(&file(0, 1, &[&other[..]])).unwrap(), ModelPurpose::Chat);
+    for other in ["bert.classifier.pooling_type", "qwen3.pooling_type_of_none"] {
+        let pools = value(other, UINT32, &1_u32.to_le_bytes());
+        assert_eq!(judge(&file(0, 1, &[&pools[..]])).unwrap(), ModelPurpose::Chat, "{other}");
+    }
+}
+
+#[test]
+fn a_file_of_an_architecture_that_is_not_served_is_refused() {
+    let named = |name: &str| {
+        let text = [&(name.len() as u64).to_le_bytes()[..], name.as_bytes()].concat();
+        value("general.architecture", STRING, &text)
+    };
+    let pools = value("t5encoder.pooling_type", UINT32, &1_u32.to_le_bytes());
+    for name in ["t5", "t5encoder", "llada-moe"] {
+        let expected =
+            format!("is of a model of the architecture {name}, which the embedded engine does not serve");
+        assert_eq!(words(&file(0, 2, &[&named(name)[..], &pools[..]])), expected);
+    }
+    for name in ["qwen3", "t5x", &"t".repeat(200)] {
+        assert_eq!(judge(&file(0, 1, &[&named(name)[..]])).unwrap(), ModelPurpose::Chat, "{name}");
+    }
 }
 
 /// A file of version 3 that says it has so many tensors and values, and what follows.
