@@ -231,31 +231,28 @@ SELECT seq, balance, held, live_requests, stored_bytes, suspended_at, closed_at,
             FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
 
 -- ledger::usage::BY_KEY, both
-WITH by_key AS (
-            SELECT g.day, g.model, g.api_key, k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
-            FROM (
-                SELECT day, model, api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
-                       CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
-                FROM (SELECT day * CAST($1 AS BIGINT) AS day, model * CAST($2 AS BIGINT) AS model, api_key,
-                             requests, prompt_tokens, completion_tokens, amount
-                      FROM spend_by_key WHERE account = $3 AND day >= $4 AND day <= $5) told
-                GROUP BY day, model, api_key
-            ) g JOIN api_keys k ON k.seq = g.api_key
-        ), listed AS (
-            SELECT day, model, api_key, key_id, key_name, requests, prompt_tokens, completion_tokens, amount FROM by_key
-            UNION ALL
-            SELECT day, model, CAST(0 AS BIGINT), NULL, NULL, CAST(sum(requests) AS BIGINT), CAST(sum(prompt_tokens) AS BIGINT),
-                   CAST(sum(completion_tokens) AS BIGINT), CAST(sum(amount) AS BIGINT)
-            FROM (SELECT day * CAST($6 AS BIGINT) AS day, model * CAST($7 AS BIGINT) AS model, requests, prompt_tokens, completion_tokens, amount
-                  FROM spend WHERE account = $8 AND day >= $9 AND day <= $10
-                  UNION ALL SELECT day, model, -requests, -prompt_tokens, -completion_tokens, -amount FROM by_key) told
-            GROUP BY day, model HAVING sum(requests) <> 0
-        )
-        SELECT g.day, g.model, g.api_key, m.name AS model_name, g.key_id, g.key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
+SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name AS key_name,
+               g.requests, g.prompt_tokens, g.completion_tokens, g.amount
         FROM (
-            SELECT day, model, api_key, key_id, key_name, requests, prompt_tokens, completion_tokens, amount FROM listed
-            WHERE (day, model, api_key) > ($11, $12, $13) ORDER BY day, model, api_key LIMIT $14
-        ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model, g.api_key;
+            SELECT day, model, api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+            FROM (
+                SELECT y.day * CAST($1 AS BIGINT) AS day, y.model * CAST($2 AS BIGINT) AS model, y.api_key,
+                       y.requests, y.prompt_tokens, y.completion_tokens, y.amount
+                FROM spend_by_key y JOIN api_keys k ON k.seq = y.api_key WHERE y.account = $3 AND y.day >= $4 AND y.day <= $5
+                UNION ALL
+                SELECT day * CAST($6 AS BIGINT), model * CAST($7 AS BIGINT), CAST(0 AS BIGINT), requests, prompt_tokens, completion_tokens, amount
+                FROM (
+                    SELECT account, day, model, requests, prompt_tokens, completion_tokens, amount FROM spend
+                    UNION ALL
+                    SELECT y.account, y.day, y.model, CAST(-sum(y.requests) AS BIGINT), CAST(-sum(y.prompt_tokens) AS BIGINT),
+                           CAST(-sum(y.completion_tokens) AS BIGINT), CAST(-sum(y.amount) AS BIGINT)
+                    FROM spend_by_key y JOIN api_keys k ON k.seq = y.api_key GROUP BY y.account, y.day, y.model
+                ) rest WHERE account = $8 AND day >= $9 AND day <= $10
+            ) told
+            WHERE (day, model, api_key) > ($11, $12, $13)
+            GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT $14
+        ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key;
 
 -- ledger::usage::DEAREST_KEYS, both
 WITH by_key AS (
