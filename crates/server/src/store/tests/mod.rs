@@ -100,7 +100,7 @@ use crate::store::queue::leases;
 use crate::store::queue::settle::{Ending, Settlement};
 use crate::store::requests::NewRequest;
 use crate::store::requests::models;
-use crate::store::{Durability, Store, StoreOptions, requests};
+use crate::store::{Durability, Store, StoreOptions, requests, schema};
 
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::store::ledger::price_points;
@@ -151,7 +151,7 @@ impl Fixture {
     async fn on_server(url: impl FnOnce(&str, String) -> String) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let server_url = Cluster::shared().database(&name).expect("a database");
+        let server_url = Cluster::shared().database_with_schema(&name, migrate).expect("a database");
         let folder = tempfile::tempdir().expect("a folder");
         let server_url = Some(url(&name, server_url));
         Self::over(StoreOptions { server_url, ..options(&folder) }, folder).await
@@ -304,6 +304,13 @@ pub(super) fn options(folder: &TempDir) -> StoreOptions {
     // The disk of this machine decides nothing.
     let disk_reserve = Some(0);
     StoreOptions { durability: Durability::ProcessOnly, disk_reserve, ..StoreOptions::new(folder.path()) }
+}
+
+/// Makes the schema in a database of a server.
+async fn migrate(server_url: String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = StoreOptions { server_url: Some(server_url), ..options(&folder) };
+    schema::bring_up_to_date(&options).await.expect("a schema");
 }
 
 /// A server that is away is asked again after a while that passes; the file is never away.

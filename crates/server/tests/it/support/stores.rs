@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use overnight_server::store::{Durability, StoreOptions};
+use overnight_server::store::{Durability, StoreOptions, schema};
 use overnight_testkit::postgres::Cluster;
 
 /// How the store of this folder is opened, the same each time.
@@ -29,6 +29,13 @@ fn database_of(folder: &Path) -> String {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let made = made.get_or_insert_default();
     let name = format!("it_{}", made.len());
-    let make = || Cluster::shared().database(&name).expect("a database");
+    let make = || Cluster::shared().database_with_schema(&name, migrate).expect("a database");
     made.entry(folder.to_owned()).or_insert_with(make).clone()
+}
+
+/// Makes the schema in a database of a server.
+async fn migrate(server_url: String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = StoreOptions { server_url: Some(server_url), ..StoreOptions::new(folder.path()) };
+    schema::bring_up_to_date(&options).await.expect("a schema");
 }

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::*;
 
 #[test]
@@ -33,6 +35,23 @@ fn a_stopped_server_takes_nobody_until_it_is_started_again() {
     cluster.start_again().unwrap();
     cluster.start_again().unwrap();
     assert!(cluster.session(MAINTENANCE).is_ok());
+}
+
+#[test]
+fn a_schema_is_made_once_and_copied() {
+    let cluster = Cluster::shared();
+    let made = AtomicU32::new(0);
+    let migrate = async |_| {
+        made.fetch_add(1, Ordering::Relaxed);
+        cluster.execute(TEMPLATE, "CREATE TABLE copied (value int)").unwrap();
+    };
+    for name in ["copy_1", "copy_2"] {
+        assert!(cluster.database_with_schema(name, migrate).unwrap().contains(name));
+        cluster.execute(name, "INSERT INTO copied VALUES (1)").unwrap();
+        let mut session = cluster.session(name).unwrap();
+        assert_eq!(session.run("SELECT * FROM copied").unwrap(), "SELECT 1", "{name}");
+    }
+    assert_eq!(made.load(Ordering::Relaxed), 1);
 }
 
 #[test]
