@@ -17,6 +17,7 @@ use self::days::spell_day;
 use self::places::{NamedPlace, name_of, read_place};
 use super::errors::AppError;
 use super::{Services, accounts};
+use crate::store::identity::api_keys;
 use crate::store::ledger::spend::day_of;
 use crate::store::ledger::usage;
 pub use crate::store::ledger::usage::{Days, Grouping, Place, UsageRecord, UsedKey};
@@ -104,7 +105,7 @@ pub async fn list_of_listed_keys(
     days: u32,
 ) -> Result<HashMap<KeyId, Credits>, AppError> {
     let Days { first, .. } = last_days(services, days);
-    Ok(usage::list_of_listed_keys(&services.store, account, first, services.clock.now()).await?)
+    Ok(api_keys::list_spent(&services.store, account, first, services.clock.now()).await?)
 }
 
 /// As [`page`], of any account.

@@ -1,8 +1,11 @@
 //! API keys: kept as their SHA-256, with a visible prefix.
 
+use std::collections::HashMap;
+
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 use serde_json::json;
 
@@ -121,7 +124,6 @@ macro_rules! listed_keys {
         )
     };
 }
-pub(in crate::store) use listed_keys;
 
 statements! {
     INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, scope, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -133,6 +135,10 @@ statements! {
         WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ? LIMIT ?) v";
     LIST = ("SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (",
         listed_keys!("seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at"), ") v ORDER BY seq");
+    /// Of the keys of LIST.
+    LIST_SPENT = ("SELECT k.id, g.amount FROM (", listed_keys!("seq, id"), ") k
+        JOIN (SELECT api_key, CAST(sum(amount) AS BIGINT) AS amount FROM spend_by_key WHERE account = ? AND day >= ? GROUP BY api_key) g
+            ON g.api_key = k.seq");
     FIND = "SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ? AND account = ?";
     FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
     FIND_TO_REVOKE = {
@@ -249,6 +255,19 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<KeyLis
         keys.remove(oldest);
     }
     Ok(KeyList { keys, is_cut })
+}
+
+/// What was charged from `first_day` on for each API key that [`list`] has at `now` and by which anything completed. One such
+/// read of an account is done at a time.
+pub async fn list_spent(
+    store: &Store,
+    account: AccountKey,
+    first_day: i64,
+    now: i64,
+) -> Result<HashMap<KeyId, Credits>, StoreError> {
+    let query = LIST_SPENT.bind(account).bind(now).bind(account).bind(now).bind(ENDED_LISTED_MAX);
+    let rows = store.long_readers(account).fetch_sums(query.bind(account).bind(first_day)).await?;
+    rows.iter().map(|row| Ok((row.get("id")?, row.get("amount")?))).collect()
 }
 
 /// A key of an account.

@@ -1,13 +1,10 @@
 //! What accounts completed and were charged for it, added up by any of day, model and API key.
 
-use std::collections::HashMap;
-
 use overnight_domain::ids::KeyId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Statement, statements};
-use crate::store::identity::api_keys::{ENDED_LISTED_MAX, listed_keys};
 use crate::store::{Store, StoreError};
 
 /// By which records are grouped; over the rest they are added up.
@@ -138,10 +135,6 @@ statements! {
         SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, api_key, CAST(NULL AS TEXT) AS model_name, key_id, key_name,
                requests, prompt_tokens, completion_tokens, amount
         FROM listed ORDER BY amount DESC, requests DESC, api_key LIMIT ?";
-    /// Of the keys that the list of keys has.
-    OF_LISTED_KEYS = ("SELECT k.id, g.amount FROM (", listed_keys!("seq, id"), ") k
-        JOIN (SELECT api_key, CAST(sum(amount) AS BIGINT) AS amount FROM spend_by_key WHERE account = ? AND day >= ? GROUP BY api_key) g
-            ON g.api_key = k.seq");
 }
 
 /// The rows of a model and of an API key of an account, each 0 where it is not named; `None` where there is none of a name.
@@ -200,19 +193,6 @@ pub async fn list_dearest_keys(
     let grouping = Grouping { api_key: true, ..Grouping::default() };
     let rows = store.long_readers(account).fetch_sums(query).await?;
     rows.iter().map(|row| read(row, grouping)).collect()
-}
-
-/// What was charged from `first_day` on for each API key that [`list`](crate::store::identity::api_keys::list) has at `now` and by which anything completed. One such
-/// read of an account is done at a time.
-pub async fn list_of_listed_keys(
-    store: &Store,
-    account: AccountKey,
-    first_day: i64,
-    now: i64,
-) -> Result<HashMap<KeyId, Credits>, StoreError> {
-    let query = OF_LISTED_KEYS.bind(account).bind(now).bind(account).bind(now).bind(ENDED_LISTED_MAX);
-    let rows = store.long_readers(account).fetch_sums(query.bind(account).bind(first_day)).await?;
-    rows.iter().map(|row| Ok((row.get("id")?, row.get("amount")?))).collect()
 }
 
 fn read(row: &Row, grouping: Grouping) -> Result<UsageRecord, StoreError> {

@@ -29,7 +29,7 @@ async fn sum(fixture: &Fixture, account: AccountKey) -> Result<(), StoreError> {
         usage::list(&fixture.store, account, grouping, days, Place::BEGIN, 9).await?;
     }
     usage::list_dearest_keys(&fixture.store, account, 0, 9).await?;
-    usage::list_of_listed_keys(&fixture.store, account, 0, START).await.map(drop)
+    api_keys::list_spent(&fixture.store, account, 0, START).await.map(drop)
 }
 
 on_both!(an_account_adds_up_once_at_a_time_and_keeps_no_other_read_waiting);
@@ -41,7 +41,7 @@ async fn an_account_adds_up_once_at_a_time_and_keeps_no_other_read_waiting(fixtu
         Box::pin(async { drop(list(&fixture, BY_KEY).await) }),
         Box::pin(async { drop(list(&fixture, Grouping::default()).await) }),
         Box::pin(async { drop(usage::list_dearest_keys(&fixture.store, own, 0, 9).await) }),
-        Box::pin(async { drop(usage::list_of_listed_keys(&fixture.store, own, 0, START).await) }),
+        Box::pin(async { drop(api_keys::list_spent(&fixture.store, own, 0, START).await) }),
     ];
     let waiting = select_all(waiting);
     let others = Box::pin(async {
@@ -75,7 +75,7 @@ async fn what_came_by_a_key_that_is_gone_counts_with_what_came_by_none(mut fixtu
     assert_eq!(paged, groups);
     let dearest = usage::list_dearest_keys(&fixture.store, fixture.account, 0, 9).await.expect("a read");
     assert_eq!(told(&dearest), [(0, 0, 3), (0, a, 2)]);
-    let listed = usage::list_of_listed_keys(&fixture.store, fixture.account, 0, START).await.expect("a read");
+    let listed = api_keys::list_spent(&fixture.store, fixture.account, 0, START).await.expect("a read");
     assert_eq!(listed, [(new_key(1, START).id, Credits::from_nanos(22_000_000_000))].into());
 }
 
@@ -120,7 +120,7 @@ async fn the_keys_that_are_listed_have_what_they_spent_however_many_dearer_ones_
         INSERT INTO spend_by_key SELECT {account}, {day} - 2, 1, seq, 1, 0, 0, seq FROM api_keys"
     );
     execute(&fixture, &spend).await;
-    let listed = usage::list_of_listed_keys(&fixture.store, fixture.account, day - 1, START).await;
+    let listed = api_keys::list_spent(&fixture.store, fixture.account, day - 1, START).await;
     let listed = listed.expect("a read");
     let of = |id: KeyId| listed.get(&id).copied();
     assert_eq!(of(new_key(1, START).id), Some(Credits::from_nanos(2 * cheap)));

@@ -289,15 +289,3 @@ SELECT g.day, g.model, CAST(0 AS BIGINT) AS api_key, m.name AS model_name, g.req
             WHERE (day, model) > ($6, $7) GROUP BY day, model ORDER BY day, model LIMIT $8
         ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model;
 
--- ledger::usage::OF_LISTED_KEYS, both
-SELECT k.id, g.amount FROM (
-            SELECT seq, id FROM api_keys
-            WHERE account = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > $2
-            UNION ALL
-            SELECT seq, id FROM (
-                SELECT seq, id FROM api_keys
-                WHERE account = $3 AND (revoked_at IS NOT NULL OR expires_at <= $4) ORDER BY seq DESC LIMIT $5) ended
-        ) k
-        JOIN (SELECT api_key, CAST(sum(amount) AS BIGINT) AS amount FROM spend_by_key WHERE account = $6 AND day >= $7 GROUP BY api_key) g
-            ON g.api_key = k.seq;
-
