@@ -320,27 +320,26 @@ class Account:
 
 
 class UsageFilter(TypedDict, total=False):
-    """Which usage is listed, and how it is added up."""
+    """The days and the grouping of a list of usage."""
 
     group_by: str
-    """What is told apart: any of `day`, `model` and `api_key`, with commas between them; `day,model` where it is
-    absent."""
+    """The fields by which the list is grouped: any of `day`, `model` and `api_key`, with commas between them. The
+    default is `day,model`."""
     first_day: str
-    """As `2026-11-01` (UTC); the 30th up to `last_day` where it is absent."""
+    """As `2026-11-01` (UTC). The default is 29 days before the last day."""
     last_day: str
-    """At most 30 days after the first one; today where it is absent."""
+    """At most 30 days after the first one. The default is today. All pages of a list are about the same days."""
 
 
 @dataclass(frozen=True)
 class UsageRecord:
-    """What completed of one group. What is not told apart is None."""
+    """The requests of one group that completed. A field by which the list is not grouped is None."""
 
     day: str | None
     """The day (UTC) on which the requests completed."""
     model: str | None
     api_key_id: str | None
-    """The API key by which the requests were created, also where it was revoked since; None too for those created by
-    none."""
+    """The API key that created the requests, which may be revoked by now. None too for requests that no key created."""
     api_key_name: str | None
     requests: int
     """How many requests completed."""

@@ -13,11 +13,13 @@ use overnight_domain::records::ClientFields;
 use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use overnight_domain::sort_key::SortKey;
 use overnight_server::app::Services;
+use overnight_server::app::api_keys::{self, KeyDraft};
 use overnight_server::store::Durability;
 use overnight_server::store::StoreError;
 use overnight_server::store::batches::{self, NewBatch, NewBatchOutcome};
 use overnight_server::store::identity::accounts;
 use overnight_server::store::ledger::holds::{Admission, Hold};
+use overnight_server::store::ledger::usage::{self, Names};
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::releases;
 use overnight_server::store::queue::settle;
@@ -63,7 +65,9 @@ pub(super) async fn run(
     is_batch: bool,
 ) -> io::Result<Filled> {
     let services = opening::open(config, Durability::ProcessOnly).await?;
-    let filled = fill(&services, requests, stage, webhook, is_batch).await.map_err(io::Error::other);
+    let api_key = make_key(&services).await?;
+    let filled = fill(&services, api_key, requests, stage, webhook, is_batch).await;
+    let filled = filled.map_err(io::Error::other);
     services.store.close().await;
     filled.map(|()| Filled { requests })
 }
@@ -75,8 +79,19 @@ pub(super) async fn partition(services: &Services) -> Result<QueuePartition, Sto
     Ok(QueuePartition { model, account })
 }
 
+/// Makes an API key of the one account, by which all requests come, so that their settles count for it too; its row.
+async fn make_key(services: &Services) -> io::Result<i64> {
+    let accounts = accounts::list(&services.store).await.map_err(io::Error::other)?;
+    let account = accounts.first().ok_or_else(|| io::Error::other("there is no account"))?;
+    let made = api_keys::create(services, account.id, KeyDraft::PLAIN).await.map_err(io::Error::other)?;
+    let names = Names { model: None, api_key: Some(made.record.id) };
+    let rows = usage::find_rows(&services.store, account.key, names).await.map_err(io::Error::other)?;
+    rows.map(|(_, api_key)| api_key).ok_or_else(|| io::Error::other("the key was not made"))
+}
+
 async fn fill(
     services: &Services,
+    api_key: i64,
     requests: usize,
     stage: Stage,
     webhook: Option<String>,
@@ -86,7 +101,7 @@ async fn fill(
     let mut ids = Vec::with_capacity(requests);
     for first in (0..requests).step_by(AT_ONCE) {
         let numbers = first..requests.min(first + AT_ONCE);
-        ids.extend(create(services, partition, numbers, webhook.as_deref()).await?);
+        ids.extend(create(services, partition, api_key, numbers, webhook.as_deref()).await?);
         releases::release(&services.store, services.clock.now(), u32::MAX).await?;
     }
     if is_batch {
@@ -101,6 +116,7 @@ async fn fill(
 async fn create(
     services: &Services,
     partition: QueuePartition,
+    api_key: i64,
     numbers: std::ops::Range<usize>,
     webhook: Option<&str>,
 ) -> Result<Vec<RequestId>, StoreError> {
@@ -127,7 +143,7 @@ async fn create(
             max_tokens: None,
             fifo_hit_permille: None,
             trace: None,
-            api_key: None,
+            api_key: Some(api_key),
             endpoint: Endpoint::ChatCompletions,
             batch: None,
             client,

@@ -118,3 +118,13 @@ async fn usage_is_listed_by_what_the_filter_says() {
     let query = "usage?group_by=api_key&limit=7 -";
     assert_eq!(told(&service), [format!("GET /v1/{query}"), format!("GET /accounts/acct_1/{query}")]);
 }
+
+#[tokio::test]
+async fn the_place_of_a_page_is_percent_encoded_whatever_it_holds() {
+    let service = StandIn::start(vec![reply("200 OK", r#"{"object":"list","data":[],"next":null}"#)]).await;
+    let after = Some("2026-11-27,,,a&b=c d+e#f%,ü".to_owned());
+    let filter = UsageFilter { after, ..UsageFilter::default() };
+    service.client.list_usage(&filter).await.expect("usage");
+    let encoded = "2026-11-27%2C%2C%2Ca%26b%3Dc+d%2Be%23f%25%2C%C3%BC";
+    assert_eq!(told(&service), [format!("GET /v1/usage?after={encoded} -")]);
+}

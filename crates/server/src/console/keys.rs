@@ -24,7 +24,7 @@ pub(crate) struct KeysPage<'a> {
     pub(crate) is_cut: bool,
     /// Days that `spent` looks back.
     pub(crate) days: u32,
-    /// What was spent by each key, of those that spent most.
+    /// What was spent by each of the keys by which anything completed.
     pub(crate) spent: HashMap<KeyId, Credits>,
     /// Where the API is.
     pub(crate) url: String,

@@ -26,7 +26,7 @@ use crate::store::nodes;
 use crate::store::objects::{self, Objects};
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
-use crate::store::read_queue::LongReaders;
+use crate::store::read_queue::{LongReaders, LongReads};
 use crate::store::schema;
 use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
@@ -62,7 +62,7 @@ pub struct Store {
 
 struct Inner {
     readers: Readers,
-    long_reads: Turns,
+    long_reads: LongReads,
     account_transactions: Turns,
     account_cancels: Turns,
     writer: Writer,
@@ -162,7 +162,7 @@ impl Store {
         let account_transactions = if options.server_url.is_some() { 1 } else { 2 };
         let inner = Inner {
             readers,
-            long_reads: Turns::over(options.readers as usize / 2),
+            long_reads: LongReads::over(options.readers as usize / 2),
             account_transactions: Turns::over(account_transactions),
             account_cancels: Turns::over(ACCOUNT_CANCELS_MAX),
             writer,
@@ -282,7 +282,7 @@ impl Store {
 
     /// Readers for what goes through many rows on behalf of an account.
     pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
-        LongReaders { readers: &self.inner.readers, turns: &self.inner.long_reads, account }
+        LongReaders { readers: &self.inner.readers, reads: &self.inner.long_reads, account }
     }
 
     pub(super) fn writer(&self) -> &Writer {

@@ -7,16 +7,42 @@ use crate::store::StoreError;
 use crate::store::database::{Readers, ReadsFor, Row, Statement};
 use crate::turns::{Permit, Turns};
 
+/// The turns in which accounts read long.
+pub(in crate::store) struct LongReads {
+    turns: Turns,
+    /// Of an account, the one that adds up what it used.
+    sums: Turns,
+}
+
+impl LongReads {
+    /// With so many places.
+    pub(in crate::store) fn over(places: usize) -> Self {
+        Self { turns: Turns::over(places), sums: Turns::capped(usize::MAX, 1) }
+    }
+}
+
 /// Readers for the long reads of an account.
 pub(in crate::store) struct LongReaders<'s> {
     pub(in crate::store) readers: &'s Readers,
-    pub(in crate::store) turns: &'s Turns,
+    pub(in crate::store) reads: &'s LongReads,
     pub(in crate::store) account: AccountKey,
 }
 
 impl LongReaders<'_> {
     async fn turn(&self) -> Result<Permit, StoreError> {
-        self.turns.take(self.account).await.ok_or(StoreError::Stopped)
+        self.reads.turns.take(self.account).await.ok_or(StoreError::Stopped)
+    }
+
+    /// The turn of the account to add up what it used: while it is held, another such read of the account waits.
+    pub(in crate::store) async fn sum_turn(&self) -> Result<Permit, StoreError> {
+        self.reads.sums.take(self.account).await.ok_or(StoreError::Stopped)
+    }
+
+    /// Every row of a read that adds up what the account used, in its turn: at most one of the account at once, so that its other long
+    /// reads, and those of other accounts, find a place.
+    pub(in crate::store) async fn fetch_sums(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
+        let _turn = self.sum_turn().await?;
+        self.fetch_all(statement).await
     }
 
     /// Every row of a read, in its turn.

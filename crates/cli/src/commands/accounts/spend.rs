@@ -39,10 +39,10 @@ pub(crate) struct Arguments {
     /// Its identifier, acct_….
     #[arg(value_parser = parse_id)]
     account: AccountId,
-    /// How many days back, today (UTC) among them.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// How many days back, today (UTC) among them: 1 to 366.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=366))]
     days: u32,
-    /// What has rows of its own, with commas between them; the rest is added up.
+    /// By which the rows are grouped, with commas between them; over the others they are added up.
     #[arg(long, value_delimiter = ',', default_value = "day,model")]
     by: Vec<By>,
 }
@@ -70,8 +70,8 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let mut after = Some(Place::BEGIN);
     while let Some(place) = after {
         let page = usage::list(&services, account.key, grouping, days, place, PAGE).await?;
-        after = page.last().filter(|_| page.len() == PAGE as usize).map(|record| record.place);
-        for record in page {
+        after = page.next;
+        for record in page.records {
             print(&mut list, record, grouping)?;
         }
     }

@@ -137,23 +137,16 @@ pub async fn set_limits(services: &Services, id: AccountId, body: &Bytes) -> Res
 pub async fn totals(services: &Services, id: AccountId) -> Result<Totals, AppError> {
     let account = accounts::get(services, id).await?;
     let today = spend::day_of(services.clock.now());
-    let (mut spent, mut spent_today, mut totals) = (Credits::ZERO, Credits::ZERO, Totals::default());
-    for record in spend::list(&services.store, account.key, i64::MIN).await? {
-        spent = spent.checked_add(record.amount).unwrap_or(Credits::MAX);
-        if record.day == today {
-            spent_today = spent_today.checked_add(record.amount).unwrap_or(Credits::MAX);
-        }
-        totals.requests = totals.requests.saturating_add(record.requests);
-        totals.prompt_tokens = totals.prompt_tokens.saturating_add(record.prompt_tokens);
-        totals.completion_tokens = totals.completion_tokens.saturating_add(record.completion_tokens);
-    }
+    let spent = spend::sum(&services.store, account.key, today).await?;
     Ok(Totals {
         account: account.id.to_string(),
         balance: account.balance.to_string(),
         held: account.held.to_string(),
         available: account.available().to_string(),
-        spent: spent.to_string(),
-        spent_today: spent_today.to_string(),
-        ..totals
+        spent: spent.amount.to_string(),
+        spent_today: spent.amount_of_day.to_string(),
+        requests: spent.requests,
+        prompt_tokens: spent.prompt_tokens,
+        completion_tokens: spent.completion_tokens,
     })
 }

@@ -11,6 +11,7 @@ use super::forms::Form;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::accounts::{self, SpendRecord};
+use crate::app::errors::AppError;
 use crate::app::payments;
 use crate::app::quotas;
 use crate::app::usage;
@@ -81,10 +82,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let entries = accounts::list_entries(services, account, params.kind, params.before, ENTRIES).await?;
     let orders = payments::list(services, account.id, params.orders_before, ORDERS).await?;
     let spent = accounts::list_spend(services, account, DAYS).await?;
-    // One more tells whether some are left out.
-    let mut keys = usage::list_dearest_keys(services, account.key, DAYS, KEYS + 1).await?;
-    let has_more_keys = keys.len() > KEYS as usize;
-    keys.truncate(KEYS as usize);
+    let (keys, has_more_keys) = list_keys(visit).await?;
     let (billing, money) = (&services.config().billing, layout.money);
     let page = CreditsPage {
         layout,
@@ -96,7 +94,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
         days: DAYS,
         chart: by_day(&spent, services.clock.now(), money),
         spend: by_model(spent),
-        keys: keys.into_iter().map(KeySpend::from).collect(),
+        keys,
         has_more_keys,
         next_entries: NextPage::of(entries.next, entries.looked_through),
         entries: entries.rows,
@@ -107,6 +105,18 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
         checkout: params.checkout,
     };
     replies::page(&page)
+}
+
+/// The dearest API keys, and whether others are left out. A look is not shown them.
+async fn list_keys(visit: &MemberVisit) -> Result<(Vec<KeySpend>, bool), AppError> {
+    if visit.visit.is_look {
+        return Ok((Vec::new(), false));
+    }
+    // One more tells whether some are left out.
+    let mut keys = usage::list_dearest_keys(visit.services(), visit.account.key, DAYS, KEYS + 1).await?;
+    let has_more = keys.len() > KEYS as usize;
+    keys.truncate(KEYS as usize);
+    Ok((keys.into_iter().map(KeySpend::from).collect(), has_more))
 }
 
 fn by_day(spent: &[SpendRecord], now: i64, money: Money) -> Chart {

@@ -16,9 +16,6 @@ const DAY_MS: i64 = 86_400_000;
 /// How far spending is looked back, in days.
 const DAYS: u32 = 30;
 
-/// Keys whose spending is read: more than are listed.
-const SPENT_MAX: u32 = 4_000;
-
 /// `GET /console/{account}/keys`.
 pub(super) async fn page(visit: MemberVisit) -> PageResult {
     show(&visit, None, None).await
@@ -66,8 +63,7 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
     let services = visit.services();
     let KeyList { mut keys, is_cut } = api_keys::list(services, visit.account.id).await?;
     keys.reverse();
-    let spent = usage::list_dearest_keys(services, visit.account.key, DAYS, SPENT_MAX).await?;
-    let spent = spent.into_iter().filter_map(|record| Some((record.api_key?.id, record.amount))).collect();
+    let spent = usage::list_of_listed_keys(services, visit.account.key, DAYS).await?;
     let models = services.models();
     let page = KeysPage {
         layout,

@@ -39,6 +39,8 @@ pub(super) struct Visit {
     pub(super) context: Shared,
     pub(super) origin: ConsoleOrigin,
     pub(super) visitor: Visitor,
+    /// Whether a page that follows what happens asks, and shows what is live alone.
+    pub(super) is_look: bool,
     /// What the page before says was done.
     flash: Option<String>,
     /// What the forms of the page are named by.
@@ -96,12 +98,14 @@ impl FromRequestParts<Shared> for Visit {
         let query = parts.uri.query().unwrap_or_default();
         let flash = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "flash");
         let flash = flash.map(|(_, value)| value.into_owned());
-        let token = match parts.extensions.get::<Look>() {
+        let look = parts.extensions.get::<Look>();
+        let is_look = look.is_some();
+        let token = match look {
             Some(Look(token)) => token.clone(),
             None => forms::token(&context.services.ids.random()),
         };
         let last_account = Cookie::account(&origin).read(&parts.headers).and_then(AccountId::parse);
-        Ok(Self { context, origin, visitor, flash, token, last_account })
+        Ok(Self { context, origin, visitor, is_look, flash, token, last_account })
     }
 }
 

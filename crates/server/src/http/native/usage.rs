@@ -18,8 +18,9 @@ use {
 
 /// List usage
 ///
-/// What completed and was charged on up to 31 days, by any of day, model and API key, a page at a time. Requests count on the day (UTC) on
-/// which they complete, and by the key that created them or the batch that their file was given to.
+/// Lists the number, tokens and charge of the requests that completed on up to 31 days, grouped by any of day, model and API key, a page at a
+/// time. A request counts on the day (UTC) on which it completes, and for the key that created it, or that created the batch of its file. Every
+/// page of a list is about the same days.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/usage", operation_id = "list_usage", tag = "Account",
     params(UsageFilter),
     responses((status = 200, description = "A page of usage.", body = UsageList), Always, OfUsage)))]
@@ -30,7 +31,7 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery
 
 /// List an account's usage
 ///
-/// As List usage, of any account.
+/// Lists the usage of any account, as List usage does.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/admin/accounts/{account_id}/usage", operation_id = "admin_list_usage", tag = "Administration",
     params(("account_id" = String, Path, description = "The identifier of the account."), UsageFilter),
     responses((status = 200, description = "A page of usage.", body = UsageList), Always, OfAdmin, OfPath)))]

@@ -1,8 +1,11 @@
 //! API keys: kept as their SHA-256, with a visible prefix.
 
+use std::collections::HashMap;
+
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 use serde_json::json;
 
@@ -100,6 +103,28 @@ pub struct KeyHolder {
     pub requests_per_second_quota: Option<i64>,
 }
 
+/// Those keys of an account that work, and the newest of the others. Its values: account, now, account, now, so many others.
+macro_rules! listed_keys {
+    ($columns:literal) => {
+        concat!(
+            "
+            SELECT ",
+            $columns,
+            " FROM api_keys
+            WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ?
+            UNION ALL
+            SELECT ",
+            $columns,
+            " FROM (
+                SELECT ",
+            $columns,
+            " FROM api_keys
+                WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
+        "
+        )
+    };
+}
+
 statements! {
     INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, scope, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.scope, k.expires_at, k.last_used_at,
@@ -108,15 +133,12 @@ statements! {
     /// Up to so many of those that work.
     COUNT_USABLE = "SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
         WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ? LIMIT ?) v";
-    /// Those that work, and the newest of the others.
-    LIST = "SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (
-            SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-            WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ?
-            UNION ALL
-            SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (
-                SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-                WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
-        ) v ORDER BY seq";
+    LIST = ("SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (",
+        listed_keys!("seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at"), ") v ORDER BY seq");
+    /// Of the keys of LIST.
+    LIST_SPENT = ("SELECT k.id, g.amount FROM (", listed_keys!("seq, id"), ") k
+        JOIN (SELECT api_key, CAST(sum(amount) AS BIGINT) AS amount FROM spend_by_key WHERE account = ? AND day >= ? GROUP BY api_key) g
+            ON g.api_key = k.seq");
     FIND = "SELECT id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM api_keys WHERE id = ? AND account = ?";
     FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
     FIND_TO_REVOKE = {
@@ -233,6 +255,19 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<KeyLis
         keys.remove(oldest);
     }
     Ok(KeyList { keys, is_cut })
+}
+
+/// What was charged from `first_day` on for each API key that [`list`] has at `now` and by which anything completed. One such
+/// read of an account is done at a time.
+pub async fn list_spent(
+    store: &Store,
+    account: AccountKey,
+    first_day: i64,
+    now: i64,
+) -> Result<HashMap<KeyId, Credits>, StoreError> {
+    let query = LIST_SPENT.bind(account).bind(now).bind(account).bind(now).bind(ENDED_LISTED_MAX);
+    let rows = store.long_readers(account).fetch_sums(query.bind(account).bind(first_day)).await?;
+    rows.iter().map(|row| Ok((row.get("id")?, row.get("amount")?))).collect()
 }
 
 /// A key of an account.

@@ -65,6 +65,10 @@ statements! {
     };
     TOKENS_OF_DAY = "SELECT CAST(coalesce(sum(prompt_tokens + completion_tokens), 0) AS BIGINT) AS tokens
         FROM spend WHERE account = ? AND day = ?";
+    SUM = "SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) AS amount, CAST(coalesce(sum(CASE WHEN day = ? THEN amount END), 0) AS BIGINT) AS amount_of_day,
+               CAST(coalesce(sum(requests), 0) AS BIGINT) AS requests, CAST(coalesce(sum(prompt_tokens), 0) AS BIGINT) AS prompt_tokens,
+               CAST(coalesce(sum(completion_tokens), 0) AS BIGINT) AS completion_tokens
+        FROM spend WHERE account = ?";
     LIST = "SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
         FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = ? AND s.day >= ? ORDER BY s.day, m.name";
 }
@@ -91,6 +95,33 @@ pub(in crate::store) async fn tokens_of_day_in(
 ) -> Result<i64, StoreError> {
     let rows = tx.fetch(TOKENS_OF_DAY.bind(account).bind(day)).await?;
     rows.first().ok_or(StoreError::Damaged("a sum"))?.get("tokens")
+}
+
+/// All that an account ever completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpendSum {
+    /// How many requests completed.
+    pub requests: i64,
+    /// Tokens they read.
+    pub prompt_tokens: i64,
+    /// Tokens they wrote.
+    pub completion_tokens: i64,
+    /// What was charged for them.
+    pub amount: Credits,
+    /// What was charged for those of one day.
+    pub amount_of_day: Credits,
+}
+
+/// All that an account ever completed, and what of its charge is of `day`.
+pub async fn sum(store: &Store, account: AccountKey, day: i64) -> Result<SpendSum, StoreError> {
+    let row = store.long_readers(account).fetch_one(SUM.bind(day).bind(account)).await?;
+    Ok(SpendSum {
+        requests: row.get("requests")?,
+        prompt_tokens: row.get("prompt_tokens")?,
+        completion_tokens: row.get("completion_tokens")?,
+        amount: row.get("amount")?,
+        amount_of_day: row.get("amount_of_day")?,
+    })
 }
 
 /// What an account completed with one model on one day.

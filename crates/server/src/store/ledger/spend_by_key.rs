@@ -8,7 +8,7 @@ use crate::store::ledger::spend::{self, Spent};
 
 /// How many rows an account has of one day at most. Keys can be made and revoked without end, and each would leave rows: what completes
 /// beyond is counted with what came by no key.
-pub(in crate::store) const ROWS_OF_DAY_MAX: i64 = 10_000;
+pub(in crate::store) const ROWS_OF_DAY_MAX: i64 = 2_000;
 
 /// Whose, when, of which model and by which key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,13 @@ statements! {
             RETURNING s.account, s.day, s.model, s.api_key",
     };
     /// Up to so many.
-    COUNT_OF_DAY = "SELECT count(*) AS count FROM (SELECT 1 FROM spend_by_key WHERE account = ? AND day = ? LIMIT ?) v";
+    COUNT_OF_DAY over [Integer, Integer] = {
+        sqlite: "SELECT ?2 AS account, ?3 AS day, count(*) AS count
+            FROM (SELECT 1 FROM spend_by_key WHERE account = ?2 AND day = ?3 LIMIT ?1) v",
+        postgres: "SELECT v.account, v.day,
+                   (SELECT count(*) FROM (SELECT 1 FROM spend_by_key s WHERE s.account = v.account AND s.day = v.day LIMIT $1) c) AS count
+            FROM unnest($2::bigint[], $3::bigint[]) AS v(account, day)",
+    };
     INSERT over [Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
         sqlite: "INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -54,10 +60,12 @@ pub(in crate::store) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>)
     for (key, spent) in missing {
         days.entry((key.of.account, key.of.day)).or_default().push((key, spent));
     }
+    let counted = days.keys().flat_map(|(account, day)| [*account, *day].map(Value::from)).collect();
+    let counts = tx.fetch(COUNT_OF_DAY.over([ROWS_OF_DAY_MAX.into()], counted)).await?;
+    let counts = counts.iter().map(read_count).collect::<Result<BTreeMap<_, _>, _>>()?;
     let mut new = Vec::new();
-    for ((account, day), rows) in days {
-        let count = tx.fetch(COUNT_OF_DAY.bind(account).bind(day).bind(ROWS_OF_DAY_MAX)).await?;
-        let count: i64 = count.first().ok_or(StoreError::Damaged("a count"))?.get("count")?;
+    for (day, rows) in days {
+        let count = counts.get(&day).ok_or(StoreError::Damaged("a count"))?;
         new.extend(rows.into_iter().take(usize::try_from(ROWS_OF_DAY_MAX - count).unwrap_or(0)));
     }
     tx.execute(INSERT.over([], values(new))).await.map(drop)
@@ -76,4 +84,9 @@ fn values<'s>(spent: impl IntoIterator<Item = (&'s Key, &'s Spent)>) -> Vec<Valu
 fn read_key(row: &Row) -> Result<Key, StoreError> {
     let of = spend::Key { account: row.get("account")?, day: row.get("day")?, model: row.get("model")? };
     Ok(Key { of, api_key: row.get("api_key")? })
+}
+
+/// Reads `account, day, count`.
+fn read_count(row: &Row) -> Result<((i64, i64), i64), StoreError> {
+    Ok(((row.get("account")?, row.get("day")?), row.get("count")?))
 }

@@ -4,10 +4,10 @@ use overnight_domain::ids::KeyId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::database::{Row, statements};
+use crate::store::database::{Row, Statement, statements};
 use crate::store::{Store, StoreError};
 
-/// What is told apart; the rest is added up.
+/// By which records are grouped; over the rest they are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Grouping {
     /// Days, in UTC.
@@ -91,35 +91,50 @@ statements! {
                   FROM spend WHERE account = ? AND day >= ? AND day <= ?) told
             WHERE (day, model) > (?, ?) GROUP BY day, model ORDER BY day, model LIMIT ?
         ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model";
-    /// What came by no key is what there is beyond that of all keys.
+    /// What came by no key is what there is beyond that of all keys, which is added up in the order of its rows first. Keys that are gone count
+    /// as none: a node of an earlier release erases the keys of an account and leaves what they spent.
     BY_KEY = "SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name AS key_name,
                g.requests, g.prompt_tokens, g.completion_tokens, g.amount
         FROM (
             SELECT day, model, api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
                    CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
             FROM (
-                SELECT day * CAST(? AS BIGINT) AS day, model * CAST(? AS BIGINT) AS model, api_key, requests, prompt_tokens, completion_tokens, amount
+                SELECT y.day * CAST(? AS BIGINT) AS day, y.model * CAST(? AS BIGINT) AS model, y.api_key,
+                       y.requests, y.prompt_tokens, y.completion_tokens, y.amount
+                FROM spend_by_key y JOIN api_keys k ON k.seq = y.api_key WHERE y.account = ? AND y.day >= ? AND y.day <= ?
+                UNION ALL
+                SELECT day * CAST(? AS BIGINT), model * CAST(? AS BIGINT), CAST(0 AS BIGINT), requests, prompt_tokens, completion_tokens, amount
                 FROM (
-                    SELECT account, day, model, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
-                    UNION ALL SELECT account, day, model, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
-                    UNION ALL SELECT account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-                ) parts WHERE account = ? AND day >= ? AND day <= ?) told
+                    SELECT account, day, model, requests, prompt_tokens, completion_tokens, amount FROM spend
+                    UNION ALL
+                    SELECT y.account, y.day, y.model, CAST(-sum(y.requests) AS BIGINT), CAST(-sum(y.prompt_tokens) AS BIGINT),
+                           CAST(-sum(y.completion_tokens) AS BIGINT), CAST(-sum(y.amount) AS BIGINT)
+                    FROM spend_by_key y JOIN api_keys k ON k.seq = y.api_key GROUP BY y.account, y.day, y.model
+                ) rest WHERE account = ? AND day >= ? AND day <= ?
+            ) told
             WHERE (day, model, api_key) > (?, ?, ?)
             GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT ?
         ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key";
     /// As BY_KEY, of keys alone, the dearest first.
-    DEAREST_KEYS = "SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, g.api_key, CAST(NULL AS TEXT) AS model_name,
-               k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
-        FROM (
-            SELECT api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
-                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+    DEAREST_KEYS = "WITH by_key AS (
+            SELECT g.api_key, k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
             FROM (
-                SELECT account, day, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
-                UNION ALL SELECT account, day, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
-                UNION ALL SELECT account, day, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-            ) parts WHERE account = ? AND day >= ?
-            GROUP BY api_key HAVING sum(requests) <> 0 ORDER BY sum(amount) DESC, sum(requests) DESC, api_key LIMIT ?
-        ) g LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.amount DESC, g.requests DESC, g.api_key";
+                SELECT api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                       CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+                FROM spend_by_key WHERE account = ? AND day >= ? GROUP BY api_key
+            ) g JOIN api_keys k ON k.seq = g.api_key
+        ), listed AS (
+            SELECT api_key, key_id, key_name, requests, prompt_tokens, completion_tokens, amount FROM by_key
+            UNION ALL
+            SELECT CAST(0 AS BIGINT), NULL, NULL, CAST(sum(requests) AS BIGINT), CAST(sum(prompt_tokens) AS BIGINT),
+                   CAST(sum(completion_tokens) AS BIGINT), CAST(sum(amount) AS BIGINT)
+            FROM (SELECT requests, prompt_tokens, completion_tokens, amount FROM spend WHERE account = ? AND day >= ?
+                  UNION ALL SELECT -requests, -prompt_tokens, -completion_tokens, -amount FROM by_key) told
+            HAVING sum(requests) <> 0
+        )
+        SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, api_key, CAST(NULL AS TEXT) AS model_name, key_id, key_name,
+               requests, prompt_tokens, completion_tokens, amount
+        FROM listed ORDER BY amount DESC, requests DESC, api_key LIMIT ?";
 }
 
 /// The rows of a model and of an API key of an account, each 0 where it is not named; `None` where there is none of a name.
@@ -141,8 +156,8 @@ pub async fn find_rows(
     Ok(Some((model.unwrap_or(0), api_key.unwrap_or(0))))
 }
 
-/// Up to `limit` groups of what an account completed on some days, behind the one at `after`: in the order of days, then of models and
-/// API keys as they were made, those of no key first.
+/// Up to `limit` groups of what an account completed on some days, after the one at `after`: in the order of days, then of models and
+/// API keys as they were made, those of no key first. One such read of an account is done at a time.
 pub async fn list(
     store: &Store,
     account: AccountKey,
@@ -153,24 +168,30 @@ pub async fn list(
 ) -> Result<Vec<UsageRecord>, StoreError> {
     // Of what lies before the place nothing is read again.
     let first = if grouping.day { days.first.max(after.day) } else { days.first };
-    let sql = if grouping.api_key { &BY_KEY } else { &OF_ALL_KEYS };
-    let query = sql.bind(grouping.day).bind(grouping.model).bind(account).bind(first).bind(days.last);
-    let query = query.bind(after.day).bind(after.model);
-    let query = if grouping.api_key { query.bind(after.api_key) } else { query };
-    let rows = store.long_readers(account).fetch_all(query.bind(limit)).await?;
+    let sums = |query: Statement| {
+        query.bind(grouping.day).bind(grouping.model).bind(account).bind(first).bind(days.last)
+    };
+    let query = if grouping.api_key {
+        let query = sums(sums(BY_KEY.unbound()));
+        query.bind(after.day).bind(after.model).bind(after.api_key)
+    } else {
+        sums(OF_ALL_KEYS.unbound()).bind(after.day).bind(after.model)
+    };
+    let rows = store.long_readers(account).fetch_sums(query.bind(limit)).await?;
     rows.iter().map(|row| read(row, grouping)).collect()
 }
 
-/// Up to `limit` of the API keys by which an account completed anything from `first_day` on, and none of them, the dearest first.
+/// Up to `limit` of the API keys by which an account completed anything from `first_day` on, and none of them, the dearest first. One
+/// such read of an account is done at a time.
 pub async fn list_dearest_keys(
     store: &Store,
     account: AccountKey,
     first_day: i64,
     limit: u32,
 ) -> Result<Vec<UsageRecord>, StoreError> {
-    let query = DEAREST_KEYS.bind(account).bind(first_day).bind(limit);
+    let query = DEAREST_KEYS.bind(account).bind(first_day).bind(account).bind(first_day).bind(limit);
     let grouping = Grouping { api_key: true, ..Grouping::default() };
-    let rows = store.long_readers(account).fetch_all(query).await?;
+    let rows = store.long_readers(account).fetch_sums(query).await?;
     rows.iter().map(|row| read(row, grouping)).collect()
 }
 

@@ -13,15 +13,15 @@ use crate::store::requests::{self, NewRequest};
 use crate::store::tests::audit_log::new_key;
 use crate::store::tests::{DAY_MS, Fixture, START, new_account};
 
-const BY_KEY: Grouping = Grouping { day: false, model: false, api_key: true };
-const ALL: Grouping = Grouping { day: true, model: true, api_key: true };
+pub(super) const BY_KEY: Grouping = Grouping { day: false, model: false, api_key: true };
+pub(super) const ALL: Grouping = Grouping { day: true, model: true, api_key: true };
 
 fn all_days() -> Days {
     Days { first: 0, last: day_of(START) + 100 }
 }
 
 /// Makes a key; its row.
-async fn key(fixture: &Fixture, number: u32) -> i64 {
+pub(super) async fn key(fixture: &Fixture, number: u32) -> i64 {
     let key = new_key(number, START);
     assert!(api_keys::insert(&fixture.store, fixture.account, &key).await.expect("a key"));
     let holder = api_keys::find_holder(&fixture.store, &key.sha256).await.expect("a read");
@@ -42,23 +42,28 @@ async fn complete(fixture: &Fixture, now: i64) {
     }
 }
 
-async fn list(fixture: &Fixture, grouping: Grouping) -> Vec<UsageRecord> {
+pub(super) async fn list(fixture: &Fixture, grouping: Grouping) -> Vec<UsageRecord> {
     list_from(fixture, grouping, Place::BEGIN, 1_000).await
 }
 
-async fn list_from(fixture: &Fixture, grouping: Grouping, after: Place, limit: u32) -> Vec<UsageRecord> {
+pub(super) async fn list_from(
+    fixture: &Fixture,
+    grouping: Grouping,
+    after: Place,
+    limit: u32,
+) -> Vec<UsageRecord> {
     let listed = usage::list(&fixture.store, fixture.account, grouping, all_days(), after, limit).await;
     listed.expect("a read")
 }
 
 /// Of each record its day as those since [`START`], its key and how many requests it counts.
-fn told(records: &[UsageRecord]) -> Vec<(i64, i64, i64)> {
+pub(super) fn told(records: &[UsageRecord]) -> Vec<(i64, i64, i64)> {
     let day = |place: &Place| if place.day == 0 { 0 } else { place.day - day_of(START) };
     records.iter().map(|it| (day(&it.place), it.place.api_key, it.requests)).collect()
 }
 
 /// Five requests that completed: three by two keys and one by none on the first day, and one by the second key on the next. Those keys.
-async fn spent(fixture: &mut Fixture) -> (i64, i64) {
+pub(super) async fn spent(fixture: &mut Fixture) -> (i64, i64) {
     let (a, b) = (key(fixture, 1).await, key(fixture, 2).await);
     for (number, by) in [(1, Some(a)), (2, Some(b)), (3, Some(a)), (4, None)] {
         send(fixture, number, by).await;
@@ -95,7 +100,7 @@ async fn each_group_is_added_up_and_what_came_by_no_key_is_the_rest(mut fixture:
 
 on_both!(groups_are_listed_page_by_page_and_of_some_days_alone);
 async fn groups_are_listed_page_by_page_and_of_some_days_alone(mut fixture: Fixture) {
-    let (_, b) = spent(&mut fixture).await;
+    let (a, b) = spent(&mut fixture).await;
     let days = Grouping { day: true, ..Grouping::default() };
     for grouping in [ALL, BY_KEY, days] {
         let (mut paged, mut after) = (Vec::new(), Place::BEGIN);
@@ -105,9 +110,23 @@ async fn groups_are_listed_page_by_page_and_of_some_days_alone(mut fixture: Fixt
         }
         assert_eq!(paged, list(&fixture, grouping).await);
     }
-    let second_day = Days { first: day_of(START) + 1, last: day_of(START) + 1 };
-    let later = usage::list(&fixture.store, fixture.account, BY_KEY, second_day, Place::BEGIN, 9).await;
-    assert_eq!(told(&later.expect("a read")), [(0, b, 1)]);
+    let of_a_day = async |grouping, day| {
+        let days = Days { first: day_of(START) + day, last: day_of(START) + day };
+        let listed = usage::list(&fixture.store, fixture.account, grouping, days, Place::BEGIN, 9).await;
+        told(&listed.expect("a read"))
+    };
+    for grouping in [ALL, BY_KEY] {
+        let day = i64::from(grouping.day);
+        assert_eq!(of_a_day(grouping, 1).await, [(day, b, 1)]);
+        assert_eq!(of_a_day(grouping, 0).await, [(0, 0, 1), (0, a, 2), (0, b, 1)]);
+    }
+    for grouping in [Grouping { model: true, ..days }, days] {
+        assert_eq!(
+            (of_a_day(grouping, 0).await, of_a_day(grouping, 1).await),
+            (vec![(0, 0, 4)], vec![(1, 0, 1)])
+        );
+    }
+    assert_eq!(of_a_day(Grouping::default(), 1).await, [(0, 0, 1)]);
 }
 
 on_both!(keys_and_models_are_found_by_their_names_in_their_account_alone);

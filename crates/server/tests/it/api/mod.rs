@@ -38,3 +38,4 @@ mod slow_readers;
 mod streams;
 mod tls;
 mod usage;
+mod usage_pages;

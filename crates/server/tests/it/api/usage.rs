@@ -8,6 +8,7 @@ use overnight_server::app::api_keys::{self, KeyDraft};
 use overnight_server::app::{accounts, closing, requests};
 use overnight_server::workers;
 use serde_json::{Value, json};
+use url::form_urlencoded::byte_serialize;
 
 use super::administration::administrator;
 use super::openai_files::{create_as, fill, lines, upload_as};
@@ -20,18 +21,18 @@ const DAY_MS: i64 = 86_400_000;
 const COST: &str = "0.00000045";
 
 /// A client with a key of its own of the first account, and the key.
-async fn team(app: &TestApp, name: &str) -> (Client, KeyId) {
+pub(super) async fn team(app: &TestApp, name: &str) -> (Client, KeyId) {
     let draft = KeyDraft { name: Some(name), ..KeyDraft::PLAIN };
     let made = api_keys::create(&app.services, first_account(app).await, draft).await.expect("a key");
     (Client::new(app.address, Some(&made.key)), made.record.id)
 }
 
-async fn first_account(app: &TestApp) -> AccountId {
+pub(super) async fn first_account(app: &TestApp) -> AccountId {
     accounts::get_own(&app.services, app.account).await.expect("an account").id
 }
 
 /// The records that a call lists, of all of its pages.
-async fn usage(client: &Client, path: &str) -> Vec<Value> {
+pub(super) async fn usage(client: &Client, path: &str) -> Vec<Value> {
     let (mut rows, mut after) = (Vec::new(), String::new());
     loop {
         let answered = client.get(&format!("{path}{after}")).await;
@@ -39,12 +40,12 @@ async fn usage(client: &Client, path: &str) -> Vec<Value> {
         let page = answered.json();
         rows.extend(page["data"].as_array().expect("records").clone());
         let Some(next) = page["next"].as_str() else { return rows };
-        after = format!("&after={next}");
+        after = format!("&after={}", byte_serialize(next.as_bytes()).collect::<String>());
     }
 }
 
 /// How many requests completed by each key, by its name.
-async fn by_name(client: &Client) -> Vec<(String, i64)> {
+pub(super) async fn by_name(client: &Client) -> Vec<(String, i64)> {
     let told = |row: &Value| {
         let name = row["api_key_name"].as_str().unwrap_or("none").to_owned();
         (name, row["requests"].as_i64().expect("a number"))
@@ -52,7 +53,7 @@ async fn by_name(client: &Client) -> Vec<(String, i64)> {
     usage(client, "/v1/usage?group_by=api_key").await.iter().map(told).collect()
 }
 
-fn counts(counts: &[(&str, i64)]) -> Vec<(String, i64)> {
+pub(super) fn counts(counts: &[(&str, i64)]) -> Vec<(String, i64)> {
     counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
@@ -223,8 +224,8 @@ async fn what_cannot_be_asked_is_refused_by_name() {
         ("limit=0", "limit"),
         ("limit=1001", "limit"),
         ("after=7", "after"),
-        ("after=-,key_00000000000000000000000000,-", "after"),
-        ("after=-,-,no-model", "after"),
+        ("after=2025-06-15,,key_00000000000000000000000000,&group_by=api_key", "after"),
+        ("after=2025-06-15,,,no-model&group_by=model", "after"),
         ("days=7", "days"),
     ] {
         let refused = client.get(&format!("/v1/usage?{query}")).await.refused(422, "invalid_input");

@@ -1,7 +1,8 @@
 //! Pages that follow what happens.
 
+use overnight_domain::requests::RequestStatus;
 use overnight_domain::roles::Role;
-use overnight_server::app::{api_keys, sessions, users};
+use overnight_server::app::{accounts, api_keys, sessions, users};
 
 use super::{both_accounts, member};
 use crate::support::TestApp;
@@ -42,6 +43,24 @@ async fn a_page_is_sent_when_it_changes_and_no_more_once_its_reader_is_signed_ou
     .await
     .unwrap();
     assert!(!raw.rest().await.contains("not-to-be-seen"));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_look_at_the_credits_adds_up_no_keys() {
+    let app = TestApp::start().await;
+    let account = accounts::get_own(&app.services, app.account).await.expect("an account");
+    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    app.create("one").await;
+    app.settle_all(RequestStatus::Completed).await;
+    let path = format!("/console/{}/credits", account.id);
+    let page = browser.get(&path).await;
+    assert!(page.text().contains("Spent by model") && page.text().contains("Spent by API key"));
+    let mut raw = app.raw().await;
+    raw.send(asking(&path, &browser.cookie_header())).await;
+    let look = raw.until("</html>").await;
+    assert!(look.contains("Spent by model") && !look.contains("Spent by API key"), "{look}");
+    drop(raw);
     app.stop().await;
 }
 

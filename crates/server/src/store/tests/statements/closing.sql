@@ -63,6 +63,10 @@ UPDATE audit_log SET details = NULL, actor_name = NULL, address = NULL WHERE act
 -- closing::erase::LIST_BATCHES, both
 SELECT id FROM batches WHERE account = $1 ORDER BY seq LIMIT $2;
 
+-- closing::erase::LIST_ERASED_WITH_SPEND, both
+SELECT seq FROM accounts a WHERE erased_at IS NOT NULL
+          AND (SELECT 1 FROM spend_by_key y WHERE y.account = a.seq LIMIT 1) IS NOT NULL ORDER BY seq LIMIT $1;
+
 -- closing::erase::LIST_ONLY_HERE, both
 SELECT u.id FROM members m JOIN users u ON u.seq = m.user_seq
         WHERE m.account = $1 AND u.is_operator = 0

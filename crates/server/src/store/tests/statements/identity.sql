@@ -69,6 +69,18 @@ SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_us
                 WHERE account = $3 AND (revoked_at IS NOT NULL OR expires_at <= $4) ORDER BY seq DESC LIMIT $5) ended
         ) v ORDER BY seq;
 
+-- identity::api_keys::LIST_SPENT, both
+SELECT k.id, g.amount FROM (
+            SELECT seq, id FROM api_keys
+            WHERE account = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > $2
+            UNION ALL
+            SELECT seq, id FROM (
+                SELECT seq, id FROM api_keys
+                WHERE account = $3 AND (revoked_at IS NOT NULL OR expires_at <= $4) ORDER BY seq DESC LIMIT $5) ended
+        ) k
+        JOIN (SELECT api_key, CAST(sum(amount) AS BIGINT) AS amount FROM spend_by_key WHERE account = $6 AND day >= $7 GROUP BY api_key) g
+            ON g.api_key = k.seq;
+
 -- identity::api_keys::NOTE, SQLite
 UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2;
 

@@ -164,6 +164,12 @@ INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_toke
 SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
         FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = $1 AND s.day >= $2 ORDER BY s.day, m.name;
 
+-- ledger::spend::SUM, both
+SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) AS amount, CAST(coalesce(sum(CASE WHEN day = $1 THEN amount END), 0) AS BIGINT) AS amount_of_day,
+               CAST(coalesce(sum(requests), 0) AS BIGINT) AS requests, CAST(coalesce(sum(prompt_tokens), 0) AS BIGINT) AS prompt_tokens,
+               CAST(coalesce(sum(completion_tokens), 0) AS BIGINT) AS completion_tokens
+        FROM spend WHERE account = $2;
+
 -- ledger::spend::TOKENS_OF_DAY, both
 SELECT CAST(coalesce(sum(prompt_tokens + completion_tokens), 0) AS BIGINT) AS tokens
         FROM spend WHERE account = $1 AND day = $2;
@@ -181,8 +187,14 @@ UPDATE spend_by_key s SET requests = s.requests + v.requests, prompt_tokens = s.
             WHERE s.account = v.account AND s.day = v.day AND s.model = v.model AND s.api_key = v.api_key
             RETURNING s.account, s.day, s.model, s.api_key;
 
--- ledger::spend_by_key::COUNT_OF_DAY, both
-SELECT count(*) AS count FROM (SELECT 1 FROM spend_by_key WHERE account = $1 AND day = $2 LIMIT $3) v;
+-- ledger::spend_by_key::COUNT_OF_DAY, SQLite
+SELECT ?2 AS account, ?3 AS day, count(*) AS count
+            FROM (SELECT 1 FROM spend_by_key WHERE account = ?2 AND day = ?3 LIMIT ?1) v;
+
+-- ledger::spend_by_key::COUNT_OF_DAY, PostgreSQL
+SELECT v.account, v.day,
+                   (SELECT count(*) FROM (SELECT 1 FROM spend_by_key s WHERE s.account = v.account AND s.day = v.day LIMIT $1) c) AS count
+            FROM unnest($2::bigint[], $3::bigint[]) AS v(account, day);
 
 -- ledger::spend_by_key::INSERT, SQLite
 INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
@@ -225,29 +237,43 @@ SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name A
             SELECT day, model, api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
                    CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
             FROM (
-                SELECT day * CAST($1 AS BIGINT) AS day, model * CAST($2 AS BIGINT) AS model, api_key, requests, prompt_tokens, completion_tokens, amount
+                SELECT y.day * CAST($1 AS BIGINT) AS day, y.model * CAST($2 AS BIGINT) AS model, y.api_key,
+                       y.requests, y.prompt_tokens, y.completion_tokens, y.amount
+                FROM spend_by_key y JOIN api_keys k ON k.seq = y.api_key WHERE y.account = $3 AND y.day >= $4 AND y.day <= $5
+                UNION ALL
+                SELECT day * CAST($6 AS BIGINT), model * CAST($7 AS BIGINT), CAST(0 AS BIGINT), requests, prompt_tokens, completion_tokens, amount
                 FROM (
-                    SELECT account, day, model, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
-                    UNION ALL SELECT account, day, model, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
-                    UNION ALL SELECT account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-                ) parts WHERE account = $3 AND day >= $4 AND day <= $5) told
-            WHERE (day, model, api_key) > ($6, $7, $8)
-            GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT $9
+                    SELECT account, day, model, requests, prompt_tokens, completion_tokens, amount FROM spend
+                    UNION ALL
+                    SELECT y.account, y.day, y.model, CAST(-sum(y.requests) AS BIGINT), CAST(-sum(y.prompt_tokens) AS BIGINT),
+                           CAST(-sum(y.completion_tokens) AS BIGINT), CAST(-sum(y.amount) AS BIGINT)
+                    FROM spend_by_key y JOIN api_keys k ON k.seq = y.api_key GROUP BY y.account, y.day, y.model
+                ) rest WHERE account = $8 AND day >= $9 AND day <= $10
+            ) told
+            WHERE (day, model, api_key) > ($11, $12, $13)
+            GROUP BY day, model, api_key HAVING sum(requests) <> 0 ORDER BY day, model, api_key LIMIT $14
         ) g LEFT JOIN models m ON m.seq = g.model LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.day, g.model, g.api_key;
 
 -- ledger::usage::DEAREST_KEYS, both
-SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, g.api_key, CAST(NULL AS TEXT) AS model_name,
-               k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
-        FROM (
-            SELECT api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
-                   CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+WITH by_key AS (
+            SELECT g.api_key, k.id AS key_id, k.name AS key_name, g.requests, g.prompt_tokens, g.completion_tokens, g.amount
             FROM (
-                SELECT account, day, CAST(0 AS BIGINT) AS api_key, requests, prompt_tokens, completion_tokens, amount FROM spend
-                UNION ALL SELECT account, day, 0, -requests, -prompt_tokens, -completion_tokens, -amount FROM spend_by_key
-                UNION ALL SELECT account, day, api_key, requests, prompt_tokens, completion_tokens, amount FROM spend_by_key
-            ) parts WHERE account = $1 AND day >= $2
-            GROUP BY api_key HAVING sum(requests) <> 0 ORDER BY sum(amount) DESC, sum(requests) DESC, api_key LIMIT $3
-        ) g LEFT JOIN api_keys k ON k.seq = g.api_key ORDER BY g.amount DESC, g.requests DESC, g.api_key;
+                SELECT api_key, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+                       CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount
+                FROM spend_by_key WHERE account = $1 AND day >= $2 GROUP BY api_key
+            ) g JOIN api_keys k ON k.seq = g.api_key
+        ), listed AS (
+            SELECT api_key, key_id, key_name, requests, prompt_tokens, completion_tokens, amount FROM by_key
+            UNION ALL
+            SELECT CAST(0 AS BIGINT), NULL, NULL, CAST(sum(requests) AS BIGINT), CAST(sum(prompt_tokens) AS BIGINT),
+                   CAST(sum(completion_tokens) AS BIGINT), CAST(sum(amount) AS BIGINT)
+            FROM (SELECT requests, prompt_tokens, completion_tokens, amount FROM spend WHERE account = $3 AND day >= $4
+                  UNION ALL SELECT -requests, -prompt_tokens, -completion_tokens, -amount FROM by_key) told
+            HAVING sum(requests) <> 0
+        )
+        SELECT CAST(0 AS BIGINT) AS day, CAST(0 AS BIGINT) AS model, api_key, CAST(NULL AS TEXT) AS model_name, key_id, key_name,
+               requests, prompt_tokens, completion_tokens, amount
+        FROM listed ORDER BY amount DESC, requests DESC, api_key LIMIT $5;
 
 -- ledger::usage::FIND_ROWS, both
 SELECT (SELECT seq FROM models WHERE name = $1) AS model,

@@ -1,17 +1,25 @@
 //! What accounts completed and were charged for it, by day, model and API key.
 
-use jiff::civil::Date;
-use jiff::{Span, Unit};
+mod days;
+mod places;
+
+use std::collections::HashMap;
+
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::administration::LIST_OBJECT;
 use overnight_wire::native::usage::{UsageList, UsageRecord as Record};
 
+pub use self::days::read_day;
+use self::days::spell_day;
+use self::places::{NamedPlace, name_of, read_place};
 use super::errors::AppError;
 use super::{Services, accounts};
+use crate::store::identity::api_keys;
 use crate::store::ledger::spend::day_of;
-use crate::store::ledger::usage::{self, Names};
+use crate::store::ledger::usage;
 pub use crate::store::ledger::usage::{Days, Grouping, Place, UsageRecord, UsedKey};
 
 /// How many days one call of the API asks about at most.
@@ -20,20 +28,18 @@ pub const DAYS_MAX: i64 = 31;
 /// How many days are asked about where nobody says.
 const DAYS_DEFAULT: i64 = 30;
 
-const FIRST: Date = Date::constant(1970, 1, 1);
-
 /// What a call of the API asks for. Days are those since 1970, UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageQuery {
-    /// What is told apart.
+    /// By which the records are grouped.
     pub grouping: Grouping,
     /// The first day.
     pub first_day: Option<i64>,
     /// The last day.
     pub last_day: Option<i64>,
-    /// Behind which record, as the page before named it.
+    /// After which record, as the page before named it.
     pub after: Option<String>,
-    /// So many records at most.
+    /// The greatest number of records.
     pub limit: u32,
 }
 
@@ -43,7 +49,16 @@ pub fn last_days(services: &Services, days: u32) -> Days {
     Days { first: last - i64::from(days) + 1, last }
 }
 
-/// Up to `limit` groups of what an account completed on some days, behind the one at `after`.
+/// Some groups of what an account completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsagePage {
+    /// In their order.
+    pub records: Vec<UsageRecord>,
+    /// After which the next page begins; `None` where there is none.
+    pub next: Option<Place>,
+}
+
+/// Up to `limit` groups of what an account completed on some days, after the one at `after`.
 ///
 /// # Errors
 ///
@@ -55,8 +70,13 @@ pub async fn list(
     days: Days,
     after: Place,
     limit: u32,
-) -> Result<Vec<UsageRecord>, AppError> {
-    Ok(usage::list(&services.store, account, grouping, days, after, limit).await?)
+) -> Result<UsagePage, AppError> {
+    // One more tells whether there is a next page.
+    let mut records = usage::list(&services.store, account, grouping, days, after, limit + 1).await?;
+    let has_more = records.len() > limit as usize;
+    records.truncate(limit as usize);
+    let next = records.last().filter(|_| has_more).map(|record| record.place);
+    Ok(UsagePage { records, next })
 }
 
 /// Up to `limit` of the API keys by which an account completed anything on the last `days` days, and what came by none, the dearest first.
@@ -74,6 +94,20 @@ pub async fn list_dearest_keys(
     Ok(usage::list_dearest_keys(&services.store, account, first, limit).await?)
 }
 
+/// What was charged on the last `days` days for each API key that the list of the account's keys has, and by which anything completed.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list_of_listed_keys(
+    services: &Services,
+    account: AccountKey,
+    days: u32,
+) -> Result<HashMap<KeyId, Credits>, AppError> {
+    let Days { first, .. } = last_days(services, days);
+    Ok(api_keys::list_spent(&services.store, account, first, services.clock.now()).await?)
+}
+
 /// As [`page`], of any account.
 ///
 /// # Errors
@@ -83,34 +117,60 @@ pub async fn page_of(services: &Services, id: AccountId, query: UsageQuery) -> R
     page(services, accounts::get(services, id).await?.key, query).await
 }
 
-/// A page of what an account completed.
+/// A page of what an account completed. Where nobody says the last day, every page of a list has that of its first page.
 ///
 /// # Errors
 ///
-/// [`AppError::Invalid`] for too many days, and a place that no page named.
+/// [`AppError::Invalid`] for too many days, and for a place that no page of the same grouping and last day named.
 pub async fn page(
     services: &Services,
     account: AccountKey,
     query: UsageQuery,
 ) -> Result<UsageList, AppError> {
     let UsageQuery { grouping, first_day, last_day, after, limit } = query;
-    let last = last_day.unwrap_or_else(|| day_of(services.clock.now()));
+    let unknown = || {
+        AppError::invalid(
+            "after",
+            codes::UNKNOWN,
+            "must be the next of a page with this group_by and last_day",
+        )
+    };
+    let after = after.map(|name| read_place(&name, grouping).ok_or_else(unknown)).transpose()?;
+    if let (Some(place), Some(last_day)) = (&after, last_day)
+        && place.last_day != last_day
+    {
+        return Err(unknown());
+    }
+    let last = match (&after, last_day) {
+        (Some(place), _) => place.last_day,
+        (None, Some(last_day)) => last_day,
+        (None, None) => day_of(services.clock.now()),
+    };
     let first = first_day.unwrap_or(last - DAYS_DEFAULT + 1);
     if !(0..DAYS_MAX).contains(&(last - first)) {
         let message = format!("must be up to {} days before the last day", DAYS_MAX - 1);
         return Err(AppError::invalid("first_day", codes::OUT_OF_RANGE, &message));
     }
     let after = match after {
-        Some(text) => find_place(services, account, &text).await?,
+        Some(place) => find(services, account, place).await?.ok_or_else(unknown)?,
         None => Place::BEGIN,
     };
-    // One more tells whether there is a next page.
-    let mut found = list(services, account, grouping, Days { first, last }, after, limit + 1).await?;
-    let has_more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let data: Vec<Record> = found.into_iter().map(|record| told(record, grouping)).collect();
-    let next = data.last().filter(|_| has_more).map(name_of);
+    let UsagePage { records, next } =
+        list(services, account, grouping, Days { first, last }, after, limit).await?;
+    let data: Vec<Record> = records.into_iter().map(|record| told(record, grouping)).collect();
+    let next = data.last().filter(|_| next.is_some()).map(|record| name_of(record, grouping, last));
     Ok(UsageList { object: LIST_OBJECT.to_owned(), data, next })
+}
+
+/// The place with this name; `None` where the account has no such key, or nobody such a model.
+async fn find(
+    services: &Services,
+    account: AccountKey,
+    named: NamedPlace,
+) -> Result<Option<Place>, AppError> {
+    let NamedPlace { day, names, .. } = named;
+    let rows = usage::find_rows(&services.store, account, names).await?;
+    Ok(rows.map(|(model, api_key)| Place { day, model, api_key }))
 }
 
 /// A record as the API and the command line tell it.
@@ -126,54 +186,5 @@ pub fn told(record: UsageRecord, grouping: Grouping) -> Record {
         prompt_tokens,
         completion_tokens,
         credits: amount.to_string(),
-    }
-}
-
-/// What stands for a part of a name that a record does not have.
-const NOTHING: &str = "-";
-
-/// The name of the place of a record. What may hold a comma is its end.
-fn name_of(record: &Record) -> String {
-    let part = |text: &Option<String>| text.as_deref().unwrap_or(NOTHING).to_owned();
-    [part(&record.day), part(&record.api_key_id), part(&record.model)].join(",")
-}
-
-/// The place with such a name.
-async fn find_place(services: &Services, account: AccountKey, name: &str) -> Result<Place, AppError> {
-    let unknown = || AppError::invalid("after", codes::UNKNOWN, "must be the next of a page");
-    let mut parts = name.splitn(3, ',');
-    let mut part = || parts.next().map(|part| Some(part).filter(|part| *part != NOTHING)).ok_or_else(unknown);
-    let (day, api_key, model) = (part()?, part()?, part()?);
-    let day = day.map(|day| read_day(day).ok_or_else(unknown)).transpose()?.unwrap_or(0);
-    let api_key = api_key.map(|key| KeyId::parse(key).ok_or_else(unknown)).transpose()?;
-    let names = Names { model: model.map(str::to_owned), api_key };
-    let (model, api_key) = usage::find_rows(&services.store, account, names).await?.ok_or_else(unknown)?;
-    Ok(Place { day, model, api_key })
-}
-
-/// A day since 1970, as `2026-11-27`.
-fn spell_day(day: i64) -> String {
-    let date = Span::new().try_days(day).and_then(|days| FIRST.checked_add(days));
-    date.map_or_else(|_| day.to_string(), |date| date.to_string())
-}
-
-/// The day of a text like `2026-11-27`, since 1970: of one before, a negative number.
-pub fn read_day(text: &str) -> Option<i64> {
-    let date: Date = text.parse().ok().filter(|date: &Date| date.to_string() == text)?;
-    Some(i64::from(FIRST.until((Unit::Day, date)).ok()?.get_days()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_read_as_they_are_spelled_and_nothing_else_is() {
-        for day in [-719_162, -1, 0, 1, 59, 20_784, 47_541, 2_932_896] {
-            assert_eq!(read_day(&spell_day(day)), Some(day));
-        }
-        assert_eq!(spell_day(20_784), "2026-11-27");
-        let wrong = ["", "2026-11-31", "2026-11-1", "20261127", "2026-11-27T00:00", " 2026-11-27", "0"];
-        assert_eq!(wrong.map(read_day), [None; 7]);
     }
 }
