@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.request
 
-from support import KEY, MODEL, STEP_S, URL, WAITING_MODEL, same
+from support import KEY, MODEL, STEP_S, URL, WAITING_MODEL, reset_watchdog, same
 
 SAMPLE_MODEL = "llama-3.1-8b-instruct"
 ID = re.compile(r"(?:req|batch|acct|key)_[0-9a-hjkmnp-tv-z]{26}")
@@ -63,6 +63,7 @@ class Caller:
 
     def call(self, operation, model=MODEL, requests=()):
         """What a sample prints, with its identifiers in place of those that exist nowhere."""
+        reset_watchdog()
         self.called.add(operation)
         code = samples.found[operation, self.language].replace(SAMPLE_MODEL, model)
         for sample, request in zip(ID.findall(code), requests):

@@ -21,7 +21,13 @@ LONGEST_S = 150
 STEP_S = 0.1
 STEPS_MAX = 600
 
-faulthandler.dump_traceback_later(LONGEST_S, exit=True)
+
+def reset_watchdog():
+    """Ends the script, and says where it hangs, where this is not called again within the time. What makes many calls resets it at each."""
+    faulthandler.dump_traceback_later(LONGEST_S, exit=True)
+
+
+reset_watchdog()
 
 
 def same(found, expected):
