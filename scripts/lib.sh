@@ -234,15 +234,26 @@ install_chart_tools() {
     chmod +x "$tools/bin/helm"
 }
 
-# Python compiles what is imported, where it is imported.
+# Installs the packages of a list in an environment of their own, by uv, or by pip where an index is set up for pip alone. Python compiles what is
+# imported, where it is imported.
 install_python_clients() {
-    local uv=(env UV_SYSTEM_CERTS=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never "$CARGO_TARGET_DIR/test-clients/uv/bin/uv" --no-config --quiet)
     rm -rf "$2"
-    "${uv[@]}" venv --seed --python "$(command -v python3)" "$2" >&2
-    "${uv[@]}" pip install --python "$2/bin/python" --only-binary :all: -r "$1" >&2
+    install_by_uv "$1" "$2" || install_by_pip "$1" "$2"
     # pyright's package for Python fetches that for Node.js when it is started first.
     [ ! -e "$2/bin/pyright" ] || PYRIGHT_PYTHON_CACHE_DIR=$2/pyright "$2/bin/pyright" --version >&2
     cp "$1" "$2/installed.txt"
+}
+
+install_by_uv() {
+    local uv=(env UV_SYSTEM_CERTS=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never "$CARGO_TARGET_DIR/test-clients/uv/bin/uv" --no-config --quiet)
+    "${uv[@]}" venv --seed --python "$(command -v python3)" "$2" >&2 &&
+        "${uv[@]}" pip install --python "$2/bin/python" --only-binary :all: -r "$1" >&2
+}
+
+install_by_pip() {
+    rm -rf "$2"
+    python3 -m venv "$2" >&2
+    "$2/bin/pip" install --quiet --disable-pip-version-check --no-compile --only-binary :all: -r "$1" >&2
 }
 
 # Installs what installs packages for Python: uv takes a tenth of pip's time.
@@ -252,7 +263,7 @@ install_uv() {
     say "Overnight's tests lack uv $uv_version. Installing it in $folder now: pip install"
     rm -rf "$folder"
     python3 -m venv "$folder" >&2
-    "$folder/bin/pip" install --quiet --disable-pip-version-check --no-compile --only-binary :all: "uv==$uv_version" >&2
+    "$folder/bin/pip" install --quiet --disable-pip-version-check --no-compile --only-binary :all: "uv==$uv_version" >&2 || return 0
     echo "$uv_version" >"$folder/installed.txt"
 }
 
