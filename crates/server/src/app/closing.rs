@@ -106,7 +106,7 @@ async fn cancel_batches(services: &Services, account: AccountKey) -> Result<(), 
 }
 
 /// Erases the accounts that are to be erased and of which nothing lives, one piece of each in turn. What breaks off goes on with the next
-/// call, and keeps no others. What a node of an earlier release leaves of accounts that it erases is deleted too.
+/// call, and keeps no others.
 ///
 /// # Errors
 ///
@@ -128,8 +128,17 @@ pub async fn finish_erasures(services: &Services, now: i64) -> Result<(), StoreE
         }
         accounts = left;
     }
-    while closing::delete_left(&services.store).await? {}
     failed.map_or(Ok(()), Err)
+}
+
+/// Deletes what was spent by API key of accounts that a node of an earlier release erased.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn finish_erased_spend(services: &Services) -> Result<(), StoreError> {
+    while closing::delete_left(&services.store).await? {}
+    Ok(())
 }
 
 /// Erases a piece of an account; whether there may be more now.

@@ -158,7 +158,7 @@ async fn what_an_earlier_release_leaves_of_an_account_that_it_erases_is_deleted(
     assert_eq!(count(), 0);
     database.execute_batch("INSERT INTO spend_by_key SELECT * FROM kept; DROP TABLE kept").expect("rows");
     assert_eq!(count(), 2);
-    workers::account_eraser(&app.services, now).await.expect("a run");
+    workers::erased_spend(&app.services).await.expect("a run");
     assert_eq!(count(), 0);
     app.stop().await;
 }
