@@ -39,7 +39,7 @@ pub struct Bootstrapped {
 /// account; `None` where it does.
 ///
 /// Interrupted anywhere, the next call completes it: the file is written before account and key are stored, which is done at
-/// once. A `default` account that stands alone without a key gets one too. Of nodes that start together one makes it.
+/// once. A `default` account that stands alone without a key gets one too, unless it is closed. Of nodes that start together one makes it.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
     let accounts = store::identity::accounts::list(store).await?;
     let alone = match accounts.as_slice() {
         [] => None,
-        [only] if only.name == ACCOUNT && has_no_key(services, only).await? => Some(only),
+        [only] if only.name == ACCOUNT && is_open(only) && has_no_key(services, only).await? => Some(only),
         _ => return Ok(None),
     };
     let (key, stored) =
@@ -74,6 +74,11 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
     Ok(Some(Bootstrapped { account, key, key_path }))
 }
 
+/// Whether keys and members can be made in it.
+const fn is_open(account: &Account) -> bool {
+    account.closed_at.is_none()
+}
+
 async fn has_no_key(services: &Services, account: &Account) -> Result<bool, AppError> {
     Ok(api_keys::list(services, account.id).await?.keys.is_empty())
 }
@@ -90,7 +95,7 @@ pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError
     }
     let _turn = services.store.take_turn().await?;
     let membership = match store::identity::accounts::list(&services.store).await?.as_slice() {
-        [only] => Some((only.key, Role::Owner)),
+        [only] if is_open(only) => Some((only.key, Role::Owner)),
         _ => None,
     };
     let (new, link) = sessions::draft_link(services);

@@ -1,6 +1,6 @@
 //! Whether bodies and files are encrypted, and where the keys are.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use super::ConfigError;
 use super::engines;
@@ -19,7 +19,8 @@ pub struct EncryptionConfig {
 pub(super) fn read(section: &Section<'_>, data_dir: &Path) -> Result<Option<EncryptionConfig>, ConfigError> {
     let enabled = section.required("enabled", section.boolean("enabled")?)?;
     let Some(key_dir) = engines::path(section, "key_dir")? else { return Ok(None) };
-    if key_dir.starts_with(data_dir) {
+    let place = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_owned());
+    if place(&key_dir).starts_with(place(data_dir)) {
         let what = "must be outside `data_dir`: who has a copy of the data is not to have the keys with it";
         return Err(section.refuse("key_dir", what));
     }

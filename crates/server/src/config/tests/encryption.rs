@@ -10,7 +10,8 @@ fn keys_have_a_folder_beside_the_data() {
         let encryption = config.encryption.unwrap();
         assert_eq!((encryption.key_dir.to_str(), encryption.enabled), (Some("keys"), enabled));
     }
-    for inside in ["d", "d/keys", "d/./keys"] {
+    let absolute = std::env::current_dir().unwrap().join("d/keys");
+    for inside in ["d", "d/keys", "d/./keys", absolute.to_str().unwrap()] {
         let text = format!("data_dir = \"d\"\n[encryption]\nkey_dir = \"{inside}\"");
         check_refused(&text, &["`encryption.key_dir` must be outside `data_dir`", "line 3"]);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use overnight_domain::ids::AccountId;
 use overnight_server::app::api_keys::{self, Presented};
-use overnight_server::app::{Services, accounts, bootstrap};
+use overnight_server::app::{Services, accounts, bootstrap, closing};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::ids::Ids;
@@ -85,5 +85,17 @@ async fn a_store_with_an_account_of_the_operators_own_is_left_alone() {
     let account: AccountId = accounts::create(&services, "ours").await.expect("an account").id;
     assert!(bootstrap::run(&services).await.expect("a start").is_none());
     assert_eq!(api_keys::list(&services, account).await.expect("keys").keys, []);
+    services.store.close().await;
+}
+
+#[tokio::test]
+async fn a_service_whose_only_account_is_closed_starts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let services = services(&folder).await;
+    let made = bootstrap::run(&services).await.expect("a first start").expect("a key");
+    closing::close(&services, made.account).await.expect("an end");
+    assert!(bootstrap::run(&services).await.expect("a start").is_none());
+    assert_eq!(api_keys::list(&services, made.account).await.expect("keys").keys, []);
+    bootstrap::link_operator(&services).await.expect("a start").expect("an operator");
     services.store.close().await;
 }
