@@ -29,7 +29,8 @@ pub(in crate::store) struct LongReaders<'s> {
 }
 
 impl LongReaders<'_> {
-    async fn turn(&self) -> Result<Permit, StoreError> {
+    /// The turn of the account to read long: while it is held, a place for long reads is taken.
+    pub(in crate::store) async fn turn(&self) -> Result<Permit, StoreError> {
         self.reads.turns.take(self.account).await.ok_or(StoreError::Stopped)
     }
 

@@ -1,4 +1,4 @@
-//! What an account asks for in transactions and in intake leaves another its turn.
+//! What an account asks for in transactions, in intake and in long reads leaves another its turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,4 +73,21 @@ async fn a_caller_that_leaves_keeps_its_turn_until_what_it_asked_for_is_done(fix
         assert!(fixture.store.writes_waiting() <= 2, "{} wait", fixture.store.writes_waiting());
     }
     rotate(LEFT).await.expect("a rotation");
+}
+
+on_both!(long_reads_have_half_of_the_readers_and_leave_the_others_to_short_ones);
+async fn long_reads_have_half_of_the_readers_and_leave_the_others_to_short_ones(mut fixture: Fixture) {
+    fixture.options.readers = 8;
+    fixture.restart().await;
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    let store = &fixture.store;
+    let take = |account| {
+        let turn = async move { store.long_readers(account).turn().await.expect("a turn") };
+        turn.now_or_never()
+    };
+    let held: Vec<_> = [fixture.account; 4].into_iter().map_while(take).collect();
+    assert_eq!(held.len(), 4, "one account may have them all while nobody else asks");
+    assert!(take(other).is_none(), "it waits for one of these");
+    drop(held);
+    assert!(take(other).is_some());
 }

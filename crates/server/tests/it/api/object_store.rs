@@ -5,7 +5,7 @@ use std::fs;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::workers;
 
-use crate::support::{START, TestApp};
+use crate::support::{Log, START, TestApp};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -52,5 +52,37 @@ async fn while_the_object_store_is_away_large_bodies_are_told_to_come_later_and_
     workers::objects(&app.services, START).await.expect("a sweep");
     workers::objects(&app.services, START + 8 * DAY_MS).await.expect("a sweep");
     assert_eq!(left(), 0);
+    app.stop().await;
+}
+
+/// On one thread, because the log is kept of one.
+#[tokio::test]
+async fn the_log_says_once_that_large_bodies_go_into_the_database_until_the_account_may_put_again() {
+    let log = Log::keep();
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("file://{}", folder.path().join("objects").display());
+    // Two bodies are as long as the quota.
+    let frame = TestApp::quick_start("")["request_body"].to_string().len();
+    let long = "x".repeat((512 << 10) - frame);
+    let settings =
+        [("object_store.url", &*url), ("object_store.min_bytes", "64 KiB"), ("quotas.stored_bytes", "1 MiB")];
+    let app = TestApp::start_with(&settings).await;
+    let (mut now, mut warned) = (START, Vec::new());
+    for round in 0..9 {
+        if round == 5 {
+            workers::objects(&app.services, now).await.expect("a sweep");
+            now += 8 * DAY_MS;
+            workers::objects(&app.services, now).await.expect("a sweep");
+        }
+        // By then it is asked anew.
+        now += 60_000;
+        app.clock.set(now);
+        let id = app.create(&long).await;
+        app.settle_all(RequestStatus::Completed).await;
+        assert_eq!(app.client().send("DELETE", &format!("/v1/requests/{id}"), "").await.status, 200);
+        warned.push(log.lines_with("large bodies of an account are stored in the database").len());
+    }
+    // Two that wait to be deleted do not exceed it, three do; before the sixth round all are deleted.
+    assert_eq!(warned, [0, 0, 0, 1, 1, 1, 1, 1, 2]);
     app.stop().await;
 }
