@@ -39,7 +39,7 @@ const CALLS_OF_ACCOUNT_MAX: usize = CALLS_MAX / 2;
 const NO_BUCKET: &str = "there is no such bucket or container";
 
 /// Whose the object of a probe is: no account has this number.
-const PROBE: AccountKey = AccountKey(0);
+pub(crate) const PROBE: AccountKey = AccountKey(0);
 
 /// An object store, as the settings name it.
 pub struct ObjectStore {

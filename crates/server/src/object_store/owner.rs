@@ -8,8 +8,8 @@ use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions};
 use overnight_domain::scheduler::AccountKey;
 
-use super::ObjectStore;
 use super::error::{ObjectStoreError, was_answered};
+use super::{ObjectStore, PROBE};
 
 /// Its name behind the prefix: that of no account.
 const NAME: &str = "database";
@@ -48,6 +48,19 @@ impl ObjectStore {
         }
         self.is_owned.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The object that says whose the others are, if there is one.
+    ///
+    /// # Errors
+    /// Why it could not be read.
+    pub async fn find_owner(&self) -> Result<Option<String>, ObjectStoreError> {
+        let path = self.prefix.clone().join(NAME);
+        match self.read_owner(PROBE, &path).await {
+            Ok(_) | Err(ObjectStoreError::Foreign(_)) => Ok(Some(path.to_string())),
+            Err(ObjectStoreError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn compare_owner(

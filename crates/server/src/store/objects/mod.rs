@@ -10,6 +10,7 @@ pub(in crate::store) mod table;
 pub(in crate::store) mod unused;
 
 pub use self::audit::{Present, audit};
+pub use self::owner::probe;
 pub use self::sweep::{Waiting, sweep, waiting};
 
 use std::sync::Arc;

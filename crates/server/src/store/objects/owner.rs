@@ -3,7 +3,7 @@
 use overnight_domain::scheduler::AccountKey;
 use ring::digest::{SHA256, digest};
 
-use crate::object_store::ObjectStoreError;
+use crate::object_store::{ObjectStoreError, PROBE};
 use crate::store::database::statements;
 use crate::store::{Store, StoreError};
 
@@ -36,15 +36,30 @@ pub(super) async fn check_to_delete(store: &Store, account: AccountKey) -> Resul
 
 /// The same before all that is left of an account is deleted; `false` where nothing there is this database's, which has no object.
 pub(super) async fn check_to_erase(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
+    match is_owned(store, account).await {
+        Err(StoreError::ObjectStore(ObjectStoreError::Foreign(_))) if !is_any(store).await? => Ok(false),
+        checked => checked,
+    }
+}
+
+/// Whether it says that it is this database's; `false` where nothing there says whose it is, and this database has no object.
+async fn is_owned(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
     match check_to_delete(store, account).await {
         Ok(()) => Ok(true),
-        Err(StoreError::ObjectStore(ObjectStoreError::Unowned { .. } | ObjectStoreError::Foreign(_)))
-            if !is_any(store).await? =>
-        {
-            Ok(false)
-        }
+        Err(StoreError::ObjectStore(ObjectStoreError::Unowned { .. })) if !is_any(store).await? => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Tries the object store: puts an object, reads it, lists it and deletes it, unless the object store is not this database's. `false` where
+/// nothing there says whose it is yet, and this database has no object.
+///
+/// # Errors
+/// [`ObjectStoreError::Unowned`] and [`ObjectStoreError::Foreign`], before anything is put, and what could not be done.
+pub async fn probe(store: &Store) -> Result<bool, StoreError> {
+    let is_owned = is_owned(store, PROBE).await?;
+    store.objects().store()?.probe().await?;
+    Ok(is_owned)
 }
 
 /// Whether there is any object, in use or not.

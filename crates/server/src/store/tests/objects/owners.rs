@@ -40,6 +40,26 @@ async fn in_an_empty_folder_in_the_place_of_its_own_nothing_is_put_and_nothing_c
     assert_eq!(world.files().len(), 1);
 }
 
+on_both!(a_probe_says_whose_the_object_store_is_and_puts_nothing_where_it_is_not_ours);
+async fn a_probe_says_whose_the_object_store_is_and_puts_nothing_where_it_is_not_ours(fixture: Fixture) {
+    let mut world = World::over(fixture).await;
+    let owner = world.objects().join("database");
+    let probe = async |world: &World| objects::probe(world.store()).await;
+    assert!(!probe(&world).await.expect("it is nobody's"));
+    assert!(!owner.exists(), "a probe takes nothing");
+    fs::write(&owner, "another\n").expect("a file");
+    let refused = probe(&world).await.expect_err("it is another's");
+    assert!(matches!(refused, StoreError::ObjectStore(ObjectStoreError::Foreign(_))), "{refused}");
+    fs::remove_file(&owner).expect("a deletion");
+    world.insert_large(1).await;
+    assert!(probe(&world).await.expect("it is ours"));
+    assert_eq!(world.files().len(), 1, "a probe leaves nothing");
+    fs::remove_dir_all(world.objects()).expect("a deletion");
+    fs::create_dir(world.objects()).expect("an empty folder");
+    assert!(is_unowned(probe(&world).await));
+    assert_eq!(fs::read_dir(world.objects()).expect("a folder").count(), 0, "nothing is put");
+}
+
 on_both!(an_object_store_of_another_database_takes_nothing_and_loses_nothing);
 async fn an_object_store_of_another_database_takes_nothing_and_loses_nothing(fixture: Fixture) {
     let mut world = World::over(fixture).await;
