@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use overnight_client::Error as ClientError;
 use overnight_server::app::errors::AppError;
 use overnight_server::config::ConfigError;
+use overnight_server::encryption::KeyringError;
+use overnight_server::object_store::ObjectStoreError;
 use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
 use overnight_server::store::operations::backup::BackupError;
@@ -193,7 +195,13 @@ impl From<ConfigError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::File { .. } | StoreError::Certificate { .. } | StoreError::Url(_) => {
+            StoreError::File { .. }
+            | StoreError::Certificate { .. }
+            | StoreError::Url(_)
+            | StoreError::Encryption(
+                KeyringError::NoFolder | KeyringError::Missing { .. } | KeyringError::File { .. },
+            )
+            | StoreError::ObjectStore(ObjectStoreError::Settings(_) | ObjectStoreError::NotNamed) => {
                 Self::unusable(error)
             }
             StoreError::Exposed(exposure) => {

@@ -54,8 +54,15 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     if is_sound {
         return Ok(Exit::Done);
     }
-    output
-        .say(&output.set_off("a rule is broken: keep the data folder as it is, and report this", Tone::Bad));
+    let is_objects_alone = checks.iter().all(|check| check.breaches == 0 || check.rule == OBJECTS);
+    let advice = match is_objects_alone {
+        true => {
+            "objects are missing or cut: after a restore these may be the ones that were deleted since the backup; otherwise copy them back \
+             from a replica or an old version of the bucket (docs/operating/object-store.md)"
+        }
+        false => "a rule is broken: keep the data folder as it is, and report this",
+    };
+    output.say(&output.set_off(advice, Tone::Bad));
     Ok(Exit::Failed)
 }
 

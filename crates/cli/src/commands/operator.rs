@@ -1,5 +1,6 @@
 //! What operator commands work on: the store itself, beside a running service or without one.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use overnight_server::app::{Services, store_options};
@@ -51,6 +52,16 @@ fn user_number() -> String {
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
     refuse_another(config)?;
     if is_absent(config) {
+        let file = config.data_dir.join(DATABASE_FILE);
+        if let Err(error) = file.try_exists() {
+            let unusable = CliError::file(&file, &error);
+            return Err(match error.kind() {
+                ErrorKind::PermissionDenied => {
+                    unusable.with_hint("run this as the user of the service, or as root")
+                }
+                _ => unusable,
+            });
+        }
         let message = format!("{} holds no database", config.data_dir.display());
         return Err(CliError::unusable(message)
             .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
@@ -71,7 +82,8 @@ fn refuse_another(config: &Config) -> Result<(), CliError> {
     })
 }
 
-fn is_absent(config: &Config) -> bool {
+/// Whether there is no database yet, or none that this user may see.
+pub(crate) fn is_absent(config: &Config) -> bool {
     config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists()
 }
 

@@ -163,21 +163,36 @@ fn with_credentials(command: &mut Command) -> &mut Command {
     command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b")
 }
 
+fn assert_doctor_says(world: &World, words: &str) {
+    let told = with_credentials(&mut world.command("doctor")).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains(words), "{told}");
+}
+
+/// A second service is given the object store of a first.
+fn assert_doctor_finds_another_owner(url: &str) {
+    let world = World::new();
+    add_section(&world, url);
+    assert_doctor_says(
+        &world,
+        "warn  object store: `night/database` there says that it belongs to a database.",
+    );
+    let serving = serve(&world);
+    assert_doctor_says(&world, "fail  object store: the object store belongs to another database");
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+}
+
 #[test]
 fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
     let (world, s3) = (World::new(), S3::start());
     let url = format!("url = \"s3://bucket/night\"\nendpoint = \"http://{}\"\nallow_http = true", s3.address);
     add_section(&world, &url);
-    let told = with_credentials(&mut world.command("doctor")).output().unwrap();
-    let told = String::from_utf8(told.stdout).unwrap();
-    assert!(
-        told.contains(
-            "ok    object store: on; an object was put into s3://bucket/night, read, listed and deleted"
-        ),
-        "{told}"
-    );
+    let put = "an object was put into s3://bucket/night, read, listed and deleted";
+    assert_doctor_says(&world, &format!("ok    object store: on; it belongs to no database yet; {put}"));
     assert_eq!(s3.objects(), 0, "a probe leaves nothing");
     let serving = serve(&world);
+    assert_doctor_says(&world, &format!("ok    object store: on; it belongs to no database yet; {put}"));
     world.write("prompts.jsonl", &large(5));
     let sent = world.run("submit prompts.jsonl --wait");
     assert_eq!(sent.code, 0, "{sent:?}");
@@ -186,6 +201,8 @@ fn large_bodies_are_in_a_bucket_of_s3_and_leave_it_when_they_are_deleted() {
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result["request_body"].to_string().len() > 100_000));
     assert!(s3.objects() >= 5);
+    assert_doctor_says(&world, &format!("ok    object store: on; it is this database's; {put}"));
+    assert_doctor_finds_another_owner(&url);
     let audit = with_credentials(&mut world.command("audit --objects --json")).output().unwrap();
     let audit: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
     assert_eq!(audit["objects"], serde_json::json!({"missing": 0, "damaged": 0, "unnamed": 0}), "{audit}");
@@ -251,7 +268,12 @@ fn while_the_object_store_is_away_small_requests_complete_and_large_ones_wait() 
     assert_eq!(before.code, 0, "{before:?}");
     let elsewhere = world.path("elsewhere");
     fs::rename(&objects, &elsewhere).unwrap();
+    fs::create_dir(&objects).unwrap();
+    assert_doctor_says(&world, "another bucket, or the folder is not mounted");
+    assert_eq!(files_under(&objects).len(), 0, "a probe puts nothing there");
+    fs::remove_dir(&objects).unwrap();
     fs::write(&objects, "no folder").unwrap();
+    assert_doctor_says(&world, "fail  object store: `object_store.url`: ");
     let batch = before.stdout.trim();
     wait_until("an engine is to have it", || {
         world.json(&format!("status {batch}"))["requests_counts"]["in_progress"] == 1
@@ -274,6 +296,7 @@ fn while_the_object_store_is_away_small_requests_complete_and_large_ones_wait() 
     fs::rename(&object, world.path("elsewhere")).unwrap();
     let audit = world.run("audit --objects");
     assert!(audit.code == 1 && audit.stdout.contains("1 missing, 0 of another length"), "{audit:?}");
+    assert!(audit.stderr.contains("objects are missing or cut: after a restore"), "{audit:?}");
     fs::rename(world.path("elsewhere"), &object).unwrap();
     assert_eq!(world.run("audit --objects").code, 0);
     serving.signal("TERM");

@@ -43,6 +43,27 @@ fn ending<'a>(files: &'a [(String, Vec<u8>)], ending: &str) -> &'a str {
         .unwrap_or_else(|| panic!("no {ending}"))
 }
 
+/// What the pages below a folder point to and is not there. Sources are in a checkout alone.
+fn dead_links(folder: &Path, documents: &Path) -> Vec<String> {
+    let mut dead = Vec::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            dead.extend(dead_links(&path, documents));
+        } else if path.extension().is_some_and(|it| it == "md") {
+            let page = fs::read_to_string(&path).unwrap();
+            let links = page.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+            let missing = links.filter(|link| !link.contains("://") && !folder.join(link).exists());
+            let of_sources =
+                |link: &&str| ["crates/", "scripts/", "deploy/"].iter().any(|it| link.contains(it));
+            let missing = missing.filter(|link| !of_sources(link));
+            dead.extend(
+                missing.map(|link| format!("{}: {link}", path.strip_prefix(documents).unwrap().display())),
+            );
+        }
+    }
+    dead
+}
+
 #[test]
 fn packages_are_the_same_bytes_again_and_what_they_install_serves() {
     let folders: [TempDir; 3] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
@@ -66,6 +87,8 @@ fn packages_are_the_same_bytes_again_and_what_they_install_serves() {
     assert!(bill == fs::read(installed.join("share/doc/overnight/sbom.cdx.json")).unwrap());
     let chart = run(Command::new("tar").arg("-tf").arg(first.join(ending(&files, ".tgz"))));
     assert!(chart.contains("overnight/Chart.yaml\n") && !chart.contains("/ci/"), "{chart}");
+    let documents = installed.join("share/doc/overnight");
+    assert_eq!(dead_links(&documents, &documents), [""; 0]);
     for programs in ["usr/bin", "bin"] {
         let mut serve = Command::new(installed.join(programs).join("overnight"));
         serve

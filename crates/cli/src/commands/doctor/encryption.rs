@@ -1,11 +1,10 @@
 //! Whether the keys are there by which bodies and files are encrypted.
 
-use overnight_server::app::store_options;
-use overnight_server::config::{Config, Database, EncryptionConfig};
+use overnight_server::config::{Config, EncryptionConfig};
 use overnight_server::encryption::Keyring;
-use overnight_server::store::{DATABASE_FILE, Store, check_keys};
+use overnight_server::store::check_keys;
 
-use super::Finding;
+use super::{Finding, open_database};
 
 const CHECK: &str = "encryption";
 
@@ -30,12 +29,9 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
     })
 }
 
-/// Why something in the store cannot be read; whether the store opens is told by another check.
+/// Why something in the database cannot be read.
 async fn missing(config: &Config) -> Option<String> {
-    if config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists() {
-        return None;
-    }
-    let store = Store::open_beside(&store_options(config)).await.ok()?;
+    let store = open_database(config).await?;
     let checked = check_keys(&store).await;
     store.close().await;
     checked.err().map(|error| error.to_string())

@@ -1,11 +1,10 @@
 //! Whether every request that is leased has a node that lives.
 
-use overnight_server::app::store_options;
 use overnight_server::config::{Config, Database};
 use overnight_server::store::nodes::statuses::{self, NodeStatus};
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreError};
+use overnight_server::store::{FolderLock, Store, StoreError};
 
-use super::Finding;
+use super::{Finding, open_database};
 use crate::times;
 
 const CHECK: &str = "leases";
@@ -13,13 +12,10 @@ const CHECK: &str = "leases";
 /// Peers take back what a node held within one lease after its last heartbeat; this many are beyond any chance.
 const LEASES_TO_WARN: i64 = 3;
 
-/// `None` where there is no store; whether one that is there can be read is told by another check.
+/// `None` where there is no database.
 pub(super) async fn check(config: &Config) -> Option<Finding> {
     let is_sqlite = config.database == Database::Sqlite;
-    if is_sqlite && !config.data_dir.join(DATABASE_FILE).exists() {
-        return None;
-    }
-    let store = Store::open_beside(&store_options(config)).await.ok()?;
+    let store = open_database(config).await?;
     let known = look(&store).await;
     store.close().await;
     let (nodes, orphaned) = known.ok()?;

@@ -14,9 +14,13 @@ mod service;
 mod tls;
 mod webhooks;
 
+use overnight_server::app::store_options;
+use overnight_server::config::Config;
+use overnight_server::store::Store;
 use serde::Serialize;
 use serde_json::json;
 
+use super::operator;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::{Output, Tone};
@@ -92,6 +96,14 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
         *hint = hint.replace("`overnight ", &command);
     }
     report(&findings, output)
+}
+
+/// The database, beside what serves it; `None` where there is none yet. Whether one that is there can be opened is told by one check.
+async fn open_database(config: &Config) -> Option<Store> {
+    if operator::is_absent(config) {
+        return None;
+    }
+    Store::open_beside(&store_options(config)).await.ok()
 }
 
 fn report(findings: &[Finding], output: &Output) -> Result<Exit, CliError> {

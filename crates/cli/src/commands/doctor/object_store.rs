@@ -1,26 +1,59 @@
-//! Whether the object store takes, gives and deletes what it is asked to.
+//! Whether the object store is this database's, and takes, gives and deletes what it is asked to.
 
 use overnight_server::app::object_store_options;
 use overnight_server::config::{Config, ObjectStoreConfig};
-use overnight_server::object_store::ObjectStore;
+use overnight_server::object_store::{ObjectStore, ObjectStoreError};
+use overnight_server::store::objects;
 
-use super::Finding;
+use super::{Finding, open_database};
 
 const CHECK: &str = "object store";
 
 /// `None` where all bodies are in the database.
 pub(super) async fn check(config: &Config) -> Option<Finding> {
     let object_store = config.object_store.as_ref()?;
-    let ObjectStoreConfig { url, enabled, .. } = object_store;
-    let probed = match ObjectStore::open(&object_store_options(object_store)) {
-        Ok(store) => Box::pin(store.probe()).await,
-        Err(error) => Err(error),
-    };
-    Some(match probed {
-        Ok(()) => {
-            let state = if *enabled { "on" } else { "read only: `object_store.enabled` is false" };
-            Finding::ok(CHECK, format!("{state}; an object was put into {url}, read, listed and deleted"))
+    Some(match open_database(config).await {
+        Some(store) => {
+            let probed = objects::probe(&store).await.map_err(|error| error.to_string());
+            store.close().await;
+            judge(object_store, probed)
         }
-        Err(error) => Finding::fail(CHECK, error.to_string(), "see docs/operating/object-store.md"),
+        None => match Box::pin(probe(object_store)).await {
+            Ok(Some(owner)) => {
+                let message = format!(
+                    "`{owner}` there says that it belongs to a database. Whether to this one cannot be said, which is not there yet or cannot be opened"
+                );
+                let hint = "give each database a prefix of its own, or restore the database that these objects belong to";
+                Finding::warn(CHECK, message, hint)
+            }
+            Ok(None) => judge(object_store, Ok(false)),
+            Err(error) => judge(object_store, Err(error.to_string())),
+        },
     })
+}
+
+/// Tries an object store that belongs to no database; which object says that it does, if one does.
+async fn probe(settings: &ObjectStoreConfig) -> Result<Option<String>, ObjectStoreError> {
+    let object_store = ObjectStore::open(&object_store_options(settings))?;
+    let owner = object_store.find_owner().await?;
+    if owner.is_none() {
+        object_store.probe().await?;
+    }
+    Ok(owner)
+}
+
+/// `probed` is whether it says that it is this database's, or what could not be done.
+fn judge(settings: &ObjectStoreConfig, probed: Result<bool, String>) -> Finding {
+    match probed {
+        Ok(is_owned) => {
+            let state = if settings.enabled { "on" } else { "read only: `object_store.enabled` is false" };
+            let owner = if is_owned { "it is this database's" } else { "it belongs to no database yet" };
+            let message = format!(
+                "{state}; {owner}; an object was put into {}, read, listed and deleted",
+                settings.url
+            );
+            Finding::ok(CHECK, message)
+        }
+        Err(error) => Finding::fail(CHECK, error, "see docs/operating/object-store.md"),
+    }
 }
