@@ -37,12 +37,14 @@ step() {
     say "  $((SECONDS - began)) s"
 }
 
-# Runs a command beside what comes next, and gives way to it. What it says waits for `join`:
-#   beside linting cargo clippy
+# Runs a command beside what comes next, and gives way to it, the more the higher a number is. What it says waits for `join`:
+#   beside 10 linting cargo clippy
 beside() {
+    local niceness=$1
+    shift
     mkdir -p "$CARGO_TARGET_DIR"
     say "+ ${*:2} &"
-    nice -n 10 "${@:2}" >"$CARGO_TARGET_DIR/$1.log" 2>&1 &
+    nice -n "$niceness" "${@:2}" >"$CARGO_TARGET_DIR/$1.log" 2>&1 &
     printf -v "job_$1" %s $!
 }
 
