@@ -7,14 +7,14 @@ use overnight_testkit::engine::SimConfig;
 use super::{Rig, result_of};
 use crate::support::Log;
 
-/// Twelve requests of one account get this fault each time; those of another complete meanwhile, and nothing is paused. The
+/// Six requests of one account get this fault each time; those of another complete meanwhile, and nothing is paused. The
 /// error and the statuses of the attempts that the first account reads. On one thread, because the log is kept of one.
 async fn check(fault: &str) -> (String, Vec<Option<u16>>) {
     let log = Log::keep();
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let honest = app::accounts::create(&rig.services, "honest").await.expect("an account").key;
     let mut poisons = Vec::new();
-    for number in 0..12 {
+    for number in 0..6 {
         poisons.push(rig.create(&format!("poison {number} [[sim:{fault}]]")).await);
     }
     for number in 0..20 {
