@@ -37,7 +37,7 @@ step() {
     say "  $((SECONDS - began)) s"
 }
 
-# Runs a command beside what comes next, and gives way to it, the more the higher a number is. What it says waits for `join`:
+# Runs a command beside what comes next, and gives way to it the more the higher the number is. What it says waits for `join`:
 #   beside 10 linting cargo clippy
 beside() {
     local niceness=$1

@@ -43,7 +43,7 @@ impl Draft {
     /// Reads the form of somebody who may send it.
     async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Upload), PageError> {
         visit.require(Permission::Work)?;
-        let mut upload = Upload::begin(visit.account.key).await?;
+        let mut upload = Upload::begin(visit.account.id).await?;
         let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
             .map_err(|_| PageError::Unreadable("The form came in a shape that is not read.".into()))?;

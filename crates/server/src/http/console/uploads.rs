@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
-use overnight_domain::scheduler::AccountKey;
+use overnight_domain::ids::AccountId;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
@@ -22,14 +22,14 @@ const IN_MEMORY_MAX: usize = 4;
 static IN_MEMORY: Semaphore = Semaphore::const_new(IN_MEMORY_MAX);
 
 /// The accounts that have an upload, and whether it has arrived and is worked on.
-static UPLOADING: Mutex<BTreeMap<i64, bool>> = Mutex::new(BTreeMap::new());
+static UPLOADING: Mutex<BTreeMap<AccountId, bool>> = Mutex::new(BTreeMap::new());
 
 /// Rings when an upload is done with.
 static DONE: Notify = Notify::const_new();
 
 /// The one upload that an account may have under way: until the work on it is done, whether or not somebody waits for that.
 pub(super) struct Upload {
-    account: i64,
+    account: AccountId,
     /// With the right to be in memory, once it is.
     permit: Option<SemaphorePermit<'static>>,
 }
@@ -39,7 +39,7 @@ impl Upload {
     ///
     /// # Errors
     /// [`AppError::Unavailable`] while another of the account arrives.
-    pub(super) async fn begin(AccountKey(account): AccountKey) -> Result<Self, AppError> {
+    pub(super) async fn begin(account: AccountId) -> Result<Self, AppError> {
         loop {
             let mut done = pin!(DONE.notified());
             done.as_mut().enable();
@@ -73,7 +73,7 @@ impl Drop for Upload {
     }
 }
 
-fn uploading() -> MutexGuard<'static, BTreeMap<i64, bool>> {
+fn uploading() -> MutexGuard<'static, BTreeMap<AccountId, bool>> {
     UPLOADING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -32,7 +32,9 @@ async fn uploads_that_stand_still_refuse_nobody_else() {
         let browser = member(&app, &other, &format!("idle-{number}@example.com"), Role::Owner).await;
         let path = format!("/console/{}/new/check", other.id);
         let mut raw = app.raw().await;
-        raw.send(head(&path, &browser.cookie_header(), 1 << 20)).await;
+        let head = head(&path, &browser.cookie_header(), 1 << 20);
+        raw.send(head.replacen("connection: close", "expect: 100-continue", 1)).await;
+        raw.until("100 Continue").await;
         raw.send(form("a beginning").trim_end_matches("--\r\n").to_owned()).await;
         idle.push((raw, path, browser));
     }
