@@ -23,7 +23,7 @@ fn native_flags(cpuinfo: &str) -> String {
     let line = cpuinfo.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     let flags = line.and_then(|line| line.split_once(':')).map_or("", |(_, flags)| flags);
     let counts = |flag: &&str| {
-        let beginnings = ["avx", "amx", "sve", "sme", "bmi"];
+        let beginnings = ["avx", "sve", "sme", "bmi"];
         let names = ["fma", "f16c", "gfni", "vaes", "vpclmulqdq", "asimddp", "i8mm", "bf16"];
         beginnings.iter().any(|beginning| flag.starts_with(beginning)) || names.contains(flag)
     };
