@@ -1,9 +1,11 @@
 //! What every command takes: flags, and the settings they lead to.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ColorChoice, ValueHint};
 use overnight_server::config::{CONFIG_VARIABLE, Config, Sources};
+use overnight_server::store::DATABASE_FILE;
 
 use crate::errors::CliError;
 use crate::serve_file::settings_of_running;
@@ -73,5 +75,23 @@ impl Globals {
         let data_dir = config.data_dir.to_str().map(str::to_owned);
         Self { config: Some(path), data_dir: data_dir.or_else(|| self.data_dir.clone()), ..self.clone() }
             .config_with(Vec::new())
+    }
+
+    /// The same for a command that works in the data folder.
+    pub(crate) fn load_operator_config(&self) -> Result<Config, CliError> {
+        let config = self.load_config()?;
+        refuse_closed(&config.data_dir)?;
+        Ok(config)
+    }
+}
+
+/// What a folder holds that this user may not enter would be taken for missing.
+pub(crate) fn refuse_closed(data_dir: &Path) -> Result<(), CliError> {
+    let file = data_dir.join(DATABASE_FILE);
+    match file.try_exists() {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(CliError::file(&file, &error).with_hint("run this as the user of the service, or as root"))
+        }
+        _ => Ok(()),
     }
 }

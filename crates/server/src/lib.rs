@@ -6,6 +6,7 @@ pub mod config;
 mod console;
 pub mod encryption;
 pub mod engines;
+pub mod file_owner;
 pub mod http;
 pub mod ids;
 pub mod object_store;

@@ -50,7 +50,7 @@ impl Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let config = globals.load_config()?;
+    let config = globals.load_operator_config()?;
     // Before anything is asked of the server.
     if config.database != Database::Sqlite {
         return Err(BackupError::OnServer.into());

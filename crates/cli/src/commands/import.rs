@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let path = arguments.file.as_path();
-    let options = operator::options(&globals.load_config()?);
+    let options = operator::options(&globals.load_operator_config()?);
     let now = times::now();
     let counts = if path == Path::new("-") {
         transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, io::stdin()), now).await?

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let options = store_options(&globals.load_config()?);
+    let options = store_options(&globals.load_operator_config()?);
     let schema = match arguments.check {
         true => schema::read(&options).await?,
         false => schema::bring_up_to_date(&options).await?,

@@ -1,6 +1,5 @@
 //! What operator commands work on: the store itself, beside a running service or without one.
 
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 use overnight_server::app::{Services, store_options};
@@ -15,13 +14,13 @@ use crate::serve_file;
 
 /// Opens the store of the settings, which must exist.
 pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
-    refuse_absent(&globals.load_config()?)?;
+    refuse_absent(&globals.load_operator_config()?)?;
     open_or_make(globals).await
 }
 
 /// As [`open`], and leaves it as it is.
 pub(crate) async fn open_store(globals: &Globals) -> Result<Store, CliError> {
-    let config = globals.load_config()?;
+    let config = globals.load_operator_config()?;
     refuse_absent(&config)?;
     Ok(Store::open_beside(&options(&config)).await?)
 }
@@ -52,16 +51,6 @@ fn user_number() -> String {
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
     refuse_another(config)?;
     if is_absent(config) {
-        let file = config.data_dir.join(DATABASE_FILE);
-        if let Err(error) = file.try_exists() {
-            let unusable = CliError::file(&file, &error);
-            return Err(match error.kind() {
-                ErrorKind::PermissionDenied => {
-                    unusable.with_hint("run this as the user of the service, or as root")
-                }
-                _ => unusable,
-            });
-        }
         let message = format!("{} holds no database", config.data_dir.display());
         return Err(CliError::unusable(message)
             .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
@@ -82,14 +71,14 @@ fn refuse_another(config: &Config) -> Result<(), CliError> {
     })
 }
 
-/// Whether there is no database yet, or none that this user may see.
+/// Whether there is no database yet.
 pub(crate) fn is_absent(config: &Config) -> bool {
     config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists()
 }
 
 /// Opens the store of the settings; makes it where there is none and nothing serves the folder.
 pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
-    let mut config = globals.load_config()?;
+    let mut config = globals.load_operator_config()?;
     refuse_another(&config)?;
     // A service that let the system choose its port is reached there, and not where the settings say.
     if let Some(address) = serve_file::address_of_running(&config.data_dir) {

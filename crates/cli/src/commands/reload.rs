@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::errors::{CliError, Exit};
-use crate::globals::Globals;
+use crate::globals::{Globals, refuse_closed};
 use crate::output::Output;
 use crate::serve_file::settings_of_running;
 use crate::settings_file::{LoadedSettings, ReloadOutcome};
@@ -28,6 +28,7 @@ pub(crate) struct Arguments {}
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let data_dir = globals.config_with(Vec::new())?.data_dir;
+    refuse_closed(&data_dir)?;
     let none = || {
         let what = format!("no service runs with the data folder {}", data_dir.display());
         CliError::unavailable(what)

@@ -56,7 +56,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             .either(&told(&checked, None), || format!("{}: {} are whole", checked.id, size(checked.bytes)))?;
         return Ok(Exit::Done);
     }
-    let config = globals.load_config()?;
+    let config = globals.load_operator_config()?;
     let on_breach = if arguments.allow_breaches { OnBreach::Tell } else { OnBreach::Refuse };
     let begun = times::now();
     let restored = backup::restore(&repository, id, &store_options(&config), on_breach).await?;

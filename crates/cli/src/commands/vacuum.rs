@@ -9,7 +9,7 @@ use crate::globals::Globals;
 use crate::output::Output;
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let options = store_options(&globals.load_config()?);
+    let options = store_options(&globals.load_operator_config()?);
     let vacuumed = vacuum::vacuum(&options).await?;
     output.either(&vacuumed, || in_words(vacuumed))?;
     Ok(Exit::Done)

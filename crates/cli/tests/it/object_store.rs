@@ -270,6 +270,8 @@ fn while_the_object_store_is_away_small_requests_complete_and_large_ones_wait() 
     fs::rename(&objects, &elsewhere).unwrap();
     fs::create_dir(&objects).unwrap();
     assert_doctor_says(&world, "another bucket, or the folder is not mounted");
+    let audit = world.run("audit --objects");
+    assert!(audit.code == 4 && audit.stderr.contains("the folder is not mounted"), "{audit:?}");
     assert_eq!(files_under(&objects).len(), 0, "a probe puts nothing there");
     fs::remove_dir(&objects).unwrap();
     fs::write(&objects, "no folder").unwrap();

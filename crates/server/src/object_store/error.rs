@@ -28,7 +28,7 @@ pub enum ObjectStoreError {
     /// Nothing there says that it is this database's, which has objects.
     #[error(
         "the object store has no `{path}`, which says whose it is, and this database has objects: it is another bucket, or the folder is \
-         not mounted; if it is the right one, put `{database}` and a line feed there"
+         not mounted. If it is the right one and the file alone is lost, write `{database}` and a line feed into `{path}`"
     )]
     Unowned {
         /// The object that says it.

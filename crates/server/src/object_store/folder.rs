@@ -1,14 +1,15 @@
-//! What is left in a folder beside objects. A file is written under another name first, `NAME#1`, and no list shows it: a process that ends
+//! A folder of objects, and what is left there beside them. A file is written under another name first, `NAME#1`, and no list shows it: a process that ends
 //! meanwhile leaves it.
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 
 use object_store::path::Path;
 use url::Url;
 
 use super::error::ObjectStoreError;
+use crate::file_owner::leave_to_owner;
 
 /// A folder of objects.
 pub(super) struct Folder(PathBuf);
@@ -17,6 +18,16 @@ impl Folder {
     /// That of a `file:` URL; `None` for any other.
     pub(super) fn named_by(url: &Url) -> Option<Self> {
         (url.scheme() == "file").then(|| url.to_file_path().ok().map(Self)).flatten()
+    }
+
+    /// Makes the folder where it is absent. One that root makes belongs to the owner of the folder around it, as the service's does.
+    pub(super) fn make(path: &FilePath) -> io::Result<()> {
+        let missing: Vec<&FilePath> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+        fs::create_dir_all(path)?;
+        for folder in missing.into_iter().rev() {
+            folder.parent().map_or(Ok(()), |parent| leave_to_owner(parent, folder))?;
+        }
+        Ok(())
     }
 
     /// Removes what puts of an object left that ended half-way.
@@ -56,4 +67,31 @@ impl Folder {
 async fn blocking(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<(), ObjectStoreError> {
     let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
     done.map_err(|error| ObjectStoreError::Refused(error.to_string()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    use super::*;
+
+    #[test]
+    fn what_root_makes_in_the_folder_of_another_user_is_that_users() {
+        let data = tempfile::tempdir().expect("a folder");
+        let owner =
+            if rustix::process::geteuid().is_root() { 1_234 } else { rustix::process::geteuid().as_raw() };
+        chown(data.path(), Some(owner), None).expect("an owner");
+        let made = data.path().join("a/b");
+        Folder::make(&made).expect("a folder");
+        for folder in [&made, &data.path().join("a")] {
+            assert_eq!(fs::metadata(folder).expect("a folder").uid(), owner, "{}", folder.display());
+        }
+        chown(&made, Some(rustix::process::geteuid().as_raw()), None).expect("an owner");
+        Folder::make(&made).expect("it is there");
+        assert_eq!(
+            fs::metadata(&made).expect("a folder").uid(),
+            rustix::process::geteuid().as_raw(),
+            "one that is there stays as it is"
+        );
+    }
 }

@@ -13,6 +13,7 @@ use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use super::error::ObjectStoreError;
+use super::folder::Folder;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the longest body over a slow line.
@@ -90,7 +91,7 @@ pub(super) fn s3(builder: AmazonS3Builder, options: &ObjectStoreOptions) -> Amaz
 fn folder(url: &Url) -> Result<LocalFileSystem, ObjectStoreError> {
     let path: PathBuf =
         url.to_file_path().map_err(|()| ObjectStoreError::Settings("names no folder".to_owned()))?;
-    std::fs::create_dir_all(&path).map_err(|error| settings(&format!("{}: {error}", path.display())))?;
+    Folder::make(&path).map_err(|error| settings(&format!("{}: {error}", path.display())))?;
     let folder = LocalFileSystem::new_with_prefix(&path).map_err(|error| settings(&error))?;
     Ok(folder.with_fsync(true))
 }

@@ -216,6 +216,9 @@ impl ObjectStore {
         self.get(&reference).await?;
         let listed = self.list_of(PROBE).await;
         self.delete(&name).await?;
+        if let Some(folder) = &self.folder {
+            folder.remove_account(self.folder_of(PROBE)).await?;
+        }
         match listed?.contains(&self.path(&name)) {
             true => Ok(()),
             false => Err(ObjectStoreError::Refused("a list lacks what was put".to_owned())),

@@ -37,7 +37,7 @@ mod writer;
 mod writes;
 
 pub use batch_watches::{BatchWatch, watch_batch};
-pub use database::folder::{FolderLock, LOCK_FILE, leave_to_owner, prepare_folder};
+pub use database::folder::{FolderLock, LOCK_FILE, prepare_folder};
 pub use database::{Actor, ActorId, ReadsFor};
 pub use disk_space::DiskSpace;
 pub use encryption::check_keys;

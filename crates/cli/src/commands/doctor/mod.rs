@@ -59,7 +59,7 @@ impl Finding {
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let mut findings = Vec::new();
-    match globals.load_config() {
+    match globals.load_operator_config() {
         Ok(config) => {
             let models: Vec<&str> = config.models.iter().map(|model| model.name.as_str()).collect();
             let message = format!("they can be used; models: {}", models.join(", "));
@@ -86,7 +86,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(service::settings(&config));
         }
         Err(error) => {
-            let hint = "every setting stands in the manual, overnight.default.toml";
+            let hint = error.hint().unwrap_or("every setting stands in the manual, overnight.default.toml");
             findings.push(Finding::fail("settings", error.message(), hint));
         }
     }

@@ -20,7 +20,7 @@ async fn it_belongs_to_the_database_that_used_it_first_and_a_folder_that_is_not_
     let foreign = store.check_owner(GREEDY, "one", true).await.expect_err("that is none of ours");
     assert!(matches!(foreign, ObjectStoreError::Foreign(_)), "{foreign}");
     assert_eq!(store.find_owner().await.expect("an answer").as_deref(), Some("database"));
-    assert!(unowned.to_string().contains("put `one` and a line feed there"), "{unowned}");
+    assert!(unowned.to_string().contains("write `one` and a line feed into `database`"), "{unowned}");
 }
 
 #[tokio::test]

@@ -100,29 +100,6 @@ pub fn prepare_folder(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A file that root made in the folder of another user is that user's, whose service is to open it.
-///
-/// # Errors
-/// Where it cannot be given.
-#[cfg(unix)]
-pub fn leave_to_owner(folder: &Path, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    if !rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    let owner = fs::metadata(folder)?;
-    fchown(File::open(path)?, Some(owner.uid()), Some(owner.gid()))
-}
-
-/// Nothing: owners are a matter of Unix.
-///
-/// # Errors
-/// None.
-#[cfg(not(unix))]
-pub fn leave_to_owner(_folder: &Path, _path: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use super::{FolderLock, HeldLock, LOCK_FILE};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::object_store::ObjectName;
+use super::owner;
+use crate::object_store::{ObjectName, PROBE};
 use crate::store::database::statements;
 use crate::store::{Store, StoreError};
 
@@ -29,9 +30,10 @@ pub struct Present {
 /// Lists the object store, and compares what is there with what is in use. It reads no content.
 ///
 /// # Errors
-/// Also where the object store is not named, or does not answer.
+/// Also where the object store is not named, does not answer, or is not this database's.
 pub async fn audit(store: &Store) -> Result<Present, StoreError> {
     let object_store = store.objects().store()?;
+    owner::is_owned(store, PROBE).await?;
     // What is listed was named before it was put; what is in use and not listed may have been put since.
     let mut listed = object_store.list_all().await?;
     let (mut present, mut last) = (Present::default(), Vec::new());

@@ -178,7 +178,14 @@ impl Store {
     /// The body in a column of a row, wherever it is.
     pub(super) async fn load(&self, row: &Row, column: &'static str) -> Result<Option<Bytes>, StoreError> {
         let Some(reference) = row.reference(column)? else { return row.share(column) };
-        let stored = self.objects().store()?.get(&reference).await?;
+        let stored = match self.objects().store()?.get(&reference).await {
+            Err(missing @ ObjectStoreError::Missing(_)) => {
+                // In another object store everything is.
+                owner::check(self, reference.name.account).await?;
+                return Err(missing.into());
+            }
+            got => got?,
+        };
         if !encryption::is_marked(&stored) {
             return Ok(Some(stored));
         }

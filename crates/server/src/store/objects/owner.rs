@@ -29,8 +29,8 @@ pub(super) async fn check_to_put(store: &Store, account: AccountKey) -> Result<(
     Ok(())
 }
 
-/// Checks it before something is deleted: what is missing in another object store would be taken for deleted.
-pub(super) async fn check_to_delete(store: &Store, account: AccountKey) -> Result<(), StoreError> {
+/// Checks it before what is missing there counts as deleted or lost.
+pub(super) async fn check(store: &Store, account: AccountKey) -> Result<(), StoreError> {
     Ok(store.objects().store()?.check_owner(account, &name_of(store), false).await?)
 }
 
@@ -43,8 +43,8 @@ pub(super) async fn check_to_erase(store: &Store, account: AccountKey) -> Result
 }
 
 /// Whether it says that it is this database's; `false` where nothing there says whose it is, and this database has no object.
-async fn is_owned(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
-    match check_to_delete(store, account).await {
+pub(super) async fn is_owned(store: &Store, account: AccountKey) -> Result<bool, StoreError> {
+    match check(store, account).await {
         Ok(()) => Ok(true),
         Err(StoreError::ObjectStore(ObjectStoreError::Unowned { .. })) if !is_any(store).await? => Ok(false),
         Err(error) => Err(error),

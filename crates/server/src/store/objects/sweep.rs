@@ -96,7 +96,7 @@ async fn delete(
 ) -> Result<Outcome, StoreError> {
     let names: Vec<ObjectName> = claimed.iter().map(read).collect::<Result<_, _>>()?;
     let Some(first) = names.first() else { return Ok(Outcome::default()) };
-    owner::check_to_delete(store, first.account).await?;
+    owner::check(store, first.account).await?;
     let objects = store.objects().store()?;
     if Bug::ObjectRowDeletedFirst.is_planted() {
         forget(store, &names.iter().collect::<Vec<_>>()).await?;

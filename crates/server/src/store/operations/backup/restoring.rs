@@ -12,7 +12,8 @@ use futures_util::stream;
 use serde::Serialize;
 use tokio::task::spawn_blocking;
 
-use crate::store::database::folder::{FolderLock, LOCK_FILE, leave_to_owner, prepare_folder};
+use crate::file_owner::leave_to_owner;
+use crate::store::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
 use crate::store::database::{Database, migrations, statements};
 use crate::store::operations::audit;
 use crate::store::operations::backup::errors::BackupError;

@@ -27,6 +27,9 @@ async fn in_an_empty_folder_in_the_place_of_its_own_nothing_is_put_and_nothing_c
     fs::create_dir(world.objects()).expect("an empty folder");
     let request = world.large(3);
     assert!(is_unowned(requests::insert(world.store(), request).await));
+    let read = requests::find_record(world.store(), world.fixture.account, kept).await;
+    assert!(is_unowned(read.map(drop)), "it is not there, and not lost");
+    assert!(is_unowned(objects::audit(world.store()).await));
     assert!(is_unowned(objects::sweep(world.store(), START + KEPT_MS, KEPT_MS).await));
     let account = world.fixture.account;
     world.delete(kept).await;
