@@ -10,6 +10,7 @@ mod leases;
 mod metrics;
 mod models;
 mod object_store;
+mod pauses;
 mod service;
 mod tls;
 mod webhooks;
@@ -77,6 +78,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(object_store::check(&config).await);
             findings.extend(leases::check(&config).await);
             findings.extend(engines::check(&config).await);
+            findings.extend(pauses::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);
             findings.extend(tls::check(&config));

@@ -4,7 +4,7 @@ use overnight_testkit::engine::{CostModel, SimConfig, Speed};
 use serde_json::Value;
 
 use super::{examine, state, told};
-use crate::support::World;
+use crate::support::{World, chats, wait_until};
 
 /// An engine that tells whether it caches prefixes, as vLLM does in its metrics.
 fn world(prefix_caching: bool) -> World {
@@ -20,6 +20,19 @@ fn an_engine_that_keeps_no_prefix_cache_is_found() {
     let (ran, report) = examine(&world(false));
     assert_eq!((ran.code, state(&report, "engine sim")), (0, "warn"), "{report}");
     assert!(told(&report, "engine sim").contains("--enable-prefix-caching"), "{report}");
+}
+
+#[test]
+fn an_engine_that_the_service_has_paused_is_found() {
+    let world = World::new();
+    let _serving = world.serve();
+    assert!(!told(&examine(&world).1, "engine sim").contains("paused"));
+    world.engine.tune(|engine| engine.api_key = Some("secret".to_owned()));
+    world.write("prompts.jsonl", &chats(1));
+    world.json("submit prompts.jsonl");
+    wait_until("the service has paused it", || {
+        told(&examine(&world).1, "engine sim").contains("has paused it: ")
+    });
 }
 
 #[test]

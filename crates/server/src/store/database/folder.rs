@@ -1,7 +1,7 @@
 //! The data folder belongs to one server at a time, and to its owner only.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use crate::store::error::StoreError;
