@@ -50,6 +50,7 @@ async fn a_probe_says_whose_the_object_store_is_and_puts_nothing_where_it_is_not
     let probe = async |world: &World| objects::probe(world.store()).await;
     assert!(!probe(&world).await.expect("it is nobody's"));
     assert!(!owner.exists(), "a probe takes nothing");
+    assert!(!world.objects().join("0").exists(), "nor does it leave a folder");
     fs::write(&owner, "another\n").expect("a file");
     let refused = probe(&world).await.expect_err("it is another's");
     assert!(matches!(refused, StoreError::ObjectStore(ObjectStoreError::Foreign(_))), "{refused}");
