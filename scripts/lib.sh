@@ -281,6 +281,8 @@ build_programs() {
         return
     fi
     install_build_needs
+    # Cargo does not know that llama.cpp is built by this file.
+    [ ! -e "$built" ] || [ ! "$root/crates/engine/llama.cmake" -nt "$built" ] || cargo clean --release -p llama-cpp-sys-2 --manifest-path "$root/Cargo.toml" >&2
     [ -e "$built" ] || say "Building ${1:-Overnight}. The first time takes minutes."
     "${build[@]}" >&2
     touch "$built"

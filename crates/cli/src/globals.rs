@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ColorChoice, ValueHint};
-use overnight_server::config::{CONFIG_VARIABLE, Config, Sources};
+use overnight_server::config::{CONFIG_VARIABLE, Config, Database, Sources};
 use overnight_server::store::DATABASE_FILE;
 
 use crate::errors::CliError;
@@ -80,7 +80,9 @@ impl Globals {
     /// The same for a command that works in the data folder.
     pub(crate) fn load_operator_config(&self) -> Result<Config, CliError> {
         let config = self.load_config()?;
-        refuse_closed(&config.data_dir)?;
+        if config.database == Database::Sqlite {
+            refuse_closed(&config.data_dir)?;
+        }
         Ok(config)
     }
 }

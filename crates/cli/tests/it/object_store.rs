@@ -175,7 +175,7 @@ fn assert_doctor_finds_another_owner(url: &str) {
     add_section(&world, url);
     assert_doctor_says(
         &world,
-        "warn  object store: `night/database` there says that it belongs to a database.",
+        "warn  object store: `night/database` there says that it belongs to a database",
     );
     let serving = serve(&world);
     assert_doctor_says(&world, "fail  object store: the object store belongs to another database");

@@ -87,8 +87,9 @@ fn packages_are_the_same_bytes_again_and_what_they_install_serves() {
     assert!(bill == fs::read(installed.join("share/doc/overnight/sbom.cdx.json")).unwrap());
     let chart = run(Command::new("tar").arg("-tf").arg(first.join(ending(&files, ".tgz"))));
     assert!(chart.contains("overnight/Chart.yaml\n") && !chart.contains("/ci/"), "{chart}");
-    let documents = installed.join("share/doc/overnight");
-    assert_eq!(dead_links(&documents, &documents), [""; 0]);
+    for documents in ["share/doc/overnight", "usr/share/doc/overnight"].map(|path| installed.join(path)) {
+        assert_eq!(dead_links(&documents, &documents), [""; 0]);
+    }
     for programs in ["usr/bin", "bin"] {
         let mut serve = Command::new(installed.join(programs).join("overnight"));
         serve

@@ -213,12 +213,13 @@ impl ObjectStore {
         let name = ObjectName::draw(PROBE).ok_or(ObjectStoreError::NoRandom)?;
         let reference = Reference::new(name, CONTENT);
         self.put(&name, Bytes::from_static(CONTENT)).await?;
-        self.get(&reference).await?;
+        let got = self.get(&reference).await;
         let listed = self.list_of(PROBE).await;
         self.delete(&name).await?;
         if let Some(folder) = &self.folder {
-            folder.remove_account(self.folder_of(PROBE)).await?;
+            folder.remove_if_empty(self.folder_of(PROBE)).await?;
         }
+        got?;
         match listed?.contains(&self.path(&name)) {
             true => Ok(()),
             false => Err(ObjectStoreError::Refused("a list lacks what was put".to_owned())),

@@ -54,7 +54,7 @@ impl ObjectStore {
     ///
     /// # Errors
     /// Why it could not be read.
-    pub async fn find_owner(&self) -> Result<Option<String>, ObjectStoreError> {
+    pub async fn find_claim(&self) -> Result<Option<String>, ObjectStoreError> {
         let path = self.prefix.clone().join(NAME);
         match self.read_owner(PROBE, &path).await {
             Ok(_) | Err(ObjectStoreError::Foreign(_)) => Ok(Some(path.to_string())),

@@ -88,8 +88,12 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(service::settings(&config));
         }
         Err(error) => {
-            let hint = error.hint().unwrap_or("every setting stands in the manual, overnight.default.toml");
-            findings.push(Finding::fail("settings", error.message(), hint));
+            // Settings that cannot be used say themselves what is wrong.
+            let (check, hint) = match error.hint() {
+                Some(hint) => ("data folder", hint),
+                None => ("settings", "every setting stands in the manual, overnight.default.toml"),
+            };
+            findings.push(Finding::fail(check, error.message(), hint));
         }
     }
     // What a hint says to run is about the same service.
@@ -100,7 +104,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
     report(&findings, output)
 }
 
-/// The database, beside what serves it; `None` where there is none yet. Whether one that is there can be opened is told by one check.
+/// The database, beside what serves it; `None` where there is none yet, or it cannot be opened, which the check `database` tells.
 async fn open_database(config: &Config) -> Option<Store> {
     if operator::is_absent(config) {
         return None;

@@ -6,6 +6,7 @@ use overnight_server::object_store::{ObjectStore, ObjectStoreError};
 use overnight_server::store::objects;
 
 use super::{Finding, open_database};
+use crate::commands::operator;
 
 const CHECK: &str = "object store";
 
@@ -19,11 +20,16 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
             judge(object_store, probed)
         }
         None => match Box::pin(probe(object_store)).await {
-            Ok(Some(owner)) => {
-                let message = format!(
-                    "`{owner}` there says that it belongs to a database. Whether to this one cannot be said, which is not there yet or cannot be opened"
-                );
-                let hint = "give each database a prefix of its own, or restore the database that these objects belong to";
+            Ok(Some(claim)) => {
+                let message = format!("`{claim}` there says that it belongs to a database");
+                let hint = match operator::is_absent(config) {
+                    true => {
+                        "there is no database here yet: give it a prefix of its own, or restore the database of these objects"
+                    }
+                    false => {
+                        "mend the check `database` first: then this one tells whether it is that database"
+                    }
+                };
                 Finding::warn(CHECK, message, hint)
             }
             Ok(None) => judge(object_store, Ok(false)),
@@ -32,14 +38,14 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
     })
 }
 
-/// Tries an object store that belongs to no database; which object says that it does, if one does.
+/// Tries an object store that belongs to no database; else the object that says that it belongs to one.
 async fn probe(settings: &ObjectStoreConfig) -> Result<Option<String>, ObjectStoreError> {
     let object_store = ObjectStore::open(&object_store_options(settings))?;
-    let owner = object_store.find_owner().await?;
-    if owner.is_none() {
+    let claim = object_store.find_claim().await?;
+    if claim.is_none() {
         object_store.probe().await?;
     }
-    Ok(owner)
+    Ok(claim)
 }
 
 /// `probed` is whether it says that it is this database's, or what could not be done.

@@ -15,13 +15,25 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let Some(store) = open_database(config).await else { return Vec::new() };
     let reports = engine_reports::list(&store).await;
     store.close().await;
-    reports.unwrap_or_default().iter().filter_map(judge).collect()
+    reports.unwrap_or_default().iter().flat_map(judge).collect()
 }
 
-fn judge(EngineReport { node, engine, .. }: &EngineReport) -> Option<Finding> {
-    let of_all = engine.pause.iter().map(|pause| pause.reason.as_str());
-    let mut reasons = of_all.chain(engine.models_out.iter().filter_map(|out| out.reason.as_deref()));
-    let message = format!("the service ({node}) has paused it: {}", reasons.next()?);
-    let hint = "where it stays so, see the log of the service, and the engine's own; requests wait meanwhile";
-    Some(Finding::warn(format!("engine {}", engine.name), message, hint))
+fn judge(EngineReport { node, engine, .. }: &EngineReport) -> Vec<Finding> {
+    let warn = |what: String| {
+        let hint =
+            "where it stays so, see the log of the service, and the engine's own; requests wait meanwhile";
+        Finding::warn(
+            format!("engine {}", engine.name),
+            format!("the service ({node}) has paused {what}"),
+            hint,
+        )
+    };
+    match &engine.pause {
+        _ if !engine.is_driven => Vec::new(),
+        Some(pause) => vec![warn(format!("it: {}", pause.reason))],
+        None => {
+            let paused = engine.models_out.iter().filter_map(|out| Some((&out.model, out.reason.as_ref()?)));
+            paused.map(|(model, reason)| warn(format!("its model {model}: {reason}"))).collect()
+        }
+    }
 }

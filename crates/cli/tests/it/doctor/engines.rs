@@ -31,7 +31,7 @@ fn an_engine_that_the_service_has_paused_is_found() {
     world.write("prompts.jsonl", &chats(1));
     world.json("submit prompts.jsonl");
     wait_until("the service has paused it", || {
-        told(&examine(&world).1, "engine sim").contains("has paused it: ")
+        told(&examine(&world).1, "engine sim").contains("has paused it")
     });
 }
 

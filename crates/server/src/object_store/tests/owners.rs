@@ -7,19 +7,19 @@ use super::*;
 #[tokio::test]
 async fn it_belongs_to_the_database_that_used_it_first_and_a_folder_that_is_not_mounted_to_none() {
     let (_folder, path, store) = in_folder();
-    assert_eq!(store.find_owner().await.expect("an answer"), None);
+    assert_eq!(store.find_claim().await.expect("an answer"), None);
     let unowned = store.check_owner(GREEDY, "one", false).await.expect_err("nothing says so");
     assert!(matches!(&unowned, ObjectStoreError::Unowned { path, .. } if path == "database"), "{unowned}");
     store.check_owner(GREEDY, "one", true).await.expect("it is now");
     store.check_owner(GREEDY, "one", false).await.expect("it still is");
-    assert_eq!(store.find_owner().await.expect("an answer").as_deref(), Some("database"));
+    assert_eq!(store.find_claim().await.expect("an answer").as_deref(), Some("database"));
     let foreign = store.check_owner(GREEDY, "another", true).await.expect_err("it is one's");
     assert!(matches!(foreign, ObjectStoreError::Foreign(_)) && foreign.is_passing(), "{foreign}");
     assert_eq!(fs::read(path.join("database")).expect("a file"), b"one\n");
     fs::write(path.join("database"), [b'x'; 5_000]).expect("a file");
     let foreign = store.check_owner(GREEDY, "one", true).await.expect_err("that is none of ours");
     assert!(matches!(foreign, ObjectStoreError::Foreign(_)), "{foreign}");
-    assert_eq!(store.find_owner().await.expect("an answer").as_deref(), Some("database"));
+    assert_eq!(store.find_claim().await.expect("an answer").as_deref(), Some("database"));
     assert!(unowned.to_string().contains("write `one` and a line feed into `database`"), "{unowned}");
 }
 
