@@ -1,7 +1,7 @@
 //! What every command takes: flags, and the settings they lead to.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, ValueHint};
 use overnight_server::config::{CONFIG_VARIABLE, Config, Database, Sources};
@@ -80,18 +80,16 @@ impl Globals {
     /// The same for a command that works in the data folder.
     pub(crate) fn load_operator_config(&self) -> Result<Config, CliError> {
         let config = self.load_config()?;
-        if config.database == Database::Sqlite {
-            refuse_closed(&config.data_dir)?;
-        }
+        refuse_closed(&config)?;
         Ok(config)
     }
 }
 
-/// What a folder holds that this user may not enter would be taken for missing.
-pub(crate) fn refuse_closed(data_dir: &Path) -> Result<(), CliError> {
-    let file = data_dir.join(DATABASE_FILE);
+/// What SQLite's folder holds would be taken for missing by a user who may not enter it.
+pub(crate) fn refuse_closed(config: &Config) -> Result<(), CliError> {
+    let file = config.data_dir.join(DATABASE_FILE);
     match file.try_exists() {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && config.database == Database::Sqlite => {
             Err(CliError::file(&file, &error).with_hint("run this as the user of the service, or as root"))
         }
         _ => Ok(()),

@@ -27,8 +27,9 @@ docs/operating/reload.md says which settings hold without a restart.")]
 pub(crate) struct Arguments {}
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let data_dir = globals.config_with(Vec::new())?.data_dir;
-    refuse_closed(&data_dir)?;
+    let config = globals.config_with(Vec::new())?;
+    refuse_closed(&config)?;
+    let data_dir = config.data_dir;
     let none = || {
         let what = format!("no service runs with the data folder {}", data_dir.display());
         CliError::unavailable(what)

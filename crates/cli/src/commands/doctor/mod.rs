@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::operator;
 use crate::errors::{CliError, Exit};
-use crate::globals::Globals;
+use crate::globals::{Globals, refuse_closed};
 use crate::output::{Output, Tone};
 
 /// How a check came out.
@@ -59,49 +59,53 @@ impl Finding {
 }
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let mut findings = Vec::new();
-    match globals.load_operator_config() {
-        Ok(config) => {
-            let models: Vec<&str> = config.models.iter().map(|model| model.name.as_str()).collect();
-            let message = format!("they can be used; models: {}", models.join(", "));
-            findings.push(Finding::ok("settings", message));
-            for warning in config.warnings() {
-                findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));
+    let mut findings = match globals.load_config() {
+        Ok(config) => match refuse_closed(&config) {
+            Ok(()) => examine(globals, &config).await,
+            Err(error) => {
+                vec![Finding::fail("data folder", error.message(), error.hint().unwrap_or_default())]
             }
-            findings.push(folder::clock(&config.data_dir));
-            findings.extend(folder::check(&config.data_dir));
-            findings.extend(folder::database(&config).await);
-            findings.extend(models::retirements(&config));
-            findings.extend(folder::log(&config.data_dir));
-            findings.extend(backups::check(&config));
-            findings.extend(encryption::check(&config).await);
-            findings.extend(object_store::check(&config).await);
-            findings.extend(leases::check(&config).await);
-            findings.extend(engines::check(&config).await);
-            findings.extend(pauses::check(&config).await);
-            findings.extend(billing::check(&config));
-            findings.extend(console::check(&config).await);
-            findings.extend(tls::check(&config));
-            findings.push(metrics::check(&config));
-            findings.extend(webhooks::check(globals, &config).await);
-            findings.push(service::check(globals, &config).await);
-            findings.extend(service::settings(&config));
-        }
+        },
         Err(error) => {
-            // Settings that cannot be used say themselves what is wrong.
-            let (check, hint) = match error.hint() {
-                Some(hint) => ("data folder", hint),
-                None => ("settings", "every setting stands in the manual, overnight.default.toml"),
-            };
-            findings.push(Finding::fail(check, error.message(), hint));
+            let hint = "every setting stands in the manual, overnight.default.toml";
+            vec![Finding::fail("settings", error.message(), hint)]
         }
-    }
+    };
     // What a hint says to run is about the same service.
     let command = format!("`{} ", globals.command());
     for hint in findings.iter_mut().filter_map(|finding| finding.hint.as_mut()) {
         *hint = hint.replace("`overnight ", &command);
     }
     report(&findings, output)
+}
+
+async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let models: Vec<&str> = config.models.iter().map(|model| model.name.as_str()).collect();
+    let message = format!("they can be used; models: {}", models.join(", "));
+    findings.push(Finding::ok("settings", message));
+    for warning in config.warnings() {
+        findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));
+    }
+    findings.push(folder::clock(&config.data_dir));
+    findings.extend(folder::check(&config.data_dir));
+    findings.extend(folder::database(config).await);
+    findings.extend(models::retirements(config));
+    findings.extend(folder::log(&config.data_dir));
+    findings.extend(backups::check(config));
+    findings.extend(encryption::check(config).await);
+    findings.extend(object_store::check(config).await);
+    findings.extend(leases::check(config).await);
+    findings.extend(engines::check(config).await);
+    findings.extend(pauses::check(config).await);
+    findings.extend(billing::check(config));
+    findings.extend(console::check(config).await);
+    findings.extend(tls::check(config));
+    findings.push(metrics::check(config));
+    findings.extend(webhooks::check(globals, config).await);
+    findings.push(service::check(globals, config).await);
+    findings.extend(service::settings(config));
+    findings
 }
 
 /// The database, beside what serves it; `None` where there is none yet, or it cannot be opened, which the check `database` tells.

@@ -13,9 +13,9 @@ use super::process::{Service, pause};
 const LEASE_MS: u64 = 3_000;
 const CONNECTIONS: usize = 24;
 
-/// Aggregation periods: requests run as they come, or all of them are there before the first runs.
+/// Aggregation periods: requests run as they come, or all of them are there before the first runs, beside compilers too.
 const AT_ONCE: &str = "50ms";
-const GATHERED: &str = "12s";
+const GATHERED: &str = "30s";
 
 /// A database that can be failed, engines that all nodes reach, and the settings of a node among them.
 struct World {
