@@ -1,5 +1,5 @@
 //! Published clients, unmodified, against a service that answers with the model in the box, on each database. Their scripts are in
-//! `crates/cli/tests/clients/`; one is run as `cargo test --release -p overnight-cli --test it published::on_sqlite::NAME`.
+//! `crates/cli/tests/clients/`; one is run as `cargo test --release -p overnight-cli --test end_to_end published::on_sqlite::NAME`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
