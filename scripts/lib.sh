@@ -19,10 +19,12 @@ ENGINE_FEATURES=${ENGINE_FEATURES:-}
 programs=(--release -p overnight-cli -p overnight-engine)
 [ -z "$ENGINE_FEATURES" ] || programs+=(--features "overnight-engine/${ENGINE_FEATURES//,/,overnight-engine/}")
 
-# The libraries are tested in the debug form. The two programs are tested in the form in which they are used: llama.cpp
-# is compiled once, and the end-to-end tests start the programs that ./overnight runs. The simulation computes for
-# minutes, so it takes what was compiled for the programs. The debug form holds the mistakes of scripts/planted-bugs, and makes none.
-libraries=(--workspace --exclude overnight-cli --exclude overnight-engine --exclude overnight-simulation --features overnight-server/planted-bugs)
+# The two programs are tested in the form in which they are used: llama.cpp is compiled once, and the end-to-end tests start the programs that ./overnight
+# runs. The simulation computes for minutes, so it takes what was compiled for the programs. The libraries are tested in a form that checks itself, and holds
+# the mistakes of scripts/planted-bugs, and makes none. The command line is chosen with them, though nothing of it is compiled there: so they
+# have the features of the programs, and depend on what was compiled for these.
+libraries=(--release --config "$root/scripts/libraries.toml" --workspace --exclude overnight-engine --exclude overnight-simulation --features overnight-server/planted-bugs)
+library_tests=(--lib --test it --test tidy)
 
 # What installs the packages of Python that tests need.
 uv_version=0.13.9

@@ -3,6 +3,9 @@
 //! Every command is a file in `commands/`. Standard output carries what was asked for and nothing else; everything
 //! that is said beside it goes to standard error.
 
+// For its features alone: tests of the libraries ask for them, and what depends on it is compiled once for these and the programs.
+use indexmap as _;
+
 mod args;
 mod batches;
 mod command_line;

@@ -1,6 +1,6 @@
 //! Mistakes that tests must catch: `scripts/planted-bugs` makes one after the other, and says which test catches it.
 //!
-//! Only debug builds with the feature `planted-bugs` hold them, and only where the environment variable `PLANTED_BUG` names one. In every
+//! Only builds with debug assertions and the feature `planted-bugs` hold them, and only where the environment variable `PLANTED_BUG` names one. In every
 //! other build nothing here does anything, and nothing of it is compiled.
 
 #[cfg(feature = "planted-bugs")]
@@ -8,7 +8,7 @@ mod chosen;
 
 #[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
 compile_error!(
-    "the feature `planted-bugs` is for tests of debug builds: what is released holds no planted bug"
+    "the feature `planted-bugs` is for builds with debug assertions: what is released holds no planted bug"
 );
 
 /// A mistake in code. Mistakes in statements need no mark where they stand: they are changed on their way to the database.

@@ -134,7 +134,7 @@ async fn every_change_of_an_account_is_there_once(fixture: Fixture) {
     );
     let limits = Filter { action: Some(AuditAction::AccountLimits), ..of(account.key) };
     let details = list(store, &limits).await[0].details.clone();
-    assert_eq!(details.as_deref(), Some(r#"{"live_requests":"default","tokens_per_day":"none"}"#));
+    assert_eq!(details.as_deref(), Some(r#"{"tokens_per_day":"none","live_requests":"default"}"#));
 }
 
 on_both!(every_change_of_members_is_there_once);

@@ -34,7 +34,7 @@ fn refused(answered: &Answered, status: u16, kind: &str) -> String {
     assert_eq!(answered.status, status, "{}", answered.text());
     let body = answered.json();
     let members: Vec<&str> = body.as_object().expect("an object").keys().map(String::as_str).collect();
-    assert_eq!(members, ["error", "request_id", "type"]);
+    assert_eq!(members, ["type", "error", "request_id"]);
     assert_eq!((&body["type"], &body["error"]["type"]), (&json!("error"), &json!(kind)), "{body}");
     assert_eq!(body["request_id"], answered.header("request-id"));
     assert!(answered.header("request-id").starts_with("call_"));

@@ -86,7 +86,7 @@ pub(super) fn refused(answered: &Answered, status: u16, code: &str) -> Value {
     assert_eq!(answered.status, status, "{}", answered.text());
     let error = answered.json()["error"].clone();
     let members: Vec<&str> = error.as_object().expect("an error").keys().map(String::as_str).collect();
-    assert_eq!(members, ["code", "message", "param", "type"]);
+    assert_eq!(members, ["message", "type", "param", "code"]);
     assert_eq!(error["code"], code, "{error}");
     assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
     assert!(answered.header("x-request-id").starts_with("call_"));
