@@ -52,6 +52,6 @@ pub(crate) fn exit_of(batches: &[BatchSummary]) -> Exit {
 /// The user stopped waiting; what was waited for goes on.
 pub(crate) fn stopped(ids: &[String]) -> CliError {
     let commands: Vec<String> = ids.iter().map(|id| format!("overnight watch {id}")).collect();
-    CliError::interrupted("stopped watching; the batch continues")
+    CliError::interrupted("stopped watching; nothing was cancelled")
         .with_hint(format!("wait again with: {}", commands.join("; ")))
 }

@@ -85,6 +85,9 @@ fn commands_of_operators_make_everything_for_the_owner_only() {
 fn a_folder_that_others_could_read_is_closed_by_the_next_command() {
     let world = World::new();
     world.json("migrate");
+    // Where the settings of the packages put large bodies.
+    fs::create_dir(world.path("data/objects")).unwrap();
+    set_mode(&world.path("data/objects"), 0o700);
     set_mode(&world.path("data/overnight.db"), 0o644);
     set_mode(&world.path("data"), 0o755);
     world.json("audit");

@@ -14,9 +14,9 @@ const PRIVATE_FILE: u32 = 0o600;
 /// How the names of files begin that the service and its commands write there.
 #[cfg(unix)]
 const OWN_FILES: [&str; 5] = ["overnight", "api-key", "serve.json", "run.log", "last-backup.json"];
-/// The folders that may stand there: the included model, what a restore has begun, and what a file system of its own has.
+/// The folders that may stand there: the included model, large bodies as docs/operating/object-store.md puts them, what a restore has begun, and what a file system of its own has.
 #[cfg(unix)]
-const OWN_FOLDERS: [&str; 3] = ["models", "restoring", "lost+found"];
+const OWN_FOLDERS: [&str; 4] = ["models", "objects", "restoring", "lost+found"];
 
 /// A data folder or a file in it that others than its owner can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
