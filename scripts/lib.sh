@@ -1,4 +1,4 @@
-# Sourced by ./overnight, scripts/test, scripts/soak and .ci/run: what the build and the tests need, and the build of the
+# Sourced by ./overnight, .ci/run and most of scripts: what the build and the tests need, and the build of the
 # two programs.
 # Everything said here goes to stderr, so that the output of ./overnight stays the output of the program.
 

@@ -6,6 +6,9 @@
 // For its features alone: tests of the libraries ask for them, and what depends on it is compiled once for these and the programs.
 use indexmap as _;
 
+const _: () =
+    assert!(!overnight_server::HOLDS_PLANTED_BUGS, "the mistakes that tests must catch are in no program");
+
 mod args;
 mod batches;
 mod command_line;

@@ -26,3 +26,6 @@ mod transport;
 mod turns;
 pub mod webhooks;
 pub mod workers;
+
+/// Whether this build holds mistakes that tests must catch (`scripts/planted-bugs`). No program is made of one that does.
+pub const HOLDS_PLANTED_BUGS: bool = cfg!(feature = "planted-bugs");

@@ -48,8 +48,8 @@ impl Prompt {
             return Self { messages: vec![too_long(body.len())], ..Self::default() };
         }
         let Ok(Value::Object(mut fields)) = serde_json::from_slice(body) else { return Self::default() };
-        let model = fields.remove("model").map_or_else(String::new, |model| plain(&model));
-        let messages = match fields.remove("messages") {
+        let model = fields.shift_remove("model").map_or_else(String::new, |model| plain(&model));
+        let messages = match fields.shift_remove("messages") {
             Some(Value::Array(messages)) => shown(&messages),
             _ => texts(&mut fields),
         };
@@ -90,7 +90,7 @@ impl Answer {
 /// The texts, or tokens, of a body without a conversation, each as a message of their member.
 fn texts(fields: &mut Map<String, Value>) -> Vec<Message> {
     let Some((role, inputs)) =
-        ["prompt", "input"].into_iter().find_map(|key| Some((key, fields.remove(key)?)))
+        ["prompt", "input"].into_iter().find_map(|key| Some((key, fields.shift_remove(key)?)))
     else {
         return Vec::new();
     };
@@ -169,7 +169,7 @@ mod tests {
     fn a_prompt_is_told_as_who_says_what() {
         let body = r#"{"model":"m","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":[
             {"type":"text","text":"Look:"},{"type":"image_url","image_url":{"url":"data:x"}}]},
-            {"role":"assistant","content":null,"tool_calls":[{"id":1}]}],"temperature":0.5,"stop":"x"}"#;
+            {"role":"assistant","content":null,"tool_calls":[{"id":1}]}],"temperature":0.5,"stop":"x","seed":1}"#;
         let prompt = Prompt::read(body.as_bytes());
         let told: Vec<_> = prompt.messages.iter().map(|it| (&*it.role, &*it.text)).collect();
         assert_eq!(
@@ -177,7 +177,8 @@ mod tests {
             [("system", "Be kind."), ("user", "Look:\n[image_url]"), ("assistant", r#"[{"id":1}]"#)]
         );
         assert_eq!(prompt.model, "m");
-        assert_eq!(prompt.settings.len(), 2);
+        let names: Vec<_> = prompt.settings.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["temperature", "stop", "seed"], "in the order of the body");
     }
 
     #[test]
