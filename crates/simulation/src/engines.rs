@@ -109,7 +109,7 @@ impl Engines {
     /// What it makes of a probe.
     pub(super) fn probe(&self, replica: ReplicaKey) -> ProbeOutcome {
         match self.weather(replica) {
-            Weather::Full => ProbeOutcome::Busy,
+            Weather::Full => ProbeOutcome::Busy { retry_after_ms: None, message: "full".into() },
             Weather::Silent => ProbeOutcome::TimedOut("no answer".into()),
             Weather::Down | Weather::Barred => ProbeOutcome::Failed("out of order".into()),
             Weather::Fair | Weather::Flaky | Weather::Lying | Weather::Slow => ProbeOutcome::Healthy,

@@ -114,7 +114,10 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         AttemptError::Reset(detail) => doubted(Trouble::Broke, None, detail),
         AttemptError::TimedOut(detail) => doubted(Trouble::Silent, None, detail),
         AttemptError::TooSlow(message) => doubted(Trouble::Slow, None, message),
-        AttemptError::NotACompletion(detail) => doubted(Trouble::Nonsense, None, detail),
+        AttemptError::NotACompletion(detail) | AttemptError::NoUsage(detail) => {
+            doubted(Trouble::Nonsense, None, detail)
+        }
+        AttemptError::Aborted(message) => doubted(Trouble::Answered, None, message),
         AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
         AttemptError::NotServed(status, message) => {
             Verdict::Final { code: FailureCode::EngineRejected, status, message }

@@ -50,15 +50,17 @@ impl Scheduler {
         replica.silent_for = None;
         let was_asked = replica.asked_of.take_if(|it| *it == model).is_some();
         match outcome {
-            ProbeOutcome::Healthy => self.note_healthy(key, probe, now),
-            ProbeOutcome::Busy if was_asked => {
+            ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => self.note_healthy(key, probe, now),
+            ProbeOutcome::Busy { .. } if was_asked => {
                 self.settle_doubts(key, Some(model), Evidence::Busy, now);
                 let reason =
                     "the engine asks to be left alone (429 or 503 with Retry-After); its probe found it busy";
                 self.pause(key, model, reason.into(), now);
             }
-            ProbeOutcome::Busy if is_paused => self.pause(key, model, "its probe found it busy".into(), now),
-            ProbeOutcome::Busy => self.note_full(key, model, Evidence::Busy, now),
+            ProbeOutcome::Busy { .. } if is_paused => {
+                self.pause(key, model, "its probe found it busy".into(), now)
+            }
+            ProbeOutcome::Busy { .. } => self.note_full(key, model, Evidence::Busy, now),
             // Other requests may be what it is busy with.
             ProbeOutcome::TimedOut(_) if !is_paused && !replica.in_flight.is_empty() => {
                 replica.silent_for = Some(model);

@@ -126,9 +126,13 @@ pub enum AttemptError {
     NotServed(Option<u16>, String),
     /// A 2xx that is none of the objects that were asked for; it may be better the next time.
     NotACompletion(String),
+    /// The engine reports that it gave the generation up (a `finish_reason` such as `abort` or `error`): its message, for the client.
+    Aborted(String),
     /// An answer longer than is taken in; it fails at once.
     TooLong(String),
-    /// An answer whose `usage` cannot be charged; it fails at once.
+    /// An answer that must be charged for and has no usable `usage`; the engine is asked once more.
+    NoUsage(String),
+    /// The same for a request of which an attempt ended so before; it fails at once.
     BadUsage(String),
 }
 
@@ -137,8 +141,20 @@ pub enum AttemptError {
 pub enum ProbeOutcome {
     /// It answered as an engine does that works.
     Healthy,
-    /// It has no room now (429 or 503): that tells neither way.
-    Busy,
+    /// It has no room now (429 or 503).
+    Busy {
+        /// What `Retry-After` asked for, in milliseconds.
+        retry_after_ms: Option<i64>,
+        /// The engine's message.
+        message: String,
+    },
+    /// It refused the probe itself (400, 413 or 422): it works, unless it refuses every request in this way.
+    Refused {
+        /// The HTTP status.
+        code: u16,
+        /// The engine's message.
+        message: String,
+    },
     /// It does not work; why, in words for the operator.
     Failed(String),
     /// No answer came in time: it does not work, or has too much to do; in words for the operator.

@@ -29,7 +29,8 @@ impl EngineClient {
             self.learn_models().await;
         }
         let outcome = self.probe_endpoints(model).await;
-        if outcome == ProbeOutcome::Healthy && self.config.openai().is_some() {
+        let works = matches!(outcome, ProbeOutcome::Healthy | ProbeOutcome::Refused { .. });
+        if works && self.config.openai().is_some() {
             self.learn_models().await;
         }
         outcome
@@ -60,11 +61,17 @@ impl EngineClient {
         let asked = Asked { endpoint, model, max_tokens, cache_salt: None, traceparent: None, body };
         let outcome = self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await;
         Ok(match outcome.map_err(|error| self.doubt_model(model, error)) {
-            Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
-            Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
+            Ok(_) | Err(AttemptError::NoUsage(_) | AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => {
+                ProbeOutcome::Healthy
+            }
+            Err(AttemptError::Status { code: code @ (400 | 413 | 422), message, .. }) => {
+                ProbeOutcome::Refused { code, message }
+            }
             // The probe has a limit of its own, which is never added to it.
             Err(AttemptError::LimitRefused) => ProbeOutcome::Healthy,
-            Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
+            Err(AttemptError::Status { code: 429 | 503, message, retry_after_ms }) => {
+                ProbeOutcome::Busy { retry_after_ms, message }
+            }
             Err(AttemptError::UnlistedModel { code, message }) => {
                 let name = self.engine_model(model);
                 ProbeOutcome::Failed(format!("status {code}: {message}; it does not list the model {name}"))
@@ -76,7 +83,10 @@ impl EngineClient {
             Err(AttemptError::NotServed(_, message)) => return Err(ProbeOutcome::Failed(message)),
             Err(AttemptError::TimedOut(why) | AttemptError::TooSlow(why)) => ProbeOutcome::TimedOut(why),
             Err(
-                AttemptError::Connect(why) | AttemptError::Reset(why) | AttemptError::NotACompletion(why),
+                AttemptError::Connect(why)
+                | AttemptError::Reset(why)
+                | AttemptError::NotACompletion(why)
+                | AttemptError::Aborted(why),
             ) => ProbeOutcome::Failed(why),
         })
     }

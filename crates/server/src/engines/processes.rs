@@ -90,8 +90,8 @@ impl EngineClient {
         connected.map_err(|_| NotYet::Loading(format!("nothing listens at port {port}")))?;
         let model = self.config.models.keys().next().ok_or_else(|| loading("it serves no model"))?;
         match self.probe(model).await {
-            ProbeOutcome::Healthy => Ok(()),
-            ProbeOutcome::Busy => Err(loading("it answers that it cannot serve yet")),
+            ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => Ok(()),
+            ProbeOutcome::Busy { .. } => Err(loading("it answers that it cannot serve yet")),
             ProbeOutcome::Failed(why) => {
                 self.learn_models().await;
                 let is_lacking = self.known_models.lacks(self.engine_model(model));

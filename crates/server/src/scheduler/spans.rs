@@ -112,7 +112,10 @@ fn error_type(error: &AttemptError) -> Cow<'static, str> {
         AttemptError::Connect(_) => "connect".into(),
         AttemptError::Reset(_) => "connection_broken".into(),
         AttemptError::TimedOut(_) | AttemptError::TooSlow(_) => "timeout".into(),
-        AttemptError::NotACompletion(_) | AttemptError::BadUsage(_) => "invalid_response".into(),
+        AttemptError::NotACompletion(_) | AttemptError::NoUsage(_) | AttemptError::BadUsage(_) => {
+            "invalid_response".into()
+        }
+        AttemptError::Aborted(_) => "aborted".into(),
         AttemptError::TooLong(_) => "response_too_long".into(),
         AttemptError::LimitRefused => "output_limit_refused".into(),
         AttemptError::NotServed(..) => "not_served".into(),

@@ -84,7 +84,9 @@ impl World<'_> {
         let facts = self.oracle.request(flight.request)?;
         match &error {
             AttemptError::Status { code: 400..=499, .. } => facts.refusals += 1,
-            AttemptError::NotACompletion(_) | AttemptError::BadUsage(_) => facts.nonsense += 1,
+            AttemptError::NotACompletion(_) | AttemptError::NoUsage(_) | AttemptError::BadUsage(_) => {
+                facts.nonsense += 1
+            }
             _ => {}
         }
         facts.troubles += 1;

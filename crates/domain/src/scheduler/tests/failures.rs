@@ -133,7 +133,7 @@ fn ask_for_rest(retry_after_ms: i64) -> Desk {
 fn a_long_retry_after_is_honoured_where_the_probe_finds_the_engine_busy_too() {
     let mut desk = ask_for_rest(3_600_000);
     assert_eq!(desk.hear(), ["probe 1"], "before any request");
-    desk.probed(ProbeOutcome::Busy);
+    desk.probed(busy());
     let said = desk.hear();
     assert!(said[0].starts_with("pause 1: the engine asks to be left alone"), "{said:?}");
     assert_eq!(desk.scheduler.paused_until(ReplicaKey(1)), Some(desk.now + 600_000));
@@ -143,7 +143,7 @@ fn a_long_retry_after_is_honoured_where_the_probe_finds_the_engine_busy_too() {
         assert_eq!(desk.hear(), [""; 0]);
         desk.wait(100);
         assert_eq!(desk.hear(), ["probe 1"]);
-        desk.probed(ProbeOutcome::Busy);
+        desk.probed(busy());
         desk.hear();
     }
     let until = desk.scheduler.paused_until(ReplicaKey(1)).unwrap();
@@ -170,7 +170,7 @@ fn a_retry_after_that_only_a_request_brings_about_keeps_nobody_from_the_engine()
 fn a_request_that_is_too_slow_fails_only_where_the_replica_works() {
     for (outcome, expected) in [
         (ProbeOutcome::Healthy, "fail 1 engine_unavailable: too slow"),
-        (ProbeOutcome::Busy, "release lease 1"),
+        (busy(), "release lease 1"),
         (ProbeOutcome::TimedOut("no answer".into()), "release lease 1"),
         (ProbeOutcome::Failed("no".into()), "release lease 1"),
     ] {
@@ -227,7 +227,7 @@ fn a_busy_probe_tells_that_the_replica_answers() {
     desk.hear();
     desk.status(1, 500);
     desk.fail(2, AttemptError::TimedOut("slow".into()));
-    desk.probed(ProbeOutcome::Busy);
+    desk.probed(busy());
     assert_eq!(desk.hear(), ["probe 1", "release lease 1 counted", "release lease 2"]);
     assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
 }
@@ -288,4 +288,8 @@ fn a_request_that_fails_alone_five_times_fails() {
     }
     let words = "given up after 5 attempts; the last time, the engine answered with status 500: words";
     assert!(desk.hear().contains(&format!("fail 1 engine_unavailable: {words}")));
+}
+
+fn busy() -> ProbeOutcome {
+    ProbeOutcome::Busy { retry_after_ms: None, message: "full".into() }
 }

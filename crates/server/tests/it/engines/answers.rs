@@ -22,6 +22,8 @@ fn told(error: &AttemptError) -> String {
         AttemptError::NotServed(status, _) => format!("not served {status:?}"),
         AttemptError::TooLong(_) => "too long".to_owned(),
         AttemptError::BadUsage(_) => "bad usage".to_owned(),
+        AttemptError::NoUsage(_) => "no usage".to_owned(),
+        AttemptError::Aborted(message) => format!("aborted: {message}"),
     }
 }
 
