@@ -92,7 +92,7 @@ fn shape_of_engine(report: &EngineReport) -> Value {
         })),
         "models_out": engine.models_out.iter().map(|out| json!({
             "model": out.model, "until": out.until.map(seconds), "reason": out.reason,
-            "is_over_budget": out.is_over_budget,
+            "is_over_budget": out.is_over_budget, "is_busy": out.is_busy,
         })).collect::<Vec<_>>(),
         "tokens_per_second": engine.rates.tokens_per_second, "cache_hit_percent": engine.rates.cache_hit_percent,
         "fifo_hit_percent": engine.prefix_cache.fifo_hit_percent, "saved_prompt_tokens": engine.prefix_cache.saved_tokens,
@@ -189,12 +189,8 @@ fn describe_engine(report: &EngineReport) -> String {
     let fifo = engine.prefix_cache.fifo_hit_percent;
     let fifo = fifo.map_or_else(String::new, |it| format!(" ({it} % in order of arrival)"));
     let out = engine.models_out.iter().map(|out| {
-        let why = match &out.reason {
-            Some(reason) => format!("paused: {reason}"),
-            None if out.is_over_budget => "over its daily budget".to_owned(),
-            None => "outside its hours".to_owned(),
-        };
-        format!("; {}{} {why}", out.model, until(out.until))
+        let reason = out.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        format!("; {} {}{}{reason}", out.model, out.state(), until(out.until))
     });
     format!("{} on {node}: {state}{tokens}{cached}{fifo}{}", engine.name, out.collect::<String>())
 }

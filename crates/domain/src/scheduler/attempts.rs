@@ -15,10 +15,12 @@ pub(super) enum Verdict {
     },
     /// The request is to be sent once more, without the output limit that is not its own.
     Repeat,
-    /// The replica has no room now: uncounted, and the replica is left alone for a little.
+    /// The engine has no room for the request: uncounted, and the request waits by itself.
     Busy {
         /// What the engine asked for, in milliseconds.
         retry_after_ms: Option<i64>,
+        /// The engine's message.
+        message: String,
     },
     /// The request fails at once.
     Final {
@@ -53,22 +55,52 @@ pub(super) enum Trouble {
     Slow,
     /// It answered with a status that says nothing of the request.
     Answered,
-    /// It refused with a status that may be the operator's mistake.
+    /// It reports that it gave the generation up.
+    Aborted,
+    /// It refused with a status that may be the operator's or the provider's matter, and pass.
+    Denied,
+    /// It refused with such a status that does not pass, or does not list the model.
     Refused,
+    /// It found the request itself at fault.
+    Rejected,
     /// Its answer was not what it was asked for.
     Nonsense,
 }
+
+/// An answer that cannot be read may have been computed in full each time.
+const NONSENSE_MAX: u32 = 8;
 
 impl Failure {
     /// The error of a request whose last attempt ended so.
     pub(super) const fn code(&self) -> FailureCode {
         match self.trouble {
             Trouble::Nonsense => FailureCode::EngineInvalidResponse,
-            Trouble::Refused => FailureCode::EngineRejected,
-            Trouble::Broke | Trouble::Silent | Trouble::Slow | Trouble::Answered => {
+            Trouble::Denied | Trouble::Refused | Trouble::Rejected => FailureCode::EngineRejected,
+            Trouble::Broke | Trouble::Silent | Trouble::Slow | Trouble::Answered | Trouble::Aborted => {
                 FailureCode::EngineUnavailable
             }
         }
+    }
+
+    /// Attempts that count after which the request fails, however much of its completion window is left.
+    pub(super) const fn attempts_max(&self) -> u32 {
+        match self.trouble {
+            Trouble::Nonsense => NONSENSE_MAX,
+            _ => u32::MAX,
+        }
+    }
+
+    /// Whether only a request that was sent later tells, by its completion, that the engine still works: a refusal of every request
+    /// begins while others are under way.
+    pub(super) const fn is_refusal(&self) -> bool {
+        matches!(self.trouble, Trouble::Denied | Trouble::Refused | Trouble::Rejected)
+    }
+
+    /// Whether both are the same refusal, apart from numbers and identifiers in the message.
+    pub(super) fn is_same_refusal(&self, code: u16, message: &str) -> bool {
+        self.trouble == Trouble::Rejected
+            && self.status == Some(code)
+            && words_of(&self.detail).eq(words_of(message))
     }
 
     /// In words for the client; names no address.
@@ -76,7 +108,7 @@ impl Failure {
         match (self.status, self.trouble) {
             (Some(status), _) => format!("the engine answered with status {status}: {}", self.detail),
             (None, Trouble::Silent | Trouble::Slow) => FailedAttempt::TIMED_OUT.into(),
-            (None, Trouble::Nonsense) => "the engine's answer was not what it was asked for".into(),
+            (None, Trouble::Aborted | Trouble::Nonsense) => self.detail.clone(),
             (None, _) => "the connection to the engine broke".into(),
         }
     }
@@ -101,6 +133,12 @@ impl Failure {
     }
 }
 
+/// The words of a message that hold no digit, up to a bound.
+fn words_of(message: &str) -> impl Iterator<Item = &str> {
+    let words = message.split_whitespace().take(64);
+    words.filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
 /// Judges an attempt's error by its kind alone. A redirect is answered by no engine and caused by no client.
 pub(super) fn judge(error: AttemptError) -> Verdict {
     let doubted = |trouble, status, detail| Verdict::Doubted(Failure { trouble, status, detail });
@@ -117,18 +155,19 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         AttemptError::NotACompletion(detail) | AttemptError::NoUsage(detail) => {
             doubted(Trouble::Nonsense, None, detail)
         }
-        AttemptError::Aborted(message) => doubted(Trouble::Answered, None, message),
+        AttemptError::Aborted(message) => doubted(Trouble::Aborted, None, message),
         AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
         AttemptError::NotServed(status, message) => {
             Verdict::Final { code: FailureCode::EngineRejected, status, message }
         }
         AttemptError::UnlistedModel { code, message } => doubted(Trouble::Refused, Some(code), message),
         AttemptError::Status { code, message, retry_after_ms } => match code {
-            400 | 413 | 422 => {
-                Verdict::Final { code: FailureCode::EngineRejected, status: Some(code), message }
+            400 | 413 | 422 => doubted(Trouble::Rejected, Some(code), message),
+            429 | 503 => Verdict::Busy { retry_after_ms, message },
+            401..=404 | 407 | 409 | 423 | 424 | 449 | 498 | 499 => {
+                doubted(Trouble::Denied, Some(code), message)
             }
-            429 | 503 => Verdict::Busy { retry_after_ms },
-            401..=499 if code != 408 && code != 425 => doubted(Trouble::Refused, Some(code), message),
+            405..=499 if code != 408 && code != 425 => doubted(Trouble::Refused, Some(code), message),
             _ => doubted(Trouble::Answered, Some(code), message),
         },
     }
@@ -150,17 +189,37 @@ mod tests {
 
     #[test]
     fn a_status_is_judged_by_whose_fault_it_can_be() {
-        for code in [400, 413, 422] {
-            assert_eq!(check(code), format!("EngineRejected Some({code}): words"));
+        let codes: [(&str, &[u16]); 4] = [
+            ("Rejected", &[400, 413, 422]),
+            ("Denied", &[401, 402, 403, 404, 407, 409, 423, 424, 449, 498, 499]),
+            ("Refused", &[405, 410, 418, 451]),
+            ("Answered", &[301, 308, 408, 425, 500, 501, 502, 504, 507, 529, 599]),
+        ];
+        for (trouble, codes) in codes {
+            for code in codes {
+                assert_eq!(check(*code), format!("{trouble}: the engine answered with status {code}: words"));
+            }
         }
         for code in [429, 503] {
             assert_eq!(check(code), "Busy");
         }
-        for code in [401, 403, 404, 402, 405, 409, 410, 418, 451] {
-            assert_eq!(check(code), format!("Refused: the engine answered with status {code}: words"));
-        }
-        for code in [301, 308, 408, 425, 500, 501, 502, 504, 507, 529, 599] {
-            assert_eq!(check(code), format!("Answered: the engine answered with status {code}: words"));
+    }
+
+    #[test]
+    fn a_refusal_is_the_same_whatever_numbers_and_identifiers_it_names() {
+        let refused = |message: &str| {
+            let error = AttemptError::Status { code: 400, message: message.into(), retry_after_ms: None };
+            let Verdict::Doubted(failure) = judge(error) else { panic!("it is doubted") };
+            failure
+        };
+        let failure = refused("usage limit of 20 reached (request req_7a1)");
+        for (code, message, expected) in [
+            (400, "usage limit of 20 reached (request req_9b2)", true),
+            (400, "usage  limit of 30 reached (request x1)", true),
+            (422, "usage limit of 20 reached (request req_7a1)", false),
+            (400, "unknown field", false),
+        ] {
+            assert_eq!(failure.is_same_refusal(code, message), expected, "{code} {message}");
         }
     }
 

@@ -1,6 +1,9 @@
 //! One circuit breaker per replica and model: whether it may be sent requests. It opens when a probe fails and never for what requests
 //! bring about, so that no account can open it for the others; it closes when a probe is answered.
 
+/// So many refused probes come between two trials with real requests.
+const REFUSED_PROBES: u32 = 6;
+
 /// The breaker.
 #[derive(Debug)]
 pub(super) struct Breaker {
@@ -10,12 +13,26 @@ pub(super) struct Breaker {
     openings: u32,
     /// Until then the engine asked to be left alone, with a `Retry-After`.
     asked_until: i64,
+    /// Its probe was told that the engine has no room.
+    is_busy: bool,
+    /// Probes in a row that were refused as its requests were.
+    refused_probes: u32,
+    /// A request completed though the probe was refused: such a refusal tells nothing until a probe is answered.
+    is_probe_wrong: bool,
     reason: String,
 }
 
 impl Breaker {
     pub(super) const fn new() -> Self {
-        Self { probe_at: None, openings: 0, asked_until: i64::MIN, reason: String::new() }
+        Self {
+            probe_at: None,
+            openings: 0,
+            asked_until: i64::MIN,
+            is_busy: false,
+            refused_probes: 0,
+            is_probe_wrong: false,
+            reason: String::new(),
+        }
     }
 
     pub(super) const fn is_open(&self) -> bool {
@@ -47,9 +64,31 @@ impl Breaker {
         &self.reason
     }
 
+    /// Whether it is open because the engine has no room.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.is_open() && self.is_busy
+    }
+
+    /// Whether its last probe was refused as its requests were.
+    pub(super) const fn has_refused_probe(&self) -> bool {
+        self.refused_probes > 0
+    }
+
+    /// Its probe was refused as its requests were. Whether it stays closed, or closes for a trial, because only the probe may be at fault.
+    pub(super) const fn note_refused_probe(&mut self) -> bool {
+        self.refused_probes += 1;
+        self.is_probe_wrong || self.refused_probes.is_multiple_of(REFUSED_PROBES)
+    }
+
+    /// Its probe was answered.
+    pub(super) const fn note_answered_probe(&mut self) {
+        (self.refused_probes, self.is_probe_wrong) = (0, false);
+    }
+
     /// Opens it, again or for the first time.
-    pub(super) fn open(&mut self, until: i64, reason: String) {
+    pub(super) fn open(&mut self, until: i64, is_busy: bool, reason: String) {
         self.probe_at = Some(until);
+        self.is_busy = is_busy;
         self.openings = self.openings.saturating_add(1);
         self.reason = reason;
     }
@@ -63,5 +102,7 @@ impl Breaker {
     /// A request completed: the next opening is short again.
     pub(super) const fn forgive(&mut self) {
         self.openings = 0;
+        self.is_probe_wrong |= self.refused_probes > 0;
+        self.refused_probes = 0;
     }
 }

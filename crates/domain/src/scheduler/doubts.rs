@@ -1,9 +1,12 @@
 //! Whose fault is it? A failure that may be the request's or the replica's keeps its slot until evidence comes, so that an
 //! account which provokes failures holds up nobody else's requests, and an engine that fails everything holds at most its slots.
 //!
-//! The replica works, and the attempt counts against its request, where the replica then completes another request or a probe
-//! that began after the failure. The replica is at fault, and no attempt counts, where that probe fails. The number of
-//! failures is no evidence: whoever sends enough requests can bring about any number, from several accounts too.
+//! The replica works, and the attempt counts against its request, if the replica then completes another request or a probe
+//! that began after the failure. The replica is at fault, and no attempt counts, if that probe fails. The number of
+//! failures is no evidence: an account that sends enough requests can cause any number, and one person may have several accounts.
+//!
+//! A request that the engine finds at fault (400, 413, 422) fails at once if the replica works. If the probe is refused in the same
+//! way, the refusal is about the engine or the provider's account: the replica is paused, and no request fails.
 //!
 //! A connection that broke may mean that the replica died, and an answer that did not come in time that it hangs; anything that ran
 //! there may be why. Where the probe fails, or several connections broke and none held that was there then (it died and came back
@@ -38,6 +41,7 @@ impl Scheduler {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(held) = self.leases_held.get_mut(&seq) else { return };
         let was_alone = replica.alone == Some(seq);
+        let sent = replica.sent();
         replica.in_flight.remove(&seq);
         replica.doubts.push(seq);
         held.stage = Stage::Doubted;
@@ -45,19 +49,36 @@ impl Scheduler {
             replica.note_broken();
         }
         let model = held.lease.key.partition.model;
-        held.doubt = Some(Doubt { failure, was_alone });
+        held.doubt = Some(Doubt { failure, was_alone, sent, since: now });
         self.touched.insert(key);
         if replica.is_paused_for(model) {
             self.settle_doubt(seq, Evidence::Died, now);
         }
     }
 
-    /// The replica completed a request for the model: what failed there before was no fault of its. Refusals still wait for the
-    /// probe: a key that was revoked fails later requests, not those that were under way.
-    pub(super) fn acquit(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
-        for seq in self.doubts(key, |of, failure| of == model && failure.trouble != Trouble::Refused) {
-            self.settle_doubt(seq, Evidence::Works, now);
+    /// The replica completed a request for the model, the `number`th that it was sent: failures before were no fault of the replica.
+    /// Refusals need the completion of a request that was sent after them: a revoked key fails later requests, not those under way.
+    pub(super) fn acquit(&mut self, key: ReplicaKey, model: ModelKey, number: u64, now: i64) {
+        for seq in self.doubts(key, |of, _| of == model) {
+            let doubt = self.leases_held.get(&seq).and_then(|held| held.doubt.as_ref());
+            if doubt.is_some_and(|it| !it.failure.is_refusal() || it.sent < number) {
+                self.settle_doubt(seq, Evidence::Works, now);
+            }
         }
+    }
+
+    /// The replica refused its probe: failures that are the same refusal were no fault of their requests. Whether there were any.
+    pub(super) fn excuse_same_refusals(
+        &mut self,
+        key: ReplicaKey,
+        (of, code, message): (ModelKey, u16, &str),
+        now: i64,
+    ) -> bool {
+        let same = self.doubts(key, |model, failure| model == of && failure.is_same_refusal(code, message));
+        for seq in &same {
+            self.settle_doubt(*seq, Evidence::Died, now);
+        }
+        !same.is_empty()
     }
 
     /// The replica's doubts of such a model and failure, in the order of their coming.
@@ -138,13 +159,16 @@ impl Scheduler {
     /// Whose fault a failure was is known as well as it will be.
     pub(super) fn settle_doubt(&mut self, seq: i64, evidence: Evidence, now: i64) {
         let Some(mut held) = self.let_go(seq) else { return };
-        let Some(Doubt { failure, was_alone }) = held.doubt.take() else { return };
+        let Some(Doubt { failure, was_alone, .. }) = held.doubt.take() else { return };
         let may_be_a_death = failure.may_be_a_death();
         let killed_alone = was_alone && held.suspect && failure.may_be_guilty();
         match (evidence, failure.trouble) {
-            (Evidence::Works, Trouble::Refused | Trouble::Slow) => {
+            (Evidence::Works, Trouble::Refused | Trouble::Rejected | Trouble::Slow) => {
                 let (code, attempt) = (failure.code(), failure.attempt(now));
                 self.fail(held, code, failure.detail, attempt);
+            }
+            (Evidence::Works | Evidence::Busy, Trouble::Aborted) => {
+                self.repeat_uncounted(held, &failure, now);
             }
             (Evidence::Works, _) => {
                 let suspect = may_be_a_death && (was_alone || held.suspect);
@@ -154,7 +178,7 @@ impl Scheduler {
             (Evidence::Busy, Trouble::Answered | Trouble::Nonsense) => {
                 self.count_attempt(held, &failure, false, now);
             }
-            (Evidence::Died | Evidence::Busy | Evidence::Unknown, Trouble::Refused) => {
+            (Evidence::Died | Evidence::Busy | Evidence::Unknown, _) if failure.is_refusal() => {
                 let mark = held.unchanged();
                 self.release_lease(held, now, mark, now);
             }

@@ -1,20 +1,36 @@
 //! How attempts end: with a result, at once for good, later once more, or in doubt (`doubts`).
+//!
+//! | failure | at fault | attempts | delay |
+//! |---|---|---|---|
+//! | no connection, or the probe fails too | the replica, which is paused | none counts | until its probe is answered |
+//! | 429, 503 | the account, or the replica if several accounts are refused and nothing completes | none counts | the time that the engine named; else 0.25 s, doubled up to a minute |
+//! | a generation that the engine gave up | the engine | none counts | as below |
+//! | any other status of 408, 425, 5xx, a broken connection, and 401 to 404, 407, 409, 423, 424, 449, 498, 499 | the request | while the completion window lasts | 0.5 s to 4 s, then 30 s, 2 min, 8 min, 30 min, then hourly |
+//! | an answer that cannot be read | the request | 8 | the same |
+//! | the request breaks its connection, or the engine, while it runs alone | the request | 8 times | the same |
+//! | no answer in time, twice | the request | 2 | the same |
+//! | 400, 413, 422 and other refusals, if the probe is answered | the request | 1 | |
 
 use super::Scheduler;
 use super::attempts::{Failure, Verdict, judge};
+use super::histories::History;
 use super::leases_held::{HeldLease, Mark, Stage};
 use super::messages::{AttemptError, FailureCode, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
-use super::retries::Backoff;
+use super::refusals::NAMED_MAX_MS;
+use super::retries::{Backoff, next_attempt_at};
+use super::timers::Timer;
 use crate::records::FailedAttempt;
 
-/// A `Retry-After` is honoured up to this by the request; and by the replica, where its probe found it busy too: then it is probed again.
+/// A time that an engine named to requests is honoured up to this by a replica whose probe found it busy without naming one.
 pub(super) const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
-/// A `Retry-After` is honoured up to this by the replica on the word of one answer, which a request may have brought about.
-const BUSY_MAX_MS: i64 = 60_000;
 /// Buffered leases do not wait for a pause longer than this.
 const BUFFER_PATIENCE_MS: i64 = 5_000;
 /// Requests that a replica's death sent back come within this.
 const SPREAD_MS: i64 = 500;
+/// How long a refused request waits if the engine names no time.
+const REFUSED: Backoff = Backoff { base_ms: 250, cap_ms: 60_000 };
+/// A request is expected to take this long at least.
+const DURATION_MIN_MS: i64 = 1_000;
 
 impl Scheduler {
     /// An attempt completed.
@@ -22,15 +38,19 @@ impl Scheduler {
         if self.held_at(seq, Stage::InFlight).is_none() {
             return;
         }
+        let number = self.number_of(seq);
         let Some(held) = self.let_go(seq) else { return };
+        self.histories.forget(seq);
         let partition = held.lease.key.partition;
         let slot_ms = (now - held.sent_at).max(1);
         let model = self.model(partition.model);
         model.settle(partition.account, held.charged.saturating_sub(held.bounds.of(cost)));
         model.peak.note_completion(cost.max(1));
         model.used.note_completion(held.cost, cost.max(1), slot_ms);
-        let throughput = &mut model.partition(partition.account, now).throughput;
-        throughput.note_completion(held.cost, cost.max(1), slot_ms);
+        let capacity = usize::try_from(model.capacity).unwrap_or(usize::MAX);
+        let state = model.partition(partition.account, now);
+        state.throughput.note_completion(held.cost, cost.max(1), slot_ms);
+        state.refusals.note_completion(capacity);
         model.suspects.clear(partition.account, seq, held.suspect);
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.limit.note_completion(cost.max(1), now);
@@ -39,36 +59,48 @@ impl Scheduler {
             }
         }
         self.correct_use(held.replica, held.budgeted, tokens);
-        self.note_success(held.replica, partition.model, now);
+        self.note_success(held.replica, partition.model, number, now);
     }
 
-    /// The replica answered a request as an engine does that works.
-    fn note_success(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
+    /// Which of the requests that its replica was sent a request in flight is.
+    fn number_of(&self, seq: i64) -> u64 {
+        let held = self.leases_held.get(&seq);
+        let replica = held.and_then(|held| self.replicas.get(&held.replica));
+        replica.and_then(|replica| replica.in_flight.get(&seq)).copied().unwrap_or(0)
+    }
+
+    /// The replica answered a request as an engine does that works, the `number`th that it was sent.
+    fn note_success(&mut self, key: ReplicaKey, model: ModelKey, number: u64, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        if replica.busy_until <= now {
-            replica.busy_step = 0;
-        }
+        replica.note_room(now);
+        let has_room = replica.breaker(model).is_busy();
         replica.breaker(model).forgive();
         if let Some(process) = &mut replica.process {
             process.note_answer(now);
         }
         (replica.unreached, replica.silent_for) = (None, None);
-        self.acquit(key, model, now);
+        self.acquit(key, model, number, now);
+        if has_room {
+            self.resume(key, model);
+        }
     }
 
     /// An attempt brought no result.
     pub(super) fn fail_attempt(&mut self, seq: i64, error: AttemptError, now: i64) {
         let Some(key) = self.held_at(seq, Stage::InFlight).map(|held| held.replica) else { return };
+        let number = self.number_of(seq);
         self.refund(seq, &error);
         match judge(error) {
             Verdict::Repeat => self.repeat(seq, key, now),
             Verdict::Doubted(failure) => self.doubt(seq, key, failure, now),
             Verdict::Unreached { detail } => self.note_unreached(seq, key, detail, now),
-            Verdict::Busy { retry_after_ms } => self.note_busy(seq, key, retry_after_ms.unwrap_or(0), now),
+            Verdict::Busy { retry_after_ms, message } => {
+                self.note_busy(seq, key, retry_after_ms.unwrap_or(0), message, now);
+            }
             Verdict::Final { code, status, message } => {
                 let Some(held) = self.let_go(seq) else { return };
                 if code == FailureCode::EngineInvalidResponse {
-                    self.note_success(key, held.lease.key.partition.model, now);
+                    self.note_success(key, held.lease.key.partition.model, number, now);
                 }
                 let attempt = FailedAttempt::new(now, status, message.clone());
                 self.fail(held, code, message, attempt);
@@ -88,16 +120,30 @@ impl Scheduler {
         self.release_unseen(held, retry_at, now);
     }
 
-    fn note_busy(&mut self, seq: i64, key: ReplicaKey, retry_after_ms: i64, now: i64) {
+    /// The engine has no room for the request, which waits by itself. Its account is held back if another of its requests was refused
+    /// too; the replica rests if requests of several accounts were, and none completed.
+    fn note_busy(&mut self, seq: i64, key: ReplicaKey, named_ms: i64, message: String, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
+        let (named_ms, partition) = (named_ms.max(0), held.lease.key.partition);
+        let is_narrower = self.hold_back_refused(partition, seq, named_ms, now);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let (asked_ms, model) = (retry_after_ms.max(0), held.lease.key.partition.model);
-        let pause_ms = replica.back_off(asked_ms.min(BUSY_MAX_MS), &mut self.random, now);
-        if asked_ms > BUSY_MAX_MS && !replica.is_paused_for(model) {
-            replica.breaker(model).ask(now.saturating_add(asked_ms));
-            replica.asked_of.get_or_insert(model);
+        let are_several = replica.note_refused(partition.account, seq, message);
+        let is_alone = self.is_alone_in_flight(key, partition);
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let pause_ms = match are_several.accounts {
+            true => replica.back_off(named_ms.min(NAMED_MAX_MS), &mut self.random, now),
+            false => 0,
+        };
+        if is_narrower && is_alone && !are_several.accounts {
+            replica.limit.note_refusal();
         }
-        let retry_at = now + asked_ms.min(RETRY_AFTER_MAX_MS).max(self.random.up_to(pause_ms));
+        if named_ms > NAMED_MAX_MS && are_several.requests && !replica.is_paused_for(partition.model) {
+            replica.breaker(partition.model).ask(now.saturating_add(named_ms));
+            replica.asked_of.get_or_insert(partition.model);
+        }
+        let uncounted = self.histories.note(seq, |it| it.uncounted += 1).uncounted;
+        let rest_ms = REFUSED.equal_jitter_ms(uncounted - 1, &mut self.random);
+        let retry_at = now.saturating_add(named_ms.max(rest_ms));
         let mark = held.unchanged();
         self.release_lease(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {
@@ -105,26 +151,79 @@ impl Scheduler {
         }
     }
 
-    /// The attempt counts: tries the request again later, or fails it where its attempts are used up.
-    pub(super) fn count_attempt(&mut self, held: HeldLease, failure: &Failure, suspect: bool, now: i64) {
-        let attempts = held.attempts.saturating_add(1);
-        let attempt = failure.attempt(now);
-        if attempts >= self.settings.attempts_max {
-            let mut message =
-                format!("given up after {attempts} attempts; the last time, {}", failure.describe());
-            message.truncate(message.floor_char_boundary(2 * FailedAttempt::MESSAGE_BYTES_MAX));
-            return self.fail(held, failure.code(), message, attempt);
-        }
-        if suspect {
-            let QueuePartition { model, account } = held.lease.key.partition;
-            self.model(model).suspects.convict(account, held.seq());
-        }
-        let backoff = Backoff { base_ms: self.settings.retry_base_ms, cap_ms: self.settings.retry_cap_ms };
-        let retry_at = now + backoff.full_jitter_ms(attempts.saturating_sub(1), &mut self.random);
-        self.release_lease(held, retry_at, Mark { attempt: Some(attempt), suspect }, now);
+    /// Notes a refusal with the account, and gives back what waits in front of the replicas if that may not be sent now. Whether the
+    /// account's window became smaller.
+    fn hold_back_refused(&mut self, partition: QueuePartition, seq: i64, named_ms: i64, now: i64) -> bool {
+        let QueuePartition { model, account } = partition;
+        self.release_buffered_of(partition, now);
+        let random = &mut self.random;
+        let Some(state) = self.models.get_mut(&model) else { return false };
+        let state = state.partition(account, now);
+        let is_narrower = state.refusals.note_refusal(seq, state.held, named_ms, random, now);
+        self.timers.set(Timer::Partition(partition), state.wake_at(now));
+        is_narrower
     }
 
-    /// The attempt does not count, for the replica was at fault: the request comes back within half a second.
+    /// Whether all that the replica works on is of this partition.
+    fn is_alone_in_flight(&self, key: ReplicaKey, partition: QueuePartition) -> bool {
+        let Some(replica) = self.replicas.get(&key) else { return false };
+        let mut held = replica.in_flight.keys().filter_map(|seq| self.leases_held.get(seq));
+        held.all(|held| held.lease.key.partition == partition)
+    }
+
+    /// The last moment at which the request can begin and finish in time.
+    fn last_moment(&self, held: &HeldLease) -> i64 {
+        let QueuePartition { model, account } = held.lease.key.partition;
+        let partition = self.models.get(&model).and_then(|it| it.partitions.get(&account));
+        let request_ms = partition.map_or(0, |it| 2 * it.throughput.request_ms());
+        held.deadline.saturating_sub(request_ms.max(DURATION_MIN_MS))
+    }
+
+    /// The attempt counts: tries the request again later, or fails it if no attempt is left or none can finish in time.
+    pub(super) fn count_attempt(&mut self, held: HeldLease, failure: &Failure, suspect: bool, now: i64) {
+        let attempts = held.attempts.saturating_add(1);
+        let uncounted = self.histories.get(held.seq()).uncounted;
+        let last_moment = self.last_moment(&held);
+        let failures = attempts.saturating_add(uncounted);
+        let retry_at = next_attempt_at(failures, last_moment, &mut self.random, now);
+        let is_last = attempts >= failure.attempts_max() || suspect && self.note_breakage(&held);
+        let Some(retry_at) = retry_at.filter(|_| !is_last) else {
+            return self.give_up(held, failure, attempts, now);
+        };
+        let attempt = Some(failure.attempt(now));
+        self.release_lease(held, retry_at, Mark { attempt, suspect }, now);
+    }
+
+    /// The request broke its connection while it had the replica to itself, or the replica died or hung with it. Whether that was
+    /// the last time.
+    fn note_breakage(&mut self, held: &HeldLease) -> bool {
+        let QueuePartition { model, account } = held.lease.key.partition;
+        self.model(model).suspects.convict(account, held.seq());
+        self.histories.note(held.seq(), |it| it.breakages += 1).breakages >= self.settings.breakages_max
+    }
+
+    /// The engine gave the generation up: tries the request again later without counting, or fails it if none can finish in time.
+    pub(super) fn repeat_uncounted(&mut self, held: HeldLease, failure: &Failure, now: i64) {
+        let History { uncounted, .. } = self.histories.note(held.seq(), |it| it.uncounted += 1);
+        let failures = held.attempts.saturating_add(uncounted);
+        let last_moment = self.last_moment(&held);
+        match next_attempt_at(failures, last_moment, &mut self.random, now) {
+            Some(retry_at) => {
+                let mark = held.unchanged();
+                self.release_lease(held, retry_at, mark, now);
+            }
+            None => self.give_up(held, failure, failures, now),
+        }
+    }
+
+    fn give_up(&mut self, held: HeldLease, failure: &Failure, attempts: u32, now: i64) {
+        let mut message =
+            format!("given up after {attempts} attempts; the last time, {}", failure.describe());
+        message.truncate(message.floor_char_boundary(2 * FailedAttempt::MESSAGE_BYTES_MAX));
+        self.fail(held, failure.code(), message, failure.attempt(now));
+    }
+
+    /// The attempt does not count, because the replica was at fault: the request comes back within half a second.
     pub(super) fn excuse_attempt(&mut self, held: HeldLease, suspect: bool, now: i64) {
         let retry_at = now + self.random.up_to(SPREAD_MS);
         self.release_lease(held, retry_at, Mark { attempt: None, suspect }, now);
@@ -138,6 +237,7 @@ impl Scheduler {
         attempt: FailedAttempt,
     ) {
         self.charge_in_full(&held);
+        self.histories.forget(held.seq());
         self.out.push(SchedulerCommand::Fail {
             replica: held.replica,
             lease: held.lease,

@@ -190,8 +190,10 @@ impl Model {
 
     /// How many more requests the account may hold.
     pub(super) fn room_of(&self, account: AccountKey, now: i64) -> usize {
-        let held = self.partitions.get(&account).map_or(0, |partition| partition.held);
-        self.share(now).saturating_sub(held)
+        let share = self.share(now);
+        self.partitions.get(&account).map_or(share, |partition| {
+            share.min(partition.refusals.most_held(now)).saturating_sub(partition.held)
+        })
     }
 
     /// Whose requests the taker leases next; partitions that `skips` names are passed over, and keep their turn. Those that it `cannot`
@@ -241,7 +243,8 @@ impl Model {
             if is_held_back {
                 partition.held_back_in = Some(self.round);
             }
-            if is_held_back || cannot.contains(&account) || !partition.lists.is_for(taker) {
+            let is_refused = partition.held >= partition.refusals.most_held(now);
+            if is_held_back || is_refused || cannot.contains(&account) || !partition.lists.is_for(taker) {
                 continue;
             }
             if partition.deficit <= 0 {

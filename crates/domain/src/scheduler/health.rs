@@ -1,12 +1,25 @@
 //! Probes, and the breakers that open when one fails. What a probe tells of requests is for `doubts` to say.
 
 use super::Scheduler;
-use super::attempts::Failure;
+use super::attempts::{Failure, Trouble};
 use super::doubts::Evidence;
 use super::failures::RETRY_AFTER_MAX_MS;
+use super::leases_held::Doubt;
 use super::messages::{ModelKey, ProbeOutcome, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
 use super::retries::Backoff;
+
+/// A request that the engine found at fault waits this long for the completion of a request that was sent after it, while others are under way; then a probe is sent.
+const PATIENCE_MS: i64 = 1_000;
+
+/// Why a replica is paused, and for how long at least.
+struct Pause {
+    is_busy: bool,
+    /// What the engine asked for.
+    asked_ms: i64,
+    /// For the operator.
+    reason: String,
+}
 
 impl Scheduler {
     /// What a replica needs that no input brings.
@@ -32,8 +45,14 @@ impl Scheduler {
     /// The model that a probe of the replica is to ask for, where one is due.
     fn model_to_probe(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
         let replica = self.replicas.get(&key)?;
-        let model_of = |seq: &i64| self.leases_held.get(seq).map(|held| held.lease.key.partition.model);
-        let doubted = replica.doubts.first().and_then(model_of);
+        let may_wait = |doubt: &Doubt| {
+            doubt.failure.trouble == Trouble::Rejected && (0..PATIENCE_MS).contains(&(now - doubt.since))
+        };
+        let doubted = replica.doubts.iter().find_map(|seq| {
+            let held = self.leases_held.get(seq)?;
+            let waits = !replica.in_flight.is_empty() && held.doubt.as_ref().is_some_and(may_wait);
+            (!waits).then_some(held.lease.key.partition.model)
+        });
         let unreached = || replica.unreached.as_ref().map(|(model, _)| *model);
         let due = || replica.probes().find(|(_, at)| *at <= now).map(|(model, _)| model);
         let asked = || replica.asked_of.or(replica.silent_for).filter(|_| replica.busy_until <= now);
@@ -50,29 +69,64 @@ impl Scheduler {
         replica.silent_for = None;
         let was_asked = replica.asked_of.take_if(|it| *it == model).is_some();
         match outcome {
-            ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => self.note_healthy(key, probe, now),
-            ProbeOutcome::Busy { .. } if was_asked => {
+            ProbeOutcome::Healthy => {
+                replica.breaker(model).note_answered_probe();
+                self.note_healthy(key, probe, now);
+            }
+            ProbeOutcome::Refused { code, message } => {
+                self.note_refused_probe(key, probe, code, &message, now)
+            }
+            ProbeOutcome::Busy { retry_after_ms, message } if was_asked || is_paused => {
                 self.settle_doubts(key, Some(model), Evidence::Busy, now);
-                let reason =
-                    "the engine asks to be left alone (429 or 503 with Retry-After); its probe found it busy";
-                self.pause(key, model, reason.into(), now);
+                let asked_ms = retry_after_ms.unwrap_or_else(|| self.asked_ms(key, model, now));
+                let reason = format!("the engine is busy: {message}");
+                self.pause(key, model, Pause { is_busy: true, asked_ms, reason }, now);
             }
-            ProbeOutcome::Busy { .. } if is_paused => {
-                self.pause(key, model, "its probe found it busy".into(), now)
+            ProbeOutcome::Busy { retry_after_ms, .. } => {
+                self.note_full(key, model, Evidence::Busy, retry_after_ms.unwrap_or(0), now);
             }
-            ProbeOutcome::Busy { .. } => self.note_full(key, model, Evidence::Busy, now),
             // Other requests may be what it is busy with.
             ProbeOutcome::TimedOut(_) if !is_paused && !replica.in_flight.is_empty() => {
                 replica.silent_for = Some(model);
-                self.note_full(key, model, Evidence::Unknown, now);
+                self.note_full(key, model, Evidence::Unknown, 0, now);
             }
             ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => {
                 let reason = self.reason_of(key, &why);
                 self.note_death(key, Some(model), now);
                 self.settle_doubts(key, Some(model), Evidence::Died, now);
-                self.pause(key, model, reason, now);
+                self.pause(key, model, Pause { is_busy: false, asked_ms: 0, reason }, now);
             }
         }
+    }
+
+    /// The engine refused the probe itself. It works, unless it refuses its requests in the same way: then it is paused, and now and
+    /// then sent requests all the same, because only the probe may be at fault.
+    fn note_refused_probe(&mut self, key: ReplicaKey, probe: Probe, code: u16, message: &str, now: i64) {
+        let model = probe.model;
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let was_refused = replica.is_paused_for(model) && replica.breaker(model).has_refused_probe();
+        let is_same = self.excuse_same_refusals(key, (model, code, message), now);
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        if !(is_same || was_refused) || replica.breaker(model).note_refused_probe() {
+            return self.note_healthy(key, probe, now);
+        }
+        let reason = format!("the engine refuses every request with status {code}: {message}");
+        self.pause(key, model, Pause { is_busy: false, asked_ms: 0, reason }, now);
+    }
+
+    /// For how long requests were told to leave the engine alone, in milliseconds, up to a bound: an account may have brought it about.
+    fn asked_ms(&mut self, key: ReplicaKey, model: ModelKey, now: i64) -> i64 {
+        let asked_until = self.replicas.get_mut(&key).map_or(now, |it| it.breaker(model).asked_until());
+        asked_until.saturating_sub(now).clamp(0, RETRY_AFTER_MAX_MS)
+    }
+
+    /// A paused replica is used again for a model.
+    pub(super) fn resume(&mut self, key: ReplicaKey, model: ModelKey) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        replica.breaker(model).close();
+        self.touched.insert(key);
+        self.out.push(SchedulerCommand::Resume { replica: key, model });
+        self.recount_capacity(model);
     }
 
     /// Failures that came before the probe were the requests' own, but for connections that broke all at once.
@@ -80,7 +134,9 @@ impl Scheduler {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.unreached = None;
         let was_paused = replica.is_paused_for(probe.model);
-        replica.breaker(probe.model).close();
+        if !was_paused {
+            replica.breaker(probe.model).close();
+        }
         let came_back = replica.broken > 1 && !replica.has_survivors();
         let earlier = replica.doubts[..probe.doubts.min(replica.doubts.len())].to_vec();
         if came_back {
@@ -97,16 +153,15 @@ impl Scheduler {
             }
         }
         if was_paused {
-            self.out.push(SchedulerCommand::Resume { replica: key, model: probe.model });
-            self.recount_capacity(probe.model);
+            self.resume(key, probe.model);
         }
     }
 
-    /// The replica has no room for its probe.
-    fn note_full(&mut self, key: ReplicaKey, model: ModelKey, evidence: Evidence, now: i64) {
+    /// The replica has no room for its probe, and named a time or 0.
+    fn note_full(&mut self, key: ReplicaKey, model: ModelKey, evidence: Evidence, named_ms: i64, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.unreached = None;
-        replica.back_off(0, &mut self.random, now);
+        replica.back_off(named_ms, &mut self.random, now);
         self.settle_doubts(key, Some(model), evidence, now);
     }
 
@@ -124,13 +179,14 @@ impl Scheduler {
     }
 
     /// Opens the replica's breaker for a model and says why; nothing of the model is leased for it or waits for it any more.
-    fn pause(&mut self, key: ReplicaKey, model: ModelKey, reason: String, now: i64) {
+    fn pause(&mut self, key: ReplicaKey, model: ModelKey, pause: Pause, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let Pause { is_busy, asked_ms, reason } = pause;
         let backoff = Backoff { base_ms: self.settings.pause_base_ms, cap_ms: self.settings.pause_cap_ms };
         let breaker = replica.breaker(model);
-        let asked_ms = breaker.asked_until().saturating_sub(now).min(RETRY_AFTER_MAX_MS);
-        let until = now + backoff.equal_jitter_ms(breaker.openings(), &mut self.random).max(asked_ms);
-        breaker.open(until, reason.clone());
+        let rest_ms = backoff.equal_jitter_ms(breaker.openings(), &mut self.random);
+        let until = now.saturating_add(rest_ms.max(asked_ms));
+        breaker.open(until, is_busy, reason.clone());
         replica.unreached = None;
         self.touched.insert(key);
         self.out.push(SchedulerCommand::Pause { replica: key, model, until, reason });

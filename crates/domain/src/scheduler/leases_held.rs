@@ -26,6 +26,10 @@ pub(super) struct Doubt {
     pub(super) failure: Failure,
     /// It had the replica to itself.
     pub(super) was_alone: bool,
+    /// How many requests the replica had been sent by then.
+    pub(super) sent: u64,
+    /// When it failed, in milliseconds.
+    pub(super) since: i64,
 }
 
 /// A leased request.
@@ -50,6 +54,8 @@ pub(super) struct HeldLease {
     pub(super) budgeted: Option<DailyReservation>,
     /// It was sent, and is sent once more without the output limit that the engine refused.
     pub(super) is_repeated: bool,
+    /// When it expires, in milliseconds.
+    pub(super) deadline: i64,
     /// Attempts counted before this one.
     pub(super) attempts: u32,
     /// It may break replicas.
@@ -82,6 +88,7 @@ impl HeldLease {
             reservation: None,
             budgeted: None,
             is_repeated: false,
+            deadline: seen.deadline,
             attempts: seen.attempts,
             suspect: seen.suspect,
             doubt: None,
@@ -165,6 +172,24 @@ impl Scheduler {
         let meant: Vec<_> = state.buffered.iter().copied().filter(is_meant).collect();
         for seq in meant {
             if let Some(held) = self.let_go(seq) {
+                self.release_unseen(held, now, now);
+            }
+        }
+    }
+
+    /// Releases the leases of a partition that wait for a slot, on every replica.
+    pub(super) fn release_buffered_of(&mut self, partition: QueuePartition, now: i64) {
+        let is_meant = |held: &&HeldLease| {
+            held.stage == Stage::Buffered && !held.is_repeated && held.lease.key.partition == partition
+        };
+        let meant: Vec<_> = self.leases_held.values().filter(is_meant).map(HeldLease::seq).collect();
+        for seq in meant {
+            let is_tried = |held: &HeldLease| {
+                self.replicas.get(&held.replica).is_some_and(|replica| replica.trial.contains(&seq))
+            };
+            if !self.leases_held.get(&seq).is_some_and(is_tried)
+                && let Some(held) = self.let_go(seq)
+            {
                 self.release_unseen(held, now, now);
             }
         }

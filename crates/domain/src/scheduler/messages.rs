@@ -168,6 +168,9 @@ pub enum SchedulerInput {
     Tick,
     /// What waits in the queue, counted when the process started; replaces what was known.
     Backlogs(Vec<Backlog>),
+    /// Partitions of which requests wait for a retry, and the latest retry time of each, in milliseconds: told with
+    /// [`Self::Backlogs`], whose counts include these requests.
+    Delayed(Vec<(QueuePartition, i64)>),
     /// The replicas that may be used from now on; replaces the list. In-flight work of one that left runs to its end.
     Replicas(Vec<Replica>),
     /// A request was accepted and gathers until `ready_at`.

@@ -5,7 +5,7 @@
 //! whose turn it is (`fairness`), finds its part of that account's order (`segments`), and no more than its part of few requests
 //! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
-//! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
+//! how the replica fares (`doubts`, `health`, `breaker`); what it has no room for is held back by account (`refusals`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
 //! rate limits (`rate_limits`) and daily budget (`budgets`) allow. Where the shell starts
 //! and stops its engine, that runs while there is work (`processes`), in turn with others of its device (`devices`).
 
@@ -24,6 +24,7 @@ mod failure_code;
 mod failures;
 mod fairness;
 mod health;
+mod histories;
 mod hours;
 mod keys;
 mod leases_held;
@@ -41,6 +42,7 @@ mod queueing;
 mod random;
 mod rate_limits;
 mod rate_window;
+mod refusals;
 mod releases;
 mod repair;
 mod replica_set;
@@ -65,6 +67,7 @@ use deadline_counts::DeadlineCounts;
 pub use deadlines::DeadlineStep;
 use devices::Device;
 use fairness::Model;
+use histories::Histories;
 use leases_held::HeldLease;
 pub use messages::*;
 pub use portions::{SURVEY_MAX, survey_max};
@@ -96,6 +99,7 @@ pub struct Scheduler {
     /// What several replicas share that have processes.
     devices: BTreeMap<DeviceKey, Device>,
     leases_held: BTreeMap<i64, HeldLease>,
+    histories: Histories,
     deadline_counts: DeadlineCounts,
     timers: Timers,
     /// Writes to ask for again when the store is back.
@@ -122,6 +126,7 @@ impl Scheduler {
             hours: BTreeMap::new(),
             devices: BTreeMap::new(),
             leases_held: BTreeMap::new(),
+            histories: Histories::new(),
             deadline_counts: DeadlineCounts::new(),
             timers: Timers::new(),
             undone: Vec::new(),
@@ -151,6 +156,7 @@ impl Scheduler {
                     self.touch_all();
                 }
             }
+            SchedulerInput::Delayed(delayed) => self.note_delayed(&delayed, now),
             SchedulerInput::Waiting(partitions) => self.note_waiting(&partitions, now),
             SchedulerInput::Candidates { partition, scan, candidates, reached_end } => {
                 self.see(partition, scan, candidates, reached_end, now);

@@ -12,17 +12,19 @@ use super::due_first::Seen;
 use super::lists::Lists;
 use super::messages::{Candidate, ScanKey};
 use super::portions::{PORTION_MS, Portion};
+use super::refusals::Refusals;
 use super::segments::{Range, Taker, Turn};
 use super::throughput::Throughput;
 
 /// The first interval of scans at a partition that seems empty.
 pub(super) const RECHECK_MS: i64 = 10_000;
-/// A quiet partition is forgotten when its interval would pass this: more than the longest retry time.
+/// A quiet partition is forgotten when its interval would pass this.
 const FORGET_MS: i64 = 20 * 60_000;
 /// A partition that had work counts among those that have for so long.
 const ACTIVE_MS: i64 = 60_000;
-/// Retry times are counted in steps of this, so that a partition's memory is bounded.
+/// Retry times are counted in steps of this, and of a long wait in this many steps, so that a partition's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
+const RETRY_STEPS: i64 = 64;
 /// The deadlines of a partition are counted this often at most.
 const COUNT_MS: i64 = 30_000;
 /// A partition that is worked off within this is counted less often: engines may close before.
@@ -51,6 +53,8 @@ pub(super) struct PartitionState {
     pub(super) in_ring: bool,
     /// How fast its requests are worked off.
     pub(super) throughput: Throughput,
+    /// What engines had no room for.
+    pub(super) refusals: Refusals,
     /// When its deadlines were last counted, or it was new.
     counted_at: i64,
     /// What a request cost in the mean, as of the last count.
@@ -61,6 +65,8 @@ pub(super) struct PartitionState {
     suspected: bool,
     recheck_at: i64,
     recheck_ms: i64,
+    /// Until then requests may wait for a retry that is not among `delayed`.
+    watched_until: i64,
     /// When requests last came, left or came back.
     active_at: i64,
 }
@@ -225,25 +231,34 @@ impl PartitionState {
         self.stay_awake(now);
     }
 
-    /// A lease was released until `retry_at`; the time to wake up for it.
+    /// A lease was released until `retry_at`; the time to wake up for the partition.
     pub(super) fn delay(&mut self, retry_at: i64, now: i64) -> i64 {
         let earliest = retry_at.max(now + WRITE_MS);
-        let at = earliest.saturating_add(RETRY_STEP_MS - earliest.rem_euclid(RETRY_STEP_MS));
+        let step_ms = RETRY_STEP_MS.max((earliest - now) / RETRY_STEPS);
+        let at = earliest.saturating_add(step_ms - earliest.rem_euclid(step_ms));
         *self.delayed.entry(at).or_default() += 1;
         self.stay_awake(now);
-        self.delayed.first_key_value().map_or(at, |(first, _)| *first)
+        self.wake_at(now).unwrap_or(at)
     }
 
-    /// Requests whose retry time has come can be seen from now on; the time of the next ones.
+    /// When the first retry time comes, or its account is held back no more.
+    pub(super) fn wake_at(&self, now: i64) -> Option<i64> {
+        let first = self.delayed.first_key_value().map(|(first, _)| *first);
+        [first, self.refusals.until(now)].into_iter().flatten().min()
+    }
+
+    /// Requests may wait for a retry until then: it is scanned now and then, and not forgotten.
+    pub(super) fn watch_until(&mut self, until: i64) {
+        self.watched_until = self.watched_until.max(until);
+    }
+
+    /// Requests whose retry time has come can be seen from now on; the time to wake up for the partition again.
     pub(super) fn mature(&mut self, now: i64) -> Option<i64> {
-        while let Some(entry) = self.delayed.first_entry() {
-            if *entry.key() > now {
-                return Some(*entry.key());
-            }
+        while let Some(entry) = self.delayed.first_entry().filter(|entry| *entry.key() <= now) {
             let count = entry.remove();
             self.add(count, now);
         }
-        None
+        self.wake_at(now)
     }
 
     /// A scan was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
@@ -277,7 +292,7 @@ impl PartitionState {
         if self.is_visible() || self.lists.all.is_asked() || now < self.recheck_at {
             return false;
         }
-        let is_busy = self.held > 0 || !self.delayed.is_empty();
+        let is_busy = self.held > 0 || !self.delayed.is_empty() || now < self.watched_until;
         self.recheck_ms = if is_busy { RECHECK_MS } else { self.recheck_ms.saturating_mul(2) };
         self.recheck_at = now + self.recheck_ms;
         self.suspected = self.recheck_ms < FORGET_MS;

@@ -64,6 +64,18 @@ impl Scheduler {
         self.whole_pause(replica)?.probe_at()
     }
 
+    /// Whether the engine had no room for requests of a model and completed none since: until when the replica rests or their accounts are
+    /// held back, in milliseconds, and the engine's message.
+    pub fn busy(&self, replica: ReplicaKey, model: ModelKey, now: i64) -> Option<(i64, &str)> {
+        let replica = self.replicas.get(&replica)?;
+        let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
+        let mut refused = partitions.filter(|(account, _)| replica.has_refused(**account)).peekable();
+        refused.peek()?;
+        let rests = (replica.busy_until > now).then_some(replica.busy_until);
+        let until = refused.filter_map(|(_, it)| it.refusals.until(now)).chain(rests).max()?;
+        Some((until, &replica.refusal))
+    }
+
     /// Models of which the replica is sent nothing: until when, in milliseconds, and why it is paused; `None` outside its hours.
     pub fn models_out(&self, replica: ReplicaKey) -> Vec<(ModelKey, Option<i64>, Option<&str>)> {
         let Some(replica) = self.replicas.get(&replica).filter(|it| it.is_running()) else {

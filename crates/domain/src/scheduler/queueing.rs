@@ -32,6 +32,13 @@ impl Scheduler {
         }
     }
 
+    /// Requests of these partitions wait for a retry, until then at the latest.
+    pub(super) fn note_delayed(&mut self, delayed: &[(QueuePartition, i64)], now: i64) {
+        for (partition, until) in delayed {
+            self.model(partition.model).partition(partition.account, now).watch_until(*until);
+        }
+    }
+
     /// A poll of the store saw that these partitions have waiting requests, whoever brought them there.
     pub(super) fn note_waiting(&mut self, partitions: &[QueuePartition], now: i64) {
         if !partitions.is_empty() && !self.has_work() {
@@ -202,6 +209,7 @@ impl Scheduler {
             _ => true,
         });
         for seq in seqs {
+            self.histories.forget(*seq);
             self.drop_held(*seq);
         }
     }

@@ -14,12 +14,8 @@ pub struct Settings {
     pub look_max: u32,
     /// How long before its deadline a request should be done, in milliseconds.
     pub deadline_guard_ms: i64,
-    /// Counted attempts after which a request fails.
-    pub attempts_max: u32,
-    /// The ceiling of the wait before the second attempt, in milliseconds; doubled by each attempt that follows.
-    pub retry_base_ms: i64,
-    /// The ceiling of every such wait.
-    pub retry_cap_ms: i64,
+    /// How often a request breaks its connection, or an engine, while it runs alone, before it fails.
+    pub breakages_max: u32,
     /// How long a breaker stays open the first time, in milliseconds; doubled until a request completes.
     pub pause_base_ms: i64,
     /// The longest it stays open before the next probe.
@@ -34,9 +30,7 @@ impl Default for Settings {
             run_max: 256,
             look_max: 512,
             deadline_guard_ms: 600_000,
-            attempts_max: 5,
-            retry_base_ms: 500,
-            retry_cap_ms: 60_000,
+            breakages_max: 8,
             pause_base_ms: 500,
             pause_cap_ms: 10_000,
         }

@@ -147,6 +147,11 @@ impl Throughput {
         }
     }
 
+    /// For how long a request took a slot lately, in the mean, in milliseconds; 0 if none completed.
+    pub(super) fn request_ms(&self) -> i64 {
+        self.recent.slot_ms / i64::from(self.recent.completions.max(1))
+    }
+
     /// What its requests take; `None` where that is not known yet.
     pub(super) fn pace(&self) -> Option<Pace> {
         self.known(self.lately).map(|Sums { cost, used, slot_ms, completions }| Pace {

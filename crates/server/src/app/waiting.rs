@@ -318,7 +318,8 @@ mod tests {
         let out_for = |model: &str, until, reason: Option<&str>| {
             let mut report = report(&["tiny", "large"], true, None);
             let (model, reason) = (model.to_owned(), reason.map(str::to_owned));
-            report.engine.models_out = vec![ModelOut { model, until, reason, is_over_budget: false }];
+            report.engine.models_out =
+                vec![ModelOut { model, until, reason, is_over_budget: false, is_busy: false }];
             report
         };
         let spent = |until| {

@@ -5,7 +5,7 @@ use overnight_domain::scheduler::{Replica, Scheduler};
 use super::replicas::Replicas;
 use crate::app::Services;
 
-const OF_ENGINES: [&str; 8] = [
+const OF_ENGINES: [&str; 9] = [
     "overnight_engine_requests_in_flight",
     "overnight_engine_paused",
     "overnight_engine_concurrency_limit",
@@ -14,6 +14,7 @@ const OF_ENGINES: [&str; 8] = [
     "overnight_engine_running",
     "overnight_engine_rate_limited",
     "overnight_engine_over_budget",
+    "overnight_engine_busy",
 ];
 
 /// Sets those of an engine that the settings name no more to 0.
@@ -51,6 +52,7 @@ pub(super) fn set(
             flag(scheduler.is_running(key)),
             flag(scheduler.is_rate_limited(key, now)),
             flag(scheduler.over_budget(key).is_some()),
+            flag(replica.models.iter().any(|model| scheduler.busy(key, *model, now).is_some())),
         ];
         for (gauge, value) in OF_ENGINES.into_iter().zip(values) {
             metrics::gauge!(gauge, "engine" => name.clone()).set(value);

@@ -97,13 +97,21 @@ pub(super) fn state_of(
         until,
         reason: reason.map(str::to_owned),
         is_over_budget: false,
+        is_busy: false,
     });
+    let busy = |model: &ModelKey| {
+        let (until, message) = scheduler.busy(replica.key, *model, now).filter(|_| is_told(model))?;
+        let (model, reason) = (replicas.model_name(*model).to_owned(), Some(message.to_owned()));
+        Some(ModelOut { model, until: Some(until), reason, is_over_budget: false, is_busy: true })
+    };
+    let busy = replica.models.iter().filter_map(busy);
     let (spent, ends_at) = scheduler.over_budget(replica.key).unwrap_or_default();
     let spent = spent.into_iter().filter(is_told).map(|model| ModelOut {
         model: replicas.model_name(model).to_owned(),
         until: Some(ends_at),
         reason: None,
         is_over_budget: true,
+        is_busy: false,
     });
     // Asked for at each turn, driven or not: the rates need to look now and then.
     let rates = replicas.rates(replica.key, now);
@@ -115,7 +123,7 @@ pub(super) fn state_of(
         max_concurrency: scheduler.concurrency_limit(replica.key).unwrap_or(replica.first_concurrency).into(),
         pause,
         closed_until,
-        models_out: models_out.chain(spent).collect(),
+        models_out: models_out.chain(spent).chain(busy).collect(),
         process: process_of(replica, scheduler),
         rates: if is_driven { rates } else { EngineRates::default() },
         prefix_cache: if is_driven {

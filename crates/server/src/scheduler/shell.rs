@@ -97,7 +97,10 @@ impl Shell {
         shell.tell_hours();
         shell.feed(SchedulerInput::Replicas(shell.owned_replicas()));
         if !is_shared {
-            shell.feed(SchedulerInput::Backlogs(queue::backlogs(&shell.services.store).await?));
+            let now = shell.services.clock.now();
+            let (backlogs, delayed) = queue::backlogs(&shell.services.store, now).await?;
+            shell.feed(SchedulerInput::Backlogs(backlogs));
+            shell.feed(SchedulerInput::Delayed(delayed));
         }
         if let Some(ready_at) = queue::next_ready_at(&shell.services.store).await? {
             shell.feed(SchedulerInput::Gathering { ready_at });

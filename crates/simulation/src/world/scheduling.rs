@@ -25,7 +25,9 @@ impl World<'_> {
         let replicas = self.replicas.clone();
         let store = self.life()?.store().clone();
         self.tell(SchedulerInput::Replicas(replicas)).await?;
-        self.tell(SchedulerInput::Backlogs(queue::backlogs(&store).await?)).await?;
+        let (backlogs, delayed) = queue::backlogs(&store, self.timeline.now()).await?;
+        self.tell(SchedulerInput::Backlogs(backlogs)).await?;
+        self.tell(SchedulerInput::Delayed(delayed)).await?;
         if let Some(ready_at) = queue::next_ready_at(&store).await? {
             self.tell(SchedulerInput::Gathering { ready_at }).await?;
         }

@@ -214,7 +214,7 @@ impl World<'_> {
     pub(super) async fn check_rest(&mut self) -> Step {
         let is_idle = self.engines.is_idle();
         let life = self.life()?;
-        let waiting = queue::backlogs(life.store()).await?;
+        let (waiting, _) = queue::backlogs(life.store(), i64::MAX).await?;
         let gathering = queue::next_ready_at(life.store()).await?;
         ensure!(waiting.is_empty() && gathering.is_none(), "left at the end: {waiting:?}, {gathering:?}");
         ensure!(is_idle && life.scheduler.is_idle(), "the scheduler holds leases at the end");

@@ -32,7 +32,8 @@ fn judge(EngineReport { node, engine, .. }: &EngineReport) -> Vec<Finding> {
         _ if !engine.is_driven => Vec::new(),
         Some(pause) => vec![warn(format!("it: {}", pause.reason))],
         None => {
-            let paused = engine.models_out.iter().filter_map(|out| Some((&out.model, out.reason.as_ref()?)));
+            let paused = engine.models_out.iter().filter(|out| !out.is_busy);
+            let paused = paused.filter_map(|out| Some((&out.model, out.reason.as_ref()?)));
             paused.map(|(model, reason)| warn(format!("its model {model}: {reason}"))).collect()
         }
     }

@@ -1,7 +1,7 @@
 //! The tables: what is in their cells.
 
 use overnight_domain::records::FailedAttempt;
-use overnight_server::app::engines::{EngineReport, EngineState, Why};
+use overnight_server::app::engines::{EngineReport, EngineState};
 use overnight_server::app::snapshot::{AccountLine, ModelLine, Snapshot};
 use overnight_server::store::DiskSpace;
 
@@ -96,12 +96,9 @@ fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
     }
     match engine.models_out.first() {
         Some(out) => {
-            let why = match out.why() {
-                Why::Paused(reason) => format!("paused: {reason}"),
-                Why::OverBudget => "over its daily budget".to_owned(),
-                Why::Closed | Why::Stopped => "outside its hours".to_owned(),
-            };
-            (format!("{} {why}{}", out.model, until(out.until)), Some(Tone::Doubtful))
+            let reason = out.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            let state = format!("{} {}{}{reason}", out.model, out.state(), until(out.until));
+            (state, Some(Tone::Doubtful))
         }
         None => ("ready".to_owned(), Some(Tone::Good)),
     }

@@ -221,7 +221,14 @@ fn what_ends_without_a_completion_is_charged_all_of_its_estimate() {
     type Ending = fn(&mut Desk, i64);
     let endings: [(&str, Ending, i64); 5] = [
         ("cancelled", |desk, seq| desk.feed(SchedulerInput::Ended { seqs: vec![seq] }), 100),
-        ("refused", |desk, seq| desk.status(seq, 400), 100),
+        (
+            "refused",
+            |desk, seq| {
+                desk.status(seq, 400);
+                desk.probed_healthy();
+            },
+            100,
+        ),
         ("busy", |desk, seq| desk.status(seq, 429), 100),
         ("never seen", |desk, seq| desk.fail(seq, AttemptError::Connect("refused".into())), 0),
         ("completed", |desk, seq| desk.feed(SchedulerInput::Completed { seq, cost: 7, tokens: 7 }), 7),

@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::desk::Desk;
+use super::{candidate, partition};
 
 fn status(code: u16) -> AttemptError {
     AttemptError::Status { code, message: "words".into(), retry_after_ms: None }
@@ -17,6 +18,8 @@ fn check(error: &AttemptError, expected: &[&str]) {
     desk.fail(1, error.clone());
     desk.wait(100);
     desk.complete(2);
+    desk.enqueue(1, [4]);
+    desk.complete(4);
     let said: Vec<_> = desk.hear().into_iter().filter(|it| !it.starts_with("send")).collect();
     assert_eq!(said, expected, "{error:?}");
 }
@@ -40,9 +43,13 @@ fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
     for code in [400, 413, 422] {
         check(&status(code), &["fail 1 engine_rejected: words"]);
     }
-    for code in [401, 403, 404, 405, 410] {
-        check(&status(code), &["probe 1"]);
+    for code in [405, 410, 451] {
+        check(&status(code), &["probe 1", "fail 1 engine_rejected: words"]);
     }
+    for code in [401, 402, 403, 404, 409, 423, 424, 449, 498, 499] {
+        check(&status(code), &["probe 1", "release lease 1 counted"]);
+    }
+    check(&AttemptError::Aborted("abort".into()), &["probe 1", "release lease 1"]);
 }
 
 #[test]
@@ -50,9 +57,9 @@ fn a_tenants_refusal_never_pauses_a_healthy_replica() {
     let mut desk = Desk::new(&[2]);
     desk.enqueue(1, 1..=4);
     desk.hear();
-    desk.status(1, 404);
+    desk.status(1, 410);
     assert_eq!(desk.hear(), ["probe 1"]);
-    desk.status(2, 404);
+    desk.status(2, 410);
     assert!(desk.hear().is_empty(), "the probe under way began before; both slots are taken");
     desk.probed_healthy();
     assert_eq!(desk.hear(), ["fail 1 engine_rejected: words", "probe 1", "send 3 to 1"]);
@@ -83,87 +90,6 @@ fn a_refusal_that_the_probe_confirms_pauses_the_replica_and_fails_nobody() {
     assert_eq!(desk.hear()[0], "resume 1");
     desk.wait(100);
     assert_eq!(desk.flying().len(), 2);
-}
-
-#[test]
-fn a_busy_engine_gets_a_short_pause_and_retry_after_is_honoured() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
-    desk.hear();
-    let error = AttemptError::Status { code: 429, message: String::new(), retry_after_ms: Some(3_000) };
-    desk.fail(1, error);
-    assert_eq!((desk.hear(), desk.flying()), (vec!["release lease 1".to_owned()], vec![2]));
-    assert!(desk.store.row(1).is_some_and(|row| row.retry_at >= desk.now + 3_000 && row.seen.attempts == 0));
-    desk.wait(2_900);
-    assert!(desk.hear().is_empty() && !desk.scheduler.is_paused(ReplicaKey(1)));
-    desk.wait(100);
-    assert_eq!(desk.hear(), ["send 3 to 1"]);
-}
-
-#[test]
-fn an_engine_that_answers_after_its_pause_gets_a_short_one_the_next_time() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, 1..=20);
-    for round in 0..8 {
-        desk.status(desk.flying()[0], 429);
-        assert!(desk.flying().is_empty());
-        desk.wait(300);
-        assert_eq!(desk.flying().len(), 1, "{round}");
-        desk.complete(desk.flying()[0]);
-    }
-}
-
-/// Request 1 of 1–4 was refused, and its replica is to be left alone for so long; then the pause that this brings about is over.
-fn ask_for_rest(retry_after_ms: i64) -> Desk {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
-    desk.complete(2);
-    desk.hear();
-    let error =
-        AttemptError::Status { code: 429, message: String::new(), retry_after_ms: Some(retry_after_ms) };
-    desk.fail(1, error);
-    desk.complete(3);
-    desk.wait(59_900);
-    assert!(desk.hear().iter().all(|it| it.starts_with("release lease")), "a minute at once");
-    desk.wait(100);
-    desk
-}
-
-#[test]
-fn a_long_retry_after_is_honoured_where_the_probe_finds_the_engine_busy_too() {
-    let mut desk = ask_for_rest(3_600_000);
-    assert_eq!(desk.hear(), ["probe 1"], "before any request");
-    desk.probed(busy());
-    let said = desk.hear();
-    assert!(said[0].starts_with("pause 1: the engine asks to be left alone"), "{said:?}");
-    assert_eq!(desk.scheduler.paused_until(ReplicaKey(1)), Some(desk.now + 600_000));
-    // Then one probe every ten minutes, until the hour is over.
-    for left_ms in [600_000, 600_000, 600_000, 600_000, 600_000, 540_000] {
-        desk.wait(left_ms - 100);
-        assert_eq!(desk.hear(), [""; 0]);
-        desk.wait(100);
-        assert_eq!(desk.hear(), ["probe 1"]);
-        desk.probed(busy());
-        desk.hear();
-    }
-    let until = desk.scheduler.paused_until(ReplicaKey(1)).unwrap();
-    assert!(until - desk.now <= 10_000, "the hour is over");
-    desk.wait(10_000);
-    desk.probed_healthy();
-    assert_eq!(desk.hear()[..2], ["probe 1", "resume 1"]);
-    desk.wait(100);
-    assert_eq!(desk.flying().len(), 2);
-}
-
-#[test]
-fn a_retry_after_that_only_a_request_brings_about_keeps_nobody_from_the_engine() {
-    let mut desk = ask_for_rest(3_600_000);
-    desk.probed_healthy();
-    assert_eq!(desk.hear(), ["probe 1", "send 4 to 1"]);
-    assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
-    assert!(desk.store.row(1).is_some_and(|row| row.retry_at > desk.now), "its own request waits");
-    let mut desk = ask_for_rest(60_000);
-    assert!(desk.hear().iter().all(|it| it.starts_with("send")), "a minute needs no probe");
 }
 
 #[test]
@@ -278,16 +204,79 @@ fn requests_that_only_fail_are_refunded_nothing() {
 }
 
 #[test]
-fn a_request_that_fails_alone_five_times_fails() {
+fn a_request_that_always_fails_is_retried_until_its_window_ends() {
+    let mut desk = Desk::new(&[4]);
+    let deadline = desk.now + 3_600_000;
+    desk.enqueue_due(1, [(1, deadline)]);
+    let mut attempts = 0;
+    while desk.store.row(1).is_some() {
+        if desk.flying() == [1] {
+            attempts += 1;
+            desk.status(1, 500);
+            desk.probed_healthy();
+        } else {
+            desk.wait(1_000);
+        }
+    }
+    assert!((deadline - 60_000..deadline).contains(&desk.now), "{} ms before its end", deadline - desk.now);
+    assert!((10..=20).contains(&attempts), "{attempts}");
+    let words = format!(
+        "given up after {attempts} attempts; the last time, the engine answered with status 500: words"
+    );
+    assert!(desk.hear().contains(&format!("fail 1 engine_unavailable: {words}")));
+}
+
+#[test]
+fn a_generation_that_the_engine_gives_up_is_repeated_uncounted_and_fails_with_its_message() {
+    let mut desk = Desk::new(&[4]);
+    desk.enqueue_due(1, [(1, desk.now + 60_000)]);
+    let mut repeats = 0;
+    while desk.store.row(1).is_some() {
+        if desk.flying() == [1] {
+            repeats += 1;
+            desk.fail(1, AttemptError::Aborted("scheduler: abort".into()));
+            desk.probed_healthy();
+            assert!(desk.store.row(1).is_none_or(|row| row.seen.attempts == 0));
+        } else {
+            desk.wait(100);
+        }
+    }
+    assert!(repeats >= 6, "{repeats}");
+    let said = desk.hear();
+    assert!(said.last().is_some_and(|it| it.ends_with("the last time, scheduler: abort")), "{said:?}");
+}
+
+#[test]
+fn an_answer_that_can_never_be_read_is_paid_for_eight_times() {
     let mut desk = Desk::new(&[4]);
     desk.enqueue(1, [1]);
-    for _ in 0..5 {
-        desk.wait(60_000);
-        desk.status(1, 500);
-        desk.probed_healthy();
+    let mut attempts = 0;
+    while desk.store.row(1).is_some() {
+        if desk.flying() == [1] {
+            attempts += 1;
+            desk.fail(1, AttemptError::NotACompletion("no JSON at byte 7".into()));
+            desk.probed_healthy();
+        } else {
+            desk.wait(1_000);
+        }
     }
-    let words = "given up after 5 attempts; the last time, the engine answered with status 500: words";
-    assert!(desk.hear().contains(&format!("fail 1 engine_unavailable: {words}")));
+    assert_eq!(attempts, 8);
+    let words = "given up after 8 attempts; the last time, no JSON at byte 7";
+    assert!(desk.hear().contains(&format!("fail 1 engine_invalid_response: {words}")));
+}
+
+#[test]
+fn a_request_that_waits_for_an_hourly_retry_is_found_after_a_restart() {
+    let mut desk = Desk::new(&[4]);
+    desk.store.insert(partition(1), candidate(1));
+    let until = desk.now + 3_600_000;
+    desk.store.rows.values_mut().for_each(|row| row.retry_at = until);
+    desk.feed(SchedulerInput::Backlogs(vec![Backlog { partition: partition(1), count: 1 }]));
+    desk.feed(SchedulerInput::Delayed(vec![(partition(1), until)]));
+    desk.wait(3_590_000);
+    assert!(desk.flying().is_empty());
+    desk.wait(30_000);
+    assert_eq!(desk.flying(), [1]);
 }
 
 fn busy() -> ProbeOutcome {

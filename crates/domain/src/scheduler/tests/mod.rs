@@ -1,5 +1,6 @@
 //! The scheduler against a store and engines in memory: single cases by hand, and whole worlds by chance.
 
+mod blame;
 mod budgets;
 mod cases;
 mod colocation;
@@ -15,6 +16,7 @@ mod failures;
 mod fairness;
 mod hours;
 mod limited;
+mod matrix;
 mod partitions;
 mod process_troubles;
 mod processes;

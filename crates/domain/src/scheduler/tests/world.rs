@@ -24,6 +24,25 @@ pub(super) struct Luck {
     pub(super) cancel: i64,
 }
 
+/// What engines do wrong.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) error: AttemptError,
+    pub(super) scope: Scope,
+    pub(super) until: i64,
+}
+
+/// Which requests a fault strikes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Scope {
+    /// Those with a smaller number.
+    Requests(i64),
+    /// All, and probes.
+    Engine,
+    /// Half of all, and of probes.
+    OneOfTwoBackends,
+}
+
 /// What is under way.
 #[derive(Debug)]
 enum Event {
@@ -51,8 +70,10 @@ pub(super) struct World {
     pub(super) luck: Luck,
     /// Requests that kill the engine that runs them.
     pub(super) poison: BTreeSet<i64>,
-    /// Requests that an engine always answers so.
-    pub(super) bad: BTreeMap<i64, AttemptError>,
+    /// What engines do wrong, and to which requests.
+    pub(super) fault: Option<Fault>,
+    /// How long the completion windows of requests last.
+    pub(super) window_ms: i64,
     pub(super) pauses: usize,
     /// How often an engine died of poison.
     pub(super) deaths: usize,
@@ -63,6 +84,8 @@ pub(super) struct World {
     /// When a replica was sent a request or a probe: each with its request, 0 of a probe. Those that did not reach it are left out.
     pub(super) sent: Vec<(ReplicaKey, i64, i64)>,
     pub(super) now: i64,
+    /// The times that engines named to requests with a `Retry-After`.
+    named_times: BTreeMap<i64, i64>,
     engines: BTreeMap<ReplicaKey, Engine>,
     /// As told last.
     hours: BTreeMap<ReplicaKey, EngineHours>,
@@ -81,7 +104,8 @@ impl World {
             random: Random::new(seed ^ 0xabcd),
             luck,
             poison: BTreeSet::new(),
-            bad: BTreeMap::new(),
+            fault: None,
+            window_ms: FAR_MS,
             pauses: 0,
             deaths: 0,
             charged: BTreeSet::new(),
@@ -89,6 +113,7 @@ impl World {
             leases: 0,
             sent: Vec::new(),
             now: 1_000,
+            named_times: BTreeMap::new(),
             engines: BTreeMap::new(),
             hours: BTreeMap::new(),
             is_on_one_device: false,
@@ -117,7 +142,7 @@ impl World {
         for seq in seqs {
             let mut seen = candidate(seq);
             seen.cost = cost;
-            seen.deadline = FAR_MS + self.random.up_to(DEADLINES_MS);
+            seen.deadline = self.window_ms + self.random.up_to(DEADLINES_MS);
             self.store.insert(partition, seen);
             if self.strikes(self.luck.cancel) {
                 let at = self.random.up_to(5_000);
@@ -293,8 +318,11 @@ impl World {
             }
             SchedulerCommand::Probe { replica, .. } => {
                 let is_up = self.engines[&replica].down_until <= self.now;
-                let outcome =
-                    if is_up { ProbeOutcome::Healthy } else { ProbeOutcome::Failed("refused".into()) };
+                let outcome = match self.draw_fault(None) {
+                    Some(error) => probed(error),
+                    None if is_up => ProbeOutcome::Healthy,
+                    None => ProbeOutcome::Failed("refused".into()),
+                };
                 SchedulerInput::Probed { replica, outcome }
             }
             command => panic!("not to be performed: {command:?}"),
@@ -319,6 +347,11 @@ impl World {
         assert!(self.engines[&key].process.is_none_or(|it| it == Process::Ready), "{key:?} does not run");
         let flying = self.engines.values().flat_map(|engine| engine.running.keys());
         assert!(flying.into_iter().all(|it| *it != seq), "{seq} is in flight twice");
+        let named = self.named_times.get(&seq);
+        assert!(
+            named.is_none_or(|at| *at <= self.now),
+            "{seq} is sent before the time that the engine named"
+        );
         self.sent.push((key, self.now, seq));
         let delay = 20 + self.random.up_to(200);
         let engine = self.engines.get_mut(&key).unwrap();
@@ -335,7 +368,8 @@ impl World {
         if self.poison.contains(&seq) {
             return self.kill(key, seq);
         }
-        if let Some(error) = self.bad.get(&seq).cloned() {
+        if let Some(error) = self.draw_fault(Some(seq)) {
+            self.note_named_time(seq, &error);
             return self.fail(seq, error);
         }
         if self.strikes(self.luck.error) {
@@ -347,6 +381,24 @@ impl World {
         }
         let cost = 1 + self.random.up_to(200);
         self.tell(SchedulerInput::Completed { seq, cost, tokens: cost });
+    }
+
+    /// What an engine does wrong with a request, or with a probe.
+    fn draw_fault(&mut self, seq: Option<i64>) -> Option<AttemptError> {
+        let fault = self.fault.clone().filter(|fault| self.now < fault.until)?;
+        let strikes = match (fault.scope, seq) {
+            (Scope::Requests(_), None) => false,
+            (Scope::Requests(most), Some(seq)) => seq < most,
+            (Scope::Engine, _) => true,
+            (Scope::OneOfTwoBackends, _) => self.strikes(500),
+        };
+        strikes.then_some(fault.error)
+    }
+
+    fn note_named_time(&mut self, seq: i64, error: &AttemptError) {
+        if let AttemptError::Status { code: 429 | 503, retry_after_ms: Some(ms), .. } = error {
+            self.named_times.insert(seq, self.now + ms);
+        }
     }
 
     fn draw_error(&mut self) -> AttemptError {
@@ -384,6 +436,20 @@ impl World {
             self.sent.remove(index);
         }
         self.tell(SchedulerInput::AttemptFailed { seq, error });
+    }
+}
+
+/// What a probe makes of the same fault as requests.
+fn probed(error: AttemptError) -> ProbeOutcome {
+    match error {
+        AttemptError::Status { code: 429 | 503, message, retry_after_ms } => {
+            ProbeOutcome::Busy { retry_after_ms, message }
+        }
+        AttemptError::Status { code: code @ (400 | 413 | 422), message, .. } => {
+            ProbeOutcome::Refused { code, message }
+        }
+        AttemptError::TimedOut(why) | AttemptError::TooSlow(why) => ProbeOutcome::TimedOut(why),
+        error => ProbeOutcome::Failed(format!("{error:?}")),
     }
 }
 

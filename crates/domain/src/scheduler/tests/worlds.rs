@@ -1,8 +1,8 @@
 //! What must hold in every world; a failure names its seed.
 
-use super::super::{AttemptError, DailyLimits, DeviceKey, RateLimits, ReplicaKey};
+use super::super::{DailyLimits, DeviceKey, RateLimits, ReplicaKey};
 use super::store::End;
-use super::world::{Luck, World, status};
+use super::world::{Luck, World};
 
 const MINUTE: i64 = 60_000;
 
@@ -56,57 +56,6 @@ fn poison_fails_and_harms_no_neighbour() {
             assert_eq!(*end, expected, "seed {seed}, request {seq}");
         }
     }
-}
-
-#[test]
-fn a_tenants_404_pauses_nobody() {
-    for seed in 0..10 {
-        let mut world = World::new(seed, &[8], Luck::default());
-        world.bad.extend((0..50).map(|seq| (seq, status(404))));
-        world.enqueue(1, 0..50, 100);
-        world.enqueue(2, 100..200, 100);
-        assert!(world.run(10 * MINUTE), "seed {seed}");
-        assert_eq!(world.pauses, 0, "seed {seed}");
-        for (seq, end) in &world.store.ends {
-            let expected = if *seq < 50 { End::Failed("engine_rejected") } else { End::Completed };
-            assert_eq!(*end, expected, "seed {seed}, request {seq}");
-        }
-    }
-}
-
-/// Two accounts on a replica, one of whose every request fails so; the other's wait at most as long as beside work that completes,
-/// and nothing is paused.
-fn check_bad(error: &AttemptError, code: &'static str) {
-    for seed in 0..10 {
-        let mut world = World::new(seed, &[8], Luck::default());
-        world.bad.extend((0..12).map(|seq| (seq, error.clone())));
-        world.enqueue(1, 0..12, 100);
-        world.run(500);
-        let begun_at = world.now;
-        world.enqueue(2, 100..110, 100);
-        while !(100..110).all(|seq| world.store.ends.contains_key(&seq)) {
-            world.idle(1);
-        }
-        // Ten requests of up to 220 ms, of 20 that share 8 slots.
-        assert!(world.now - begun_at < 3_000, "seed {seed}, {error:?}: {} ms", world.now - begun_at);
-        assert!(world.run(10 * MINUTE), "seed {seed}, {error:?}");
-        assert_eq!(world.pauses, 0, "seed {seed}, {error:?}");
-        for (seq, end) in &world.store.ends {
-            let expected = if *seq < 12 { End::Failed(code) } else { End::Completed };
-            assert_eq!(*end, expected, "seed {seed}, request {seq}, {error:?}");
-        }
-    }
-}
-
-#[test]
-fn an_account_whose_requests_all_fail_pauses_nobody() {
-    for code in [500, 502, 504] {
-        check_bad(&status(code), "engine_unavailable");
-    }
-    check_bad(&AttemptError::TimedOut("slow".into()), "engine_unavailable");
-    check_bad(&AttemptError::Reset("broken".into()), "engine_unavailable");
-    check_bad(&AttemptError::NotACompletion("html".into()), "engine_invalid_response");
-    check_bad(&AttemptError::TooLong("long".into()), "engine_invalid_response");
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl EngineState {
         if let Some(process) = self.process.filter(|process| !process.is_running()) {
             return Some(Out { until: process.ready_at, why: Why::Stopped });
         }
-        let out = self.models_out.iter().find(|it| it.model == model);
+        let out = self.models_out.iter().find(|it| it.model == model && !it.is_busy);
         out.map(|it| Out { until: it.until, why: it.why() })
     }
 }
@@ -121,18 +121,21 @@ impl EngineProcessStatus {
     }
 }
 
-/// A model of which an engine is sent nothing.
+/// A model of which an engine is sent nothing, or nothing of some accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelOut {
     /// By our name.
     pub model: String,
     /// Until when, in milliseconds.
     pub until: Option<i64>,
-    /// Why it is paused, in words for the operator; `None` outside its hours, and where its budget is used up.
+    /// Why it is paused, or what the engine said that has no room, for the operator; `None` outside its hours and over its budget.
     pub reason: Option<String>,
     /// Whether its daily budget is used up. A node of an earlier version takes it for one outside its hours.
     #[serde(default)]
     pub is_over_budget: bool,
+    /// Whether the engine had no room for requests of some accounts and completed none since: these accounts wait, and others are sent.
+    #[serde(default)]
+    pub is_busy: bool,
 }
 
 impl ModelOut {
@@ -142,6 +145,16 @@ impl ModelOut {
             Some(reason) => Why::Paused(reason),
             None if self.is_over_budget => Why::OverBudget,
             None => Why::Closed,
+        }
+    }
+
+    /// Its state in a word or two, without the reason.
+    pub fn state(&self) -> &'static str {
+        match self.why() {
+            _ if self.is_busy => "busy",
+            Why::Paused(_) => "paused",
+            Why::OverBudget => "over its daily budget",
+            Why::Closed | Why::Stopped => "outside its hours",
         }
     }
 }

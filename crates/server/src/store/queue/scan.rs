@@ -12,7 +12,8 @@ use crate::store::queue::segments;
 use crate::store::{Store, StoreError, row};
 
 statements! {
-    BACKLOGS = "SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account";
+    BACKLOGS = "SELECT model, account, count(*) AS count, max(retry_at) AS retry_at
+        FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account";
     /// Walks from partition to partition by the queue's key, however many requests each has.
     WAITING_PARTITIONS = { postgres: "WITH RECURSIVE g(model, account) AS (
             (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
@@ -54,9 +55,20 @@ pub async fn look(
     Ok((candidates, reached_end))
 }
 
-/// What waits in the queue, by partition: read once, when the process starts.
-pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
-    store.readers().fetch_all(BACKLOGS.unbound()).await?.iter().map(read_backlog).collect()
+/// What waits in the queue, by partition, and the latest retry time of those of which requests wait for a retry after `now`: read once,
+/// when the process starts.
+pub async fn backlogs(
+    store: &Store,
+    now: i64,
+) -> Result<(Vec<Backlog>, Vec<(QueuePartition, i64)>), StoreError> {
+    let (mut backlogs, mut delayed) = (Vec::new(), Vec::new());
+    for row in store.readers().fetch_all(BACKLOGS.unbound()).await? {
+        let backlog = read_backlog(&row)?;
+        let retry_at = row.get("retry_at")?;
+        delayed.extend((retry_at > now).then_some((backlog.partition, retry_at)));
+        backlogs.push(backlog);
+    }
+    Ok((backlogs, delayed))
 }
 
 /// The partitions that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue

@@ -56,7 +56,10 @@ async fn the_last_report_of_each_engine_is_kept(mut fixture: Fixture) {
     let out = |until, reason: Option<&str>| {
         let (model, reason) = ("large".to_owned(), reason.map(str::to_owned));
         let is_over_budget = reason.is_none();
-        EngineState { models_out: vec![ModelOut { model, until, reason, is_over_budget }], ..second.clone() }
+        EngineState {
+            models_out: vec![ModelOut { model, until, reason, is_over_budget, is_busy: false }],
+            ..second.clone()
+        }
     };
     for out in [out(Some(START + 7), Some("it is\n\"away\"")), out(Some(i64::MAX), None)] {
         report(&fixture.store, std::slice::from_ref(&out), START).await;
@@ -104,7 +107,7 @@ fn an_engine_is_out_while_it_is_closed_paused_or_does_not_run() {
     };
     let model_out = |until, reason: Option<&str>, is_over_budget| {
         let (model, reason) = ("large".to_owned(), reason.map(str::to_owned));
-        vec![ModelOut { model, until, reason, is_over_budget }]
+        vec![ModelOut { model, until, reason, is_over_budget, is_busy: false }]
     };
     let (running, stopped) =
         (process(EngineProcessStatus::Running, None), process(EngineProcessStatus::Stopped, None));

@@ -116,6 +116,13 @@ pub(super) const METRICS: &[Metric] = &[
         "1 while the daily budget of the engine has no room for what waits for it, else 0.",
     ),
     metric(
+        "overnight_engine_busy",
+        Gauge,
+        Unit::Count,
+        ENGINE,
+        "1 while the engine refuses requests because it has no room (429 or 503) and completes none, else 0.",
+    ),
+    metric(
         "overnight_engine_budget_tokens_used",
         Gauge,
         Unit::Count,

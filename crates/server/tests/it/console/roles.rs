@@ -61,7 +61,7 @@ async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
 async fn an_engine_that_is_paused_for_one_of_its_models_is_shown_with_it() {
     let app = TestApp::start().await;
     let (model, until, reason) = ("large".to_owned(), Some(START + 60_000), Some("it said 500".to_owned()));
-    let models_out = vec![ModelOut { model, until, reason, is_over_budget: false }];
+    let models_out = vec![ModelOut { model, until, reason, is_over_budget: false, is_busy: false }];
     app.report_engine(EngineState { models_out, ..idle_engine() }).await;
     let page = operator(&app).await.get("/console/operator").await;
     assert!(page.text().contains("large paused until ") && page.text().contains(": it said 500"), "{page:?}");
@@ -72,7 +72,7 @@ async fn an_engine_that_is_paused_for_one_of_its_models_is_shown_with_it() {
 async fn an_engine_whose_budget_is_used_up_is_shown_with_the_end_of_the_day() {
     let app = TestApp::start().await;
     let (model, until) = ("large".to_owned(), Some(START + 60_000));
-    let models_out = vec![ModelOut { model, until, reason: None, is_over_budget: true }];
+    let models_out = vec![ModelOut { model, until, reason: None, is_over_budget: true, is_busy: false }];
     app.report_engine(EngineState { models_out, ..idle_engine() }).await;
     let page = operator(&app).await.get("/console/operator").await;
     assert!(page.text().contains("large over its daily budget until "), "{page:?}");
