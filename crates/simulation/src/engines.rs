@@ -35,7 +35,7 @@ pub(super) enum Nature {
     Plain,
     /// Refused with 400.
     Invalid,
-    /// Refused with 404 by an engine that is well.
+    /// Refused with 405, 410 or 451.
     Unknown,
     /// Kills the engine that runs it.
     Poison,
@@ -194,7 +194,7 @@ impl Engines {
             }
             (Weather::Barred, _) => status(*chance.pick(&[401, 403, 404]), None),
             (_, Nature::Invalid) => status(*chance.pick(&[400, 413, 422]), None),
-            (_, Nature::Unknown) => status(404, None),
+            (_, Nature::Unknown) => status(*chance.pick(&[405, 410, 451]), None),
             (_, Nature::Poison) => Verdict::Death,
             (Weather::Flaky, _) if chance.strikes(100) => draw_trouble(chance),
             (Weather::Lying, _) if chance.strikes(300) => Verdict::Nonsense(chance.pick::<&str>(&NONSENSE)),

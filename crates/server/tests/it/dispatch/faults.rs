@@ -33,9 +33,9 @@ async fn what_the_engine_refuses_fails_at_once_with_its_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tenants_404_fails_its_request_and_pauses_nobody() {
-    check_failure("[[sim:status=404]]", "engine_rejected").await;
-    check_failure("[[sim:status=403]]", "engine_rejected").await;
+async fn a_lasting_refusal_fails_its_request_and_pauses_nobody() {
+    check_failure("[[sim:status=410]]", "engine_rejected").await;
+    check_failure("[[sim:status=451]]", "engine_rejected").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -47,9 +47,10 @@ async fn usage_that_cannot_be_charged_fails_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passing_faults_are_tried_again() {
-    for fault in
-        ["status=500", "status=503", "status=429/0", "status=408", "reset", "truncated", "bad_json", "empty"]
-    {
+    for status in [401, 402, 403, 404, 408, 409, 424, 498, 499, 500, 503, 529] {
+        check_recovery(&format!("[[sim:status={status} x1]]")).await;
+    }
+    for fault in ["status=429/0", "reset", "truncated", "bad_json", "empty"] {
         check_recovery(&format!("[[sim:{fault} x1]]")).await;
     }
 }
@@ -63,7 +64,7 @@ async fn an_answer_with_line_breaks_is_kept_on_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_breaks_its_engine_fails_and_its_neighbours_complete() {
+async fn a_request_that_always_fails_is_retried_and_its_neighbours_complete() {
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let poison = rig.create("[[sim:status=500 x99]]").await;
     let mut neighbours = Vec::new();
@@ -73,8 +74,8 @@ async fn a_request_that_breaks_its_engine_fails_and_its_neighbours_complete() {
     for id in neighbours {
         assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
     }
-    let record = rig.ended(poison).await;
-    assert!(result_of(&record).contains("engine_unavailable"), "{}", result_of(&record));
+    let record = rig.failed_times(poison, 4).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::InProgress);
     rig.finish().await;
 }
 
@@ -96,12 +97,12 @@ async fn a_request_that_takes_longer_than_it_may_fails_at_its_second_timeout() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_timeout_among_other_failures_is_one_attempt_of_five() {
+async fn a_timeout_among_other_failures_is_one_attempt_of_several() {
     let rig = start_impatient().await;
-    let content = "[[sim:status=500 x1]][[sim:hang x1]][[sim:status=500]]";
+    let content = "[[sim:status=500 x1]][[sim:hang x1]][[sim:status=500 x1]]";
     let record = rig.ended(rig.create(content).await).await;
-    assert!(result_of(&record).contains("given up after 5 attempts"), "{}", result_of(&record));
-    assert!(record.attempts.len() == 5 && record.attempts.iter().any(FailedAttempt::is_timeout));
+    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+    assert!(record.attempts.len() == 3 && record.attempts.iter().any(FailedAttempt::is_timeout));
     rig.finish().await;
 }
 

@@ -165,6 +165,20 @@ impl Rig {
         tokio::time::timeout(PATIENCE, ended).await.expect("the request ends")
     }
 
+    /// The record of a request once so many attempts at it have failed.
+    async fn failed_times(&self, id: RequestId, attempts: usize) -> RequestRecord {
+        let failed = async {
+            loop {
+                let record = self.record_of(self.account, id).await;
+                if record.attempts.len() >= attempts {
+                    return record;
+                }
+                pause().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, failed).await.expect("the attempts fail")
+    }
+
     /// Stops the service; every invariant holds.
     async fn finish(self) {
         let _ = self.stop.send(());

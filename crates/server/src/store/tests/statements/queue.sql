@@ -224,7 +224,8 @@ WITH ready AS (
         ) SELECT model, account, count(*) AS count FROM filled GROUP BY model, account;
 
 -- queue::scan::BACKLOGS, both
-SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account;
+SELECT model, account, count(*) AS count, max(retry_at) AS retry_at
+        FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account;
 
 -- queue::scan::FIND_PROMPT, both
 SELECT seq, id, body, endpoint, created_at, max_tokens, fifo_hit_permille, trace FROM requests WHERE seq = $1;
