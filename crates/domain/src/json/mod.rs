@@ -1,11 +1,14 @@
 //! JSON as text: checked once, made compact once, then read in place without building a tree.
 //!
-//! [`minimize`] is the only entry for text from outside: what it returns is one well-formed RFC 8259 value in UTF-8,
-//! nested at most [`DEPTH_MAX`] deep, with the white space outside strings removed and nothing else changed. [`Json`]
-//! is a borrowed value of such text; its readers walk the bytes and never recurse.
+//! [`minimize`] is the only entry for text of clients: what it returns is one well-formed RFC 8259 value in UTF-8,
+//! nested at most [`DEPTH_MAX`] deep, with the white space outside strings removed and nothing else changed. [`repair`] is
+//! the only entry for text of engines: the same pass, which mends what engines get wrong and reports it. [`Json`] is a
+//! borrowed value of such text; its readers walk the bytes and never recurse.
 
 mod error;
 mod object;
+mod repair;
+mod repeated_keys;
 mod scan;
 mod strings;
 mod tokens;
@@ -14,6 +17,7 @@ mod write;
 
 pub use error::JsonError;
 pub use object::{Member, Members, RawObject};
+pub use repair::{Repaired, Repairs, repair};
 pub use scan::minimize;
 pub use strings::{Piece, Pieces};
 pub use value::{Elements, Json, JsonText, Kind};

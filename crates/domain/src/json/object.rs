@@ -1,14 +1,11 @@
 //! The members of an object.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Json;
+use super::repeated_keys::group_repeated;
 use super::strings::skip_string;
 use super::value::skip_value;
-
-/// Up to so many members are compared pair by pair when duplicates are looked for; more are sorted first.
-const PAIRWISE_MAX: usize = 16;
 
 /// One member as it stands in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,36 +81,11 @@ impl<'a> RawObject<'a> {
 
     /// The keys that stand more than once, compared decoded: each once, in order of first appearance.
     pub fn duplicate_keys(&self) -> Vec<&str> {
-        if self.members.len() <= PAIRWISE_MAX {
-            return self.duplicates_by_pairs();
-        }
         let key = |index: usize| self.members[index].0.as_ref();
-        let mut order: Vec<(u64, usize)> =
-            (0..self.members.len()).map(|index| (hash(key(index)), index)).collect();
-        order.sort_unstable_by(|left, right| {
-            left.0.cmp(&right.0).then_with(|| key(left.1).cmp(key(right.1))).then(left.1.cmp(&right.1))
-        });
-        let groups = order.chunk_by(|left, right| left.0 == right.0 && key(left.1) == key(right.1));
-        let mut firsts: Vec<usize> = groups.filter(|group| group.len() > 1).map(|group| group[0].1).collect();
-        firsts.sort_unstable();
-        firsts.into_iter().map(key).collect()
+        group_repeated(self.members.len(), key)
+            .iter()
+            .filter_map(|group| group.first())
+            .map(|it| key(*it))
+            .collect()
     }
-
-    fn duplicates_by_pairs(&self) -> Vec<&str> {
-        let mut duplicates = Vec::new();
-        for (index, (key, _)) in self.members.iter().enumerate() {
-            let is_later = self.members[..index].iter().any(|(earlier, _)| earlier == key);
-            if !is_later && self.members[index + 1..].iter().any(|(later, _)| later == key) {
-                duplicates.push(key.as_ref());
-            }
-        }
-        duplicates
-    }
-}
-
-/// A number that tells most keys apart without following them into memory; equal numbers are looked into.
-fn hash(key: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,7 +1,7 @@
 //! The one pass that checks a text and makes it compact.
 
 use super::value::JsonText;
-use super::{DEPTH_MAX, JsonError};
+use super::{DEPTH_MAX, JsonError, Repairs};
 
 /// Checks that `text` is exactly one JSON value (RFC 8259, valid UTF-8, no byte order mark) and removes the white space
 /// outside its strings; nothing else is changed.
@@ -15,10 +15,8 @@ use super::{DEPTH_MAX, JsonError};
 /// beyond a double (`1e400`), more than [`DEPTH_MAX`] levels.
 pub fn minimize(text: &[u8], starting_depth: u32) -> Result<JsonText, JsonError> {
     let text = std::str::from_utf8(text).map_err(JsonError::utf8)?;
-    let levels_left = DEPTH_MAX.saturating_sub(starting_depth);
-    let compact = String::with_capacity(text.len());
-    Scanner { text, bytes: text.as_bytes(), at: 0, levels_left, depth: 0, objects: 0, compact, copied_to: 0 }
-        .run()
+    let scanner = Scanner::new(text, DEPTH_MAX.saturating_sub(starting_depth), None);
+    Ok(JsonText::from_scanned(scanner.run()?.0))
 }
 
 /// What the grammar allows next.
@@ -43,10 +41,21 @@ pub(super) struct Scanner<'a> {
     objects: u64,
     compact: String,
     copied_to: usize,
+    /// The repairs so far; `None` if the text must be strict JSON.
+    pub(super) repairs: Option<Repairs>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a str, levels_left: u32, repairs: Option<Repairs>) -> Self {
+        let compact = String::with_capacity(text.len());
+        let bytes = text.as_bytes();
+        Self { text, bytes, at: 0, levels_left, depth: 0, objects: 0, compact, copied_to: 0, repairs }
+    }
 }
 
 impl Scanner<'_> {
-    fn run(mut self) -> Result<JsonText, JsonError> {
+    /// The compact text, and its repairs.
+    pub(super) fn run(mut self) -> Result<(String, Repairs), JsonError> {
         let mut expect = Expect::Value;
         loop {
             self.skip_space();
@@ -64,7 +73,14 @@ impl Scanner<'_> {
             };
         }
         self.compact.push_str(&self.text[self.copied_to..]);
-        Ok(JsonText::from_scanned(self.compact))
+        Ok((self.compact, self.repairs.unwrap_or_default()))
+    }
+
+    /// Writes `with` in place of the text from `from` to `to`, which must not have been copied yet.
+    pub(super) fn replace(&mut self, from: usize, to: usize, with: &str) {
+        self.compact.push_str(&self.text[self.copied_to..from]);
+        self.compact.push_str(with);
+        self.copied_to = to;
     }
 
     #[inline]
@@ -98,7 +114,7 @@ impl Scanner<'_> {
             Some(b't') => self.literal(b"true")?,
             Some(b'f') => self.literal(b"false")?,
             Some(b'n') => self.literal(b"null")?,
-            _ => return Err(JsonError::syntax(self.at, "a value")),
+            _ => self.not_finite()?,
         }
         Ok(self.after_value())
     }

@@ -1,4 +1,4 @@
-//! Strings, numbers and literals as the pass meets them.
+//! Strings, numbers and literals as the pass meets them, and their repairs.
 
 use super::JsonError;
 use super::scan::Scanner;
@@ -9,6 +9,12 @@ const SAFE_INTEGER_DIGITS: usize = 308;
 
 /// Everything below it is a control character.
 const FIRST_PRINTABLE: u8 = b' ';
+
+/// The length of `\uXXXX`.
+const UNICODE_ESCAPE_BYTES: usize = 6;
+
+/// How Python and JavaScript write numbers that JSON does not have.
+const NOT_FINITE: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 impl Scanner<'_> {
     pub(super) fn literal(&mut self, literal: &'static [u8]) -> Result<(), JsonError> {
@@ -25,7 +31,7 @@ impl Scanner<'_> {
         loop {
             let run_at = self.at;
             self.at = find_stop(self.bytes, run_at);
-            self.refuse_control_characters(run_at)?;
+            self.check_control_characters(run_at)?;
             match self.peek() {
                 Some(b'"') => break,
                 Some(_) => self.escape()?,
@@ -38,14 +44,32 @@ impl Scanner<'_> {
 
     /// Looks at what was passed since `run_at`.
     #[inline]
-    fn refuse_control_characters(&self, run_at: usize) -> Result<(), JsonError> {
+    fn check_control_characters(&mut self, run_at: usize) -> Result<(), JsonError> {
         let run = &self.bytes[run_at..self.at];
         // The smallest byte is found many at a time, the first control character one by one.
         if run.iter().copied().fold(u8::MAX, u8::min) >= FIRST_PRINTABLE {
             return Ok(());
         }
         let control_at = run_at + run.iter().take_while(|byte| **byte >= FIRST_PRINTABLE).count();
-        Err(JsonError::syntax(control_at, "control characters in strings to be escaped"))
+        if self.repairs.is_none() {
+            return Err(JsonError::syntax(control_at, "control characters in strings to be escaped"));
+        }
+        self.escape_control_characters(control_at);
+        Ok(())
+    }
+
+    fn escape_control_characters(&mut self, from: usize) {
+        for at in from..self.at {
+            let escape = match self.bytes[at] {
+                b'\n' => "\\n".to_owned(),
+                b'\r' => "\\r".to_owned(),
+                b'\t' => "\\t".to_owned(),
+                control if control < FIRST_PRINTABLE => format!("\\u{control:04x}"),
+                _ => continue,
+            };
+            self.replace(at, at + 1, &escape);
+        }
+        self.repairs.get_or_insert_default().control_characters = true;
     }
 
     fn escape(&mut self) -> Result<(), JsonError> {
@@ -60,16 +84,25 @@ impl Scanner<'_> {
     fn unicode_escape(&mut self) -> Result<(), JsonError> {
         let start = self.at;
         match self.code_unit()? {
-            0xDC00..0xE000 => Err(JsonError::lone_surrogate(start)),
+            0xDC00..0xE000 => self.lone_surrogate(start),
             0xD800..0xDC00 => {
                 let paired = self.bytes[self.at..].starts_with(b"\\u");
                 if paired && (0xDC00..0xE000).contains(&self.code_unit()?) {
                     return Ok(());
                 }
-                Err(JsonError::lone_surrogate(start))
+                self.lone_surrogate(start)
             }
             _ => Ok(()),
         }
+    }
+
+    /// The surrogate escape at `start` has no partner.
+    fn lone_surrogate(&mut self, start: usize) -> Result<(), JsonError> {
+        let Some(repairs) = &mut self.repairs else { return Err(JsonError::lone_surrogate(start)) };
+        repairs.characters = true;
+        self.at = start + UNICODE_ESCAPE_BYTES;
+        self.replace(start, self.at, "\u{fffd}");
+        Ok(())
     }
 
     /// Reads the `\uXXXX` that stands here.
@@ -83,6 +116,9 @@ impl Scanner<'_> {
     pub(super) fn number(&mut self) -> Result<(), JsonError> {
         let start = self.at;
         if self.peek() == Some(b'-') {
+            if self.repairs.is_some() && self.bytes.get(start + 1) == Some(&b'I') {
+                return self.not_finite();
+            }
             self.at += 1;
         }
         let integer_at = self.at;
@@ -105,8 +141,24 @@ impl Scanner<'_> {
             self.digits()?;
         }
         if may_overflow && !self.text[start..self.at].parse::<f64>().is_ok_and(f64::is_finite) {
-            return Err(JsonError::number(start));
+            let Some(repairs) = &mut self.repairs else { return Err(JsonError::number(start)) };
+            repairs.numbers = true;
+            self.replace(start, self.at, "null");
         }
+        Ok(())
+    }
+
+    /// What stands here is no value of JSON. It may be a number that is not finite.
+    pub(super) fn not_finite(&mut self) -> Result<(), JsonError> {
+        let rest = &self.bytes[self.at..];
+        let name = NOT_FINITE.iter().find(|name| rest.starts_with(name.as_bytes()));
+        let (Some(name), Some(repairs)) = (name, &mut self.repairs) else {
+            return Err(JsonError::syntax(self.at, "a value"));
+        };
+        repairs.numbers = true;
+        let start = self.at;
+        self.at += name.len();
+        self.replace(start, self.at, "null");
         Ok(())
     }
 

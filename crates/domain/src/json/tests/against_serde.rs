@@ -6,19 +6,19 @@ use serde_json::Value;
 use super::super::{Json, Kind, minimize};
 
 /// Pieces of JSON and of what resembles it; joined at random, they stand on both sides of every rule.
-fn soup() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn soup() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         6 => prop::sample::select(vec![
             "{", "}", "[", "]", ",", ":", "\"", "\"a\":", "\"a\"", "\\", "\\u", "\\ud83d", "\\ude00", "\\n", "true",
             "null", "false", "0", "-", "1", "1.5", "e", "E+3", "1e400", "1e-400", "00", ".", " ", "\n", "\t", "\u{0}",
-            "\u{7f}", "é", "😀", "\u{feff}", "\u{2028}", "12345678", "/", "'", "NaN",
+            "\u{7f}", "é", "😀", "\u{feff}", "\u{2028}", "12345678", "/", "'", "NaN", "-Infinity", "\n",
         ]).prop_map(|piece| piece.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 1..3),
     ];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-fn document() -> impl Strategy<Value = Value> {
+pub(super) fn document() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

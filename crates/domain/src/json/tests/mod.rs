@@ -1,6 +1,7 @@
 mod against_serde;
 mod hostile;
 mod refusals;
+mod repairs;
 mod values;
 
 /// The compact text of `text`, which must be taken in.

@@ -1,0 +1,65 @@
+//! The lenient entry: what engines write that is almost JSON becomes strict JSON.
+
+use std::borrow::Cow;
+
+use super::repeated_keys::drop_repeated_keys;
+use super::scan::Scanner;
+use super::{DEPTH_MAX, JsonError, JsonText};
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// A text that is strict JSON now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// The compact text, in which no object has a key twice.
+    pub text: JsonText,
+    /// What was mended.
+    pub repairs: Repairs,
+}
+
+/// What was mended in a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// `NaN`, an infinity, or a number beyond a double became null.
+    pub numbers: bool,
+    /// Control characters in strings were escaped.
+    pub control_characters: bool,
+    /// Invalid UTF-8 or a lone surrogate escape became U+FFFD.
+    pub characters: bool,
+    /// Of a key that an object has more than once, the last value was kept, as Python keeps it.
+    pub repeated_keys: bool,
+}
+
+/// Reads `text` as [`super::minimize`] does, and mends what [`Repairs`] lists. A byte order mark is passed over. Strict JSON
+/// without repeated keys comes out as [`super::minimize`] returns it.
+///
+/// # Errors
+///
+/// Says where and why the text is refused: bad syntax, or more than [`DEPTH_MAX`] levels. The offset counts the bytes of `text`.
+pub fn repair(text: &[u8]) -> Result<Repaired, JsonError> {
+    let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let valid = String::from_utf8_lossy(body);
+    let repairs = Repairs { characters: matches!(valid, Cow::Owned(_)), ..Repairs::default() };
+    let scanned = Scanner::new(&valid, DEPTH_MAX, Some(repairs)).run();
+    let (compact, mut repairs) = scanned.map_err(|error| {
+        let offset = text.len() - body.len() + offset_before(body, error.offset);
+        JsonError { offset, ..error }
+    })?;
+    let dropped = drop_repeated_keys(&compact);
+    repairs.repeated_keys = dropped.is_some();
+    Ok(Repaired { text: JsonText::from_scanned(dropped.unwrap_or(compact)), repairs })
+}
+
+/// The offset in `body` that became `offset` when its invalid parts were replaced.
+fn offset_before(body: &[u8], offset: usize) -> usize {
+    let (mut at, mut left) = (0, offset);
+    for chunk in body.utf8_chunks() {
+        let valid = chunk.valid().len();
+        if left <= valid {
+            return at + left;
+        }
+        at += valid + chunk.invalid().len();
+        left = (left - valid).saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
+    }
+    at.min(body.len())
+}
