@@ -1,6 +1,6 @@
 //! The rules of each endpoint, for those who treat all endpoints alike.
 
-use crate::answers::{BadCompletion, Completion};
+use crate::answers::{BadCompletion, Completion, Reader};
 use crate::bodies::Sizing;
 use crate::chat::{self, ChatBody};
 use crate::completions::{self, CompletionBody};
@@ -110,7 +110,7 @@ impl RequestBody {
     }
 }
 
-/// Reads the body of an engine's 200 to a stored `body` of an endpoint. The client gets it with `model` set to `client_model`.
+/// Reads the body of an engine's 200 to a stored `body` of an endpoint.
 ///
 /// # Errors
 ///
@@ -119,14 +119,12 @@ pub fn parse_answer(
     endpoint: Endpoint,
     body: Json<'_>,
     answer: &[u8],
-    client_model: &str,
+    reader: Reader<'_>,
 ) -> Result<Completion, BadCompletion> {
     match endpoint {
-        Endpoint::ChatCompletions => chat::parse_completion(answer, client_model),
-        Endpoint::Completions => completions::parse_completion(answer, client_model),
-        Endpoint::Embeddings => {
-            embeddings::parse_embeddings(answer, client_model, embeddings::inputs_asked(body))
-        }
+        Endpoint::ChatCompletions => chat::parse_completion(answer, reader),
+        Endpoint::Completions => completions::parse_completion(answer, reader),
+        Endpoint::Embeddings => embeddings::parse_embeddings(answer, reader, embeddings::inputs_asked(body)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::answers::NO_USAGE;
 use crate::batches::{BatchState, Counters};
 use crate::endpoints::Endpoint;
 use crate::ids::{BatchId, RequestId};
@@ -116,6 +117,11 @@ impl FailedAttempt {
     pub fn is_timeout(&self) -> bool {
         self.status.is_none() && self.message == Self::TIMED_OUT
     }
+
+    /// Whether its answer had no usable usage.
+    pub fn lacks_usage(&self) -> bool {
+        self.status.is_none() && self.message.starts_with(NO_USAGE)
+    }
 }
 
 /// A batch without the list of its requests. Times are in milliseconds.
@@ -189,5 +195,13 @@ mod tests {
         assert!(is_timeout(None, FailedAttempt::TIMED_OUT));
         assert!(!is_timeout(Some(504), FailedAttempt::TIMED_OUT), "these are the words of an engine");
         assert!(!is_timeout(None, "the connection broke"));
+    }
+
+    #[test]
+    fn an_attempt_lacks_a_usage_by_the_beginning_of_its_message() {
+        let lacks = |status, message: &str| FailedAttempt::new(1, status, message.to_owned()).lacks_usage();
+        assert!(lacks(None, "the engine's answer has no usable usage: usage is missing"));
+        assert!(!lacks(Some(500), "the engine's answer has no usable usage: usage is missing"));
+        assert!(!lacks(None, FailedAttempt::TIMED_OUT));
     }
 }

@@ -1,14 +1,14 @@
-//! What engines answer.
+//! Answers of engines.
 //!
-//! An answer is refused, or it is taken with a usage that can be charged; then every dialect tells it as JSON, and it is taken again as it
-//! is stored.
+//! An answer is refused, or it is accepted as strict JSON. Its usage can be charged, or is 0 if nothing is charged. A valid answer is
+//! unchanged except for its model. Every dialect writes it as JSON, and the stored answer is accepted again.
 
 use bytes::Bytes;
-use overnight_domain::answers::{BadCompletion, Completion};
+use overnight_domain::answers::{BadCompletion, Completion, Reader, find_message, page_title};
 use overnight_domain::chat;
 use overnight_domain::endpoint_rules::parse_answer;
 use overnight_domain::endpoints::Endpoint;
-use overnight_domain::json::{Json, JsonText, Kind, minimize};
+use overnight_domain::json::{Json, JsonText, Kind, minimize, repair};
 use overnight_domain::money::{Credits, Pricing};
 use overnight_domain::records::RequestRecord;
 use overnight_wire::anthropic::{self, Message};
@@ -21,42 +21,101 @@ use crate::{records, told_again};
 
 const MODEL: &str = "the \"model\"";
 
+const CHARGED: Reader<'_> = Reader { client_model: MODEL, is_charged: true };
+const FREE: Reader<'_> = Reader { client_model: MODEL, is_charged: false };
+
 /// The most tokens that are believed of an answer.
 const TOKENS_MAX: u64 = 1_000_000_000_000;
 
-/// The longest reason for which an answer is refused, in bytes.
-const REASON_BYTES_MAX: usize = 1 << 10;
+/// The longest reason for which an answer is refused, in bytes: the engine's message and some words.
+const REASON_BYTES_MAX: usize = 3 << 10;
 
 /// Panics where an input breaks it: a body in its first line, and the answer to it.
 pub fn check(input: &[u8]) {
     let [body, answer] = parts(input);
     let body = minimize(body, 0).ok().filter(|body| body.as_json().kind() == Kind::Object);
     let asked = body.as_ref().map_or(Json::EMPTY_OBJECT, JsonText::as_json);
-    let respelt = minimize(answer, 0).ok().and_then(|answer| respell(answer.as_str()));
+    let strict = minimize(answer, 0).ok();
+    check_repair(answer, strict.as_ref());
+    let respelt = strict.as_ref().and_then(|answer| respell(answer.as_str()));
     for endpoint in Endpoint::ALL {
-        let other = respelt.as_ref().map(|it| parse_answer(endpoint, asked, it.as_str().as_bytes(), MODEL));
-        match parse_answer(endpoint, asked, answer, MODEL) {
+        let taken = parse_answer(endpoint, asked, answer, CHARGED);
+        let other = respelt.as_ref().map(|it| parse_answer(endpoint, asked, it.as_str().as_bytes(), CHARGED));
+        match &taken {
             Ok(completion) => {
-                check_taken(endpoint, asked, &completion);
-                check_same(asked, &completion, &other.and_then(Result::ok).expect("taken, spelt otherwise"));
+                check_taken(endpoint, asked, completion);
+                if let Some(other) = other {
+                    check_same(asked, completion, &other.expect("taken, spelt otherwise"));
+                }
+                if let Some(strict) = &strict {
+                    check_unchanged(completion, strict);
+                }
             }
             Err(bad) => {
                 assert!(other.is_none_or(|other| other.is_err()), "taken only when it is spelt otherwise");
-                let (BadCompletion::NotACompletion { reason, .. } | BadCompletion::BadUsage(reason)) = &bad;
-                assert!(!reason.is_empty() && bad.to_string().len() <= REASON_BYTES_MAX, "{bad}");
+                check_refused(bad);
             }
         }
+        match (taken, parse_answer(endpoint, asked, answer, FREE)) {
+            (Ok(charged), free) => assert_eq!(free, Ok(charged)),
+            (Err(BadCompletion::NoUsage(_)), free) => {
+                check_taken(endpoint, asked, &free.expect("taken for nothing"))
+            }
+            (Err(bad), free) => assert_eq!(free, Err(bad)),
+        }
     }
+}
+
+/// A repaired text is strict JSON without repeated keys, and strict JSON keeps its meaning.
+fn check_repair(answer: &[u8], strict: Option<&JsonText>) {
+    let title = page_title(answer);
+    match (repair(answer), strict) {
+        (Ok(repaired), strict) => {
+            assert_compact(repaired.text.as_str());
+            let object = repaired.text.as_json().to_object();
+            assert!(object.is_none_or(|object| object.duplicate_keys().is_empty()));
+            assert!(find_message(repaired.text.as_json()).is_none_or(|message| message.len() <= 2_048));
+            assert_eq!(title, None);
+            if let Some(strict) = strict {
+                assert_eq!(read(repaired.text.as_str().as_bytes()), read(strict.as_str().as_bytes()));
+            }
+        }
+        (Err(error), strict) => assert!(strict.is_none() && error.offset <= answer.len(), "{error}"),
+    }
+}
+
+fn check_refused(bad: &BadCompletion) {
+    let words = bad.to_string();
+    assert!(!words.is_empty() && words.len() <= REASON_BYTES_MAX, "{words}");
+    if let BadCompletion::Reported { status, .. } = bad {
+        assert!((400..=599).contains(status));
+    }
+}
+
+/// Strict JSON is unchanged except for the members that the service writes.
+fn check_unchanged(completion: &Completion, strict: &JsonText) {
+    let mut values = [completion.body.as_str(), strict.as_str()].map(|text| read(text.as_bytes()));
+    for member in ["model", "object", "usage"] {
+        values.iter_mut().filter_map(Value::as_object_mut).for_each(|it| drop(it.remove(member)));
+    }
+    let [kept, sent] = values;
+    assert_eq!(kept, sent);
 }
 
 fn check_taken(endpoint: Endpoint, asked: Json<'_>, completion: &Completion) {
     let text = completion.body.as_str();
     assert_compact(text);
     assert_eq!(read(text.as_bytes())["model"], MODEL);
-    assert_eq!(parse_answer(endpoint, asked, text.as_bytes(), MODEL).as_ref(), Ok(completion));
+    let again = parse_answer(endpoint, asked, text.as_bytes(), FREE).expect("taken again");
+    assert_eq!((&again.body, again.usage), (&completion.body, completion.usage));
     check_usage(endpoint, completion);
-    let warnings = chat::find_warnings(asked, completion);
-    assert!(warnings.len() <= 6 && warnings.iter().all(|warning| warning.message.len() <= 200));
+    let mut warnings = completion.warnings.clone();
+    warnings.extend(chat::find_warnings(asked, completion));
+    assert!(
+        warnings.len() <= 11 && warnings.iter().all(|warning| warning.message.len() <= 500),
+        "{warnings:?}"
+    );
+    assert!(warnings.iter().all(|it| it.ignored_field().is_some() != it.odd_part().is_some()));
     let written = native::warnings::write_warnings(&warnings);
     let mut request = records::request(records::COMPLETED, endpoint, asked);
     request.result = Some(Bytes::from(text.to_owned()));
@@ -71,7 +130,7 @@ fn check_taken(endpoint: Endpoint, asked: Json<'_>, completion: &Completion) {
 
 /// That an answer which says the same is the same.
 fn check_same(asked: Json<'_>, completion: &Completion, other: &Completion) {
-    assert_eq!(completion.usage, other.usage);
+    assert_eq!((completion.usage, &completion.warnings), (other.usage, &other.warnings));
     assert_eq!(read(completion.body.as_str().as_bytes()), read(other.body.as_str().as_bytes()));
     assert_eq!(chat::choices_given(completion), chat::choices_given(other));
     assert_eq!(chat::find_warnings(asked, completion), chat::find_warnings(asked, other));

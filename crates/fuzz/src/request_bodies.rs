@@ -4,7 +4,7 @@
 //! service writes it. What is refused is told by faults.
 
 use overnight_domain::bodies::Sizing;
-use overnight_domain::chat;
+use overnight_domain::chat::{self, LimitField};
 use overnight_domain::completions;
 use overnight_domain::endpoint_rules::RequestBody;
 use overnight_domain::endpoints::Endpoint;
@@ -207,15 +207,20 @@ fn check_keys(text: Json<'_>) {
 fn check_sent(body: &RequestBody) {
     let (text, salt) = (body.text().as_json(), chat::CacheSalt::new(&SECRET, AccountKey(3)));
     let max_tokens = body.max_tokens(&SIZING);
-    let sent = chat::engine_body(text, "engine's \"own\"", max_tokens, Some(&salt));
-    assert_compact(sent.as_str());
-    let object = sent.as_json().to_object().expect("an object");
-    assert!(object.duplicate_keys().is_empty(), "{}", sent.as_str());
-    let value = read(sent.as_str().as_bytes());
-    assert_eq!(value["model"], "engine's \"own\"");
-    assert!(value["cache_salt"].is_string() && value.get("stream").is_none());
-    if let Some(max_tokens) = max_tokens {
-        assert_eq!(value["max_tokens"], max_tokens, "{}", sent.as_str());
+    for field in [None, Some(LimitField::MaxTokens), Some(LimitField::MaxCompletionTokens)] {
+        let sent = chat::engine_body(text, "engine's \"own\"", max_tokens, field, Some(&salt));
+        assert_compact(sent.as_str());
+        let object = sent.as_json().to_object().expect("an object");
+        assert!(object.duplicate_keys().is_empty(), "{}", sent.as_str());
+        let value = read(sent.as_str().as_bytes());
+        assert_eq!(value["model"], "engine's \"own\"");
+        assert!(value["cache_salt"].is_string() && value.get("stream").is_none());
+        if let Some(max_tokens) = max_tokens {
+            let used = chat::output_limit(text).map_or(LimitField::MaxTokens, |(used, _)| used);
+            let name = field.unwrap_or(used);
+            assert_eq!(value[name.name()], max_tokens, "{}", sent.as_str());
+            assert_eq!(value.get(name.other().name()), None, "{}", sent.as_str());
+        }
     }
 }
 

@@ -102,7 +102,7 @@ class RequestStatus:
 
 @dataclass(frozen=True)
 class FieldWarning:
-    """A field that the engine did not honour, as the completion shows."""
+    """A field that the engine did not honour, or a part of its answer that is odd."""
 
     param: str
     message: str

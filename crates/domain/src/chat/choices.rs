@@ -1,6 +1,6 @@
 //! Several choices one by one, for an engine that gives one of them only, or whose `usage` counts the tokens of one.
 
-use crate::answers::{Completion, Usage};
+use crate::answers::{Completion, Usage, warn};
 use crate::json::{Json, JsonText, ObjectWriter};
 
 /// Room for a raised seed.
@@ -56,7 +56,11 @@ pub fn join_choices(parts: &[Completion], per_prompt: u32) -> Option<Completion>
             _ => writer.copy(member.raw_key, member.value),
         }
     }
-    Some(Completion { body: writer.finish(), usage })
+    let mut warnings = Vec::new();
+    for warning in parts.iter().flat_map(|part| &part.warnings) {
+        warn(&mut warnings, warning.param, warning.message.clone());
+    }
+    Some(Completion { body: writer.finish(), usage, warnings })
 }
 
 /// Every choice with its new number.

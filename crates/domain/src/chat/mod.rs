@@ -15,9 +15,9 @@ pub use body::ChatBody;
 pub use cache_salt::CacheSalt;
 pub use choices::{choices_asked, choices_given, for_one_choice, join_choices};
 pub use completion::parse_completion;
-pub use engine_body::{engine_body, has_output_limit};
+pub use engine_body::{LimitField, engine_body, has_output_limit, output_limit};
 pub use excerpt::excerpt;
-pub use warnings::{Warning, find_warnings};
+pub use warnings::find_warnings;
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,22 @@
 //! What the engine answers.
 
-use crate::answers::{BadCompletion, Completion, Shape, check_elements};
-use crate::json::{Json, Kind};
+use crate::answers::{BadCompletion, Completion, Reader, Shape};
+use crate::json::Kind;
 
-const SHAPE: Shape = Shape { object: "text_completion", has_output: true };
+const SHAPE: Shape = Shape { object: "text_completion", elements: "choices", has_output: true };
 
-/// Reads the body of an engine's 200. The client gets it with `model` set to `client_model`.
+/// Reads the body of an engine's 200.
 ///
 /// # Errors
 ///
 /// [`BadCompletion`] tells an answer worth another try from one that will not get better.
-pub fn parse_completion(answer: &[u8], client_model: &str) -> Result<Completion, BadCompletion> {
-    SHAPE.parse(answer, client_model, |completion| {
-        let has_text = |choice: Json<'_>| {
-            let text = choice.to_object().and_then(|choice| choice.get("text"));
-            if text.is_some_and(|text| text.kind() == Kind::String) {
-                Ok(())
-            } else {
-                Err("a choice has no text")
-            }
-        };
-        check_elements(completion, "choices", has_text).map(drop)
+pub fn parse_completion(answer: &[u8], reader: Reader<'_>) -> Result<Completion, BadCompletion> {
+    SHAPE.parse(answer, reader, |choice, _| {
+        let text = choice.members().into_iter().flatten().find(|member| member.key() == "text");
+        if text.is_some_and(|text| text.value.kind() == Kind::String) {
+            Ok(())
+        } else {
+            Err("a choice has no text")
+        }
     })
 }

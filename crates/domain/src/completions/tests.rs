@@ -1,5 +1,5 @@
 use super::{CompletionBody, choices_asked, for_one_choice, parse_completion};
-use crate::answers::BadCompletion;
+use crate::answers::{BadCompletion, Reader};
 use crate::bodies::{Inputs, Sizing};
 use crate::faults::Faults;
 use crate::json::{Json, minimize};
@@ -143,20 +143,21 @@ fn an_answer_is_a_text_completion_whose_usage_can_be_charged() {
         format!(r#"{{"object":"{object}","model":"x","choices":{choices},{usage}}}"#)
     };
     let good = answer("text_completion", r#"[{"text":"a","index":0}]"#, USAGE);
-    let completion = parse_completion(good.as_bytes(), "m").expect("a completion");
+    let completion = parse_completion(good.as_bytes(), Reader::CHARGED).expect("a completion");
     assert_eq!(completion.body.as_str(), good.replace(r#""model":"x""#, r#""model":"m""#));
     assert_eq!((completion.usage.prompt_tokens, completion.usage.completion_tokens), (3, 5));
     for bad in [
-        answer("chat.completion", r#"[{"text":"a"}]"#, USAGE),
         answer("text_completion", "[]", USAGE),
         answer("text_completion", r#"[{"message":{}}]"#, USAGE),
         answer("text_completion", r#"[{"text":null}]"#, USAGE),
     ] {
-        let error = parse_completion(bad.as_bytes(), "m").expect_err(&bad);
-        assert!(matches!(error, BadCompletion::NotACompletion { .. }), "{error}");
-        assert!(error.to_string().starts_with("the engine's answer is no text_completion object: "));
+        let error = parse_completion(bad.as_bytes(), Reader::CHARGED).expect_err(&bad);
+        assert!(matches!(error, BadCompletion::NotACompletion(_)), "{error}");
+        assert!(error.to_string().starts_with("the engine's answer is not a text_completion object: "));
     }
-    let bad =
-        answer("text_completion", r#"[{"text":"a"}]"#, r#""usage":{"prompt_tokens":3,"total_tokens":3}"#);
-    assert!(matches!(parse_completion(bad.as_bytes(), "m"), Err(BadCompletion::BadUsage(_))));
+    let named_otherwise = answer("chat.completion", r#"[{"text":"a","index":0}]"#, USAGE);
+    let completion = parse_completion(named_otherwise.as_bytes(), Reader::CHARGED).expect("a completion");
+    assert_eq!(completion.body.as_str(), good.replace(r#""model":"x""#, r#""model":"m""#));
+    let bad = answer("text_completion", r#"[{"text":"a"}]"#, r#""usage":{"prompt_tokens":3}"#);
+    assert!(matches!(parse_completion(bad.as_bytes(), Reader::CHARGED), Err(BadCompletion::NoUsage(_))));
 }

@@ -1,5 +1,5 @@
 use super::{EmbeddingBody, inputs_asked, parse_embeddings};
-use crate::answers::{BadCompletion, Usage};
+use crate::answers::{BadCompletion, Reader, Usage};
 use crate::bodies::{Inputs, Sizing};
 use crate::faults::Faults;
 use crate::json::{Json, minimize};
@@ -77,7 +77,7 @@ fn an_answer_is_a_list_with_a_vector_for_each_input_and_no_output() {
         r#"{"prompt_tokens":7,"total_tokens":7,"completion_tokens":0}"#,
         r#"{"prompt_tokens":7,"total_tokens":9,"completion_tokens":2}"#,
     ] {
-        let list = parse_embeddings(answer(two, usage).as_bytes(), "m", 2).expect(usage);
+        let list = parse_embeddings(answer(two, usage).as_bytes(), Reader::CHARGED, 2).expect(usage);
         assert_eq!(list.body.as_str(), answer(two, usage).replace(r#""model":"x""#, r#""model":"m""#));
         let Usage { prompt_tokens, completion_tokens, .. } = list.usage;
         assert_eq!((prompt_tokens, completion_tokens, list.usage.cost(), list.usage.tokens()), (7, 0, 7, 7));
@@ -91,17 +91,17 @@ fn an_answer_is_a_list_with_a_vector_for_each_input_and_no_output() {
         (r#"[{"object":"embedding"}]"#, 1),
         ("[[0.5]]", 1),
     ] {
-        let error = parse_embeddings(answer(data, usage).as_bytes(), "m", asked).expect_err(data);
-        assert!(matches!(error, BadCompletion::NotACompletion { .. }), "{error}");
+        let error = parse_embeddings(answer(data, usage).as_bytes(), Reader::CHARGED, asked).expect_err(data);
+        assert!(matches!(error, BadCompletion::NotACompletion(_)), "{error}");
     }
-    for usage in [
-        "null",
-        "{}",
-        r#"{"prompt_tokens":7}"#,
-        r#"{"total_tokens":7}"#,
-        r#"{"prompt_tokens":-1,"total_tokens":7}"#,
-    ] {
-        let error = parse_embeddings(answer(two, usage).as_bytes(), "m", 2).expect_err(usage);
-        assert!(matches!(error, BadCompletion::BadUsage(_)), "{error}");
+    for usage in
+        [r#"{"prompt_tokens":7}"#, r#"{"total_tokens":7.0}"#, r#"{"prompt_tokens":-1,"total_tokens":7}"#]
+    {
+        let list = parse_embeddings(answer(two, usage).as_bytes(), Reader::CHARGED, 2).expect(usage);
+        assert_eq!((list.usage.prompt_tokens, list.usage.total_tokens), (7, 7), "{usage}");
+    }
+    for usage in ["null", "{}", r#"{"prompt_tokens":-1}"#] {
+        let error = parse_embeddings(answer(two, usage).as_bytes(), Reader::CHARGED, 2).expect_err(usage);
+        assert!(matches!(error, BadCompletion::NoUsage(_)), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`minimize`] is the only entry for text of clients: what it returns is one well-formed RFC 8259 value in UTF-8,
 //! nested at most [`DEPTH_MAX`] deep, with the white space outside strings removed and nothing else changed. [`repair`] is
-//! the only entry for text of engines: the same pass, which mends what engines get wrong and reports it. [`Json`] is a
+//! the only entry for answers of engines: the same pass, which also repairs common mistakes and reports them. [`Json`] is a
 //! borrowed value of such text; its readers walk the bytes and never recurse.
 
 mod error;

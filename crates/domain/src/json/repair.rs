@@ -1,4 +1,4 @@
-//! The lenient entry: what engines write that is almost JSON becomes strict JSON.
+//! The lenient entry: almost valid JSON of engines becomes strict JSON.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use super::{DEPTH_MAX, JsonError, JsonText};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// A text that is strict JSON now.
+/// Strict JSON, and the repairs that made it so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
     /// The compact text, in which no object has a key twice.
     pub text: JsonText,
-    /// What was mended.
+    /// The repairs.
     pub repairs: Repairs,
 }
 
-/// What was mended in a text.
+/// The repairs of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repairs {
     /// `NaN`, an infinity, or a number beyond a double became null.
@@ -26,12 +26,25 @@ pub struct Repairs {
     pub control_characters: bool,
     /// Invalid UTF-8 or a lone surrogate escape became U+FFFD.
     pub characters: bool,
-    /// Of a key that an object has more than once, the last value was kept, as Python keeps it.
+    /// Of a repeated key, the last value was kept, as in Python.
     pub repeated_keys: bool,
 }
 
-/// Reads `text` as [`super::minimize`] does, and mends what [`Repairs`] lists. A byte order mark is passed over. Strict JSON
-/// without repeated keys comes out as [`super::minimize`] returns it.
+impl Repairs {
+    /// The repairs of two texts.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self {
+            numbers: self.numbers || other.numbers,
+            control_characters: self.control_characters || other.control_characters,
+            characters: self.characters || other.characters,
+            repeated_keys: self.repeated_keys || other.repeated_keys,
+        }
+    }
+}
+
+/// Reads `text` as [`super::minimize`] does, and makes the repairs that [`Repairs`] lists. It skips a byte order mark. Of strict JSON
+/// without repeated keys, it returns the same text as [`super::minimize`].
 ///
 /// # Errors
 ///
@@ -50,7 +63,7 @@ pub fn repair(text: &[u8]) -> Result<Repaired, JsonError> {
     Ok(Repaired { text: JsonText::from_scanned(dropped.unwrap_or(compact)), repairs })
 }
 
-/// The offset in `body` that became `offset` when its invalid parts were replaced.
+/// The offset in `body` of the byte that is at `offset` after its invalid parts were replaced.
 fn offset_before(body: &[u8], offset: usize) -> usize {
     let (mut at, mut left) = (0, offset);
     for chunk in body.utf8_chunks() {

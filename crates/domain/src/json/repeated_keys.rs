@@ -10,7 +10,7 @@ use super::strings::skip_string;
 /// Up to so many keys are compared pair by pair; more are sorted first.
 const PAIRWISE_MAX: usize = 16;
 
-/// The places of equal keys, in order: a group for each key that stands more than once.
+/// The indexes of equal keys, in order: a group for each repeated key.
 pub(super) fn group_repeated<'k>(count: usize, key: impl Fn(usize) -> &'k str) -> Vec<Vec<usize>> {
     if count <= PAIRWISE_MAX {
         return group_by_pairs(count, key);
@@ -46,10 +46,10 @@ fn hash(key: &str) -> u64 {
     hasher.finish()
 }
 
-/// A member that was read: its key, and where it stands with the comma after it.
+/// A member that was read: its key, and its range with the comma after it.
 type Passed<'a> = (Cow<'a, str>, Range<usize>);
 
-/// Compact JSON without the members whose key stands again later in the same object; `None` if there are none. One pass, no
+/// Compact JSON without the members whose key is repeated later in the same object; `None` without such members. One pass, no
 /// recursion.
 pub(super) fn drop_repeated_keys(compact: &str) -> Option<String> {
     let dropped = find_repeated(compact);
@@ -59,7 +59,7 @@ pub(super) fn drop_repeated_keys(compact: &str) -> Option<String> {
     let mut text = String::with_capacity(compact.len());
     let mut kept_from = 0;
     for range in dropped {
-        // A member in another one that is dropped too ends before it.
+        // The range of a dropped member may lie within another one.
         if range.start >= kept_from {
             text.push_str(&compact[kept_from..range.start]);
         }
@@ -69,7 +69,7 @@ pub(super) fn drop_repeated_keys(compact: &str) -> Option<String> {
     Some(text)
 }
 
-/// Where the members stand that are to be dropped, in order.
+/// The ranges of the members to be dropped, in order.
 fn find_repeated(compact: &str) -> Vec<Range<usize>> {
     let bytes = compact.as_bytes();
     let mut passed: Vec<Passed<'_>> = Vec::new();
@@ -100,7 +100,6 @@ fn find_repeated(compact: &str) -> Vec<Range<usize>> {
                     drop_earlier(&passed[first..], &mut dropped);
                     passed.truncate(first);
                 }
-                // The member that the closed object was the value of is open again.
             }
             _ => {}
         }
@@ -110,7 +109,7 @@ fn find_repeated(compact: &str) -> Vec<Range<usize>> {
     dropped
 }
 
-/// Reads the key that begins at `at`, if an object goes on there; the place after it.
+/// Reads the key that begins at `at`, if there is one, and returns the offset after it.
 fn pass_key<'a>(compact: &'a str, at: usize, passed: &mut Vec<Passed<'a>>) -> usize {
     let bytes = compact.as_bytes();
     if bytes.get(at) != Some(&b'"') {

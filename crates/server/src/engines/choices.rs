@@ -7,7 +7,8 @@ use overnight_domain::json::{Json, JsonText};
 use overnight_domain::scheduler::AttemptError;
 use overnight_domain::{chat, completions};
 
-use super::client::{Asked, EngineClient, too_long};
+use super::calls::too_long;
+use super::client::{Asked, EngineClient};
 
 /// The choices that a body asks for.
 struct Choices {

@@ -5,14 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use hyper::http;
-use hyper::{Method, Request, Response, Uri, body::Incoming};
-use hyper_util::client::legacy::Error as ClientError;
-use overnight_domain::answers::{BadCompletion, Completion};
-use overnight_domain::bodies::ANSWER_BYTES_MAX;
-use overnight_domain::chat::{CacheSalt, engine_body, has_output_limit};
-use overnight_domain::endpoint_rules::parse_answer;
+use hyper::{Method, Request, Uri};
+use overnight_domain::answers::Completion;
+use overnight_domain::chat::{CacheSalt, has_output_limit};
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
@@ -20,25 +17,19 @@ use tokio::sync::watch;
 
 use super::command::CommandProcess;
 use super::embedded::{Embedded, EmbeddedState};
+use super::limit_fields::LimitFields;
+use super::load;
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::served::ServedEndpoints;
 use super::target::Target;
-use super::{load, refusal};
+use super::unreadable::Throttle;
 use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig};
 use crate::tasks;
-use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole, retry_after};
-
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+use crate::transport::{AGENT, Transport, Unread, in_words, read_whole};
 
 /// The longest list of models taken in, in bytes.
 const MODELS_BYTES_MAX: usize = 4 << 20;
-
-/// What is read of an error answer, in bytes.
-const REFUSAL_BYTES_MAX: usize = 64 << 10;
-
-/// How long the body of an error answer is waited for; its status is known by then.
-const REFUSAL_WAIT_MS: i64 = 5_000;
 
 /// How long the list of models may take.
 const MODELS_TIMEOUT_MS: i64 = 10_000;
@@ -54,10 +45,12 @@ const METRICS_BYTES_MAX: usize = 4 << 20;
 pub struct EngineClient {
     pub(super) config: EngineConfig,
     pub(super) source: Source,
-    transport: Transport,
-    clock: SharedClock,
+    pub(super) transport: Transport,
+    pub(super) clock: SharedClock,
     pub(super) known_models: KnownModels,
     pub(super) served: ServedEndpoints,
+    pub(super) limit_fields: LimitFields,
+    pub(super) odd_answers: Throttle,
     /// What its key-value cache holds; 0 until it tells.
     cache_tokens: AtomicU64,
 }
@@ -75,16 +68,23 @@ pub(super) enum Source {
 
 /// What an engine is asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) endpoint: Endpoint,
+pub struct Asked<'a> {
+    /// The endpoint of the body.
+    pub endpoint: Endpoint,
     /// Our name of the model.
-    pub(super) model: &'a str,
-    /// A limit of ours, where the body has none.
-    pub(super) max_tokens: Option<u32>,
-    pub(super) cache_salt: Option<&'a CacheSalt>,
+    pub model: &'a str,
+    /// A limit of ours, for a body that has none.
+    pub max_tokens: Option<u32>,
+    /// The salt of the account, unless the cache of the model is shared.
+    pub cache_salt: Option<&'a CacheSalt>,
     /// The trace that the call belongs to.
-    pub(super) traceparent: Option<&'a str>,
-    pub(super) body: Json<'a>,
+    pub traceparent: Option<&'a str>,
+    /// Whether the answer must be charged, and so needs a usage.
+    pub is_charged: bool,
+    /// Whether only the operator reads the outcome.
+    pub is_probe: bool,
+    /// The stored body.
+    pub body: Json<'a>,
 }
 
 impl EngineClient {
@@ -96,7 +96,19 @@ impl EngineClient {
     ) -> Self {
         let (known_models, cache_tokens) = (KnownModels::unknown(), AtomicU64::new(0));
         let served = ServedEndpoints::new(config.models.keys());
-        Self { config, source, transport, clock, known_models, served, cache_tokens }
+        let limit_fields = LimitFields::new(config.models.keys());
+        let odd_answers = Throttle::default();
+        Self {
+            config,
+            source,
+            transport,
+            clock,
+            known_models,
+            served,
+            limit_fields,
+            odd_answers,
+            cache_tokens,
+        }
     }
 
     /// Its settings.
@@ -131,7 +143,7 @@ impl EngineClient {
 
     /// Sends a stored request body to the engine's endpoint of its kind and waits for its completion, within `request_timeout`. The engine is sent its own
     /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
-    /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
+    /// and the engine takes it. If the engine refuses the name of the limit, it is sent the other name, and later requests begin with that. A limit that is not the client's is left out where the engine's context is no longer, and
     /// where the engine refuses the request with it: then the context leaves less, and the engine stops there. llama-server
     /// is asked for several choices one by one, because its `usage` counts one of them; other engines are asked so for those that
     /// they left out. Where calls of the replica count
@@ -143,23 +155,15 @@ impl EngineClient {
     ///
     /// # Errors
     /// Why this attempt brought no completion; whether another may is the scheduler's to say.
-    pub async fn complete(
-        self: &Arc<Self>,
-        endpoint: Endpoint,
-        model: &str,
-        max_tokens: Option<u32>,
-        cache_salt: Option<&CacheSalt>,
-        traceparent: Option<&str>,
-        body: Json<'_>,
-    ) -> Result<Completion, AttemptError> {
+    pub async fn complete(self: &Arc<Self>, asked: Asked<'_>) -> Result<Completion, AttemptError> {
+        let Asked { endpoint, model, max_tokens, cache_salt, .. } = asked;
         let limit_ms = self.config.request_timeout.0;
         let attempt = async {
             let traits = self.traits_of(model).await;
             let cache_salt = cache_salt.filter(|_| self.takes_cache_salt(traits));
             // The client's own limit is part of the body; ours is left out where the context is no longer.
             let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
-            let limit = max_tokens.filter(is_shorter);
-            let asked = Asked { endpoint, model, max_tokens: limit, cache_salt, traceparent, body };
+            let asked = Asked { max_tokens: max_tokens.filter(is_shorter), cache_salt, ..asked };
             self.attempt_whole(traits.is_llama_server, asked).await
         };
         let outcome = self.within(limit_ms, attempt, AttemptError::TimedOut).await;
@@ -293,36 +297,6 @@ impl EngineClient {
         }
     }
 
-    pub(super) async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
-        let Asked { endpoint, model, max_tokens, cache_salt, traceparent, body: stored } = asked;
-        self.served.note_asked(model, endpoint);
-        let body = engine_body(stored, self.engine_model(model), max_tokens, cache_salt).into_string();
-        let target = self.target().await.map_err(AttemptError::Connect)?;
-        if let Some(message) = target.lacks(endpoint) {
-            return Err(AttemptError::NotServed(None, message));
-        }
-        let mut request = request(Method::POST, target.endpoint(endpoint), &target, body.into())
-            .map_err(|error| AttemptError::Connect(in_words(&error)))?;
-        if let Some(traceparent) = traceparent.and_then(|text| HeaderValue::try_from(text).ok()) {
-            request.headers_mut().insert(TRACEPARENT, traceparent);
-        }
-        let response = self.transport.send(request).await.map_err(|error| broken(&error))?;
-        if !response.status().is_success() {
-            return Err(self.refused(response, &target).await);
-        }
-        let answer = read_whole(response.into_body(), ANSWER_BYTES_MAX).await;
-        let answer = answer.map_err(|unread| match unread {
-            Unread::TooLong => too_long(),
-            Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
-        })?;
-        let completion = parse_answer(endpoint, stored, &answer, model).map_err(|bad| match bad {
-            BadCompletion::NotACompletion { .. } => AttemptError::NotACompletion(printable(&bad.to_string())),
-            BadCompletion::BadUsage(_) => AttemptError::BadUsage(printable(&bad.to_string())),
-        })?;
-        self.served.note_answered(model, endpoint);
-        Ok(completion)
-    }
-
     async fn fetch_models(&self) -> Result<ModelList, String> {
         let target = self.target().await?;
         let request = request(Method::GET, &target.models, &target, Bytes::new());
@@ -351,25 +325,14 @@ impl EngineClient {
             }
         }
     }
-
-    async fn refused(&self, response: Response<Incoming>, target: &Target) -> AttemptError {
-        let retry_after_ms = retry_after::read(response.headers(), self.clock.now());
-        let (code, message) = self.read_refusal(response, target).await;
-        AttemptError::Status { code, message, retry_after_ms }
-    }
-
-    async fn read_refusal(&self, response: Response<Incoming>, target: &Target) -> (u16, String) {
-        let status = response.status();
-        let mut start = Vec::new();
-        tokio::select! {
-            () = read_start(response.into_body(), &mut start, REFUSAL_BYTES_MAX) => {}
-            () = self.clock.sleep_until(self.clock.now().saturating_add(REFUSAL_WAIT_MS)) => {}
-        }
-        (status.as_u16(), target.conceal(refusal::message(status, &start)))
-    }
 }
 
-fn request(method: Method, uri: &Uri, target: &Target, body: Bytes) -> http::Result<Request<Full<Bytes>>> {
+pub(super) fn request(
+    method: Method,
+    uri: &Uri,
+    target: &Target,
+    body: Bytes,
+) -> http::Result<Request<Full<Bytes>>> {
     let mut request = Request::builder()
         .method(method)
         .uri(uri.clone())
@@ -380,16 +343,4 @@ fn request(method: Method, uri: &Uri, target: &Target, body: Bytes) -> http::Res
         request = request.header(AUTHORIZATION, authorization.clone());
     }
     request.body(Full::new(body))
-}
-
-pub(super) fn too_long() -> AttemptError {
-    AttemptError::TooLong(format!("the engine's answer is longer than {} MiB", ANSWER_BYTES_MAX >> 20))
-}
-
-fn broken(error: &ClientError) -> AttemptError {
-    if error.is_connect() {
-        AttemptError::Connect(in_words(error))
-    } else {
-        AttemptError::Reset(in_words(error))
-    }
 }

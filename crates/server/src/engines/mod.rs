@@ -1,6 +1,7 @@
 //! The engines that answer: whoever stands behind one, it is an OpenAI-compatible base URL and one code path.
 
 mod boxed_model;
+mod calls;
 mod choices;
 mod client;
 mod command;
@@ -8,6 +9,7 @@ mod discovery;
 mod embedded;
 mod environment;
 mod keys;
+mod limit_fields;
 mod load;
 mod log_lines;
 mod model_file;
@@ -19,12 +21,13 @@ mod refusal;
 mod registry;
 mod served;
 mod target;
+mod unreadable;
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use client::EngineClient;
+pub use client::{Asked, EngineClient};
 pub use command::{NotReady, ProcessStatus, check_port_free, find_program, run_guard};
 pub use discovery::Lookup;
 pub use embedded::EmbeddedState;

@@ -1,10 +1,12 @@
 //! Whether a replica works: a tiny completion that any engine can give, or another answer of an engine that serves none.
 
+use overnight_domain::answers::Completion;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 
 use super::client::{Asked, EngineClient};
+use super::limit_fields::is_about_limit;
 use super::served::says_nothing_is_there;
 
 /// How long a probe may take: an engine that works may be busy with long prompts.
@@ -22,13 +24,14 @@ const fn probe_body(endpoint: Endpoint) -> &'static [u8] {
 impl EngineClient {
     /// Asks the engine for one token of `model`, our name of it; where there is nothing at that path, for what else it was asked for. It works where it completes that, and also where it
     /// objects to the request itself (400, 413, 422): then it has read it, unless it does not list the model. It may be
-    /// another engine than before a pause, so it is also asked for its models before anything is sent to it.
-    pub async fn probe(&self, model: &str) -> ProbeOutcome {
+    /// another engine than before a pause, so it is also asked for its models before anything is sent to it. If the model
+    /// `is_charged`, an answer without a usage fails the probe, because every request would fail.
+    pub async fn probe(&self, model: &str, is_charged: bool) -> ProbeOutcome {
         // It may have been listed since.
         if self.known_models.lacks(self.engine_model(model)) {
             self.learn_models().await;
         }
-        let outcome = self.probe_endpoints(model).await;
+        let outcome = self.probe_endpoints(model, is_charged).await;
         let works = matches!(outcome, ProbeOutcome::Healthy | ProbeOutcome::Refused { .. });
         if works && self.config.openai().is_some() {
             self.learn_models().await;
@@ -37,7 +40,7 @@ impl EngineClient {
     }
 
     /// What the first endpoint says at which there is something; of none, what the likeliest says.
-    async fn probe_endpoints(&self, model: &str) -> ProbeOutcome {
+    async fn probe_endpoints(&self, model: &str, is_charged: bool) -> ProbeOutcome {
         let target = match self.target().await {
             Ok(target) => target,
             Err(why) => return ProbeOutcome::Failed(why),
@@ -45,7 +48,7 @@ impl EngineClient {
         let endpoints = target.only.map_or_else(|| self.served.to_probe(model), |only| vec![only]);
         let mut first = None;
         for endpoint in endpoints {
-            match self.probe_once(model, endpoint).await {
+            match self.probe_once(model, endpoint, is_charged).await {
                 Ok(outcome) => return outcome,
                 Err(outcome) => drop(first.get_or_insert(outcome)),
             }
@@ -54,16 +57,24 @@ impl EngineClient {
     }
 
     /// The outcome; an error where there may be nothing at the path.
-    async fn probe_once(&self, model: &str, endpoint: Endpoint) -> Result<ProbeOutcome, ProbeOutcome> {
+    async fn probe_once(
+        &self,
+        model: &str,
+        endpoint: Endpoint,
+        is_charged: bool,
+    ) -> Result<ProbeOutcome, ProbeOutcome> {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
         let body = Json::from_stored(probe_body(endpoint)).expect("the probe is JSON");
         let max_tokens = endpoint.has_output().then_some(1);
-        let asked = Asked { endpoint, model, max_tokens, cache_salt: None, traceparent: None, body };
-        let outcome = self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await;
+        let (cache_salt, traceparent, is_probe) = (None, None, true);
+        let asked =
+            Asked { endpoint, model, max_tokens, cache_salt, traceparent, is_charged, is_probe, body };
+        let outcome = self.within(limit_ms, self.attempt_probe(asked), AttemptError::TimedOut).await;
         Ok(match outcome.map_err(|error| self.doubt_model(model, error)) {
-            Ok(_) | Err(AttemptError::NoUsage(_) | AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => {
-                ProbeOutcome::Healthy
-            }
+            Ok(_) | Err(AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
+            Err(AttemptError::NoUsage(why) | AttemptError::BadUsage(why)) => ProbeOutcome::Failed(format!(
+                "its answers have no usage, and the model has a price by which their tokens are charged: {why}"
+            )),
             Err(AttemptError::Status { code: code @ (400 | 413 | 422), message, .. }) => {
                 ProbeOutcome::Refused { code, message }
             }
@@ -89,5 +100,17 @@ impl EngineClient {
                 | AttemptError::Aborted(why),
             ) => ProbeOutcome::Failed(why),
         })
+    }
+
+    /// Sends a probe, and repeats it without its output limit if the engine refuses the limit.
+    async fn attempt_probe(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
+        match self.attempt(asked).await {
+            Err(AttemptError::Status { code: 400 | 422, message, .. })
+                if is_about_limit(&message) && !self.config.counts_calls() =>
+            {
+                self.attempt(Asked { max_tokens: None, ..asked }).await
+            }
+            outcome => outcome,
+        }
     }
 }

@@ -89,7 +89,7 @@ impl EngineClient {
         let connected = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
         connected.map_err(|_| NotYet::Loading(format!("nothing listens at port {port}")))?;
         let model = self.config.models.keys().next().ok_or_else(|| loading("it serves no model"))?;
-        match self.probe(model).await {
+        match self.probe(model, false).await {
             ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => Ok(()),
             ProbeOutcome::Busy { .. } => Err(loading("it answers that it cannot serve yet")),
             ProbeOutcome::Failed(why) => {

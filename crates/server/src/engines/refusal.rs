@@ -1,27 +1,21 @@
-//! What an engine says when it refuses, made fit to be passed on.
+//! Messages of engines that refuse a request, made fit to be passed on.
 
 use hyper::StatusCode;
-use serde_json::Value;
+use overnight_domain::answers::{find_message, page_title};
+use overnight_domain::json::repair;
 
 use crate::transport::printable;
 
-/// The engine's words in an error answer: OpenAI's envelope and its relatives, else the text, else the status's name.
+/// The engine's message in the body of an error: its message, the title of a page, the text, or the name of the status.
 pub(super) fn message(status: StatusCode, body: &[u8]) -> String {
-    let words = serde_json::from_slice(body).ok().and_then(|body| from_envelope(&body));
+    let words = match repair(body) {
+        Ok(repaired) => find_message(repaired.text.as_json()),
+        Err(_) => page_title(body),
+    };
     let words = words.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
     match words.trim() {
-        "" => status.canonical_reason().unwrap_or("no message").to_owned(),
+        "" | "{}" | "[]" | "null" => status.canonical_reason().unwrap_or("no message").to_owned(),
         words => printable(words),
-    }
-}
-
-fn from_envelope(body: &Value) -> Option<String> {
-    let error = body.get("error").or_else(|| body.get("detail")).unwrap_or(body);
-    let words = error.get("message").unwrap_or(error);
-    match words {
-        Value::String(words) => Some(words.clone()),
-        Value::Null => None,
-        other => Some(other.to_string()),
     }
 }
 
@@ -35,14 +29,18 @@ mod tests {
             (r#"{"error":{"message":"too long","type":"x"}}"#, "too long"),
             (r#"{"error":"no such model"}"#, "no such model"),
             (r#"{"detail":"Not Found"}"#, "Not Found"),
-            (r#"{"detail":[{"msg":"field required"}]}"#, r#"[{"msg":"field required"}]"#),
+            (r#"{"detail":[{"msg":"field required"}]}"#, "field required"),
+            (r#"[{"error":{"message":"quota"}}]"#, "quota"),
             (r#"{"object":"error","message":"bad","code":400}"#, "bad"),
-            (r#"{"error":{"code":3}}"#, r#"{"code":3}"#),
+            (r#"{"error":{"code":3}}"#, r#"{"error":{"code":3}}"#),
             (r#"{"error":null}"#, r#"{"error":null}"#),
+            ("<html><head><title>502 Bad Gateway</title></head></html>", "502 Bad Gateway"),
+            ("<html></html>", "Bad Gateway"),
             ("  upstream is away \n", "upstream is away"),
             ("", "Bad Gateway"),
             ("\n", "Bad Gateway"),
-            (r#"{"error":""}"#, "Bad Gateway"),
+            ("{}", "Bad Gateway"),
+            (r#"{"error":""}"#, r#"{"error":""}"#),
         ] {
             assert_eq!(message(StatusCode::BAD_GATEWAY, body.as_bytes()), expected, "{body}");
         }

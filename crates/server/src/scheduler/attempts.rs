@@ -160,8 +160,8 @@ impl Attempts {
         Subject { request: prompt.id, log, trace }
     }
 
-    /// An attempt that timed out is told apart where an earlier one did that counts, on whichever node and replica: another would
-    /// hardly end otherwise. Any other error is as it was.
+    /// Changes the error of a second attempt that timed out or had no usable usage, on any node and replica, because a third would hardly end
+    /// otherwise. Returns every other error unchanged.
     async fn look_back(
         &self,
         limit_ms: i64,
@@ -169,18 +169,16 @@ impl Attempts {
         id: RequestId,
         error: AttemptError,
     ) -> AttemptError {
-        let AttemptError::TimedOut(_) = &error else { return error };
+        let ended_so = match &error {
+            AttemptError::TimedOut(_) => FailedAttempt::is_timeout,
+            AttemptError::NoUsage(_) => FailedAttempt::lacks_usage,
+            _ => return error,
+        };
         match list_attempts(&self.store, account, id).await {
-            Ok(attempts) if attempts.iter().any(FailedAttempt::is_timeout) => {
-                let limit_s = limit_ms / 1_000;
-                AttemptError::TooSlow(format!(
-                    "the engine works and had not answered after {limit_s} s, its `request_timeout`, as once before: \
-                     the request is too long for it"
-                ))
-            }
+            Ok(attempts) if attempts.iter().any(ended_so) => end_again(limit_ms, error),
             Ok(_) => error,
             Err(unread) => {
-                tracing::warn!(error = %unread, "reading failed attempts failed; this one counts as the first to time out");
+                tracing::warn!(error = %unread, "reading failed attempts failed; this attempt counts as the first with its error");
                 error
             }
         }
@@ -189,6 +187,23 @@ impl Attempts {
     /// The scheduler may be gone already, when the process ends.
     fn answer(&self, input: SchedulerInput) {
         let _ = self.answers.send(input);
+    }
+}
+
+/// The error of a request whose second attempt ends like the first.
+fn end_again(limit_ms: i64, error: AttemptError) -> AttemptError {
+    match error {
+        AttemptError::TimedOut(_) => {
+            let limit_s = limit_ms / 1_000;
+            AttemptError::TooSlow(format!(
+                "the engine works and had not answered after {limit_s} s, its `request_timeout`, as once before: \
+                 the request is too long for it"
+            ))
+        }
+        AttemptError::NoUsage(why) => AttemptError::BadUsage(format!(
+            "{why}, as once before; the model has a price, and its tokens must be charged"
+        )),
+        error => error,
     }
 }
 

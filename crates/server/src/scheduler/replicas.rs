@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overnight_domain::answers::Completion;
-use overnight_domain::chat::{CacheSalt, Warning, find_warnings};
+use overnight_domain::answers::{Completion, Warning};
+use overnight_domain::chat::{CacheSalt, find_warnings};
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{
@@ -14,7 +14,7 @@ use overnight_domain::scheduler::{
 use super::token_counters::TokenCounters;
 use crate::app::Models;
 use crate::config::{EngineKind, WeeklyHours};
-use crate::engines::{EngineClient, Engines, NotReady};
+use crate::engines::{Asked, EngineClient, Engines, NotReady};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
 
@@ -222,7 +222,7 @@ impl Replicas {
     }
 
     /// Sends a stored prompt to a replica, with its account's salt unless the model's cache is shared. A prompt without an output limit
-    /// of its own gets one of ours if it `is_limited`. The completion comes with what it shows of fields that the engine did not honour.
+    /// of its own gets one of ours if it `is_limited`. The completion comes with its warnings.
     ///
     /// # Errors
     /// Why the attempt brought no completion.
@@ -247,20 +247,19 @@ impl Replicas {
         let is_limited = is_limited && endpoint.has_output();
         let max_tokens = is_limited.then(|| prompt.max_tokens.unwrap_or(model.config.default_max_tokens));
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
-        let completion =
-            client.complete(endpoint, &model.config.name, max_tokens, cache_salt, traceparent, body).await?;
+        let (name, is_charged, is_probe) = (&model.config.name, model.price.is_some(), false);
+        let asked =
+            Asked { endpoint, model: name, max_tokens, cache_salt, traceparent, is_charged, is_probe, body };
+        let mut completion = client.complete(asked).await?;
         if let Some(counters) = self.tokens(key) {
             counters.count(completion.usage, prompt);
         }
-        let warnings = match endpoint {
-            Endpoint::ChatCompletions => find_warnings(body, &completion),
-            Endpoint::Completions | Endpoint::Embeddings => Vec::new(),
-        };
-        for Warning { field, .. } in &warnings {
-            let engine = client.config().name.clone();
-            metrics::counter!("overnight_engine_ignored_fields_total", "engine" => engine, "field" => *field)
-                .increment(1);
+        let mut warnings = std::mem::take(&mut completion.warnings);
+        match endpoint {
+            Endpoint::ChatCompletions => warnings.extend(find_warnings(body, &completion)),
+            Endpoint::Completions | Endpoint::Embeddings => {}
         }
+        count_warnings(&client.config().name, &warnings);
         Ok((completion, warnings))
     }
 
@@ -284,7 +283,7 @@ impl Replicas {
     /// Whether a replica works: it completes a tiny prompt with this model.
     pub async fn probe(&self, key: ReplicaKey, model: ModelKey) -> ProbeOutcome {
         match (self.client(key), self.models.get(model)) {
-            (Some(client), Some(model)) => client.probe(&model.config.name).await,
+            (Some(client), Some(model)) => client.probe(&model.config.name, model.price.is_some()).await,
             _ => ProbeOutcome::Failed("the replica or the model is not configured".into()),
         }
     }
@@ -295,5 +294,18 @@ impl Replicas {
 
     fn tokens(&self, key: ReplicaKey) -> Option<&TokenCounters> {
         self.known.get(&key).map(|it| &*it.tokens)
+    }
+}
+
+fn count_warnings(engine: &str, warnings: &[Warning]) {
+    for warning in warnings {
+        let engine = engine.to_owned();
+        if let Some(field) = warning.ignored_field() {
+            metrics::counter!("overnight_engine_ignored_fields_total", "engine" => engine, "field" => field)
+                .increment(1);
+        } else if let Some(part) = warning.odd_part() {
+            metrics::counter!("overnight_engine_odd_answers_total", "engine" => engine, "part" => part)
+                .increment(1);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Calls to others: HTTP/1.1 over pooled connections, plain or under TLS; redirects and proxies are unknown to it.
 
 mod answer;
+mod decoding;
 pub(crate) mod retry_after;
 mod words;
 
@@ -23,6 +24,7 @@ use tower::Service;
 use crate::clock::SharedClock;
 
 pub(crate) use answer::{Unread, read_start, read_whole};
+pub(crate) use decoding::{Undecoded, decode};
 pub(crate) use words::{in_words, printable};
 
 /// How we name ourselves to those we call.

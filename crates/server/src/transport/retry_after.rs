@@ -1,49 +1,218 @@
-//! The `Retry-After` header: seconds, or a date.
+//! Waits that the other side asks for: `Retry-After`, and the headers of vendors.
 
 use std::time::UNIX_EPOCH;
 
 use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 /// Nobody is waited for longer than this, whatever they ask: the completion window.
 const WAIT_MS_MAX: i64 = 24 * 60 * 60 * 1000;
 
-/// How long the other side asks to be left alone, in milliseconds from `now`: 0 to a day.
+/// Milliseconds, of OpenAI and Azure.
+const RETRY_AFTER_MS: &str = "retry-after-ms";
+
+/// Suffixes of the headers with the remaining requests or tokens of a limit, and with the time of its reset.
+const LIMITS: [&str; 3] = ["", "-requests", "-tokens"];
+
+/// Larger numbers are times since 1970, in seconds (from 2001 on) or in milliseconds.
+const EPOCH_SECONDS_MIN: f64 = 1e9;
+const EPOCH_MILLISECONDS_MIN: f64 = 1e12;
+
+/// Units of durations, in milliseconds.
+const UNITS: [(&str, f64); 8] = [
+    ("ms", 1.0),
+    ("us", 0.001),
+    ("µs", 0.001),
+    ("ns", 0.000_001),
+    ("s", 1_000.0),
+    ("m", 60_000.0),
+    ("h", 3_600_000.0),
+    ("d", 86_400_000.0),
+];
+
+/// The wait in `retry-after-ms`, else in `Retry-After`, in milliseconds from `now`: 0 to a day, rounded up.
 pub(crate) fn read(headers: &HeaderMap, now: i64) -> Option<i64> {
-    parse(headers.get(RETRY_AFTER)?.to_str().ok()?.trim(), now)
+    let milliseconds = text_of(headers, RETRY_AFTER_MS).and_then(parse_number);
+    let milliseconds = milliseconds.filter(|it| *it >= 0.0).map(to_wait);
+    milliseconds.or_else(|| parse(text_of(headers, RETRY_AFTER.as_str())?, now))
 }
 
-fn parse(text: &str, now: i64) -> Option<i64> {
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        let seconds = text.parse().unwrap_or(i64::MAX);
-        return Some(seconds.saturating_mul(1_000).min(WAIT_MS_MAX));
+/// The wait of an answer with a status. Without these headers, a 429 or 503 waits for the longest of the vendor's resets: `x-ratelimit-reset`,
+/// also with `-requests` and `-tokens`. If `x-ratelimit-remaining` headers are present, only the limits with 0 remaining count.
+pub(crate) fn read_limits(headers: &HeaderMap, status: u16, now: i64) -> Option<i64> {
+    let asked = read(headers, now);
+    if asked.is_some() || !matches!(status, 429 | 503) {
+        return asked;
     }
-    let since = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let at = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    Some(at.saturating_sub(now).clamp(0, WAIT_MS_MAX))
+    let remaining = LIMITS.map(|limit| text_of(headers, &format!("x-ratelimit-remaining{limit}")));
+    let tells_rest = remaining.iter().any(Option::is_some);
+    let is_reached = |rest: Option<&str>| rest.and_then(parse_number).is_some_and(|rest| rest <= 0.0);
+    let reset = |limit: &str| parse(text_of(headers, &format!("x-ratelimit-reset{limit}"))?, now);
+    let reached = LIMITS.into_iter().zip(remaining).filter(|(_, rest)| !tells_rest || is_reached(*rest));
+    reached.filter_map(|(limit, _)| reset(limit)).max()
+}
+
+fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    Some(headers.get(name)?.to_str().ok()?.trim()).filter(|text| !text.is_empty())
+}
+
+/// Seconds, a time since 1970, a duration, or a date.
+fn parse(text: &str, now: i64) -> Option<i64> {
+    if let Some(number) = parse_number(text) {
+        return match number {
+            seconds if seconds < 0.0 => None,
+            at if at >= EPOCH_MILLISECONDS_MIN && at < 1e15 => Some(until(to_milliseconds(at), now)),
+            at if (EPOCH_SECONDS_MIN..1e12).contains(&at) => Some(until(to_milliseconds(at * 1_000.0), now)),
+            seconds => Some(to_wait(seconds * 1_000.0)),
+        };
+    }
+    parse_duration(text).map(to_wait).or_else(|| Some(until(parse_date(text)?, now)))
+}
+
+/// A decimal number without an exponent.
+fn parse_number(text: &str) -> Option<f64> {
+    let is_number = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-'));
+    if is_number { text.parse().ok().filter(|number: &f64| number.is_finite()) } else { None }
+}
+
+/// `21s`, `1m30.5s`, `500ms`, `6m0s`: in milliseconds.
+fn parse_duration(text: &str) -> Option<f64> {
+    let (mut rest, mut sum) = (text, 0.0);
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let (number, after) = rest.split_at(digits);
+        let unit_end = after.find(|letter: char| letter.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_end);
+        let (_, milliseconds) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+        sum += parse_number(number)? * milliseconds;
+        rest = after;
+    }
+    (!text.is_empty()).then_some(sum)
+}
+
+/// A date of HTTP or of ISO 8601, which is in UTC if it does not say otherwise.
+fn parse_date(text: &str) -> Option<i64> {
+    if let Ok(at) = httpdate::parse_http_date(text) {
+        let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        return Some(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    }
+    let nanoseconds = text.parse::<Timestamp>().map(Timestamp::as_nanosecond).or_else(|_| {
+        let civil = text.parse::<DateTime>()?;
+        Ok::<_, jiff::Error>(TimeZone::UTC.to_timestamp(civil)?.as_nanosecond())
+    });
+    // Rounded up.
+    i64::try_from(-(-nanoseconds.ok()?).div_euclid(1_000_000)).ok()
+}
+
+fn until(at: i64, now: i64) -> i64 {
+    at.saturating_sub(now).clamp(0, WAIT_MS_MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a double beyond i64 becomes its bound")]
+fn to_milliseconds(milliseconds: f64) -> i64 {
+    milliseconds.ceil() as i64
+}
+
+fn to_wait(milliseconds: f64) -> i64 {
+    // A sum of decimal fractions may exceed its exact value.
+    let rounded = milliseconds.round();
+    let exact = if (milliseconds - rounded).abs() < 1e-6 { rounded } else { milliseconds };
+    to_milliseconds(exact).clamp(0, WAIT_MS_MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NOON: i64 = 784_111_777_000; // 1994-11-06T08:49:37Z
+
     #[test]
-    fn seconds_and_dates_are_read() {
-        let noon = 784_111_777_000; // 1994-11-06T08:49:37Z
+    fn seconds_durations_and_dates_are_read() {
         for (text, now, expected) in [
-            ("0", noon, Some(0)),
-            ("7", noon, Some(7_000)),
-            ("99999999999999999999", noon, Some(WAIT_MS_MAX)),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", noon - 5_000, Some(5_000)),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", noon + 5_000, Some(0)),
-            ("Sunday, 06-Nov-94 08:49:37 GMT", noon, Some(0)),
-            ("Fri, 31 Dec 9999 23:59:59 GMT", noon, Some(WAIT_MS_MAX)),
-            ("", noon, None),
-            ("-1", noon, None),
-            ("1.5", noon, None),
-            ("soon", noon, None),
+            ("0", NOON, Some(0)),
+            ("7", NOON, Some(7_000)),
+            ("1.5", NOON, Some(1_500)),
+            ("0.0001", NOON, Some(1)),
+            ("7.66", NOON, Some(7_660)),
+            ("86400", NOON, Some(WAIT_MS_MAX)),
+            ("100000", NOON, Some(WAIT_MS_MAX)),
+            ("99999999999999999999", NOON, Some(WAIT_MS_MAX)),
+            ("21s", NOON, Some(21_000)),
+            ("7.66s", NOON, Some(7_660)),
+            ("1m30s", NOON, Some(90_000)),
+            ("9m38.016s", NOON, Some(578_016)),
+            ("500ms", NOON, Some(500)),
+            ("0.5ms", NOON, Some(1)),
+            ("1µs", NOON, Some(1)),
+            ("6m0s", NOON, Some(360_000)),
+            ("1h", NOON, Some(3_600_000)),
+            ("1h2m3s", NOON, Some(3_723_000)),
+            ("2d", NOON, Some(WAIT_MS_MAX)),
+            ("7 s", NOON, Some(7_000)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", NOON - 5_000, Some(5_000)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", NOON + 5_000, Some(0)),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", NOON, Some(0)),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", NOON, Some(WAIT_MS_MAX)),
+            ("1994-11-06T08:49:42Z", NOON, Some(5_000)),
+            ("1994-11-06T09:49:42+01:00", NOON, Some(5_000)),
+            ("1994-11-06T08:49:37.0001Z", NOON, Some(1)),
+            ("1994-11-06T08:49:42", NOON, Some(5_000)),
+            ("1994-11-06 08:49:42.5", NOON, Some(5_500)),
+            ("1700000007", 1_700_000_000_000, Some(7_000)),
+            ("1700000000250", 1_700_000_000_000, Some(250)),
+            ("-1", NOON, None),
+            ("-1s", NOON, None),
+            ("1x", NOON, None),
+            ("s", NOON, None),
+            ("1e3", NOON, None),
+            ("1.2.3", NOON, None),
+            ("soon", NOON, None),
         ] {
             assert_eq!(parse(text, now), expected, "{text}");
+        }
+    }
+
+    /// The wait of an answer with a status and headers.
+    fn asked(status: u16, headers: &[(&'static str, &'static str)]) -> Option<i64> {
+        let pairs = headers
+            .iter()
+            .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
+        read_limits(&pairs.collect::<HeaderMap>(), status, 1_700_000_000_000)
+    }
+
+    #[test]
+    fn retry_after_is_asked_first_and_limits_only_if_they_are_reached() {
+        const REQUESTS: (&str, &str) = ("x-ratelimit-reset-requests", "2m");
+        const TOKENS: (&str, &str) = ("x-ratelimit-reset-tokens", "391ms");
+        for (status, headers, expected) in [
+            (429, &[("retry-after", "7"), REQUESTS][..], Some(7_000)),
+            (429, &[("retry-after", "7"), ("retry-after-ms", "6500.2")], Some(6_501)),
+            (429, &[("retry-after", "7"), ("retry-after-ms", "soon")], Some(7_000)),
+            (429, &[("retry-after", "soon"), TOKENS], Some(391)),
+            (500, &[("retry-after", "7")], Some(7_000)),
+            (500, &[REQUESTS, TOKENS], None),
+            (429, &[REQUESTS, TOKENS], Some(120_000)),
+            (503, &[TOKENS], Some(391)),
+            (
+                429,
+                &[
+                    REQUESTS,
+                    TOKENS,
+                    ("x-ratelimit-remaining-requests", "3"),
+                    ("x-ratelimit-remaining-tokens", "0"),
+                ],
+                Some(391),
+            ),
+            (429, &[REQUESTS, TOKENS, ("x-ratelimit-remaining-requests", "0")], Some(120_000)),
+            (429, &[REQUESTS, TOKENS, ("x-ratelimit-remaining-requests", "7")], None),
+            (429, &[("x-ratelimit-reset", "1700000007000"), ("x-ratelimit-remaining", "0")], Some(7_000)),
+            (429, &[("X-RateLimit-Reset", "12")], Some(12_000)),
+            (429, &[], None),
+        ] {
+            assert_eq!(asked(status, headers), expected, "{status} {headers:?}");
         }
     }
 }

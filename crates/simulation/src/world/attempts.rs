@@ -1,6 +1,6 @@
 //! Attempts at engines: what comes of a leased request, and who may write under its lease later.
 
-use overnight_domain::answers::{BadCompletion, Completion};
+use overnight_domain::answers::{BadCompletion, Completion, Reader};
 use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::{AttemptError, Lease, ReplicaKey, SchedulerInput};
 use overnight_server::store::queue::settle::{self, Settlement};
@@ -27,18 +27,24 @@ impl World<'_> {
             Verdict::Answer => self.draw_text(flight.request, lease),
             Verdict::ForeignAnswer => self.draw_text(flight.request + 1, lease),
             Verdict::Nonsense(body) => {
-                return match parse_completion(body.as_bytes(), MODELS[model]) {
-                    Ok(_) => self.fail(&flight, AttemptError::Reset("unreachable".into())),
-                    Err(BadCompletion::NotACompletion { reason, .. }) => {
-                        self.fail(&flight, AttemptError::NotACompletion(reason))
+                let reader = Reader { client_model: MODELS[model], is_charged: true };
+                let error = match parse_completion(body.as_bytes(), reader) {
+                    Ok(_) => AttemptError::Reset("unreachable".into()),
+                    Err(BadCompletion::NotACompletion(why)) => AttemptError::NotACompletion(why),
+                    Err(BadCompletion::Aborted(why)) => AttemptError::Aborted(why),
+                    Err(BadCompletion::Reported { status: code, message }) => {
+                        AttemptError::Status { code, message, retry_after_ms: None }
                     }
-                    Err(BadCompletion::BadUsage(why)) => self.fail(&flight, AttemptError::BadUsage(why)),
+                    // The simulation does not look back at earlier attempts, so the first counts as the second.
+                    Err(BadCompletion::NoUsage(why)) => AttemptError::BadUsage(why),
                 };
+                return self.fail(&flight, error);
             }
             Verdict::Error(error) => return self.fail(&flight, error),
             Verdict::Death => return self.kill(replica, &flight),
         };
-        let completion = parse_completion(texts::completion(&text).as_bytes(), MODELS[model]);
+        let reader = Reader { client_model: MODELS[model], is_charged: true };
+        let completion = parse_completion(texts::completion(&text).as_bytes(), reader);
         let Ok(completion) = completion else { return Ok(()) };
         let (seq, usage) = (lease.key.position.seq, completion.usage);
         let completed = SchedulerInput::Completed { seq, cost: usage.cost(), tokens: usage.tokens() };

@@ -1,5 +1,6 @@
 //! The workers, and writes that are to be fenced off: under leases that are over.
 
+use overnight_domain::answers::Reader;
 use overnight_domain::chat::parse_completion;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::scheduler::FailureCode;
@@ -68,7 +69,8 @@ impl World<'_> {
             LateKind::Completion => {
                 let text = self.draw_text(request, &lease);
                 let model = MODELS[self.oracle.request(request)?.model];
-                let Ok(completion) = parse_completion(texts::completion(&text).as_bytes(), model) else {
+                let reader = Reader { client_model: model, is_charged: true };
+                let Ok(completion) = parse_completion(texts::completion(&text).as_bytes(), reader) else {
                     return Ok(());
                 };
                 self.settle(Flight { lease, request }, text, completion, must_be_refused).await

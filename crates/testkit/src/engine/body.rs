@@ -12,6 +12,7 @@ use hyper::Response;
 use hyper::body::Frame;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 
+use super::faults::Canned;
 use super::recorder::Ending;
 use super::socket::ResetFlag;
 use super::state::Visit;
@@ -32,6 +33,16 @@ pub(super) fn whole(status: u16, content_type: &'static str, body: impl Into<Byt
     let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// A canned answer.
+pub(super) fn canned(canned: &Canned) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(Bytes::from_static(canned.body))));
+    *response.status_mut() = hyper::StatusCode::from_u16(canned.status).unwrap_or_default();
+    for (name, value) in canned.headers {
+        response.headers_mut().append(*name, HeaderValue::from_static(value));
+    }
     response
 }
 

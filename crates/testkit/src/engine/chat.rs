@@ -91,6 +91,9 @@ impl<'a> Asked<'a> {
         if request.cache_salt.is_some() && !settings.takes_cache_salt {
             return Err((400, "there is no field cache_salt".to_owned()));
         }
+        if let Some(message) = settings.refusal_of_field(body) {
+            return Err((400, message.to_owned()));
+        }
         let Some(model) = settings.models.iter().find(|model| model.name == request.model) else {
             return Err((
                 settings.unknown_model_status,
@@ -170,6 +173,7 @@ async fn strike(state: &State, reset: &ResetFlag, fault: Fault) -> Result<Option
             time::sleep_ms(ms).await;
             Ok(None)
         }
+        Fault::Canned(canned) => Ok(Some(body::canned(canned))),
         _ => Ok(None),
     }
 }

@@ -120,6 +120,8 @@ pub struct Tunables {
     pub lists_context: bool,
     /// Whether `cache_salt` may be sent; 400 otherwise, as with a server that refuses fields that it does not know.
     pub takes_cache_salt: bool,
+    /// Fields that are refused, each with the message of the 400.
+    pub refused_fields: Vec<(&'static str, &'static str)>,
     /// Paths of endpoints that are not there, such as `/v1/embeddings`: 404 for whatever is asked of them.
     pub missing_paths: Vec<&'static str>,
     /// The key wanted as Bearer on every `/v1` route, if any.
@@ -150,6 +152,7 @@ impl Default for Tunables {
             ignores_fields: false,
             lists_context: true,
             takes_cache_salt: true,
+            refused_fields: Vec::new(),
             missing_paths: Vec::new(),
             api_key: None,
             healthy: true,

@@ -59,6 +59,19 @@ pub enum Fault {
         /// Milliseconds until it listens again.
         ms: u64,
     },
+    /// A canned answer. No marker names it.
+    Canned(&'static Canned),
+}
+
+/// An answer of an engine or gateway, to the byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Canned {
+    /// The HTTP status.
+    pub status: u16,
+    /// Headers beside `Content-Length`.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The bytes of the body.
+    pub body: &'static [u8],
 }
 
 impl Fault {

@@ -42,7 +42,7 @@ use tokio::task::JoinHandle;
 
 pub use self::cache::BLOCK_TOKENS;
 pub use self::config::{CostModel, Overload, Recording, SimConfig, Speed, Tunables};
-pub use self::faults::{Fault, FaultRates};
+pub use self::faults::{Canned, Fault, FaultRates};
 pub use self::model::{EngineModel, Finished, Job, JobId, ModelStats, Step};
 pub use self::prompt::echo_of;
 pub use self::recorder::Counters;

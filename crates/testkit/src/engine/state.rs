@@ -40,6 +40,7 @@ pub(super) struct Settings {
     pub(super) ignores_fields: bool,
     pub(super) lists_context: bool,
     pub(super) takes_cache_salt: bool,
+    refused_fields: Vec<(&'static str, &'static str)>,
     pub(super) missing_paths: Vec<&'static str>,
     pub(super) unknown_model_status: u16,
     /// The whole `Authorization` header that is wanted.
@@ -60,6 +61,16 @@ pub(super) struct Model {
 }
 
 impl Settings {
+    /// The message with which a body is refused for one of its fields.
+    pub(super) fn refusal_of_field(&self, body: &[u8]) -> Option<&'static str> {
+        if self.refused_fields.is_empty() {
+            return None;
+        }
+        let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+        let refused = self.refused_fields.iter().find(|(field, _)| body.get(field).is_some());
+        refused.map(|(_, message)| *message)
+    }
+
     fn new(tunables: &Tunables) -> Arc<Self> {
         let quote = |name: &String| serde_json::Value::from(name.as_str()).to_string();
         let models = tunables.models.iter().map(|name| Model { name: name.clone(), quoted: quote(name) });
@@ -70,6 +81,7 @@ impl Settings {
             ignores_fields: tunables.ignores_fields,
             lists_context: tunables.lists_context,
             takes_cache_salt: tunables.takes_cache_salt,
+            refused_fields: tunables.refused_fields.clone(),
             missing_paths: tunables.missing_paths.clone(),
             unknown_model_status: tunables.unknown_model_status,
             authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),

@@ -211,8 +211,8 @@ pub struct FullRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = super::results::ResultBody, nullable = false))]
     pub result_body: Option<Box<RawValue>>,
-    /// The fields of `request_body` that the completion shows not to have been honoured by the engine, each once. Absent where it shows
-    /// none, which proves nothing of fields that leave no trace in a completion.
+    /// The fields of `request_body` that the engine did not honour, as the completion shows, and the odd parts of `result_body`, such as a
+    /// missing usage. Each path appears once. Absent without warnings. Fields that leave no trace in a completion cause no warning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// The attempts to complete it that failed, oldest first: five at most. Only Get Request says them; absent where none

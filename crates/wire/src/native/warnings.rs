@@ -1,27 +1,27 @@
-//! What is wrong with the completion of a request.
+//! Warnings about the answer to a request.
 
-use overnight_domain::chat;
+use overnight_domain::answers;
 use serde::{Deserialize, Serialize};
 
-/// A field that the engine did not honour.
+/// A field of the request that the engine did not honour, or an odd part of its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "param": "request_body.logprobs",
     "message": "The engine did not honour `logprobs`: a choice has none."
 })))]
 pub struct Warning {
-    /// Which field: its path in the record, as in the details of an error.
+    /// Its path in the record: `request_body.` and a field that the engine did not honour, or `result_body` and the odd part of the answer, such
+    /// as `result_body.usage`.
     pub param: String,
-    /// What the completion shows, for a person to read.
+    /// A description, for a person to read.
     pub message: String,
 }
 
 /// The `warnings` of a request, as they are stored; `None` where there are none.
-pub fn write_warnings(warnings: &[chat::Warning]) -> Option<Vec<u8>> {
-    let told = |warning: &chat::Warning| Warning {
-        param: format!("request_body.{}", warning.field),
-        message: warning.message.clone(),
-    };
-    let told: Vec<_> = warnings.iter().map(told).collect();
+pub fn write_warnings(warnings: &[answers::Warning]) -> Option<Vec<u8>> {
+    let told = warnings
+        .iter()
+        .map(|warning| Warning { param: warning.param.to_owned(), message: warning.message.clone() });
+    let told: Vec<_> = told.collect();
     if told.is_empty() { None } else { serde_json::to_vec(&told).ok() }
 }

@@ -198,7 +198,10 @@ fn report(counts: &Counts, target: &Target, elapsed_ms: i64, output: &Output) ->
         output.note("their lines say why; the same command asks for them again");
     }
     if counts.warned > 0 {
-        output.note(&format!("{} have `warnings`: their engine did not honour every field", counts.warned));
+        output.note(&format!(
+            "{} have `warnings`: their engine ignored a field or answered oddly",
+            counts.warned
+        ));
     }
     Ok(())
 }

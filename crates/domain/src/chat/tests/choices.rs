@@ -1,4 +1,5 @@
 use super::super::{choices_asked, choices_given, for_one_choice, join_choices, parse_completion};
+use crate::answers::Reader;
 use crate::json::Json;
 
 #[test]
@@ -24,7 +25,7 @@ fn completions_of_single_choices_are_one_that_counts_all_of_them() {
             r#"{{"id":"{id}","object":"chat.completion","model":"m","choices":[{{"finish_reason":"stop","index":0,"message":{{"content":"{said}"}}}}],"usage":{{"prompt_tokens":7,"completion_tokens":{tokens},"total_tokens":{},"prompt_tokens_details":{{"cached_tokens":3}}}}}}"#,
             7 + tokens
         );
-        parse_completion(text.as_bytes(), "m").expect("a completion")
+        parse_completion(text.as_bytes(), Reader::CHARGED).expect("a completion")
     };
     let parts = [part("x", "a", 5), part("y", "b", 9), part("z", "c", 1)];
     let joined = join_choices(&parts, 3).expect("three");
@@ -37,7 +38,10 @@ fn completions_of_single_choices_are_one_that_counts_all_of_them() {
     );
     assert_eq!(joined.body.as_str(), expected);
     assert_eq!((choices_given(&parts[0]), choices_given(&joined)), (1, 3));
-    assert_eq!(parse_completion(expected.as_bytes(), "m").map(|read| read.usage), Ok(joined.usage));
+    assert_eq!(
+        parse_completion(expected.as_bytes(), Reader::CHARGED).map(|read| read.usage),
+        Ok(joined.usage)
+    );
     assert_eq!(join_choices(&[], 3), None);
     let of_three_prompts = join_choices(&parts, 1).expect("three").body;
     let usage = r#""usage":{"prompt_tokens":21,"completion_tokens":15,"total_tokens":36,"#;

@@ -1,5 +1,5 @@
 use super::super::parse_completion;
-use crate::answers::{BadCompletion, Usage};
+use crate::answers::{BadCompletion, Reader, Usage};
 
 const USAGE: &str = r#""usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}"#;
 
@@ -7,22 +7,12 @@ fn answer(choices: &str, rest: &str) -> String {
     format!(r#"{{"id":"x","object":"chat.completion","model":"org/M","choices":{choices},{rest}}}"#)
 }
 
-fn check_retried(answer: &str) {
-    let error = parse_completion(answer.as_bytes(), "m").expect_err(answer);
-    assert!(matches!(error, BadCompletion::NotACompletion { .. }), "{error}");
-}
-
-fn check_bad_usage(usage: &str) {
-    let answer = answer(r#"[{"message":{}}]"#, usage);
-    let error = parse_completion(answer.as_bytes(), "m").expect_err(usage);
-    assert!(matches!(error, BadCompletion::BadUsage(_)), "{error}");
-}
-
 #[test]
 fn a_completion_keeps_everything_but_white_space_and_the_model() {
     let raw =
         answer("[ {\"message\" : {\"role\":\"assistant\",\"content\":\"a\\n b\"},\n\"x\":1.0} ]", USAGE);
-    let completion = parse_completion(raw.as_bytes(), "mine").expect("a completion");
+    let completion = parse_completion(raw.as_bytes(), Reader { client_model: "mine", ..Reader::CHARGED })
+        .expect("a completion");
     let kept = answer(r#"[{"message":{"role":"assistant","content":"a\n b"},"x":1.0}]"#, USAGE);
     assert_eq!(completion.body.as_str(), kept.replace("org/M", "mine"));
     assert_eq!(
@@ -43,8 +33,8 @@ fn cached_tokens_are_read_where_they_are_told_and_never_more_than_the_prompt_has
         ("null", None),
     ] {
         let usage = USAGE.replace("\"total", &format!("\"prompt_tokens_details\":{details},\"total"));
-        let completion =
-            parse_completion(answer(r#"[{"message":{}}]"#, &usage).as_bytes(), "m").expect(details);
+        let completion = parse_completion(answer(r#"[{"message":{}}]"#, &usage).as_bytes(), Reader::CHARGED)
+            .expect(details);
         assert_eq!(completion.usage.cached_tokens, cached, "{details}");
     }
 }
@@ -52,44 +42,62 @@ fn cached_tokens_are_read_where_they_are_told_and_never_more_than_the_prompt_has
 #[test]
 fn a_completion_without_a_model_gets_one() {
     let raw = format!(r#"{{"object":"chat.completion","choices":[{{"message":{{}}}}],{USAGE}}}"#);
-    let completion = parse_completion(raw.as_bytes(), "mine").expect("a completion");
+    let completion = parse_completion(raw.as_bytes(), Reader { client_model: "mine", ..Reader::CHARGED })
+        .expect("a completion");
     assert!(completion.body.as_str().ends_with(r#","model":"mine"}"#));
 }
 
 #[test]
-fn anything_else_is_worth_another_try() {
-    check_retried("");
-    check_retried("<html>busy</html>");
-    check_retried("[]");
-    check_retried(r#"{"error":{"message":"overloaded"}}"#);
-    check_retried(&answer("[]", USAGE));
-    check_retried(&answer("{}", USAGE));
-    check_retried(&answer(r#"[{"message":{}},{"text":"a"}]"#, USAGE));
-    check_retried(&answer(r#"[{"message":"a"}]"#, USAGE));
-    check_retried(&answer(r#"[{"message":{}}]"#, USAGE).replace("chat.completion", "text_completion"));
-    check_retried(&answer(r#"[{"message":{}}]"#, USAGE).replace("\"object\"", "\"objects\""));
-    check_retried(&answer(r#"[{"message":{}}]"#, &format!("{USAGE},{USAGE}")));
-    check_retried(&answer(
-        &format!("[{{\"message\":{{}},\"x\":{}1{}}}]", "[".repeat(70), "]".repeat(70)),
-        USAGE,
-    ));
+fn an_answer_of_another_shape_is_no_completion() {
+    for (answer, why) in [
+        (answer("[]", USAGE), "it has no choices"),
+        (answer("{}", USAGE), "it has no choices"),
+        ("[]".to_owned(), "it has no choices"),
+        ("7".to_owned(), "it has no choices"),
+        (answer(r#"[{"message":{}},{"text":"a"}]"#, USAGE), "a choice has no message"),
+        (answer(r#"[{"message":"a"}]"#, USAGE), "a choice has no message"),
+        (answer(r#"[{"message":null}]"#, USAGE), "a choice has no message"),
+        (answer(r#"[{"delta":{"content":"a"}}]"#, USAGE), "a choice has no message"),
+    ] {
+        let error = parse_completion(answer.as_bytes(), Reader::CHARGED).expect_err(&answer);
+        let words = format!("the engine's answer is not a chat.completion object: {why}");
+        assert_eq!(error, BadCompletion::NotACompletion(words));
+    }
+}
+
+/// The params of the warnings of an answer with one choice.
+fn warned(message: &str, finish_reason: &str) -> Vec<&'static str> {
+    let choice = format!(r#"[{{"message":{message},"finish_reason":{finish_reason}}}]"#);
+    let completion = parse_completion(answer(&choice, USAGE).as_bytes(), Reader::CHARGED).expect(message);
+    assert!(completion.warnings.iter().all(|warning| warning.message.len() <= 200));
+    completion.warnings.iter().map(|warning| warning.param).collect()
 }
 
 #[test]
-fn usage_that_cannot_be_charged_fails_at_once() {
-    check_bad_usage("\"x\":1");
-    check_bad_usage("\"usage\":null");
-    check_bad_usage("\"usage\":{}");
-    for bad in ["-1", "1.0", "1e1", "\"1\"", "null", "9223372036854775808"] {
-        check_bad_usage(&format!(
-            r#""usage":{{"prompt_tokens":{bad},"completion_tokens":1,"total_tokens":1}}"#
-        ));
-        check_bad_usage(&format!(
-            r#""usage":{{"prompt_tokens":1,"completion_tokens":{bad},"total_tokens":1}}"#
-        ));
+fn an_odd_choice_is_taken_with_a_warning() {
+    const REASON: &str = "result_body.choices.finish_reason";
+    const CONTENT: &str = "result_body.choices.message.content";
+    const CALLS: &str = "result_body.choices.message.tool_calls";
+    let calls = |arguments: &str| {
+        format!(r#"{{"content":null,"tool_calls":[{{"function":{{"name":"f","arguments":{arguments}}}}}]}}"#)
+    };
+    for (message, finish_reason, expected) in [
+        (r#"{"content":"a"}"#.to_owned(), r#""stop""#, &[][..]),
+        (r#"{"content":"a"}"#.to_owned(), "null", &[REASON]),
+        (r#"{"content":"a"}"#.to_owned(), r#""eos_token""#, &[]),
+        (r#"{"content":"a"}"#.to_owned(), r#"{"type":"stop","matched":2}"#, &[]),
+        (r#"{"content":null}"#.to_owned(), r#""length""#, &[CONTENT]),
+        (r#"{"role":"assistant"}"#.to_owned(), r#""length""#, &[CONTENT]),
+        (r#"{"content":""}"#.to_owned(), r#""length""#, &[]),
+        (r#"{"content":null}"#.to_owned(), r#""stop""#, &[]),
+        (r#"{"content":null,"reasoning":"Hm."}"#.to_owned(), r#""length""#, &[]),
+        (r#"{"content":null,"reasoning_content":""}"#.to_owned(), r#""length""#, &[CONTENT]),
+        (calls(r#""{\"a\":1}""#), r#""length""#, &[]),
+        (calls(r#""{\"a\":""#), r#""tool_calls""#, &[CALLS]),
+        (calls(r#""""#), r#""tool_calls""#, &[CALLS]),
+        (calls(r#"{"a":1}"#), r#""tool_calls""#, &[]),
+        (calls(r#""{""#), "null", &[REASON, CALLS]),
+    ] {
+        assert_eq!(warned(&message, finish_reason), expected, "{message} {finish_reason}");
     }
-    check_bad_usage(r#""usage":{"prompt_tokens":1,"completion_tokens":1}"#);
-    check_bad_usage(
-        r#""usage":{"prompt_tokens":1,"prompt_tokens":2,"completion_tokens":1,"total_tokens":1}"#,
-    );
 }

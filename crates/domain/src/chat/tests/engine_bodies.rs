@@ -1,10 +1,10 @@
-use super::super::{CacheSalt, engine_body, has_output_limit};
+use super::super::{CacheSalt, LimitField, engine_body, has_output_limit, output_limit};
 use crate::json::Json;
 use crate::scheduler::AccountKey;
 
 fn check(stored: &str, sent: &str) {
     let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
-    assert_eq!(engine_body(stored, "org/Llama \"8B\"", Some(512), None).as_str(), sent);
+    assert_eq!(engine_body(stored, "org/Llama \"8B\"", Some(512), None, None).as_str(), sent);
 }
 
 #[test]
@@ -28,12 +28,44 @@ fn the_engine_is_not_asked_to_stream() {
 }
 
 #[test]
-fn the_limit_goes_out_under_one_name() {
-    check(r#"{"max_completion_tokens":9,"n":2}"#, r#"{"n":2,"max_tokens":9}"#);
+fn the_limit_goes_out_once_under_the_name_of_the_client() {
+    check(r#"{"max_completion_tokens":9,"n":2}"#, r#"{"n":2,"max_completion_tokens":9}"#);
     check(r#"{"max_completion_tokens":9,"max_tokens":9}"#, r#"{"max_tokens":9}"#);
-    check(r#"{"max_tokens":null,"max_completion_tokens":9}"#, r#"{"max_tokens":9}"#);
+    check(r#"{"max_tokens":null,"max_completion_tokens":9}"#, r#"{"max_completion_tokens":9}"#);
     check(r#"{"max_tokens":null,"max_completion_tokens":null}"#, r#"{"max_tokens":512}"#);
     check(r#"{"max\u005ftokens":9}"#, r#"{"max\u005ftokens":9}"#);
+}
+
+#[test]
+fn the_limit_goes_out_under_the_name_that_the_engine_takes() {
+    use LimitField::{MaxCompletionTokens, MaxTokens};
+    for (stored, field, limit, own) in [
+        (r#"{"max_completion_tokens":9}"#, MaxTokens, r#""max_tokens":9"#, Some((MaxCompletionTokens, 9))),
+        (r#"{"max_tokens":9}"#, MaxCompletionTokens, r#""max_completion_tokens":9"#, Some((MaxTokens, 9))),
+        (
+            r#"{"max_tokens":9,"max_completion_tokens":9}"#,
+            MaxCompletionTokens,
+            r#""max_completion_tokens":9"#,
+            Some((MaxTokens, 9)),
+        ),
+        (
+            r#"{"max_completion_tokens":9,"max_tokens":9}"#,
+            MaxTokens,
+            r#""max_tokens":9"#,
+            Some((MaxTokens, 9)),
+        ),
+        ("{}", MaxCompletionTokens, r#""max_completion_tokens":7"#, None),
+        ("{}", MaxTokens, r#""max_tokens":7"#, None),
+    ] {
+        let body = Json::from_stored(stored.as_bytes()).expect("UTF-8");
+        assert_eq!(
+            engine_body(body, "m", Some(7), Some(field), None).as_str(),
+            format!("{{{limit}}}"),
+            "{stored}"
+        );
+        assert_eq!(output_limit(body), own, "{stored}");
+        assert_eq!(field.other().other(), field);
+    }
 }
 
 #[test]
@@ -41,11 +73,11 @@ fn a_limit_of_ours_may_be_left_out_and_the_clients_own_never_is() {
     for (stored, sent, is_own) in [
         (r#"{"n":2}"#, r#"{"n":2}"#, false),
         (r#"{"max_tokens":null,"max_completion_tokens":null}"#, "{}", false),
-        (r#"{"max_completion_tokens":9}"#, r#"{"max_tokens":9}"#, true),
+        (r#"{"max_completion_tokens":9}"#, r#"{"max_completion_tokens":9}"#, true),
         (r#"{"max\u005ftokens":9}"#, r#"{"max\u005ftokens":9}"#, true),
     ] {
         let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
-        assert_eq!(engine_body(stored, "m", None, None).as_str(), sent);
+        assert_eq!(engine_body(stored, "m", None, None, None).as_str(), sent);
         assert_eq!(has_output_limit(stored), is_own);
     }
 }
@@ -54,7 +86,7 @@ fn a_limit_of_ours_may_be_left_out_and_the_clients_own_never_is() {
 fn salted(stored: &str, account: i64) -> String {
     let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
     let salt = CacheSalt::new(&[7; 32], AccountKey(account));
-    engine_body(stored, "m", Some(9), Some(&salt)).as_str().to_owned()
+    engine_body(stored, "m", Some(9), None, Some(&salt)).as_str().to_owned()
 }
 
 #[test]

@@ -3,6 +3,7 @@ use proptest::sample::select;
 
 use super::super::{find_warnings, parse_completion};
 use super::with;
+use crate::answers::Reader;
 use crate::json::minimize;
 
 /// The answer with these choices, and so many tokens of output.
@@ -21,14 +22,15 @@ fn choice(text: &str, finish_reason: &str) -> String {
 #[track_caller]
 fn check_tokens(fields: &str, choices: &str, written: u64, expected: &str) {
     let body = minimize(with(fields).as_bytes(), 0).expect(fields);
-    let completion = parse_completion(answer(choices, written).as_bytes(), "m").expect(choices);
+    let completion = parse_completion(answer(choices, written).as_bytes(), Reader::CHARGED).expect(choices);
     let told: Vec<_> = find_warnings(body.as_json(), &completion)
         .into_iter()
         .map(|warning| {
             assert!(warning.message.len() <= 200, "{}", warning.message);
-            let beginning = format!("The engine did not honour `{}`: ", warning.field);
+            let field = warning.ignored_field().expect("a field of the request");
+            let beginning = format!("The engine did not honour `{field}`: ");
             let what = warning.message.strip_prefix(&*beginning).expect("the beginning of all");
-            format!("{}: {what}", warning.field)
+            format!("{field}: {what}")
         })
         .collect();
     assert_eq!(told.join("\n"), expected, "{fields} {choices}");
@@ -276,9 +278,9 @@ proptest! {
         choice in object(&["finish_reason", "logprobs"]),
     ) {
         let choice = choice.replacen('{', &format!(r#"{{"message":{message},"#), 1);
-        let completion = parse_completion(answer(&choice, 5).as_bytes(), "m").expect("a completion");
+        let completion = parse_completion(answer(&choice, 5).as_bytes(), Reader::CHARGED).expect("a completion");
         let body = minimize(body.as_bytes(), 0).expect("a body");
-        let mut fields: Vec<_> = find_warnings(body.as_json(), &completion).iter().map(|it| it.field).collect();
+        let mut fields: Vec<_> = find_warnings(body.as_json(), &completion).iter().map(|it| it.param).collect();
         let told = fields.len();
         fields.sort_unstable();
         fields.dedup();

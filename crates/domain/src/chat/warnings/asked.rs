@@ -8,7 +8,7 @@ use crate::json::Json;
 pub(super) struct Asked<'a> {
     /// How many choices.
     pub(super) choices: u64,
-    /// The client's own output limit of one choice, and its field.
+    /// The client's own output limit of one choice, and the path of its field.
     pub(super) limit: Option<(&'static str, u64)>,
     pub(super) has_logprobs: bool,
     pub(super) form: Option<Form<'a>>,
@@ -26,9 +26,9 @@ impl<'a> Asked<'a> {
             let value = member.value;
             match member.key().as_ref() {
                 "n" => asked.choices = count(value).unwrap_or(1),
-                "max_tokens" => asked.limit = limit("max_tokens", value).or(asked.limit),
+                "max_tokens" => asked.limit = limit("request_body.max_tokens", value).or(asked.limit),
                 "max_completion_tokens" => {
-                    asked.limit = asked.limit.or_else(|| limit("max_completion_tokens", value));
+                    asked.limit = asked.limit.or_else(|| limit("request_body.max_completion_tokens", value));
                 }
                 "logprobs" => asked.has_logprobs = value.as_str() == "true",
                 "response_format" => asked.form = Form::read(value),

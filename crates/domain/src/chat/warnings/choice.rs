@@ -18,6 +18,10 @@ pub(super) struct Choice<'a> {
     pub(super) has_old_call: bool,
     /// Whether the model refused to answer.
     pub(super) is_refusal: bool,
+    /// Whether it has a message.
+    pub(super) has_message: bool,
+    /// Whether it has the model's reasoning.
+    pub(super) has_reasoning: bool,
 }
 
 impl<'a> Choice<'a> {
@@ -27,7 +31,10 @@ impl<'a> Choice<'a> {
             match member.key().as_ref() {
                 "finish_reason" => read.finish_reason = member.value.decode_string(),
                 "logprobs" => read.has_logprobs = !member.value.is_null(),
-                "message" => read.read_message(member.value),
+                "message" => {
+                    read.has_message = member.value.members().is_some();
+                    read.read_message(member.value);
+                }
                 _ => {}
             }
         }
@@ -42,6 +49,9 @@ impl<'a> Choice<'a> {
                 "tool_calls" => self.calls = Some(value).filter(|calls| has_element(*calls)),
                 "function_call" => self.has_old_call = !value.is_null(),
                 "refusal" => self.is_refusal = !value.is_null(),
+                "reasoning" | "reasoning_content" | "reasoning_details" => {
+                    self.has_reasoning |= !matches!(value.as_str(), "null" | "\"\"" | "[]");
+                }
                 _ => {}
             }
         }

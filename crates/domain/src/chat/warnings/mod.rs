@@ -1,4 +1,4 @@
-//! Fields of a request that its engine did not honour, as far as the answer itself shows it.
+//! Fields of a request that its engine did not honour, as far as the answer itself shows it, and odd choices.
 //!
 //! Engines pass over fields that they do not know. What an answer does not prove is not warned of. Nothing here builds a tree or
 //! recurses, and the time is linear in the length of the answer.
@@ -7,20 +7,13 @@ mod asked;
 mod calls;
 mod choice;
 mod form;
+mod odd;
 
 use self::asked::Asked;
 use self::choice::Choice;
-use crate::answers::Completion;
+pub(super) use self::odd::check_choice;
+use crate::answers::{Completion, Warning, warn};
 use crate::json::Json;
-
-/// A field that the engine did not honour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// Its name in the body: one of six.
-    pub field: &'static str,
-    /// What the answer shows, in one sentence of at most 200 bytes.
-    pub message: String,
-}
 
 /// The fields of a stored `body` that `completion` shows not to have been honoured: each at most once, none where the answer
 /// proves nothing. A body that asks for nothing of the kind costs one pass over its members, and the answer is not read.
@@ -32,11 +25,12 @@ pub fn find_warnings(body: Json<'_>, completion: &Completion) -> Vec<Warning> {
     }
     let seen = Seen::read(&asked, completion.body.as_json());
     let mut warnings = Vec::new();
-    let mut warn = |field: &'static str, what: &str| {
-        warnings.push(Warning { field, message: format!("The engine did not honour `{field}`: {what}.") });
+    let mut warn = |param: &'static str, what: &str| {
+        let field = param.rsplit('.').next().unwrap_or(param);
+        warn(&mut warnings, param, format!("The engine did not honour `{field}`: {what}."));
     };
     if seen.choices < asked.choices {
-        warn("n", &format!("the answer has {} of {} choices", seen.choices, asked.choices));
+        warn("request_body.n", &format!("the answer has {} of {} choices", seen.choices, asked.choices));
     }
     if let Some((field, limit)) = asked.limit {
         // As many choices as were asked for may have been computed, whatever was answered.
@@ -46,13 +40,13 @@ pub fn find_warnings(body: Json<'_>, completion: &Completion) -> Vec<Warning> {
         }
     }
     if seen.lacks_logprobs {
-        warn("logprobs", "a choice has none");
+        warn("request_body.logprobs", "a choice has none");
     }
     if let Some(what) = seen.wrong_form {
-        warn("response_format", what);
+        warn("request_body.response_format", what);
     }
     if let Some(what) = seen.wrong_call {
-        warn("tool_choice", what);
+        warn("request_body.tool_choice", what);
     }
     warnings
 }

@@ -102,8 +102,8 @@ pub(super) async fn create(
 
 /// Get a request and its result
 ///
-/// The whole request. `result_body` is there once it has completed or failed, `warnings` where its completion shows that the
-/// engine did not honour a field.
+/// The whole request. `result_body` is there once it has completed or failed, `warnings` if the engine did not honour a field
+/// or its answer is odd.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/requests/{request_id}", operation_id = "get_request", tag = "Requests",
     params(("request_id" = String, Path, description = "The identifier of the request.")),
     responses((status = 200, description = "The request, in an array of one.", body = [FullRequest]),

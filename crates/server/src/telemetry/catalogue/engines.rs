@@ -52,6 +52,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Completions that show a field that the engine did not honour, by field.",
     ),
     metric(
+        "overnight_engine_odd_answers_total",
+        Counter,
+        Unit::Count,
+        Labels::OfEngine("part", &["json", "usage", "finish_reason", "content", "tool_calls"]),
+        "Answers that were taken with a warning, by the part that is odd.",
+    ),
+    metric(
         "overnight_engine_requests_in_flight",
         Gauge,
         Unit::Count,

@@ -25,7 +25,7 @@ fn told(record: &RequestRecord) -> Value {
 }
 
 /// A rig that charges, whose account can pay.
-async fn rich(engine: SimConfig) -> Rig {
+pub(super) async fn rich(engine: SimConfig) -> Rig {
     let rig = Rig::start_with(vec![engine], &[PRICES]).await;
     let account = accounts::get_own(&rig.services, rig.account).await.expect("an account").id;
     let credits = "1000000".parse().expect("credits");

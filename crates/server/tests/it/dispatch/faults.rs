@@ -39,13 +39,6 @@ async fn a_lasting_refusal_fails_its_request_and_pauses_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn usage_that_cannot_be_charged_fails_at_once() {
-    check_failure("[[sim:usage_missing]]", "engine_invalid_response").await;
-    check_failure("[[sim:usage_negative]]", "engine_invalid_response").await;
-    check_failure("[[sim:usage_float]]", "engine_invalid_response").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passing_faults_are_tried_again() {
     for status in [401, 402, 403, 404, 408, 409, 424, 498, 499, 500, 503, 529] {
         check_recovery(&format!("[[sim:status={status} x1]]")).await;

@@ -19,6 +19,7 @@ mod renames;
 mod reports;
 mod savings;
 mod stepped;
+mod usages;
 mod warnings;
 
 use std::path::Path;

@@ -9,7 +9,7 @@ use overnight_testkit::engine::echo_of;
 use super::{ask, client_of, impatient_client_of, simulate};
 
 /// What became of an attempt, as tables tell it.
-fn told(error: &AttemptError) -> String {
+pub(super) fn told(error: &AttemptError) -> String {
     match error {
         AttemptError::Connect(_) => "connect".to_owned(),
         AttemptError::Reset(_) => "reset".to_owned(),
@@ -86,15 +86,15 @@ async fn an_answer_that_does_not_end_is_timed_out() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_completion_is_told_apart_from_bad_usage() {
+async fn an_answer_that_is_no_completion_is_told_apart_from_one_that_cannot_be_charged() {
     check(&[
         ("bad_json", "not a completion"),
         ("not_completion", "not a completion"),
         ("empty", "not a completion"),
         ("huge", "too long"),
-        ("usage_missing", "bad usage"),
-        ("usage_negative", "bad usage"),
-        ("usage_float", "bad usage"),
+        ("usage_missing", "no usage"),
+        ("usage_negative", "no usage"),
+        ("usage_float", "no usage"),
     ])
     .await;
 }

@@ -9,9 +9,9 @@ use overnight_domain::answers::Completion;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::minimize;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_server::engines::{EmbeddedState, EngineClient, Engines};
+use overnight_server::engines::{Asked, EmbeddedState, EngineClient, Engines};
 
-use super::{ask, config, fake, start};
+use super::{ask, asked, config, fake, start};
 
 /// Names the folder in which the process of a test starts an engine; without it, that "test" does nothing.
 const FOLDER_VARIABLE: &str = "EMBEDDED_ENGINE_FOLDER";
@@ -213,7 +213,7 @@ async fn a_model_is_sent_what_it_is_for_and_probed_with_that() {
         let folder = tempfile::tempdir().unwrap();
         let engines = start_model(&fake::script(folder.path(), ""), Path::new(model), "");
         let client = only(&engines);
-        assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+        assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
         send_to(served, &client).await.unwrap();
         for refused in [other, Endpoint::Completions] {
             match send_to(refused, &client).await.unwrap_err() {
@@ -223,7 +223,7 @@ async fn a_model_is_sent_what_it_is_for_and_probed_with_that() {
                 error => panic!("{error:?}"),
             }
         }
-        assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+        assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     }
 }
 
@@ -235,6 +235,6 @@ async fn send_to(endpoint: Endpoint, client: &Arc<EngineClient>) -> Result<Compl
         Endpoint::Embeddings => r#"{"model":"ours","input":"a"}"#,
     };
     let body = minimize(body.as_bytes(), 0).unwrap();
-    let limit = endpoint.has_output().then_some(4);
-    client.complete(endpoint, "ours", limit, None, None, body.as_json()).await
+    let max_tokens = endpoint.has_output().then_some(4);
+    client.complete(Asked { max_tokens, ..asked(endpoint, body.as_json()) }).await
 }

@@ -7,11 +7,11 @@ use overnight_domain::chat::CacheSalt;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::minimize;
 use overnight_domain::scheduler::{AccountKey, AttemptError, ProbeOutcome};
-use overnight_server::engines::EngineClient;
+use overnight_server::engines::{Asked, EngineClient};
 use overnight_testkit::engine::{SimEngine, echo_of};
 use serde_json::{Value, json};
 
-use super::{ask, client_of, simulate};
+use super::{ask, asked, client_of, simulate};
 
 /// What the engine makes of a stored body, with an output limit where there is output.
 async fn send_to(
@@ -20,8 +20,9 @@ async fn send_to(
     body: &Value,
 ) -> Result<Completion, AttemptError> {
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
-    let (limit, salt) = (endpoint.has_output().then_some(64), CacheSalt::new(&[7; 32], AccountKey(1)));
-    client.complete(endpoint, "ours", limit, Some(&salt), None, body.as_json()).await
+    let (max_tokens, salt) = (endpoint.has_output().then_some(64), CacheSalt::new(&[7; 32], AccountKey(1)));
+    let asked = Asked { max_tokens, cache_salt: Some(&salt), ..asked(endpoint, body.as_json()) };
+    client.complete(asked).await
 }
 
 async fn embed(client: &Arc<EngineClient>) -> Result<Completion, AttemptError> {
@@ -111,7 +112,7 @@ async fn an_engine_that_answers_chats_and_has_no_embeddings_does_not_serve_them(
     assert!(is_not_served(embed(&client).await));
     // A probe tells too.
     let client = client_of(&engine);
-    assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+    assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     assert!(is_not_served(embed(&client).await));
 }
 
@@ -122,9 +123,9 @@ async fn an_engine_that_lost_the_model_is_not_told_from_its_endpoints() {
     ask(&client, "hello").await.unwrap();
     engine.tune(|tunables| tunables.models = vec!["another".to_owned()]);
     assert!(!is_not_served(embed(&client).await), "it speaks of the model");
-    assert!(matches!(client.probe("ours").await, ProbeOutcome::Failed(_)));
+    assert!(matches!(client.probe("ours", false).await, ProbeOutcome::Failed(_)));
     engine.tune(|tunables| tunables.models = vec!["theirs".to_owned()]);
-    assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+    assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     embed(&client).await.unwrap();
 }
 
@@ -132,19 +133,19 @@ async fn an_engine_that_lost_the_model_is_not_told_from_its_endpoints() {
 async fn an_engine_that_serves_embeddings_alone_is_probed_by_them() {
     let engine = without("/v1/chat/completions");
     let client = client_of(&engine);
-    assert_eq!(client.probe("ours").await, ProbeOutcome::Failed("status 404: Not Found".to_owned()));
+    assert_eq!(client.probe("ours", false).await, ProbeOutcome::Failed("status 404: Not Found".to_owned()));
     embed(&client).await.unwrap();
-    assert_eq!((client.probe("ours").await, engine.attempts_of("Hi")), (ProbeOutcome::Healthy, 1));
+    assert_eq!((client.probe("ours", false).await, engine.attempts_of("Hi")), (ProbeOutcome::Healthy, 1));
     engine.tune(|tunables| tunables.models.clear());
     let words = "status 404: The model `theirs` does not exist.";
-    assert!(matches!(client.probe("ours").await, ProbeOutcome::Failed(why) if why == words));
+    assert!(matches!(client.probe("ours", false).await, ProbeOutcome::Failed(why) if why == words));
     // One that could not be reached when it was asked first.
     let client = client_of(&engine);
     engine.die(1);
     let _ = embed(&client).await;
     engine.tune(|tunables| tunables.models = vec!["theirs".to_owned()]);
     let healthy = async {
-        while client.probe("ours").await != ProbeOutcome::Healthy {
+        while client.probe("ours", false).await != ProbeOutcome::Healthy {
             tokio::task::yield_now().await;
         }
     };

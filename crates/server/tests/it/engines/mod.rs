@@ -7,6 +7,8 @@ mod contexts;
 mod embedded;
 mod endpoints;
 mod fake;
+mod limit_fields;
+mod odd_answers;
 mod probes;
 mod salts;
 
@@ -15,11 +17,11 @@ use std::sync::Arc;
 use overnight_domain::answers::Completion;
 use overnight_domain::chat::CacheSalt;
 use overnight_domain::endpoints::Endpoint;
-use overnight_domain::json::minimize;
+use overnight_domain::json::{Json, minimize};
 use overnight_domain::scheduler::{AccountKey, AttemptError};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::engines::{EngineClient, Engines};
+use overnight_server::engines::{Asked, EngineClient, Engines};
 use overnight_server::ids::Ids;
 use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
 
@@ -81,14 +83,24 @@ async fn send(client: &Arc<EngineClient>, body: &serde_json::Value) -> Result<Co
     let config = config(&at("http://h"));
     let model = &config.models[0];
     let cache_salt = CacheSalt::new(&[7; 32], AccountKey(1));
-    client
-        .complete(
-            Endpoint::ChatCompletions,
-            &model.name,
-            Some(model.default_max_tokens),
-            Some(&cache_salt),
-            None,
-            body.as_json(),
-        )
-        .await
+    let asked = Asked {
+        max_tokens: Some(model.default_max_tokens),
+        cache_salt: Some(&cache_salt),
+        ..asked(Endpoint::ChatCompletions, body.as_json())
+    };
+    client.complete(asked).await
+}
+
+/// A stored body for `ours`, whose tokens have a price, without a limit or a salt.
+fn asked(endpoint: Endpoint, body: Json<'_>) -> Asked<'_> {
+    Asked {
+        endpoint,
+        model: "ours",
+        max_tokens: None,
+        cache_salt: None,
+        traceparent: None,
+        is_charged: true,
+        is_probe: false,
+        body,
+    }
 }

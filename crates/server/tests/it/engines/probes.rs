@@ -35,10 +35,12 @@ async fn an_engine_that_lists_no_models_says_what_is_wrong() {
 #[tokio::test]
 async fn a_probe_is_a_tiny_completion() {
     let engine = simulate(|_| {});
-    assert_eq!(client_of(&engine).probe("ours").await, ProbeOutcome::Healthy);
+    assert_eq!(client_of(&engine).probe("ours", false).await, ProbeOutcome::Healthy);
     assert_eq!(engine.attempts_of("Hi"), 1);
     let engine = simulate(|tunables| tunables.models.clear());
-    let ProbeOutcome::Failed(words) = client_of(&engine).probe("ours").await else { panic!("no such model") };
+    let ProbeOutcome::Failed(words) = client_of(&engine).probe("ours", false).await else {
+        panic!("no such model")
+    };
     assert!(words.starts_with("status 404: "), "{words}");
 }
 
@@ -52,7 +54,7 @@ async fn an_engine_that_answers_400_to_a_name_that_it_does_not_list_does_not_wor
         let client = client_of(&engine);
         let error = ask(&client, "hello").await.expect_err("no such model");
         assert!(matches!(error, AttemptError::UnlistedModel { code: it, .. } if it == code), "{error:?}");
-        let ProbeOutcome::Failed(words) = client.probe("ours").await else { panic!("no such model") };
+        let ProbeOutcome::Failed(words) = client.probe("ours", false).await else { panic!("no such model") };
         assert!(words.starts_with(&format!("status {code}: ")), "{words}");
         assert!(words.ends_with("; it does not list the model theirs"), "{words}");
     }
@@ -75,7 +77,7 @@ async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
         (Fault::NotCompletion, "failed"),
     ] {
         engine.tune(|tunables| tunables.faults = FaultRates::none().with(fault, 1.0));
-        let outcome = client.probe("ours").await;
+        let outcome = client.probe("ours", false).await;
         let kind = match &outcome {
             ProbeOutcome::Healthy => "healthy",
             ProbeOutcome::Refused { .. } => "refused",
@@ -85,7 +87,7 @@ async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
         assert_eq!(kind, expected, "{fault:?}: {outcome:?}");
     }
     engine.tune(|tunables| tunables.faults = FaultRates::none().with(Fault::Hang, 1.0));
-    let outcome = impatient_client_of(&engine).probe("ours").await;
+    let outcome = impatient_client_of(&engine).probe("ours", false).await;
     assert_eq!(outcome, ProbeOutcome::TimedOut("no answer within 1 s".to_owned()));
 }
 

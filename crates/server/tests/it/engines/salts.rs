@@ -56,9 +56,9 @@ async fn an_engine_that_took_anothers_place_is_asked_again_by_its_probe() {
     assert!(!is_sent_a_salt(&client).await);
     engine.tune(|tunables| tunables.owned_by = Some("vllm".to_owned()));
     assert!(!is_sent_a_salt(&client).await);
-    assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+    assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     assert!(is_sent_a_salt(&client).await);
     engine.tune(|tunables| tunables.owned_by = None);
-    assert_eq!(client.probe("ours").await, ProbeOutcome::Healthy);
+    assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     assert!(is_sent_a_salt(&client).await);
 }

@@ -1,7 +1,7 @@
 //! What the writers write is what the types read, and what the types write again is the same text.
 
+use overnight_domain::answers;
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::chat;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::money::Credits;
@@ -91,7 +91,7 @@ fn request() -> impl Strategy<Value = RequestRecord> {
 }
 
 fn some_warnings() -> impl Strategy<Value = Option<Vec<u8>>> {
-    let warning = any::<String>().prop_map(|message| chat::Warning { field: "n", message });
+    let warning = any::<String>().prop_map(|message| answers::Warning { param: "request_body.n", message });
     proptest::collection::vec(warning, 0..3).prop_map(|told| warnings::write_warnings(&told))
 }
 

@@ -1,5 +1,5 @@
+use overnight_domain::answers;
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::chat;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, FailedAttempt, RequestRecord, RequestSummary};
@@ -54,7 +54,8 @@ fn times_appear_once_they_are_set() {
 
 #[test]
 fn a_full_request_passes_its_bodies_through() {
-    let warning = chat::Warning { field: "n", message: "The engine did not honour \"n\".".to_owned() };
+    let warning =
+        answers::Warning { param: "request_body.n", message: "The engine did not honour \"n\".".to_owned() };
     let record = RequestRecord {
         summary: summary(RequestState::Completed {
             in_progress_at: CREATED_AT + 3000,

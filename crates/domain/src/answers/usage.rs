@@ -1,0 +1,116 @@
+//! The tokens of an answer, as its engine counted them.
+
+use super::Usage;
+use crate::faults::Quoted;
+use crate::json::{Json, JsonText, ObjectWriter, RawObject};
+
+/// No answer has more tokens: sums of counts up to this fit everywhere.
+const TOKENS_MAX: u64 = 1_000_000_000_000;
+
+/// Room for counts that the engine left out.
+const ADDED_BYTES: usize = 96;
+
+/// The counts of a usage, and the reason why they cannot be charged.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    prompt: Option<u64>,
+    completion: Option<u64>,
+    total: Option<u64>,
+    cached: Option<u64>,
+    /// Why it cannot be charged.
+    pub(super) fault: Option<String>,
+}
+
+impl Counts {
+    /// Reads the usage of an answer. Tokens of output count only if the answer `has_output`. `5.0` counts as 5. A missing count is computed from
+    /// the total, and a missing total from the counts.
+    pub(super) fn read(usage: Option<Json<'_>>, has_output: bool) -> Self {
+        let Some(value) = usage.filter(|usage| !usage.is_null()) else {
+            return Self::faulty("usage is missing");
+        };
+        let Some(usage) = value.to_object() else { return Self::faulty("usage is not an object") };
+        let count = |key: &str| usage.get(key).and_then(read_count);
+        let mut counts = Self {
+            prompt: count("prompt_tokens"),
+            completion: if has_output { count("completion_tokens") } else { Some(0) },
+            total: count("total_tokens"),
+            cached: read_cached_tokens(&usage),
+            fault: None,
+        };
+        counts.prompt = counts.prompt.or_else(|| counts.total?.checked_sub(counts.completion?));
+        counts.completion = counts.completion.or_else(|| counts.total?.checked_sub(counts.prompt?));
+        if counts.prompt.is_none() || counts.completion.is_none() {
+            let key = if counts.prompt.is_none() { "prompt_tokens" } else { "completion_tokens" };
+            counts.fault = Some(match usage.get(key) {
+                None => format!("usage.{key} is missing"),
+                Some(value) => format!("usage.{key} is {}, not a count of tokens", Quoted(value.as_str())),
+            });
+        }
+        counts
+    }
+
+    fn faulty(fault: &str) -> Self {
+        Self { fault: Some(fault.to_owned()), ..Self::default() }
+    }
+
+    /// The tokens that are charged and counted. A missing count is 0.
+    pub(super) fn usage(&self) -> Usage {
+        let (prompt_tokens, completion_tokens) = (self.prompt.unwrap_or(0), self.completion.unwrap_or(0));
+        Usage {
+            prompt_tokens,
+            completion_tokens,
+            total_tokens: self.total.unwrap_or(prompt_tokens + completion_tokens),
+            cached_tokens: self.cached.map(|cached| cached.min(prompt_tokens)),
+        }
+    }
+
+    /// Writes the usage for the client: these counts as integers, and every other member of the engine's usage unchanged.
+    pub(super) fn write(&self, usage: Option<Json<'_>>, has_output: bool) -> JsonText {
+        let counted = self.usage();
+        let mut left = vec![("prompt_tokens", counted.prompt_tokens), ("total_tokens", counted.total_tokens)];
+        if has_output {
+            left.insert(1, ("completion_tokens", counted.completion_tokens));
+        }
+        let bytes = usage.map_or(0, |usage| usage.as_str().len());
+        let mut writer = ObjectWriter::with_capacity(bytes + ADDED_BYTES);
+        for member in usage.and_then(Json::members).into_iter().flatten() {
+            match left.iter().position(|(key, _)| member.key() == *key) {
+                Some(place) => {
+                    let (key, count) = left.remove(place);
+                    // A valid count keeps the spelling of its key.
+                    if member.value.as_str() == count.to_string() {
+                        writer.copy(member.raw_key, member.value);
+                    } else {
+                        writer.integer(key, integer(count));
+                    }
+                }
+                None => writer.copy(member.raw_key, member.value),
+            }
+        }
+        left.into_iter().for_each(|(key, count)| writer.integer(key, integer(count)));
+        writer.finish()
+    }
+}
+
+fn integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn read_count(value: Json<'_>) -> Option<u64> {
+    let count = match value.as_integer_text() {
+        Some(text) => text.parse().ok(),
+        None => value.as_f64().filter(|count| count.fract() == 0.0).and_then(whole),
+    };
+    count.filter(|count| *count <= TOKENS_MAX)
+}
+
+/// A double holds every integer of that size.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+fn whole(count: f64) -> Option<u64> {
+    (0.0..=TOKENS_MAX as f64).contains(&count).then_some(count as u64)
+}
+
+/// Nothing is charged by it, so what is no count is as good as none.
+fn read_cached_tokens(usage: &RawObject<'_>) -> Option<u64> {
+    read_count(usage.get("prompt_tokens_details")?.to_object()?.get("cached_tokens")?)
+}
