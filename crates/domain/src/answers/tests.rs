@@ -147,6 +147,7 @@ fn a_usage_is_computed_as_far_as_the_engine_reports_it() {
         (r#"{"prompt_tokens":3,"completion_tokens":5}"#, (3, 5, 8)),
         (r#"{"prompt_tokens":3,"completion_tokens":5,"total_tokens":null}"#, (3, 5, 8)),
         (r#"{"prompt_tokens":3,"total_tokens":8}"#, (3, 5, 8)),
+        (r#"{"prompt_tokens":null,"completion_tokens":5,"total_tokens":8}"#, (3, 5, 8)),
         (r#"{"completion_tokens":5e0,"total_tokens":8}"#, (3, 5, 8)),
         (r#"{"prompt_tokens":1,"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}"#, (3, 5, 8)),
         (r#"{"prompt_tokens":3,"completion_tokens":5,"total_tokens":20}"#, (3, 5, 20)),
@@ -172,7 +173,7 @@ fn an_answer_without_a_usage_is_taken_only_if_nothing_is_charged() {
         (r#","usage":{}"#, "usage.prompt_tokens is missing", (0, 0)),
         (r#","usage":{"prompt_tokens":3}"#, "usage.completion_tokens is missing", (3, 0)),
         (
-            r#","usage":{"prompt_tokens":3,"completion_tokens":-1}"#,
+            r#","usage":{"prompt_tokens":3,"completion_tokens":-1,"total_tokens":3}"#,
             "usage.completion_tokens is -1, not a count of tokens",
             (3, 0),
         ),

@@ -37,8 +37,15 @@ impl Counts {
             cached: read_cached_tokens(&usage),
             fault: None,
         };
-        counts.prompt = counts.prompt.or_else(|| counts.total?.checked_sub(counts.completion?));
-        counts.completion = counts.completion.or_else(|| counts.total?.checked_sub(counts.prompt?));
+        let is_missing = |key: &str| usage.get_some(key).is_none();
+        if is_missing("prompt_tokens") {
+            counts.prompt =
+                counts.total.zip(counts.completion).and_then(|(total, own)| total.checked_sub(own));
+        }
+        if has_output && is_missing("completion_tokens") {
+            counts.completion =
+                counts.total.zip(counts.prompt).and_then(|(total, own)| total.checked_sub(own));
+        }
         if counts.prompt.is_none() || counts.completion.is_none() {
             let key = if counts.prompt.is_none() { "prompt_tokens" } else { "completion_tokens" };
             counts.fault = Some(match usage.get(key) {

@@ -32,7 +32,7 @@ fn refused(engine: &SimEngine) -> u64 {
 
 /// A client whose calls count against a limit of ours.
 fn counting(engine: &SimEngine) -> Arc<EngineClient> {
-    let settings = format!("{}, requests_per_minute = 1000", at(&engine.base_url()));
+    let settings = format!("{}, max_requests_per_minute = 1000", at(&engine.base_url()));
     start(&config(&settings)).list().remove(0)
 }
 

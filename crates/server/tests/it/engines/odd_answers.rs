@@ -40,7 +40,9 @@ async fn answered(fault: Fault) -> Result<Completion, AttemptError> {
     let engine = simulate(|_| {});
     give(&engine, fault);
     let outcome = ask(&client_of(&engine), "hello").await;
-    assert_eq!(engine.attempts_of("hello"), 1, "one call");
+    // A refusal may be of a limit of ours.
+    let may_be_of_limit = matches!(outcome, Err(AttemptError::Status { code: 400 | 422, .. }));
+    assert_eq!(engine.attempts_of("hello"), if may_be_of_limit { 2 } else { 1 });
     outcome
 }
 
