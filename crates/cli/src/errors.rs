@@ -15,6 +15,7 @@ use overnight_server::store::StoreError;
 use overnight_server::store::operations::backup::BackupError;
 use overnight_server::store::operations::transfer::ImportError;
 use overnight_server::store::operations::vacuum::VacuumError;
+use overnight_server::supervision::{EXIT_SOFTWARE, Failure};
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) enum Exit {
     Refused = 3,
     /// The service, or its store, cannot be reached or cannot serve now.
     Unavailable = 4,
+    /// A loop of the service failed; the process is to be started again.
+    Broken = EXIT_SOFTWARE as isize,
     /// Ctrl-C, or SIGTERM.
     Interrupted = 130,
 }
@@ -70,6 +73,13 @@ impl CliError {
     /// The service refused.
     pub(crate) fn refused(message: impl Display) -> Self {
         Self::new(Exit::Refused, message)
+    }
+
+    /// The service in this process has failed.
+    pub(crate) fn broken(failure: &Failure) -> Self {
+        Self::new(Exit::Broken, format!("the service failed: {failure}")).with_hint(
+            "start it again: accepted requests are kept. Report the lines of its log before this one",
+        )
     }
 
     /// The service cannot be reached, or cannot serve now.

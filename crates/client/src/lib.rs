@@ -48,6 +48,7 @@ mod lines;
 mod models;
 mod once;
 mod pause;
+mod readiness;
 mod requests;
 mod retries;
 mod send;

@@ -1,15 +1,17 @@
 //! The whole service in one process: store, engines, scheduler, workers, webhooks and the HTTP API, started in that order and
 //! stopped in the opposite one.
 
+mod stopping;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use self::stopping::Stopping;
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
 use crate::app::sessions::Link;
@@ -21,17 +23,15 @@ use crate::http::{self, Listeners, Tls, TlsUnusable};
 use crate::ids::Ids;
 use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
-use crate::scheduler::{Shell, clear_model_gauges};
-use crate::store::nodes;
+use crate::scheduler::{self, Shell, clear_model_gauges};
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
+use crate::supervision::Failure;
+use crate::telemetry;
 use crate::traces::TracesUnusable;
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
-use crate::workers::{self, deliverer::Deliverer};
-use crate::{tasks, telemetry};
-
-/// The longest wait for the store to release this node's leases at shutdown.
-const RELEASE_TIMEOUT_MS: i64 = 5_000;
+use crate::workers;
+use crate::workers::deliverer::{self, Deliverer};
 
 /// How often the names of engines are looked up.
 const LOOK_UP_EVERY_MS: i64 = 10_000;
@@ -75,6 +75,8 @@ pub enum ServiceError {
 
 /// A service that runs until it is shut down.
 pub struct Service {
+    /// First, so that a service that is dropped has no loop that ends unexpectedly.
+    _stopping: Stopping,
     services: Services,
     address: SocketAddr,
     bootstrapped: Option<Bootstrapped>,
@@ -125,16 +127,18 @@ impl Service {
         let sign_in_link = bootstrap::link_operator(&services).await?;
         let (engines, shell) = match config.role.schedules() {
             true => {
-                let engines = Arc::new(Engines::start(&config, &clock, &ids)?);
+                let engines =
+                    Arc::new(Engines::start_supervised(&config, &clock, &ids, &services.supervisor)?);
                 engines.look_up_again().await?;
                 let shell = Shell::new(services.clone(), Arc::clone(&engines)).await?;
                 (Some(engines), Some(shell))
             }
             false => (None, None),
         };
+        let supervisor = Arc::clone(&services.supervisor);
         let mut workers = workers::spawn(&services);
         if let Some(engines) = engines.clone() {
-            workers.spawn(follow_names(services.clone(), engines).boxed());
+            workers.spawn(supervisor.watch("engine_names", follow_names(services.clone(), engines)));
         }
         let sender = sender(&services, &listeners, engines.as_ref());
         let deliverer = Deliverer::new(services.clone(), sender);
@@ -142,11 +146,15 @@ impl Service {
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
         let (stop_deliverer, deliverer_stopped) = watch::channel(false);
         let (stop_traces, traces_stopped) = watch::channel(false);
-        let traces = exporter.map(|exporter| tasks::spawn(exporter.run(stopped(traces_stopped))));
-        let http = tasks::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
-        let scheduler = tasks::spawn(schedule(shell, services.clone(), stopped(scheduler_stopped)));
-        let deliverer = tasks::spawn(deliverer.run(stopped(deliverer_stopped)));
+        let traces =
+            exporter.map(|exporter| supervisor.spawn("traces", exporter.run(stopped(traces_stopped))));
+        let http = supervisor.spawn("http", http::serve(services.clone(), listeners, stopped(http_stopped)));
+        let scheduling = schedule(shell, services.clone(), stopped(scheduler_stopped));
+        let scheduler = supervisor.spawn(scheduler::NAME, scheduling);
+        let deliverer = supervisor.spawn(deliverer::NAME, deliverer.run(stopped(deliverer_stopped)));
+        supervisor.start_watchdog(clock);
         Ok(Self {
+            _stopping: Stopping(supervisor),
             services,
             address,
             bootstrapped,
@@ -197,44 +205,16 @@ impl Service {
         reload(&self.services, self.engines.as_deref(), loaded).await
     }
 
-    /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
-    /// time that the settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
-    pub fn shutdown(self) -> BoxFuture<'static, ()> {
-        Box::pin(self.stop_all())
+    /// Returns when a loop of the service has failed. The service does not work any more: shut it down and start another.
+    pub async fn failed(&self) -> Failure {
+        self.services.supervisor.failed().await
     }
 
-    async fn stop_all(mut self) {
-        let Services { clock, signals, .. } = &self.services;
-        signals.stop();
-        let _ = self.stop_scheduler.send(true);
-        clock.sleep_until(clock.now() + self.services.config().linger.0).await;
-        let _ = self.stop_http.send(true);
-        let _ = self.http.await;
-        let _ = self.scheduler.await;
-        // Nothing is sent to them any more. They end while the rest does, and before another process can take the data folder.
-        let engines = self.engines.take();
-        let engines_stopped = tasks::spawn(async move {
-            if let Some(engines) = &engines {
-                engines.stop().await;
-            }
-        });
-        let _ = self.stop_deliverer.send(true);
-        finish(&mut self.deliverer, &self.services).await;
-        self.workers.shutdown().await;
-        let left = tokio::select! {
-            left = release_node(&self.services) => left,
-            () = clock.sleep_until(clock.now() + RELEASE_TIMEOUT_MS) => Err(StoreError::Stopped),
-        };
-        if let Err(error) = left {
-            tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
-        }
-        let _ = engines_stopped.await;
-        // All that could be recorded was.
-        let _ = self.stop_traces.send(true);
-        if let Some(traces) = self.traces {
-            let _ = traces.await;
-        }
-        self.services.store.close().await;
+    /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
+    /// time that the settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
+    /// Of a service that has failed, each part gets some seconds at most.
+    pub fn shutdown(self) -> BoxFuture<'static, ()> {
+        Box::pin(self.stop_all())
     }
 }
 
@@ -254,26 +234,6 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
                     let _ = hints::give(&services.store).await;
                 }
             }
-        }
-    }
-}
-
-/// Writes what only this process knows, and releases its leases.
-async fn release_node(services: &Services) -> Result<(), StoreError> {
-    if let Err(error) = workers::key_usage_flusher(services).await {
-        tracing::debug!(%error, "last key usage not stored");
-    }
-    nodes::leave(&services.store).await
-}
-
-/// What is under way may take its time, and a store that is away is not waited for much longer.
-async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
-    let clock = &services.clock;
-    tokio::select! {
-        _ = &mut *deliverer => {}
-        () = clock.sleep_until(clock.now() + services.config().drain.0 + RELEASE_TIMEOUT_MS) => {
-            deliverer.abort();
-            tracing::warn!("store unavailable at shutdown; last webhook outcomes not stored, they are sent again");
         }
     }
 }
@@ -355,3 +315,6 @@ fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {
 async fn stopped(mut signal: watch::Receiver<bool>) {
     let _ = signal.wait_for(|is_stopping| *is_stopping).await;
 }
+
+#[cfg(test)]
+mod tests;

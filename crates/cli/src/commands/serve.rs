@@ -45,22 +45,25 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let service = started.map_err(|error| taken_port::explain(error, &data_dir, address))?;
     let url = url_of_service(&service.services().config(), service.address());
     let mut file = ServeFile::write(&data_dir, service.address(), &url, Some(settings))?;
-    tell(&service, &url, output)?;
+    if let Err(error) = tell(&service, &url, output) {
+        tracing::warn!("the address was not printed: {}", error.message());
+    }
     if let Some(why) = no_console {
         output.note(&format!("there is no console. {}", why.reason()));
     }
     service_manager::ready();
     // It is heard while settings are loaded, too.
-    tokio::select! {
-        () = interrupt.raised() => {}
-        () = reload_at_hangups(&mut hangups, &service, globals, &flags, &mut file) => {}
-    }
+    let failure = tokio::select! {
+        () = interrupt.raised() => None,
+        failure = service.failed() => Some(failure),
+        () = reload_at_hangups(&mut hangups, &service, globals, &flags, &mut file) => None,
+    };
     service_manager::stopping();
     tracing::info!("stopping; a second signal stops at once");
     drop(file);
     service.shutdown().await;
     tracing::info!("stopped");
-    Ok(Exit::Done)
+    failure.map_or(Ok(Exit::Done), |failure| Err(CliError::broken(&failure)))
 }
 
 /// Loads the settings again whenever it is asked; it never ends by itself.

@@ -4,9 +4,10 @@ mod json;
 
 use std::fs::File;
 use std::io;
-use std::sync::Mutex;
+use std::sync::Arc;
 
 use overnight_server::config::{Config, LogFormat};
+use overnight_server::log_lines::LogLines;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::JsonFields;
@@ -17,12 +18,13 @@ use self::json::JsonLine;
 
 /// Logs to standard error, as the settings say.
 pub(crate) fn to_stderr(config: &Config, is_coloured: bool) {
-    begin(config, is_coloured, io::stderr);
+    begin(config, is_coloured, || LogLines(io::stderr()));
 }
 
 /// Logs to a file, as the settings say.
 pub(crate) fn to_file(config: &Config, file: File) {
-    begin(config, false, Mutex::new(file));
+    let file = Arc::new(file);
+    begin(config, false, move || LogLines(Arc::clone(&file)));
 }
 
 fn begin<W>(config: &Config, is_coloured: bool, writer: W)
@@ -37,6 +39,8 @@ where
             .with_targets(["sqlx", "hyper", "h2"].map(|library| (library, level.min(LevelFilter::WARN))));
     }
     let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(is_coloured).with_writer(writer);
+    // The library would print its own faults to standard error, and panic if that cannot be written.
+    let log = log.log_internal_errors(false);
     match config.log_format {
         LogFormat::Text => log.finish().with(filter).init(),
         LogFormat::Json => {

@@ -82,8 +82,12 @@ use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 pub use crate::store::{Actor, ActorId, ReadsFor};
 use crate::store::{Store, StoreError, StoreOptions};
+use crate::supervision::Supervisor;
 use crate::tasks;
 use crate::traces::{self, Traces};
+
+/// As [`Services::drain_ms`], at most, where the process ends because of a loop.
+const FAILED_DRAIN_MS: i64 = 2_000;
 
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
@@ -122,6 +126,8 @@ pub struct Services {
     pub awaited_ends: Arc<AwaitedEnds>,
     /// Where spans of traces are recorded.
     pub traces: Arc<Traces>,
+    /// Who owns the loops of this process.
+    pub supervisor: Arc<Supervisor>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -146,6 +152,7 @@ impl Services {
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
             let traces = Arc::new(Traces::new(config.traces.as_ref(), &clock, &ids));
+            let supervisor = Arc::clone(store.supervisor());
             Ok(Self {
                 store,
                 clock,
@@ -164,6 +171,7 @@ impl Services {
                 engine_history: Arc::default(),
                 awaited_ends,
                 traces,
+                supervisor,
                 started_at,
             })
         })
@@ -179,6 +187,12 @@ impl Services {
         self.store.set_limits(&store_options(&config));
         self.settings.replace(config, Arc::new(models));
         self.signals.engines_changed();
+    }
+
+    /// For how long work under way may go on when the process ends, in milliseconds.
+    pub fn drain_ms(&self) -> i64 {
+        let drain_ms = self.config().drain.0;
+        if self.supervisor.failure().is_some() { drain_ms.min(FAILED_DRAIN_MS) } else { drain_ms }
     }
 
     /// The models that the settings name.

@@ -13,6 +13,7 @@ use super::target::Target;
 use crate::clock::SharedClock;
 use crate::config::{EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use crate::ids::Ids;
+use crate::supervision::Supervisor;
 use crate::transport::Transport;
 
 /// What clients are made with.
@@ -22,6 +23,8 @@ pub(super) struct Opening {
     pub(super) data_dir: PathBuf,
     pub(super) clock: SharedClock,
     pub(super) ids: Arc<Ids>,
+    /// Who owns the loops that watch processes.
+    pub(super) supervisor: Arc<Supervisor>,
 }
 
 impl Opening {
@@ -50,14 +53,15 @@ impl Opening {
         Ok(match (&config.kind, target) {
             (EngineKind::Command(command), Some(target)) => {
                 let (name, guard) = (config.name.clone(), self.guard.clone());
-                let process = CommandProcess::new(name, command.clone(), guard, Arc::clone(&self.clock));
+                let (clock, supervisor) = (Arc::clone(&self.clock), Arc::clone(&self.supervisor));
+                let process = CommandProcess::new(name, command.clone(), guard, clock, supervisor);
                 Source::Command(target, Arc::new(process))
             }
             (EngineKind::OpenAi(_), Some(target)) => Source::Fixed(target),
             (EngineKind::Embedded(embedded), _) => {
                 let program = program(&config.name, embedded, &self.data_dir)?;
                 let (clock, ids) = (Arc::clone(&self.clock), Arc::clone(&self.ids));
-                Source::Embedded(Arc::new(Embedded::start(program, clock, ids)))
+                Source::Embedded(Arc::new(Embedded::start(program, clock, ids, &self.supervisor)))
             }
             (EngineKind::OpenAi(_) | EngineKind::Command(_), None) => {
                 unreachable!("an engine that is not embedded has an address")

@@ -16,6 +16,7 @@ use super::opening::{Opening, own_program};
 use crate::clock::SharedClock;
 use crate::config::{Config, EngineConfig};
 use crate::ids::Ids;
+use crate::supervision::Supervisor;
 
 /// The clients of every configured engine, and of those that were configured and still have work. Dropped, they end what they started.
 pub struct Engines {
@@ -54,6 +55,22 @@ impl Engines {
         Self::start_with_guard(&own_program(), config, clock, ids)
     }
 
+    /// The same in a service, whose supervisor owns the loops that watch processes.
+    ///
+    /// # Errors
+    /// An engine that no waiting will bring up.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn start_supervised(
+        config: &Config,
+        clock: &SharedClock,
+        ids: &Arc<Ids>,
+        supervisor: &Arc<Supervisor>,
+    ) -> Result<Self, EngineUnusable> {
+        Self::start_all(&own_program(), config, clock, ids, supervisor)
+    }
+
     /// The same in a process that is not the program overnight, which stands at `guard` and is called to guard the commands of engines.
     ///
     /// # Errors
@@ -67,8 +84,19 @@ impl Engines {
         clock: &SharedClock,
         ids: &Arc<Ids>,
     ) -> Result<Self, EngineUnusable> {
+        Self::start_all(guard, config, clock, ids, &Arc::default())
+    }
+
+    fn start_all(
+        guard: &Path,
+        config: &Config,
+        clock: &SharedClock,
+        ids: &Arc<Ids>,
+        supervisor: &Arc<Supervisor>,
+    ) -> Result<Self, EngineUnusable> {
         let (guard, data_dir): (PathBuf, PathBuf) = (guard.to_owned(), config.data_dir.clone());
-        let opening = Opening { guard, data_dir, clock: Arc::clone(clock), ids: Arc::clone(ids) };
+        let supervisor = Arc::clone(supervisor);
+        let opening = Opening { guard, data_dir, clock: Arc::clone(clock), ids: Arc::clone(ids), supervisor };
         let (configs, keys) = (config.engines.clone(), Arc::new(Keys::read_now(&config.engines)?));
         let discovered = Discovered::default();
         let declared = Declared { configs, keys: Arc::clone(&keys), discovered: discovered.clone() };

@@ -2,7 +2,6 @@
 //! a refusal gets its shape, and it is counted.
 
 use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::HttpBody;
@@ -11,7 +10,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures_util::FutureExt;
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
@@ -109,11 +107,8 @@ async fn carry(
     let actor = Actor { id: ActorId::Service, address: address_of(&context, &request) };
     let trace = dialect.and_then(|_| context.services.traces.begin_call(traceparent(request.headers())));
     let admitted = CallTrace::scope(trace.clone(), actor.scope(admit(&context, request, next)));
-    let answered = AssertUnwindSafe(admitted).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|_| {
-        tracing::error!("call {call} hit a bug: its handler panicked");
-        Refusal::Panicked.into_response()
-    });
+    let answered = context.services.supervisor.call("call", call, admitted).await;
+    let mut response = answered.unwrap_or_else(|_| Refusal::Panicked.into_response());
     if response.status().is_client_error() || response.status().is_server_error() {
         errors::write(&mut response, call, dialect.map_or(errors::write_envelope, |it| it.write_refusal));
     }

@@ -22,10 +22,13 @@ pub(super) async fn live() -> Response {
     answers::ok(|out| out.extend_from_slice(br#"{"status":"ok"}"#))
 }
 
-/// `GET /readyz`: 200 while the store takes writes and the process was not told to stop. Engines do not count: what they
+/// `GET /readyz`: 200 while every loop of the process makes progress, the store takes writes and the process was not told to stop. Engines do not count: what they
 /// cannot do now waits. Nor does the reserve of the disk: no other node could take the creates that it refuses, and this one
 /// still answers everything else.
 pub(super) async fn ready(State(context): State<Shared>) -> Answer {
+    if let Some(failure) = context.services.supervisor.trouble() {
+        return Err(AppError::Unavailable(failure.to_string()).into());
+    }
     if context.services.signals.is_stopping() {
         return Err(AppError::stopping().into());
     }

@@ -105,24 +105,36 @@ pub async fn serve_with(
     counters::begin_gauges();
     let context = router::context(services, timeouts);
     let stopping = context.stop.subscribe();
+    let supervisor = Arc::clone(&context.services.supervisor);
+    let is_over = |stop: &watch::Receiver<bool>| {
+        let stop = stop.clone();
+        move || *stop.borrow()
+    };
     let mut servers = JoinSet::new();
     if let Some(listener) = listeners.metrics {
         // With shares of its own: the calls of an address at `listen` keep no probe out that has the same.
         let context = router::context(context.services.clone(), timeouts);
         let router = router::assemble_metrics(Arc::clone(&context));
         let server = Server::new(&context, router, None, METRICS_CONNECTIONS_MAX, stopping.clone());
-        servers.spawn(server.run(listener).boxed());
+        servers.spawn(
+            supervisor.watch_until("metrics_listener", server.run(listener), is_over(&stopping)).boxed(),
+        );
     }
     let mut upkeep = JoinSet::new();
     if let Some(tls) = &listeners.tls {
         let (tls, clock) = (Arc::clone(tls), Arc::clone(&context.services.clock));
-        upkeep.spawn(async move { tls.keep_current(&clock).await }.boxed());
+        upkeep.spawn(supervisor.watch("certificate", async move { tls.keep_current(&clock).await }));
     }
     let router = router::assemble(Arc::clone(&context));
-    let server =
-        Server::new(&context, router, listeners.tls, context.services.config().connections.max, stopping);
-    servers.spawn(server.run(listeners.api).boxed());
-    upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
+    let server = Server::new(
+        &context,
+        router,
+        listeners.tls,
+        context.services.config().connections.max,
+        stopping.clone(),
+    );
+    servers.spawn(supervisor.watch_until("listener", server.run(listeners.api), is_over(&stopping)).boxed());
+    upkeep.spawn(supervisor.watch("metrics_upkeep", keep_up(Arc::clone(&context))));
     shutdown.await;
     context.stop.send_replace(true);
     while servers.join_next().await.is_some() {}
@@ -198,9 +210,10 @@ impl Server {
             is_reserve: permit.is_reserve,
             stopping: self.stopping.clone(),
         };
+        let supervisor = Arc::clone(&self.context.services.supervisor);
         self.connections.spawn(async move {
             let _counted = metrics::ConnectionCounter::open();
-            connection.run(stream).await;
+            _ = supervisor.call("connection", peer.ip(), connection.run(stream)).await;
             drop(permit);
         });
     }

@@ -26,8 +26,12 @@ use crate::store::queue::Prompt;
 use crate::store::queue::attempts::list_attempts;
 use crate::store::queue::settle::{self, Settlement};
 use crate::store::{Store, StoreError};
+use crate::supervision::{Pulse, Supervisor};
 use crate::tasks;
 use crate::traces::Traces;
+
+/// The name of the loop that stores completions.
+const SETTLING: &str = "settling";
 
 /// How many completions one write stores at most.
 const SETTLED_AT_ONCE: usize = 256;
@@ -36,6 +40,7 @@ const SETTLED_AT_ONCE: usize = 256;
 pub(super) struct Attempts {
     clock: SharedClock,
     store: Store,
+    supervisor: Arc<Supervisor>,
     prompts: Arc<Prompts>,
     subjects: Arc<Subjects>,
     traces: Arc<Traces>,
@@ -56,12 +61,20 @@ impl Attempts {
         answers: UnboundedSender<SchedulerInput>,
     ) -> (Arc<Self>, JoinHandle<()>) {
         let (completions, completed) = unbounded_channel();
-        let settling = tasks::spawn(settle_until_closed(services.clone(), completed));
+        let pulse = services.supervisor.pulse(SETTLING, services.store.is_shared());
+        pulse.rest();
+        let is_closed = {
+            let completions = completions.downgrade();
+            move || completions.upgrade().is_none()
+        };
+        let settle = settle_until_closed(services.clone(), completed, pulse);
+        let settling = tasks::spawn(services.supervisor.watch_until(SETTLING, settle, is_closed));
         let clock = Arc::clone(&services.clock);
         let store = services.store.clone();
         let salt_secret = *store.sort_key_secret();
-        let traces = Arc::clone(&services.traces);
-        let attempts = Self { clock, store, prompts, subjects, traces, salt_secret, answers, completions };
+        let (traces, supervisor) = (Arc::clone(&services.traces), Arc::clone(&services.supervisor));
+        let attempts =
+            Self { clock, store, supervisor, prompts, subjects, traces, salt_secret, answers, completions };
         (Arc::new(attempts), settling)
     }
 
@@ -77,7 +90,13 @@ impl Attempts {
             account = field::Empty,
             trace_id = field::Empty,
         );
-        self.attempt(&replicas, replica, lease).instrument(span).await;
+        let seq = lease.key.position.seq;
+        let attempt = self.attempt(&replicas, replica, lease);
+        if self.supervisor.item("attempts", seq, attempt).instrument(span).await.is_err() {
+            let message = "the service failed while it worked on the request".to_owned();
+            let error = AttemptError::Status { code: 500, message, retry_after_ms: None };
+            self.answer(SchedulerInput::AttemptFailed { seq, error });
+        }
     }
 
     async fn attempt(&self, replicas: &Replicas, replica: ReplicaKey, lease: Lease) {
@@ -209,9 +228,14 @@ fn end_again(limit_ms: i64, error: AttemptError) -> AttemptError {
 
 /// Settles until everyone who could send has left: the work is done, and must be lost neither to an abort nor to a
 /// store that is away for a moment.
-async fn settle_until_closed(services: Services, mut completions: UnboundedReceiver<(Settlement, Subject)>) {
+async fn settle_until_closed(
+    services: Services,
+    mut completions: UnboundedReceiver<(Settlement, Subject)>,
+    pulse: Arc<Pulse>,
+) {
     let (mut page, mut large) = (Vec::new(), JoinSet::new());
     while completions.recv_many(&mut page, SETTLED_AT_ONCE).await > 0 {
+        pulse.turn();
         // Those that go into the object store hold up no others.
         for (settlement, subject) in page.extract_if(.., |(it, _)| services.store.is_large(&it.body)) {
             let services = services.clone();
@@ -220,11 +244,31 @@ async fn settle_until_closed(services: Services, mut completions: UnboundedRecei
         let (settlements, subjects): (Vec<_>, Vec<_>) = page.drain(..).unzip();
         settle_page(&services, settlements.into(), &subjects).await;
         while large.try_join_next().is_some() {}
+        pulse.rest();
     }
-    large.join_all().await;
+    while large.join_next().await.is_some() {}
 }
 
+/// Settles a page. If that panics, each of its settlements is written alone, and one that panics alone is set aside.
 async fn settle_page(services: &Services, settlements: Arc<[Settlement]>, subjects: &[Subject]) {
+    if let [subject] = subjects {
+        let settling = settle_together(services, settlements, subjects);
+        if services.supervisor.item(SETTLING, subject.request, settling).await.is_err() {
+            let _named = subject.log.enter();
+            tracing::error!("result not stored; its request runs again or expires");
+        }
+        return;
+    }
+    let together = settle_together(services, Arc::clone(&settlements), subjects);
+    if services.supervisor.call(SETTLING, "a page", together).await.is_err() {
+        for (settlement, subject) in settlements.iter().zip(subjects) {
+            let alone = settle_together(services, [settlement.clone()].into(), std::slice::from_ref(subject));
+            _ = services.supervisor.item(SETTLING, subject.request, alone).await;
+        }
+    }
+}
+
+async fn settle_together(services: &Services, settlements: Arc<[Settlement]>, subjects: &[Subject]) {
     let settle = |settlements| settle::settle_all(&services.store, settlements);
     let held = write_with_retry(&services.clock, "results", Arc::clone(&settlements), settle).await;
     for ((settlement, subject), held) in settlements.iter().zip(subjects).zip(held) {

@@ -25,6 +25,19 @@ pub const fn is_for_store(command: &SchedulerCommand) -> bool {
     )
 }
 
+/// The name of a command in the log.
+pub(super) const fn name(command: &SchedulerCommand) -> &'static str {
+    match command {
+        SchedulerCommand::Release { .. } => "a release",
+        SchedulerCommand::Scan { .. } => "a scan",
+        SchedulerCommand::CountDeadlines { .. } => "a count of deadlines",
+        SchedulerCommand::Lease { .. } => "a lease",
+        SchedulerCommand::ReleaseLease { .. } => "the release of a lease",
+        SchedulerCommand::Fail { .. } => "the failure of a request",
+        _ => "a command",
+    }
+}
+
 /// Does one of the store's commands at `now`; what the scheduler is to be told of it, if anything.
 pub async fn perform(store: &Store, command: SchedulerCommand, now: i64) -> Option<SchedulerInput> {
     match attempt(store, &command, now).await {

@@ -21,4 +21,4 @@ mod uses;
 
 pub use gauges::clear_model as clear_model_gauges;
 pub use replicas::Replicas;
-pub use shell::Shell;
+pub use shell::{NAME, Shell};

@@ -6,7 +6,7 @@ use overnight_domain::scheduler::{ProcessOrder, ReplicaKey, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::replicas::Replicas;
-use crate::clock::SharedClock;
+use crate::app::Services;
 use crate::engines::NotReady;
 use crate::tasks;
 
@@ -16,11 +16,12 @@ pub(super) fn start(
     replica: ReplicaKey,
     order: ProcessOrder,
     replicas: &Arc<Replicas>,
-    clock: &SharedClock,
+    services: &Services,
     answers: &UnboundedSender<SchedulerInput>,
 ) {
-    let (replicas, clock, answers) = (Arc::clone(replicas), Arc::clone(clock), answers.clone());
-    tasks::spawn(async move {
+    let (replicas_here, clock, told) = (Arc::clone(replicas), Arc::clone(&services.clock), answers.clone());
+    let life = async move {
+        let (replicas, answers) = (replicas_here, told);
         let engine = replicas.name(replica).to_owned();
         let begun_at = clock.now();
         let outcome = replicas.start_process(replica).await;
@@ -47,6 +48,26 @@ pub(super) fn start(
         if let Some(reason) = replicas.process_ended(replica).await {
             let _ = answers.send(SchedulerInput::Stopped { replica, order, error: Some(reason) });
         }
+    };
+    spawn(replica, order, replicas, services, answers, life);
+}
+
+/// Does `work` as a task. If it panics, the scheduler is told that the process has stopped.
+fn spawn(
+    replica: ReplicaKey,
+    order: ProcessOrder,
+    replicas: &Arc<Replicas>,
+    services: &Services,
+    answers: &UnboundedSender<SchedulerInput>,
+    work: impl Future<Output = ()> + Send + 'static,
+) {
+    let (replicas, supervisor, answers) =
+        (Arc::clone(replicas), Arc::clone(&services.supervisor), answers.clone());
+    tasks::spawn(async move {
+        if let Err(panic) = supervisor.item("engine_process", replicas.name(replica), work).await {
+            let error = Some(format!("its supervision panicked at {panic}"));
+            let _ = answers.send(SchedulerInput::Stopped { replica, order, error });
+        }
     });
 }
 
@@ -55,10 +76,12 @@ pub(super) fn stop(
     replica: ReplicaKey,
     order: ProcessOrder,
     replicas: &Arc<Replicas>,
+    services: &Services,
     answers: &UnboundedSender<SchedulerInput>,
 ) {
-    let (replicas, answers) = (Arc::clone(replicas), answers.clone());
-    tasks::spawn(async move {
+    let (replicas_here, told) = (Arc::clone(replicas), answers.clone());
+    let end = async move {
+        let (replicas, answers) = (replicas_here, told);
         let error = replicas.stop_process(replica).await.err();
         if let Some(reason) = &error {
             let engine = replicas.name(replica);
@@ -67,5 +90,6 @@ pub(super) fn stop(
         // What cannot be killed has its device still.
         replicas.process_gone(replica).await;
         let _ = answers.send(SchedulerInput::Stopped { replica, order, error });
-    });
+    };
+    spawn(replica, order, replicas, services, answers, end);
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
 use overnight_domain::scheduler::{Lease, SchedulerInput};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -66,7 +65,8 @@ impl Sharing {
         let (held, giving_up) = (BTreeSet::new(), BTreeSet::new());
         let hint = Arc::<Notify>::default();
         let mut listener = JoinSet::new();
-        listener.spawn(listen(services.clone(), Arc::clone(&hint)).boxed());
+        let listening = listen(services.clone(), Arc::clone(&hint));
+        listener.spawn(services.supervisor.watch("node_hints", listening));
         Self {
             services,
             names,
@@ -119,11 +119,12 @@ impl Sharing {
         let claim = Claim { names: self.names.clone(), giving_up, left, now: self.services.clock.now() };
         let (services, polled) = (self.services.clone(), self.polled.clone());
         tasks::spawn(async move {
-            let outcome = poll(&services, claim, &leases).await;
-            if let Err(error) = &outcome {
+            let polling = poll(&services, claim, &leases);
+            let outcome = services.supervisor.item("polls", "a poll of shared state", polling).await;
+            if let Ok(Err(error)) = &outcome {
                 tracing::warn!(%error, "polling shared state failed; will retry");
             }
-            let _ = polled.send(outcome.ok());
+            let _ = polled.send(outcome.ok().and_then(Result::ok));
         });
     }
 
@@ -160,7 +161,8 @@ impl Sharing {
 async fn listen(services: Services, hint: Arc<Notify>) {
     loop {
         match hints::listen(&services.store).await {
-            Ok(None) => return,
+            // Nodes ask each second without hints too.
+            Ok(None) => return std::future::pending().await,
             Ok(Some(mut hints)) => {
                 while hints.next().await.is_ok() {
                     hint.notify_one();

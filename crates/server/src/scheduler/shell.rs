@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use overnight_domain::scheduler::{
-    DailyUse, Lease, ModelKey, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
+    DailyUse, Lease, ModelKey, ProbeOutcome, Replica, ReplicaKey, Scheduler, SchedulerCommand,
+    SchedulerInput, Settings,
 };
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
@@ -31,7 +32,13 @@ use crate::app::{HEARD_EVERY_MS, Services, SweepQuestion, SweepState};
 use crate::engines::Engines;
 use crate::store::StoreError;
 use crate::store::queue;
+use crate::supervision::Pulse;
 use crate::tasks;
+
+/// The name of its loop.
+pub const NAME: &str = "scheduler";
+/// The items of what runs beside it.
+const COMMANDS: &str = "scheduler_commands";
 
 const INPUTS_AT_ONCE: usize = 256;
 /// A store that is away is not waited for any longer than this when the process ends.
@@ -56,6 +63,7 @@ pub struct Shell {
     loads: Loads,
     hours: Hours,
     wake_at: i64,
+    pulse: Arc<Pulse>,
     is_draining: bool,
     inputs: mpsc::UnboundedReceiver<SchedulerInput>,
     answers: mpsc::UnboundedSender<SchedulerInput>,
@@ -87,6 +95,7 @@ impl Shell {
             in_flight: HashMap::new(),
             counting: JoinSet::new(),
             wake_at: i64::MAX,
+            pulse: services.supervisor.pulse(NAME, false),
             is_draining: false,
             services,
             engines,
@@ -125,9 +134,9 @@ impl Shell {
         let clock = Arc::clone(&self.services.clock);
         tokio::select! {
             _ = futures_util::future::join_all(releases) => {}
-            () = clock.sleep_until(now + self.services.config().drain.0 + STORE_MS) => {}
+            () = clock.sleep_until(now + self.services.drain_ms() + STORE_MS) => {}
         }
-        self.work_until(clock.sleep_until(now + self.services.config().drain.0)).await;
+        self.work_until(clock.sleep_until(now + self.services.drain_ms())).await;
         self.stop().await;
     }
 
@@ -139,6 +148,7 @@ impl Shell {
         let mut batch = Vec::with_capacity(INPUTS_AT_ONCE);
         let mut tick_at = i64::MAX;
         while !(self.is_draining && self.scheduler.is_idle()) {
+            self.pulse.turn();
             // However busy the inputs are, and though the clock be set back, a second does not pass without a tick.
             tick_at = tick_at.min(clock.now() + HEARD_EVERY_MS);
             let wake = clock.sleep_until(self.wake_at.min(tick_at));
@@ -253,10 +263,10 @@ impl Shell {
             }
             SchedulerCommand::Probe { replica, model } => self.probe(replica, model),
             SchedulerCommand::Start { replica, order } => {
-                processes::start(replica, order, &self.replicas, &self.services.clock, &self.answers);
+                processes::start(replica, order, &self.replicas, &self.services, &self.answers);
             }
             SchedulerCommand::Stop { replica, order } => {
-                processes::stop(replica, order, &self.replicas, &self.answers);
+                processes::stop(replica, order, &self.replicas, &self.services, &self.answers);
             }
             SchedulerCommand::Pause { replica, model, until, reason } => {
                 let (replica, model) = (self.replicas.name(replica), self.replicas.model_name(model));
@@ -284,14 +294,17 @@ impl Shell {
         let (services, answers) = (self.services.clone(), self.answers.clone());
         let (prompts, subjects) = (Arc::clone(&self.prompts), Arc::clone(&self.subjects));
         tasks::spawn(async move {
-            let now = services.clock.now();
-            let told = match subject {
-                Some(subject) => subjects.perform(&services, command, subject, now).await,
-                None => commands::perform(&services.store, command, now).await,
+            let (now, undone) = (services.clock.now(), command.clone());
+            let performing = async {
+                match subject {
+                    Some(subject) => subjects.perform(&services, command, subject, now).await,
+                    None => commands::perform(&services.store, command, now).await,
+                }
             };
-            let Some(input) = told else { return };
+            let told = services.supervisor.item(COMMANDS, commands::name(&undone), performing).await;
+            let Some(input) = told.unwrap_or(Some(SchedulerInput::Undone(undone))) else { return };
             if let SchedulerInput::Leased { leases, .. } = &input {
-                prompts.fetch(leases).await;
+                _ = services.supervisor.item(COMMANDS, "prompts of a run", prompts.fetch(leases)).await;
             }
             let _ = answers.send(input);
         });
@@ -300,10 +313,13 @@ impl Shell {
     fn count_use(&mut self, used: DailyUse) {
         while self.counting.try_join_next().is_some() {}
         let name = self.replicas.name(used.replica).to_owned();
-        let (store, answers) = (self.services.store.clone(), self.answers.clone());
+        let (services, answers) = (self.services.clone(), self.answers.clone());
         self.counting.spawn(
             async move {
-                if let Some(input) = uses::count(&store, name, used).await {
+                let counting = uses::count(&services.store, name, used);
+                let counted = services.supervisor.item(COMMANDS, "use of an engine", counting).await;
+                let undone = SchedulerInput::Undone(SchedulerCommand::CountUse(used));
+                if let Some(input) = counted.unwrap_or(Some(undone)) {
                     let _ = answers.send(input);
                 }
             }
@@ -319,8 +335,12 @@ impl Shell {
 
     fn probe(&self, replica: ReplicaKey, model: ModelKey) {
         let (replicas, answers) = (Arc::clone(&self.replicas), self.answers.clone());
+        let supervisor = Arc::clone(&self.services.supervisor);
         tasks::spawn(async move {
-            let outcome = replicas.probe(replica, model).await;
+            let probed =
+                supervisor.item("probe", replicas.name(replica), replicas.probe(replica, model)).await;
+            let outcome =
+                probed.unwrap_or_else(|panic| ProbeOutcome::Failed(format!("the probe panicked at {panic}")));
             let _ = answers.send(SchedulerInput::Probed { replica, outcome });
         });
     }

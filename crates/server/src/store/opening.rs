@@ -1,5 +1,7 @@
 //! Opening and closing the store: the writer's connection, the readers, the folder's lock.
 
+mod limits;
+
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -17,7 +19,6 @@ use crate::store::database::{Actor, ReadsFor};
 use crate::store::database::{
     Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, statements,
 };
-use crate::store::disk_space::{self, DiskSpace, FREE_PAGES};
 use crate::store::effects::EventContext;
 use crate::store::encryption::{self, DataKeys};
 use crate::store::erasure::progress::Progress;
@@ -30,6 +31,7 @@ use crate::store::read_queue::{LongReaders, LongReads};
 use crate::store::schema;
 use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
+use crate::supervision::Supervisor;
 use crate::turns::{Permit, Turns};
 
 statements! {
@@ -83,6 +85,7 @@ struct Inner {
     watches: Arc<BatchWatches>,
     erasure: Progress,
     node: OnceLock<Node>,
+    supervisor: Arc<Supervisor>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
 }
@@ -144,7 +147,8 @@ impl Store {
         let context = WriteContext { node, quotas: store.inner.quotas.subscribe(), events, watches };
         let watched = database.path().map(ToOwned::to_owned);
         let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
-        Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk)))
+        let supervisor = Arc::clone(store.supervisor());
+        Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk, supervisor)))
     }
 
     async fn assemble(
@@ -153,7 +157,8 @@ impl Store {
         writer: Writer,
         clock: SharedClock,
     ) -> Result<Self, StoreError> {
-        let database = options.database()?;
+        let supervisor = Arc::<Supervisor>::default();
+        let database = options.database()?.supervised(&supervisor);
         let mut connection = database.connect().await?;
         migrations::run(&mut connection).await?;
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
@@ -179,6 +184,7 @@ impl Store {
             watches: Arc::default(),
             erasure: Progress::unknown(),
             node: OnceLock::new(),
+            supervisor,
             task: Mutex::new(None),
             lock: Mutex::new(lock),
         };
@@ -323,52 +329,9 @@ impl Store {
         self.dialect() == Dialect::Postgres
     }
 
-    /// The quotas of accounts that have none of their own.
-    pub fn quotas(&self) -> Quotas {
-        *self.inner.quotas.borrow()
-    }
-
-    /// From now on the quotas of accounts that have none of their own, and the reserve of the disk, are those of `options`.
-    pub fn set_limits(&self, options: &StoreOptions) {
-        self.inner.quotas.send_replace(options.default_quotas());
-        self.inner.disk_reserve.send_replace(options.disk_reserve);
-    }
-
-    /// Why writes are refused now, if they are.
-    pub fn refusing(&self) -> Option<&'static str> {
-        self.inner.writer.refusing()
-    }
-
-    /// The space on the disk of the database; `None` where that is another machine's, or the system does not tell.
-    pub async fn disk_space(&self) -> Result<Option<DiskSpace>, StoreError> {
-        let Some(path) = self.database().path() else { return Ok(None) };
-        let row = self.readers().fetch_one(FREE_PAGES.unbound()).await?;
-        let free_pages = disk_space::read_free_pages(&row)?;
-        Ok(DiskSpace::measure(path, free_pages, *self.inner.disk_reserve.borrow()))
-    }
-
-    /// Whether so many bytes may be kept in the data folder beside the database.
-    ///
-    /// # Errors
-    /// [`StoreError::DiskReserved`] where a create of that size would be refused for want of space.
-    pub fn check_room(&self, bytes: usize) -> Result<(), StoreError> {
-        self.writer().check_room(bytes)
-    }
-
-    /// Whether nothing is released or leased, so that the disk has room for the results of what runs.
-    pub fn is_advance_held(&self) -> bool {
-        self.writer().is_advance_held()
-    }
-
-    /// Sets the reserve of an open store, in bytes, for tests: they neither fill a disk nor empty it. It holds when this returns.
-    ///
-    /// # Errors
-    /// As for any transaction.
-    pub async fn set_disk_reserve(&self, bytes: u64) -> Result<(), StoreError> {
-        self.inner.disk_reserve.send_replace(Some(bytes));
-        // The writer looks before each transaction, and may have looked before the first one when the reserve was set.
-        self.transaction(async |_| Ok(())).await?;
-        self.transaction(async |_| Ok(())).await
+    /// Who owns the loops of this process.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.inner.supervisor
     }
 
     /// How many writes wait for their group.

@@ -7,6 +7,9 @@ use crate::store::Store;
 use crate::store::StoreError;
 use crate::store::erasure::{self, Deleted, Sweep};
 
+/// The name of its loop.
+pub(super) const NAME: &str = "eraser";
+
 /// How often to look for deletions, in milliseconds.
 const LOOK_MS: i64 = 60_000;
 
@@ -27,10 +30,11 @@ pub struct Eraser {
 pub(super) async fn run(services: Services) {
     let mut eraser = Eraser::default();
     loop {
-        match eraser.erase(&services.store, &services.clock).await {
-            Ok(_) => {}
-            Err(StoreError::Stopped) => return,
-            Err(error) => {
+        let erasing = eraser.erase(&services.store, &services.clock);
+        match services.supervisor.item(NAME, NAME, erasing).await {
+            Ok(Ok(_)) | Err(_) => {}
+            Ok(Err(StoreError::Stopped)) => return,
+            Ok(Err(error)) => {
                 tracing::warn!(%error, "deletions not carried through to the data folder; will retry");
             }
         }

@@ -10,8 +10,14 @@ use crate::app::errors::AppError;
 use crate::app::file_batches::{FillPause, fill_account, list_filling};
 use crate::store::StoreError;
 
+/// The name of its loop.
+pub(super) const NAME: &str = "filler";
+
 /// How often to look for batches that nobody told of, in milliseconds: those of a node that ended.
 const LOOK_MS: i64 = 1_000;
+
+/// How long an account waits whose filling panicked outside of a batch, in milliseconds.
+const PANICKED_MS: i64 = 60_000;
 
 /// Fills batches until the store has stopped.
 pub(super) async fn run(services: Services) {
@@ -31,13 +37,9 @@ pub(super) async fn run(services: Services) {
         }
         let look_at = services.clock.now() + LOOK_MS;
         tokio::select! {
-            Some(ended) = tasks.join_next(), if !tasks.is_empty() => match ended {
-                Ok(account) => _ = running.remove(&account),
-                Err(error) => {
-                    tracing::error!(%error, "a filler of batches panicked; all begin anew");
-                    (running, tasks) = (BTreeSet::new(), JoinSet::new());
-                }
-            },
+            Some(ended) = tasks.join_next(), if !tasks.is_empty() => {
+                ended.into_iter().for_each(|account| _ = running.remove(&account));
+            }
             () = services.signals.fillers_rung() => {}
             () = services.clock.sleep_until(look_at) => {}
         }
@@ -46,16 +48,17 @@ pub(super) async fn run(services: Services) {
 
 /// Fills the batches of an account, and waits where that is to be waited for.
 async fn fill(services: Services, account: AccountKey) -> AccountKey {
-    match fill_account(&services, account).await {
-        Ok(FillPause::Idle) => {}
-        Ok(FillPause::Waits(wait_ms)) => {
+    match services.supervisor.item(NAME, account.0, fill_account(&services, account)).await {
+        Ok(Ok(FillPause::Idle)) => {}
+        Ok(Ok(FillPause::Waits(wait_ms))) => {
             services.clock.sleep_until(services.clock.now() + wait_ms).await;
         }
-        Err(AppError::Unavailable(_)) => services.clock.sleep_until(services.clock.now() + LOOK_MS).await,
-        Err(error) => {
+        Ok(Err(AppError::Unavailable(_))) => services.clock.sleep_until(services.clock.now() + LOOK_MS).await,
+        Ok(Err(error)) => {
             tracing::warn!(error = error.in_full(), "batch not filled; will retry");
             services.clock.sleep_until(services.clock.now() + LOOK_MS).await;
         }
+        Err(_) => services.clock.sleep_until(services.clock.now() + PANICKED_MS).await,
     }
     account
 }

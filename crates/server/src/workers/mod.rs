@@ -92,16 +92,26 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     ];
     let recurring = recurring
         .into_iter()
-        .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run).boxed());
-    recurring.chain([filler::run(services.clone()).boxed(), eraser::run(services.clone()).boxed()]).collect()
+        .map(|(name, interval_ms, run)| (name, repeat(services.clone(), name, interval_ms, run).boxed()));
+    let others = [
+        (filler::NAME, filler::run(services.clone()).boxed()),
+        (eraser::NAME, eraser::run(services.clone()).boxed()),
+    ];
+    let is_over = || {
+        let store = services.store.clone();
+        move || store.is_closed()
+    };
+    let all = recurring.chain(others);
+    all.map(|(name, work)| services.supervisor.watch_until(name, work, is_over()).boxed()).collect()
 }
 
 async fn repeat(services: Services, name: &'static str, interval_ms: i64, run: Run) {
     loop {
-        match run(&services, services.clock.now()).await {
-            Err(StoreError::Stopped) => return,
-            Err(error) => tracing::warn!(%error, worker = name, "worker run failed; will retry"),
-            Ok(()) => {}
+        match services.supervisor.item(name, name, run(&services, services.clock.now())).await {
+            Ok(Err(StoreError::Stopped)) => return,
+            Ok(Err(error)) => tracing::warn!(%error, worker = name, "worker run failed; will retry"),
+            // A run that panicked is repeated at its interval.
+            Ok(Ok(())) | Err(_) => {}
         }
         services.clock.sleep_until(services.clock.now() + interval_ms).await;
     }

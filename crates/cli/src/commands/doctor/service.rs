@@ -14,7 +14,7 @@ use crate::times;
 /// How long it may take to list its models.
 const ANSWER_MS: i64 = 10_000;
 
-/// Whether it answers, and takes writes and the key.
+/// Whether it answers, is ready, and takes the key.
 pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
     let name = "service";
     let url = match find_url(globals) {
@@ -22,7 +22,11 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
         Err(error) => return Finding::fail(name, error.message(), "correct the address"),
     };
     let key = find_key(globals).unwrap_or_default();
-    let asked = async { Ok::<_, CliError>(Client::new(&url, &key)?.with_retries(0).list_models().await?) };
+    let asked = async {
+        let client = Client::new(&url, &key)?.with_retries(0);
+        let models = client.list_models().await?;
+        Ok::<_, CliError>((models, client.check_ready().await))
+    };
     let answer = tokio::select! {
         answer = asked => answer,
         () = times::pause(ANSWER_MS) => {
@@ -31,7 +35,12 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
         }
     };
     match answer {
-        Ok(models) => Finding::ok(name, format!("answers at {url}; models: {}", models.len())),
+        Ok((models, Ok(()))) => Finding::ok(name, format!("answers at {url}; models: {}", models.len())),
+        Ok((_, Err(error))) => Finding::fail(
+            name,
+            format!("{url} is not ready: {error}"),
+            "see its log, which names the part; restart it",
+        ),
         Err(error) if url_of_running(&config.data_dir).is_none() && named_url(globals).is_none() => {
             let error = explain(error, globals);
             Finding::warn(name, error.message(), error.hint().unwrap_or("start it with `overnight serve`"))

@@ -11,6 +11,7 @@ use overnight_server::config::{Config, Millis};
 use overnight_server::engines::{EmbeddedState, EngineClient};
 use overnight_server::service::{Service, ServiceError};
 use overnight_server::store::StoreError;
+use overnight_server::supervision::Failure;
 
 use crate::commands::operator;
 use crate::connection::local_key;
@@ -74,6 +75,14 @@ impl Host {
         match &self.own {
             Some((service, _)) => Some(service.services().clone()),
             None => operator::open(globals).await.ok(),
+        }
+    }
+
+    /// Returns when the service in this process has failed.
+    pub(super) async fn failed(&self) -> Failure {
+        match &self.own {
+            Some((service, _)) => service.failed().await,
+            None => std::future::pending().await,
         }
     }
 

@@ -98,6 +98,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         Ok(client) => tokio::select! {
             outcome = job.carry_out(&client, model.as_deref(), &mut journals) => outcome,
             trouble = host.trouble(model.as_deref()) => Err(trouble),
+            failure = host.failed() => Err(CliError::broken(&failure)),
         },
         Err(error) => Err(error),
     };

@@ -52,7 +52,15 @@ pub async fn fill_account(services: &Services, account: AccountKey) -> Result<Fi
         let now = services.clock.now();
         let claimed = batches::claim_filling(&services.store, account, now, now - stale_ms).await?;
         let Some(filling) = claimed else { return Ok(FillPause::Idle) };
-        if let Some(pause) = fill_batch(services, account, filling).await? {
+        let filled = services
+            .supervisor
+            .item("filler_batches", filling.id, fill_batch(services, account, filling))
+            .await;
+        let Ok(filled) = filled else {
+            give_up(services, account, &filling).await?;
+            continue;
+        };
+        if let Some(pause) = filled? {
             batches::release_filling(&services.store, account, filling.batch).await?;
             return Ok(pause);
         }
@@ -125,7 +133,13 @@ async fn next_step(
             content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let skipped = usize::try_from(filling.next_line).unwrap_or(usize::MAX);
         let rest: Vec<_> = lines.skip(skipped).collect();
-        Ok(rest.into_iter().map(|line| made(services, account, &filling, line)).collect::<Vec<_>>())
+        // A line that panics makes no request, and the others do.
+        let made = |line| {
+            services
+                .supervisor
+                .item_now("filler_lines", filling.id, || made(services, account, &filling, line))
+        };
+        Ok(rest.into_iter().map(|line| made(line).unwrap_or_default()).collect::<Vec<_>>())
     };
     let mut lines = parse(services, account, bytes, make).await?;
     let mut allowed = 0;

@@ -9,6 +9,7 @@ mod launch;
 mod life;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;
@@ -20,6 +21,7 @@ use self::life::{Launch, Life};
 use super::log_lines::LastWords;
 use crate::clock::{SharedClock, TimeLimit};
 use crate::config::CommandConfig;
+use crate::supervision::Supervisor;
 use crate::tasks;
 
 /// How much longer than the engine's `stop_timeout` its guard may take to end.
@@ -62,6 +64,7 @@ pub enum NotReady {
 pub(super) struct CommandProcess {
     launch: Launch,
     clock: SharedClock,
+    supervisor: Arc<Supervisor>,
     status: watch::Sender<ProcessStatus>,
     last_words: LastWords,
 }
@@ -80,10 +83,16 @@ pub(super) type AskReady<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), NotYet>
 
 impl CommandProcess {
     /// A process that does not run yet.
-    pub(super) fn new(engine: String, config: CommandConfig, guard: PathBuf, clock: SharedClock) -> Self {
+    pub(super) fn new(
+        engine: String,
+        config: CommandConfig,
+        guard: PathBuf,
+        clock: SharedClock,
+        supervisor: Arc<Supervisor>,
+    ) -> Self {
         let (status, _) = watch::channel(ProcessStatus::Stopped { reason: None });
         let launch = Launch { engine, config, guard };
-        Self { launch, clock, status, last_words: LastWords::default() }
+        Self { launch, clock, supervisor, status, last_words: LastWords::default() }
     }
 
     /// How it is, now and later.
@@ -167,7 +176,9 @@ impl CommandProcess {
             Ok(life) => {
                 let program = self.launch.config.command.first();
                 tracing::info!(target: "engine", engine = self.launch.engine, program, "started");
-                tasks::spawn(life.run(self.status.clone()));
+                // It ends with the process that it watches.
+                let life = life.run(self.status.clone());
+                tasks::spawn(self.supervisor.watch_until("command_engine", life, || true));
                 Ok(())
             }
             Err(reason) => {

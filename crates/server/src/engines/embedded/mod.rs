@@ -20,7 +20,7 @@ use super::target::Target;
 use crate::clock::{SharedClock, Sleep};
 use crate::config::EmbeddedConfig;
 use crate::ids::Ids;
-use crate::tasks;
+use crate::supervision::Supervisor as Loops;
 
 /// How the child is.
 #[derive(Clone)]
@@ -72,10 +72,10 @@ pub(super) struct Embedded {
 
 impl Embedded {
     /// Starts the child, now and whenever it has ended.
-    pub(super) fn start(program: Program, clock: SharedClock, ids: Arc<Ids>) -> Self {
+    pub(super) fn start(program: Program, clock: SharedClock, ids: Arc<Ids>, loops: &Arc<Loops>) -> Self {
         let (sender, state) = watch::channel(EmbeddedState::Starting);
         let supervisor = Supervisor::new(program, clock, ids, sender);
-        Self { state, supervisor: tasks::spawn(supervisor.run()) }
+        Self { state, supervisor: loops.spawn("embedded_engine", supervisor.run()) }
     }
 
     /// Kills the child for good, and waits until that is done.

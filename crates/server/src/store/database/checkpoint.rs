@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 
 use crate::store::database::sqlite::{LOG_PAGES, Sqlite, SqliteOptions};
 use crate::store::database::thread;
+use crate::store::error::StoreError;
 
 pub(super) const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
@@ -45,7 +46,7 @@ impl Checkpointer {
         writer: &mut Sqlite,
         options: &SqliteOptions,
         on_copied: impl Fn() + Send + 'static,
-    ) -> rusqlite::Result<Self> {
+    ) -> Result<Self, StoreError> {
         let log_pages = Arc::new(AtomicI32::new(0));
         let noted = Arc::clone(&log_pages);
         // In place of SQLite's own, which copies the whole log in the commit that made it too long.
@@ -57,13 +58,11 @@ impl Checkpointer {
         let (wake, woken) = mpsc::channel::<()>();
         let copier = options.open()?;
         let done = Arc::clone(&state);
-        let thread = thread::spawn("checkpoint", move || {
-            while woken.recv().is_ok() {
-                checkpoint(&copier);
-                done.store(COPIED, Ordering::Release);
-                on_copied();
-            }
-        });
+        let thread = thread::spawn_for_messages(&options.supervisor, "store_checkpoint", woken, move |()| {
+            checkpoint(&copier);
+            done.store(COPIED, Ordering::Release);
+            on_copied();
+        })?;
         Ok(Self { log_pages, pass_pages: 0, passes: 0, state, wake: Some(wake), thread: Some(thread) })
     }
 
@@ -145,6 +144,7 @@ mod tests {
                 is_read_only: false,
                 deletions: Deletions::default(),
                 keyring: Arc::default(),
+                supervisor: Arc::default(),
             };
             let mut writer = options.open().expect("a file");
             let (copied, passes) = mpsc::channel();

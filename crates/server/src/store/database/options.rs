@@ -13,6 +13,7 @@ use crate::store::database::postgres::Postgres;
 use crate::store::database::server::Server;
 use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::thread::SqliteThread;
+use crate::supervision::Supervisor;
 
 /// How connections are made.
 #[derive(Debug, Clone)]
@@ -30,13 +31,28 @@ impl Database {
         is_durable: bool,
         keyring: Arc<Keyring>,
     ) -> Self {
-        let (path, deletions) = (path.to_owned(), Deletions::default());
-        Self::Sqlite(SqliteOptions { path, page_bytes, is_durable, is_read_only: false, deletions, keyring })
+        Self::Sqlite(SqliteOptions {
+            path: path.to_owned(),
+            page_bytes,
+            is_durable,
+            is_read_only: false,
+            deletions: Deletions::default(),
+            keyring,
+            supervisor: Arc::default(),
+        })
     }
 
     /// The server at `url`.
     pub(in crate::store) fn server(url: &str, keyring: Arc<Keyring>) -> Result<Self, StoreError> {
         Ok(Self::Postgres(Box::new(Server::new(url, keyring)?)))
+    }
+
+    /// The same, whose threads are loops of `supervisor`.
+    pub(in crate::store) fn supervised(mut self, supervisor: &Arc<Supervisor>) -> Self {
+        if let Self::Sqlite(options) = &mut self {
+            options.supervisor = Arc::clone(supervisor);
+        }
+        self
     }
 
     /// The keys by which what is encrypted is read.

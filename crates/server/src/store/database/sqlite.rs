@@ -16,6 +16,7 @@ use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
 use crate::store::database::statement::Statement;
 use crate::store::database::value::Value;
+use crate::supervision::Supervisor;
 
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
@@ -52,6 +53,8 @@ pub(in crate::store) struct SqliteOptions {
     /// The deletions on all connections to it.
     pub(super) deletions: Deletions,
     pub(super) keyring: Arc<Keyring>,
+    /// Of the threads on which connections live.
+    pub(super) supervisor: Arc<Supervisor>,
 }
 
 /// A connection to SQLite, on which one thing is done at a time.
@@ -262,6 +265,7 @@ mod tests {
             is_read_only: false,
             deletions: Deletions::default(),
             keyring: Arc::default(),
+            supervisor: Arc::default(),
         };
         let mut sqlite = options.open().expect("a file");
         for limit in 1i64..4 {

@@ -1,37 +1,44 @@
 //! Threads of the database, and a connection to SQLite that lives on one.
 
-use std::sync::mpsc::{self, Sender};
-use std::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{Builder, JoinHandle};
 
 use rusqlite::InterruptHandle;
 use tokio::sync::oneshot;
 
 use crate::store::StoreError;
 use crate::store::database::sqlite::{Sqlite, SqliteOptions};
+use crate::supervision::Supervisor;
 
-const EXIT_PANIC: i32 = 70;
+/// `EX_IOERR` of `sysexits.h`.
 const EXIT_IO_ERROR: i32 = 74;
 
-/// Starts a thread. A panic on it ends the process: nobody knows what it left half done.
-pub(in crate::store) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
-    let guarded = move || {
-        let _guard = EndProcess;
-        work();
-    };
-    let thread = std::thread::Builder::new().name(format!("sqlite {name}"));
-    thread.spawn(guarded).expect("the system has threads")
+/// The loop of each thread that reads.
+const READER: &str = "store_reader";
+
+/// Starts a thread that is a loop of the supervisor. If the system has no thread left, the process ends.
+pub(in crate::store) fn spawn(
+    supervisor: &Supervisor,
+    name: &'static str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, StoreError> {
+    let started = Builder::new().name(name.to_owned()).spawn(work);
+    started.map_err(|source| {
+        supervisor.not_started(name, &source);
+        StoreError::File { path: format!("the thread {name}"), source }
+    })
 }
 
-/// Ends the process where it is dropped by a panic.
-struct EndProcess;
-
-impl Drop for EndProcess {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            tracing::error!("a database thread panicked; the process ends");
-            std::process::exit(EXIT_PANIC);
-        }
-    }
+/// Starts a thread that handles messages until nobody can send any more.
+pub(super) fn spawn_for_messages<M: Send + 'static>(
+    supervisor: &Arc<Supervisor>,
+    name: &'static str,
+    messages: Receiver<M>,
+    handle: impl FnMut(M) + Send + 'static,
+) -> Result<JoinHandle<()>, StoreError> {
+    let supervised = Arc::clone(supervisor);
+    spawn(supervisor, name, move || supervised.serve_messages(name, &messages, handle))
 }
 
 /// Ends the process, whose disk failed: nobody knows what is on it, and the next start reads it again.
@@ -48,19 +55,17 @@ type Work = Box<dyn FnOnce(&mut Sqlite) + Send>;
 pub(in crate::store) struct SqliteThread {
     work: Sender<Work>,
     interrupt: InterruptHandle,
+    supervisor: Arc<Supervisor>,
 }
 
 impl SqliteThread {
-    pub(super) fn start(options: &SqliteOptions) -> rusqlite::Result<Self> {
+    pub(super) fn start(options: &SqliteOptions) -> Result<Self, StoreError> {
         let mut sqlite = options.open()?;
         let interrupt = sqlite.interrupt_handle();
         let (work, wanted) = mpsc::channel::<Work>();
-        spawn("reader", move || {
-            while let Ok(work) = wanted.recv() {
-                work(&mut sqlite);
-            }
-        });
-        Ok(Self { work, interrupt })
+        let supervisor = Arc::clone(&options.supervisor);
+        spawn_for_messages(&supervisor, READER, wanted, move |work: Work| work(&mut sqlite))?;
+        Ok(Self { work, interrupt, supervisor })
     }
 
     /// Has `work` done on the thread.
@@ -69,12 +74,15 @@ impl SqliteThread {
         work: impl FnOnce(&mut Sqlite) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
+        let supervisor = Arc::clone(&self.supervisor);
         let work = Box::new(move |sqlite: &mut Sqlite| {
+            let outcome = supervisor.item_now(READER, "a read", || work(sqlite));
             // Who asked may have left.
-            let _ = reply.send(work(sqlite));
+            let _ = reply.send(outcome);
         });
         self.work.send(work).map_err(|_| StoreError::Stopped)?;
-        Ok(answer.await.map_err(|_| StoreError::Stopped)??)
+        let outcome = answer.await.map_err(|_| StoreError::Stopped)?;
+        Ok(outcome.map_err(|_| StoreError::Damaged("reading it panicked"))??)
     }
 }
 

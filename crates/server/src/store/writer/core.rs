@@ -1,5 +1,7 @@
 //! The writer's own connection and what it does with a group, as a task or by hand.
 
+mod manual;
+
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
@@ -7,6 +9,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+pub use self::manual::ManualWriter;
 use crate::clock::SharedClock;
 use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, end_process, outcome_of, statements,
@@ -15,12 +18,16 @@ use crate::store::disk_space::{self, FREE_PAGES};
 use crate::store::error::{StoreError, Trouble};
 use crate::store::writer::Writer;
 use crate::store::writer::disk::DiskWatch;
-use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
+use crate::store::writer::group::{CrashPoint, Done, Failure, NotDone, WriteGroup};
 use crate::store::writer::pace::Pace;
 use crate::store::writer::queues::WriteQueues;
 use crate::store::writes::{Sequences, WriteContext};
+use crate::supervision::{Panic, Pulse, Supervisor};
 use crate::tasks;
 
+/// The loop that writes, and the one that answers the askers of its groups.
+const WRITER: &str = "store_writer";
+const ANSWERS: &str = "store_answers";
 const DISK: &str = "the disk is full or another process locks the database";
 const AWAY: &str = "the database does not answer or accepts no writes";
 const BUSY: &str = "other nodes write the same rows";
@@ -57,6 +64,8 @@ pub(in crate::store) struct WriterCore {
     disk: Option<DiskWatch>,
     /// The task that answers the askers of a group; `None` where the writer does so itself.
     done: Option<UnboundedSender<Done>>,
+    supervisor: Arc<Supervisor>,
+    pulse: Arc<Pulse>,
 }
 
 impl WriterCore {
@@ -67,26 +76,53 @@ impl WriterCore {
         sequences: Sequences,
         context: WriteContext,
         disk: Option<DiskWatch>,
+        supervisor: Arc<Supervisor>,
     ) -> Self {
         let queues = Arc::clone(&writer.queues);
-        let (pace, checkpointer, done) = (Pace::default(), None, None);
-        Self { database, connection, sequences, context, number: 0, queues, pace, checkpointer, disk, done }
+        let pulse = supervisor.pulse(WRITER, connection.dialect() == Dialect::Postgres);
+        Self {
+            database,
+            connection,
+            sequences,
+            context,
+            number: 0,
+            queues,
+            pace: Pace::default(),
+            checkpointer: None,
+            disk,
+            done: None,
+            supervisor,
+            pulse,
+        }
     }
 
     /// Writes until the queues are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
     /// thread of its own, where a statement is a function call.
+    ///
+    /// Where it ends otherwise, what waits is refused, and so is all that comes.
     pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> Result<JoinHandle<()>, StoreError> {
+        let supervisor = Arc::clone(&self.supervisor);
         let queues = Arc::clone(&self.queues);
         self.checkpointer = self.database.start_checkpoints(&mut self.connection, move || queues.wake())?;
+        let (queues, is_over) = (Arc::clone(&self.queues), Arc::clone(&self.queues));
+        let is_over = move || is_over.is_closed();
         Ok(match self.connection.dialect() {
-            Dialect::Postgres => tasks::spawn(self.write_all(clock)),
+            Dialect::Postgres => {
+                let writing = supervisor.watch_until(WRITER, self.write_all(clock), is_over);
+                tasks::spawn(async move {
+                    writing.await;
+                    queues.abandon();
+                })
+            }
             Dialect::Sqlite => {
-                self.queues.take_transactions_in();
+                queues.take_transactions_in();
                 let (runtime, (ended, end)) = (Handle::current(), oneshot::channel());
-                database::spawn_thread("writer", move || {
-                    runtime.block_on(self.write_and_answer(clock));
+                let writing = Arc::clone(&supervisor);
+                database::spawn_thread(&supervisor, WRITER, move || {
+                    runtime.block_on(writing.watch_until(WRITER, self.write_and_answer(clock), is_over));
+                    queues.abandon();
                     let _ = ended.send(());
-                });
+                })?;
                 tasks::spawn(async move { _ = end.await })
             }
         })
@@ -96,17 +132,23 @@ impl WriterCore {
     /// each of them would spend its time on that.
     async fn write_and_answer(mut self, clock: SharedClock) {
         let (done, mut committed) = mpsc::unbounded_channel::<Done>();
-        let answering = tasks::spawn(async move {
+        let sender = done.downgrade();
+        let answer = async move {
             while let Some(done) = committed.recv().await {
                 done.answer();
             }
-        });
+        };
+        let answering =
+            tasks::spawn(self.supervisor.watch_until(ANSWERS, answer, move || sender.upgrade().is_none()));
         self.done = Some(done);
         while !self.is_done() {
             self.write_next(&clock).await;
             // One, and then the next group: creates and settles wait for the commit of no second one.
             if let Some(transaction) = self.queues.take_transaction() {
-                transaction.run(&mut self.connection).await;
+                let run = transaction.run(&mut self.connection);
+                if let Err(panic) = self.supervisor.item(WRITER, "a transaction", run).await {
+                    self.undo_panicked(&panic).await;
+                }
             }
         }
         drop(self);
@@ -126,6 +168,7 @@ impl WriterCore {
 
     /// Writes the next group, or waits for something to write.
     async fn write_next(&mut self, clock: &SharedClock) {
+        self.pulse.turn();
         if let Some(checkpointer) = &mut self.checkpointer {
             self.connection.look_at_checkpoint(checkpointer);
         }
@@ -183,12 +226,28 @@ impl WriterCore {
         self.number += 1;
         let (connection, sequences) = (&mut self.connection, &mut self.sequences);
         let run = group.run(connection, sequences, &self.context, self.number, crash);
-        let outcome = run.await;
-        if outcome.is_ok() {
-            metrics::counter!("overnight_store_commits_total").increment(1);
-            metrics::counter!("overnight_store_writes_total").increment(count);
+        let outcome = match self.supervisor.item(WRITER, "a group of writes", run).await {
+            Ok(outcome) => outcome,
+            Err(panic) => Err(self.undo_panicked(&panic).await.into()),
+        };
+        match outcome {
+            Ok(answers) => {
+                metrics::counter!("overnight_store_commits_total").increment(1);
+                metrics::counter!("overnight_store_writes_total").increment(count);
+                Ok(Done { group, answers })
+            }
+            Err(NotDone { error, unanswered }) => Err(Failure { group, error, unanswered }),
         }
-        outcome
+    }
+
+    /// Rolls back what a group left open that panicked; what its members are refused with, each alone.
+    async fn undo_panicked(&mut self, panic: &Panic) -> StoreError {
+        let undone = match self.connection.dialect() {
+            // It fails if the panic came before the transaction or after its end.
+            Dialect::Sqlite => Ok(_ = self.connection.execute_all("ROLLBACK").await),
+            Dialect::Postgres => self.database.connect().await.map(|connection| self.connection = connection),
+        };
+        undone.err().unwrap_or_else(|| StoreError::Refused(format!("the write panicked at {panic}")))
     }
 
     /// Runs a group until it is known whether it was done; if not, why.
@@ -245,6 +304,7 @@ impl WriterCore {
     }
 
     async fn ask_outcome(&mut self, id: Numbered) -> Result<Outcome, StoreError> {
+        self.pulse.turn();
         self.connection = self.database.connect().await?;
         outcome_of(&mut self.connection, id).await
     }
@@ -304,6 +364,7 @@ impl WriterCore {
     }
 
     async fn write_for_test(&mut self) -> Result<(), StoreError> {
+        self.pulse.turn();
         if self.connection.dialect() == Dialect::Postgres {
             self.connection = self.database.connect().await?;
         }
@@ -321,50 +382,6 @@ impl WriterCore {
                 group.refuse(|| StoreError::Refused(error.to_string()));
             }
         }
-    }
-}
-
-/// The writer in the hand of a test: nothing is written but what it asks for.
-pub struct ManualWriter(WriterCore);
-
-impl ManualWriter {
-    pub(in crate::store) fn new(core: WriterCore) -> Self {
-        Self(core)
-    }
-
-    /// Commits the next group and answers its askers; `false` when nothing waits. Constraint errors are handled as
-    /// the task does; any other error is returned.
-    pub async fn commit_next(&mut self) -> Result<bool, StoreError> {
-        let Some(group) = self.0.queues.take() else { return Ok(false) };
-        let core = &mut self.0;
-        let group = match core.attempt(group, None).await {
-            Ok(done) => {
-                done.answer();
-                return Ok(true);
-            }
-            Err(Failure { group, error, .. }) if error.trouble() == Trouble::Constraint => group,
-            Err(Failure { error, .. }) => return Err(error),
-        };
-        for single in group.split() {
-            match core.attempt(single, None).await {
-                Ok(done) => done.answer(),
-                Err(Failure { group, error, .. }) => group.refuse(|| StoreError::Refused(error.to_string())),
-            }
-        }
-        Ok(true)
-    }
-
-    /// Writes the next group up to `point` and ends as a killed process would: nobody is answered.
-    pub async fn crash(mut self, point: CrashPoint) -> Result<(), StoreError> {
-        if let Some(group) = self.0.queues.take() {
-            match self.0.attempt(group, Some(point)).await {
-                // Nobody is told anything.
-                Ok(_) | Err(Failure { error: StoreError::Stopped, .. }) => {}
-                Err(Failure { error, .. }) => return Err(error),
-            }
-        }
-        self.0.queues.close();
-        self.0.connection.close().await
     }
 }
 

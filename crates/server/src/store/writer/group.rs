@@ -38,6 +38,13 @@ pub(super) struct GroupAnswers {
 pub(super) struct Failure {
     pub(super) group: WriteGroup,
     pub(super) error: StoreError,
+    /// As [`NotDone::unanswered`].
+    pub(super) unanswered: Option<(Numbered, Box<GroupAnswers>)>,
+}
+
+/// Why a group was not committed, or is not known to be.
+pub(super) struct NotDone {
+    pub(super) error: StoreError,
     /// Where its commit was not answered: the number by which its outcome is asked for, and the answers if it was made.
     pub(super) unanswered: Option<(Numbered, Box<GroupAnswers>)>,
 }
@@ -52,10 +59,10 @@ impl Done {
     }
 }
 
-impl Failure {
+impl From<StoreError> for NotDone {
     /// Nothing was done.
-    fn not_done(group: WriteGroup, error: StoreError) -> Self {
-        Self { group, error, unanswered: None }
+    fn from(error: StoreError) -> Self {
+        Self { error, unanswered: None }
     }
 }
 
@@ -87,42 +94,37 @@ impl WriteGroup {
 
     /// Does everything in one transaction; what to answer once it is durable.
     pub(super) async fn run(
-        self,
+        &self,
         connection: &mut Connection,
         sequences: &mut Sequences,
         context: &WriteContext,
         number: i64,
         crash: Option<CrashPoint>,
-    ) -> Result<Done, Failure> {
-        let mut write = match WriteTransaction::begin(connection, *sequences, context, number).await {
-            Ok(write) => write,
-            Err(error) => return Err(Failure::not_done(self, error)),
-        };
+    ) -> Result<GroupAnswers, NotDone> {
+        let mut write = WriteTransaction::begin(connection, *sequences, context, number).await?;
         let answers = match self.apply(&mut write).await {
             Ok(answers) => answers,
             Err(error) => {
                 // Where this fails the connection is lost, and the transaction with it.
                 let _ = write.roll_back().await;
-                return Err(Failure::not_done(self, error));
+                return Err(error.into());
             }
         };
         if crash == Some(CrashPoint::BeforeCommit) {
             let error = write.roll_back().await.err().unwrap_or(StoreError::Stopped);
-            return Err(Failure::not_done(self, error));
+            return Err(error.into());
         }
         let (committed, after_commit) = write.commit().await;
         let answers = GroupAnswers { of_operations: answers, after_commit };
         match committed {
             Ok(next) => {
                 *sequences = next;
-                Ok(Done { group: self, answers })
+                Ok(answers)
             }
-            Err(CommitError::Unknown(..)) if Bug::AckBeforeCommit.is_planted() => {
-                Ok(Done { group: self, answers })
-            }
-            Err(CommitError::NotDone(error)) => Err(Failure::not_done(self, error)),
+            Err(CommitError::Unknown(..)) if Bug::AckBeforeCommit.is_planted() => Ok(answers),
+            Err(CommitError::NotDone(error)) => Err(error.into()),
             Err(CommitError::Unknown(id, error)) => {
-                Err(Failure { group: self, error, unanswered: Some((id, Box::new(answers))) })
+                Err(NotDone { error, unanswered: Some((id, Box::new(answers))) })
             }
         }
     }

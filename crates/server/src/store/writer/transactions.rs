@@ -64,8 +64,12 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(self.dropped()))
     }
 
-    /// A writer that refuses writes drops what waits.
+    /// A writer that refuses writes drops what waits; otherwise it ended, or the transaction panicked.
     fn dropped(&self) -> StoreError {
-        self.refusing().map_or(StoreError::Stopped, StoreError::Unavailable)
+        match self.refusing() {
+            Some(why) => StoreError::Unavailable(why),
+            None if self.queues.is_closed() => StoreError::Stopped,
+            None => StoreError::Refused("the transaction panicked".to_owned()),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod engines;
 mod events;
 mod http;
+mod process;
 mod requests;
 mod storage;
 
@@ -64,7 +65,13 @@ const fn metric(
 
 /// All of them, by what they are about.
 pub(super) fn all() -> impl Iterator<Item = &'static Metric> {
-    [requests::METRICS, engines::METRICS, events::METRICS, http::METRICS, storage::METRICS]
-        .into_iter()
-        .flatten()
+    let rooms = [
+        requests::METRICS,
+        engines::METRICS,
+        events::METRICS,
+        http::METRICS,
+        storage::METRICS,
+        process::METRICS,
+    ];
+    rooms.into_iter().flatten()
 }

@@ -17,7 +17,11 @@ use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{self, AttemptResult, Claim, Due, EventState};
+use crate::supervision::Pulse;
 use crate::webhooks::Sender;
+
+/// The name of its loop.
+pub const NAME: &str = "deliverer";
 
 /// The outbox is looked into at least this often: other processes, and operators, make events due too.
 const LOOK_MS: i64 = 500;
@@ -36,17 +40,20 @@ pub struct Deliverer {
     tries: JoinSet<AttemptResult>,
     /// How many lanes there were at the last look.
     lanes: usize,
+    pulse: Arc<Pulse>,
 }
 
 impl Deliverer {
     /// One that sends by `sender`.
     pub fn new(services: Services, sender: Sender) -> Self {
+        let pulse = services.supervisor.pulse(NAME, services.store.is_shared());
         Self {
             services,
             sender: Arc::new(sender),
             permits: Permits::default(),
             tries: JoinSet::new(),
             lanes: 0,
+            pulse,
         }
     }
 
@@ -54,6 +61,7 @@ impl Deliverer {
     pub async fn run(mut self, stopped: impl Future<Output = ()>) {
         tokio::pin!(stopped);
         loop {
+            self.pulse.turn();
             let look_at = self.look().await;
             tokio::select! {
                 () = &mut stopped => break,
@@ -65,7 +73,7 @@ impl Deliverer {
         }
         // The last results brought the last events.
         self.look().await;
-        let too_late = self.services.clock.now() + self.services.config().drain.0;
+        let too_late = self.services.clock.now() + self.services.drain_ms();
         loop {
             tokio::select! {
                 tried = self.tries.join_next() => match tried {
@@ -90,7 +98,7 @@ impl Deliverer {
         let now = self.services.clock.now();
         match self.begin_due(now).await {
             Ok(next_due_at) => next_due_at.min(now + LOOK_MS),
-            Err(StoreError::Stopped) => i64::MAX,
+            Err(StoreError::Stopped) => now + RETRY_MS,
             Err(error) => {
                 tracing::warn!(%error, "reading the outbox failed; will retry");
                 now + RETRY_MS
@@ -156,7 +164,7 @@ impl Deliverer {
             let Some((payload, claimed)) = payload.zip(claimed) else { continue };
             let secrets = secrets.get(&due.account.0).cloned().unwrap_or_default();
             let begun = Try { due, claimed, payload, secrets, permit };
-            self.tries.spawn(begun.run(self.services.clone(), Arc::clone(&self.sender)));
+            self.tries.spawn(begun.run_to_an_end(self.services.clone(), Arc::clone(&self.sender)));
         }
         self.show();
         Ok(())
@@ -178,7 +186,10 @@ impl Deliverer {
         let results: Arc<[AttemptResult]> = results.into();
         let write = |results| outbox::record_attempt_results(&self.services.store, results);
         let clock = &self.services.clock;
+        // It waits for a store that is away.
+        self.pulse.rest();
         let counted = write_with_retry(clock, "webhook delivery attempts", Arc::clone(&results), write).await;
+        self.pulse.turn();
         count(&results, &counted);
         self.show();
     }

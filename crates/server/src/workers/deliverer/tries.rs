@@ -8,11 +8,12 @@ use overnight_domain::webhooks::signature::{SigningSecret, sign};
 use overnight_domain::webhooks::{Answer, Next, after};
 use tracing::field;
 
+use super::NAME;
 use super::permits::Permit;
 use crate::app::Services;
 use crate::store::outbox::{AttemptResult, Claimed, Due, EventState};
 use crate::traces::{OpenSpan, SpanKind};
-use crate::webhooks::{Hold, Message, Sender, Tried};
+use crate::webhooks::{Failure, Hold, Message, Sender, Tried};
 
 /// A claimed event.
 pub(super) struct Try {
@@ -24,8 +25,24 @@ pub(super) struct Try {
 }
 
 impl Try {
-    /// Makes it.
-    pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> AttemptResult {
+    /// Makes it. One that panics has failed.
+    pub(super) async fn run_to_an_end(self, services: Services, sender: Arc<Sender>) -> AttemptResult {
+        let (id, seq, number, claimed) = (self.due.id, self.due.seq, self.due.number, self.claimed);
+        let started_at = services.clock.now();
+        let supervisor = Arc::clone(&services.supervisor);
+        let ran = supervisor.item(NAME, id, self.run(services.clone(), sender)).await;
+        ran.unwrap_or_else(|_| {
+            let tried = Tried {
+                answer: Answer::None,
+                retry_after_ms: None,
+                failure: Some(Failure::Broken),
+                duration_ms: services.clock.now() - started_at,
+            };
+            result_of(&services, seq, number, claimed, started_at, &tried)
+        })
+    }
+
+    async fn run(self, services: Services, sender: Arc<Sender>) -> AttemptResult {
         let Self { due, claimed, payload, secrets, permit } = self;
         let started_at = services.clock.now();
         let timestamp_s = started_at.div_euclid(1_000);
@@ -52,28 +69,40 @@ impl Try {
             let request = due.request.map(field::display);
             tracing::debug!(event = %due.id, request, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
         }
-        let now = services.clock.now();
-        let delays_ms: Vec<i64> = services.config().webhooks.retries.iter().map(|delay| delay.0).collect();
-        let (state, due_at) = match judge(&delays_ms, claimed, &tried, chance(&services)) {
-            Next::Delivered => (EventState::Delivered, None),
-            Next::Exhausted => (EventState::Exhausted, None),
-            Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
-        };
-        AttemptResult {
-            seq: due.seq,
-            number: due.number + 1,
-            started_at,
-            duration_ms: tried.duration_ms,
-            status: match tried.answer {
-                Answer::Status(status) => Some(status),
-                Answer::None => None,
-            },
-            failure: tried.failure.map(|failure| failure.as_str()),
-            failures: claimed.failures + i64::from(state != EventState::Delivered),
-            state,
-            due_at,
-            now,
-        }
+        result_of(&services, due.seq, due.number, claimed, started_at, &tried)
+    }
+}
+
+/// What is stored of a try.
+fn result_of(
+    services: &Services,
+    seq: i64,
+    number: i64,
+    claimed: Claimed,
+    started_at: i64,
+    tried: &Tried,
+) -> AttemptResult {
+    let now = services.clock.now();
+    let delays_ms: Vec<i64> = services.config().webhooks.retries.iter().map(|delay| delay.0).collect();
+    let (state, due_at) = match judge(&delays_ms, claimed, tried, chance(services)) {
+        Next::Delivered => (EventState::Delivered, None),
+        Next::Exhausted => (EventState::Exhausted, None),
+        Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
+    };
+    AttemptResult {
+        seq,
+        number: number + 1,
+        started_at,
+        duration_ms: tried.duration_ms,
+        status: match tried.answer {
+            Answer::Status(status) => Some(status),
+            Answer::None => None,
+        },
+        failure: tried.failure.map(Failure::as_str),
+        failures: claimed.failures + i64::from(state != EventState::Delivered),
+        state,
+        due_at,
+        now,
     }
 }
 
@@ -104,7 +133,6 @@ fn chance(services: &Services) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhooks::Failure;
 
     #[test]
     fn the_span_of_a_try_names_the_status_or_the_failure_as_its_error() {

@@ -215,6 +215,16 @@ impl WriteQueues {
         self.wake.notify_one();
     }
 
+    /// Closes the queues and refuses what waits: nobody writes any more.
+    pub(super) fn abandon(&self) {
+        self.close();
+        self.hold_large(false);
+        while let Some(group) = self.take() {
+            group.refuse(|| StoreError::Stopped);
+        }
+        self.drop_transactions();
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.waiting().closed
     }

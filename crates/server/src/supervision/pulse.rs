@@ -1,0 +1,82 @@
+//! The heartbeat of a loop, and how the watchdog judges it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{Failure, Fault};
+
+/// A loop that has not turned for this many seconds makes the process not ready.
+pub(super) const NOT_READY_S: u32 = 30;
+
+/// A loop that has not turned for this many seconds ends the process. A commit on a slow disk takes far less.
+pub(super) const ENDS_S: u32 = 300;
+
+/// Counts the turns of a loop.
+#[derive(Debug)]
+pub struct Pulse {
+    turns: AtomicU64,
+    is_resting: AtomicBool,
+    waits_for_others: bool,
+}
+
+impl Pulse {
+    pub(super) const fn new(waits_for_others: bool) -> Self {
+        Self { turns: AtomicU64::new(0), is_resting: AtomicBool::new(false), waits_for_others }
+    }
+
+    /// The loop has turned and works.
+    pub(crate) fn turn(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        self.is_resting.store(false, Ordering::Relaxed);
+    }
+
+    /// The loop waits for work, or for what is not its own to provide. Until it turns again it is not judged.
+    pub(crate) fn rest(&self) {
+        self.is_resting.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What the watchdog does about a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing, or nothing more.
+    Well,
+    /// It logs that the process is not ready any more.
+    Stalls,
+    /// It ends the process.
+    Ends,
+}
+
+/// A loop as the watchdog sees it.
+#[derive(Default)]
+pub(super) struct Watched {
+    pub(super) pulse: Option<Arc<Pulse>>,
+    turns: u64,
+    /// For how many looks of the watchdog the loop has not turned. Looks are counted and no times compared, so a machine that
+    /// slept finds each loop as far as it was.
+    still_for: u32,
+}
+
+impl Watched {
+    /// Looks at the loop, once a second; what is to be done about it.
+    pub(super) fn look(&mut self) -> Verdict {
+        let Some(pulse) = &self.pulse else { return Verdict::Well };
+        let turns = pulse.turns.load(Ordering::Relaxed);
+        let has_turned = std::mem::replace(&mut self.turns, turns) != turns;
+        self.still_for = match has_turned || pulse.is_resting.load(Ordering::Relaxed) {
+            true => 0,
+            false => self.still_for.saturating_add(1),
+        };
+        match self.still_for {
+            NOT_READY_S => Verdict::Stalls,
+            ENDS_S if !pulse.waits_for_others => Verdict::Ends,
+            _ => Verdict::Well,
+        }
+    }
+
+    /// Why the process is not ready, if this loop is the reason.
+    pub(super) fn trouble(&self, name: &'static str) -> Option<Failure> {
+        let is_stalled = self.still_for >= NOT_READY_S;
+        is_stalled.then(|| Failure { name, fault: Fault::Stalled(self.still_for) })
+    }
+}

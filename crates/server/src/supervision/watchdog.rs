@@ -1,0 +1,76 @@
+//! The watchdog looks once a second whether loops turn. It has a thread of its own, because a loop that never yields may hold every
+//! thread of the runtime.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::{process, thread};
+
+use tokio::runtime::Builder;
+
+use super::pulse::{ENDS_S, NOT_READY_S, Verdict};
+use super::{EXIT_SOFTWARE, Fault, Supervisor};
+use crate::clock::SharedClock;
+
+const LOOK_MS: i64 = 1_000;
+
+/// A process that must end and has not after this many seconds is ended by the watchdog.
+const EXIT_AFTER_S: u32 = 20;
+
+impl Supervisor {
+    /// Starts the watchdog.
+    pub(crate) fn start_watchdog(self: &Arc<Self>, clock: SharedClock) {
+        let supervisor = Arc::downgrade(self);
+        let begin = || {
+            let runtime = Builder::new_current_thread().enable_time().build()?;
+            let watch = move || runtime.block_on(watch(supervisor, clock));
+            thread::Builder::new().name("watchdog".to_owned()).spawn(watch)
+        };
+        if let Err(error) = begin() {
+            self.not_started("watchdog", &error);
+        }
+    }
+
+    /// Looks at every loop.
+    pub(super) fn look(&self) {
+        self.panics.tick();
+        if self.is_stopping() {
+            return;
+        }
+        let looks: Vec<_> = self.loops().iter_mut().map(|(name, watched)| (*name, watched.look())).collect();
+        for (name, verdict) in looks {
+            match verdict {
+                Verdict::Well => {}
+                Verdict::Stalls => {
+                    tracing::error!(
+                        part = name,
+                        seconds = NOT_READY_S,
+                        "the loop makes no progress; the process is not ready"
+                    );
+                }
+                Verdict::Ends => self.fail(name, Fault::Stalled(ENDS_S)),
+            }
+        }
+    }
+}
+
+async fn watch(supervisor: Weak<Supervisor>, clock: SharedClock) {
+    let mut failed_for = 0;
+    loop {
+        clock.sleep_until(clock.now().saturating_add(LOOK_MS)).await;
+        let Some(supervisor) = supervisor.upgrade() else { return };
+        if supervisor.is_over.load(Ordering::Acquire) {
+            return;
+        }
+        supervisor.look();
+        failed_for += u32::from(supervisor.failure().is_some());
+        if failed_for >= EXIT_AFTER_S {
+            end_process();
+        }
+    }
+}
+
+#[expect(clippy::exit, reason = "the process was told to end and hangs")]
+fn end_process() -> ! {
+    tracing::error!("the process has not ended after {EXIT_AFTER_S} s; it is ended");
+    process::exit(EXIT_SOFTWARE.into())
+}

@@ -1,0 +1,23 @@
+//! The process: its log and its loops.
+
+use metrics::Unit;
+
+use super::MetricKind::Counter;
+use super::{Labels, Metric, metric};
+
+pub(super) const METRICS: &[Metric] = &[
+    metric(
+        "overnight_log_lines_dropped_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Log lines dropped because they could not be written: the reader has gone or the disk is full.",
+    ),
+    metric(
+        "overnight_panics_total",
+        Counter,
+        Unit::Count,
+        Labels::Of(&["loop"]),
+        "Panics, by the loop that handled the item. Each is a bug; the log names the item and the place in the code.",
+    ),
+];
