@@ -47,8 +47,10 @@ impl EngineClient {
         match &outcome {
             Err(AttemptError::Status { code: 400 | 422, message, .. }) if refuses(message, sent) => {}
             Ok(completion) => {
-                let most = limit.map_or(u64::MAX, |(_, limit)| limit * u64::from(choices_asked(asked.body)));
-                if sent == LimitField::MaxCompletionTokens && completion.usage.completion_tokens > most {
+                let choices = u64::from(choices_asked(asked.body));
+                let most = limit.map_or(u64::MAX, |(_, limit)| limit.saturating_mul(choices));
+                let is_too_long = completion.usage.completion_tokens > most;
+                if learnt.is_none() && sent == LimitField::MaxCompletionTokens && is_too_long {
                     // The engine ignored the field.
                     self.limit_fields.set(asked.model, Some(LimitField::MaxTokens));
                 }
