@@ -103,7 +103,7 @@ impl EngineClient {
         let answer = self.decoded(&head.headers, answer, asked)?;
         let reader = Reader { client_model: model, is_charged };
         let completion = parse_answer(endpoint, stored, &answer, reader)
-            .map_err(|bad| self.judge(bad, asked, &head.headers, &answer, &target))?;
+            .map_err(|bad| self.judge(&bad, asked, &head.headers, &answer, &target))?;
         self.served.note_answered(model, endpoint);
         Ok(completion)
     }
@@ -124,7 +124,7 @@ impl EngineClient {
     /// The meaning of a 200 that is not a completion.
     fn judge(
         &self,
-        bad: BadCompletion,
+        bad: &BadCompletion,
         asked: Asked<'_>,
         headers: &HeaderMap,
         answer: &[u8],
@@ -139,6 +139,7 @@ impl EngineClient {
             BadCompletion::Aborted(_) => AttemptError::Aborted(words),
             BadCompletion::NoUsage(_) => AttemptError::NoUsage(words),
             BadCompletion::Reported { status: code, .. } => {
+                let code = *code;
                 let retry_after_ms = retry_after::read_limits(headers, code, self.clock.now());
                 AttemptError::Status { code, message: words, retry_after_ms }
             }
