@@ -1,5 +1,7 @@
 //! What can go wrong with an engine, and how often it does.
 
+use super::behaviours::Behaviour;
+
 /// One way in which an engine misbehaves for one request. In a marker it is written as the quoted name below:
 /// `[[sim:status=503]]`, `[[sim:drip=20]]`, `[[sim:hang x2]]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +61,12 @@ pub enum Fault {
         /// Milliseconds until it listens again.
         ms: u64,
     },
-    /// A canned answer. No marker names it.
-    Canned(&'static Canned),
+    /// A canned answer. Markers name it by a [`Behaviour`]: `behaviour=NAME`.
+    Canned(Canned),
+    /// A canned answer, compressed.
+    Gzipped(Canned),
+    /// A canned answer to a request that has this field; the usual answer to others.
+    Refusal(&'static str, Canned),
 }
 
 /// An answer of an engine or gateway, to the byte.
@@ -80,6 +86,7 @@ impl Fault {
         let milliseconds = || argument?.parse().ok();
         if let Some(fault) = match name {
             "status" => return Self::parse_status(argument?),
+            "behaviour" => Some(Behaviour::named(argument?)?.fault),
             "delay" => Some(Self::Delay { ms: milliseconds()? }),
             "drip" => Some(Self::Drip { pause_ms: milliseconds()? }),
             "die" => Some(Self::Die { ms: milliseconds()? }),

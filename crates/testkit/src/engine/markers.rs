@@ -3,7 +3,7 @@
 //! `[[sim:NAME]]`, `[[sim:NAME=ARGUMENT]]`, either with ` xN` before the brackets close. Markers are used in the order
 //! written, each for N attempts of that prompt (without `xN` for all that follow), and when all are used up the prompt
 //! is answered as usual: `[[sim:status=503 x2]]` fails twice and then succeeds. The names are those of
-//! [`Fault`], and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length, and
+//! [`Fault`], `behaviour=NAME` with the name of a [`Behaviour`](super::Behaviour), and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length, and
 //! `[[sim:say]]` has the engine answer with the prompt itself.
 
 use super::faults::Fault;

@@ -15,7 +15,7 @@ const USAGE: &str = r#"{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8
 /// An answer with a status, headers and a body, for as long as the tests run.
 fn canned(status: u16, headers: &'static [(&'static str, &'static str)], body: impl Into<Vec<u8>>) -> Fault {
     let body: &'static [u8] = Vec::leak(body.into());
-    Fault::Canned(Box::leak(Box::new(Canned { status, headers, body })))
+    Fault::Canned(Canned { status, headers, body })
 }
 
 /// A whole answer.
