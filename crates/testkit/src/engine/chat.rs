@@ -214,16 +214,15 @@ async fn compute(
 }
 
 fn answer(text: Bytes, fault: Option<Fault>, reset: &ResetFlag, visit: Visit) -> Response<Body> {
-    let content_type = match fault {
-        Some(Fault::WrongContentType) => "text/html",
+    match fault {
         Some(Fault::ResetAfterHeaders) => {
             return body::broken(&text, Break::Reset(ResetFlag::clone(reset)), visit);
         }
         Some(Fault::TruncatedBody) => return body::broken(&text, Break::Close, visit),
         Some(Fault::HangMidBody) => return body::broken(&text, Break::Hang, visit),
         Some(Fault::Drip { pause_ms }) => return body::dripping(text, pause_ms, visit),
-        _ => "application/json",
-    };
+        _ => {}
+    }
     visit.end(if fault.is_some() { Ending::Faulted } else { Ending::Answered });
-    body::whole(200, content_type, text)
+    body::whole(200, "application/json", text)
 }
