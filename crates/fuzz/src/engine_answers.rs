@@ -59,7 +59,7 @@ pub fn check(input: &[u8]) {
         match (taken, parse_answer(endpoint, asked, answer, FREE)) {
             (Ok(charged), free) => assert_eq!(free, Ok(charged)),
             (Err(BadCompletion::NoUsage(_)), free) => {
-                check_taken(endpoint, asked, &free.expect("taken for nothing"))
+                check_taken(endpoint, asked, &free.expect("taken for nothing"));
             }
             (Err(bad), free) => assert_eq!(free, Err(bad)),
         }

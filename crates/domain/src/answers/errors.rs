@@ -82,7 +82,7 @@ fn message_of_object(error: &RawObject<'_>, levels: u32) -> Option<String> {
     let nested = ["error", "errors"].into_iter().filter_map(inner).find(|it| it.kind() != Kind::String);
     let keyed = || MESSAGE_KEYS.iter().find_map(|key| message_within(inner(key)?, levels));
     let message = nested.and_then(|nested| match nested.kind() {
-        Kind::Object if !has_message(nested) => by_field(nested, levels).or_else(|| keyed()),
+        Kind::Object if !has_message(nested) => by_field(nested, levels).or_else(keyed),
         _ => message_within(nested, levels),
     });
     let mut message = message.or_else(keyed)?;

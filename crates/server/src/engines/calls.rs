@@ -47,8 +47,10 @@ impl EngineClient {
         match &outcome {
             Err(AttemptError::Status { code: 400 | 422, message, .. }) if refuses(message, sent) => {}
             Ok(completion) => {
-                let most = limit.map_or(u64::MAX, |(_, limit)| limit * u64::from(choices_asked(asked.body)));
-                if sent == LimitField::MaxCompletionTokens && completion.usage.completion_tokens > most {
+                let choices = u64::from(choices_asked(asked.body));
+                let most = limit.map_or(u64::MAX, |(_, limit)| limit.saturating_mul(choices));
+                let is_too_long = completion.usage.completion_tokens > most;
+                if learnt.is_none() && sent == LimitField::MaxCompletionTokens && is_too_long {
                     // The engine ignored the field.
                     self.limit_fields.set(asked.model, Some(LimitField::MaxTokens));
                 }
@@ -101,7 +103,7 @@ impl EngineClient {
         let answer = self.decoded(&head.headers, answer, asked)?;
         let reader = Reader { client_model: model, is_charged };
         let completion = parse_answer(endpoint, stored, &answer, reader)
-            .map_err(|bad| self.judge(bad, asked, &head.headers, &answer, &target))?;
+            .map_err(|bad| self.judge(&bad, asked, &head.headers, &answer, &target))?;
         self.served.note_answered(model, endpoint);
         Ok(completion)
     }
@@ -122,7 +124,7 @@ impl EngineClient {
     /// The meaning of a 200 that is not a completion.
     fn judge(
         &self,
-        bad: BadCompletion,
+        bad: &BadCompletion,
         asked: Asked<'_>,
         headers: &HeaderMap,
         answer: &[u8],
@@ -137,6 +139,7 @@ impl EngineClient {
             BadCompletion::Aborted(_) => AttemptError::Aborted(words),
             BadCompletion::NoUsage(_) => AttemptError::NoUsage(words),
             BadCompletion::Reported { status: code, .. } => {
+                let code = *code;
                 let retry_after_ms = retry_after::read_limits(headers, code, self.clock.now());
                 AttemptError::Status { code, message: words, retry_after_ms }
             }

@@ -64,8 +64,10 @@ fn parse(text: &str, now: i64) -> Option<i64> {
     if let Some(number) = parse_number(text) {
         return match number {
             seconds if seconds < 0.0 => None,
-            at if at >= EPOCH_MILLISECONDS_MIN && at < 1e15 => Some(until(to_milliseconds(at), now)),
-            at if (EPOCH_SECONDS_MIN..1e12).contains(&at) => Some(until(to_milliseconds(at * 1_000.0), now)),
+            at if (EPOCH_MILLISECONDS_MIN..1e15).contains(&at) => Some(until(to_milliseconds(at), now)),
+            at if (EPOCH_SECONDS_MIN..EPOCH_MILLISECONDS_MIN).contains(&at) => {
+                Some(until(to_milliseconds(at * 1_000.0), now))
+            }
             seconds => Some(to_wait(seconds * 1_000.0)),
         };
     }

@@ -91,7 +91,7 @@ impl World<'_> {
         match &error {
             AttemptError::Status { code: 400..=499, .. } => facts.refusals += 1,
             AttemptError::NotACompletion(_) | AttemptError::NoUsage(_) | AttemptError::BadUsage(_) => {
-                facts.nonsense += 1
+                facts.nonsense += 1;
             }
             _ => {}
         }

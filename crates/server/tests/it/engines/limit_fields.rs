@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 use overnight_server::engines::EngineClient;
-use overnight_testkit::engine::SimEngine;
+use overnight_testkit::engine::{Fault, FaultRates, SimEngine};
 use serde_json::{Value, json};
 
 use super::{ask, at, client_of, config, send, simulate, start};
@@ -57,6 +57,20 @@ async fn an_engine_that_refuses_a_name_is_sent_the_other_from_then_on() {
         ask(&client, "without a limit of its own").await.unwrap();
         assert_eq!(refused(&engine), 1);
     }
+}
+
+#[tokio::test]
+async fn an_engine_that_exceeds_a_limit_is_sent_its_older_name() {
+    let engine = refusing(&[]);
+    let client = client_of(&engine);
+    engine.tune(|tunables| tunables.faults = FaultRates::none().with(Fault::UsageInflated, 1.0));
+    send(&client, &limited(NEW)).await.unwrap();
+    engine.tune(|tunables| {
+        tunables.faults = FaultRates::none();
+        tunables.refused_fields = vec![NOT_NEW];
+    });
+    send(&client, &limited(NEW)).await.unwrap();
+    assert_eq!(refused(&engine), 0);
 }
 
 #[tokio::test]
