@@ -107,7 +107,7 @@ impl WriterCore {
         let is_over = move || is_over.is_closed();
         Ok(match self.connection.dialect() {
             Dialect::Postgres => {
-                let writing = supervisor.watch_until(WRITER, self.write_all(clock), is_over);
+                let writing = Box::pin(supervisor.watch_until(WRITER, self.write_all(clock), is_over));
                 tasks::spawn(async move {
                     writing.await;
                     queues.abandon();
