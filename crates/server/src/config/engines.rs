@@ -84,14 +84,6 @@ pub struct OpenAiConfig {
     pub daily_limits: DailyLimits,
 }
 
-impl OpenAiConfig {
-    /// Where its secrets stand.
-    pub fn secrets(&self) -> impl Iterator<Item = &KeySource> {
-        let extras = self.extras.headers.values().chain(self.extras.query.values());
-        self.api_key.iter().chain(extras.filter_map(ValueSource::secret))
-    }
-}
-
 /// Whether an engine is sent `cache_salt`, which strict engines refuse as an unknown field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheSaltUse {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hyper::header::{HeaderName, HeaderValue};
 
-use super::{KeySource, variable_name};
+use super::{KeySource, OpenAiConfig, variable_name};
 use crate::config::ConfigError;
 use crate::config::section::Section;
 
@@ -45,6 +45,14 @@ impl ValueSource {
             Self::Given(_) => None,
             Self::Secret(source) => Some(source),
         }
+    }
+}
+
+impl OpenAiConfig {
+    /// Where its secrets stand.
+    pub fn secrets(&self) -> impl Iterator<Item = &KeySource> {
+        let extras = self.extras.headers.values().chain(self.extras.query.values());
+        self.api_key.iter().chain(extras.filter_map(ValueSource::secret))
     }
 }
 
