@@ -299,7 +299,8 @@ fn sender(services: &Services, listeners: &Listeners, engines: Option<&Arc<Engin
     };
     let (of_now, clock) = (services.clone(), Arc::clone(&services.clock));
     let policy = Policy::new(Arc::new(move || of_now.config()), listeners.addresses(), engine_addresses);
-    Sender::new(policy, Arc::new(SystemResolver::new()), clock)
+    let sender = Sender::new(policy, Arc::new(SystemResolver::new()), clock);
+    sender.trusting(services.config().outgoing.ca_files.clone())
 }
 
 fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {

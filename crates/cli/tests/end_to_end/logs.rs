@@ -1,10 +1,11 @@
 //! The log of the real program in JSON: every line is an object, and says whom it is about.
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
-use crate::support::{Running, World, chat, wait_until};
+use crate::support::{Running, World, chat, chats, wait_until};
 
 struct Logged {
     world: World,
@@ -117,4 +118,24 @@ fn every_line_about_a_call_has_its_request_id_and_every_line_about_a_request_has
         assert_eq!((&line["model"], &line["replica"]), (&json!("m"), &json!("sim")), "{line:?}");
     }
     assert!(request != failing && !logged.stop().is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn requests_complete_though_no_line_of_the_log_can_be_written() {
+    let full_disk = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    // Its reader is dropped at the end of this line.
+    let without_reader = || Stdio::from(std::io::pipe().unwrap().1);
+    for errors in [full_disk(), without_reader()] {
+        let world = World::new();
+        world.write("prompts.jsonl", &chats(5));
+        let mut command = world.command("serve");
+        let serving = Running::of(command.env("OVERNIGHT_LOG", "debug").stderr(errors));
+        wait_until("the service says where it is", || world.path("data/serve.json").exists());
+        let ran = world.run("run prompts.jsonl -o out.jsonl");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(world.run("doctor").code, 0);
+        serving.signal("TERM");
+        assert_eq!(serving.code(), 0);
+    }
 }

@@ -127,7 +127,7 @@ impl Scheduler {
         let (named_ms, partition) = (named_ms.max(0), held.lease.key.partition);
         let is_narrower = self.hold_back_refused(partition, seq, named_ms, now);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let are_several = replica.note_refused(partition.account, seq, message);
+        let are_several = replica.refused.note(partition.account, seq, message);
         let is_alone = self.is_alone_in_flight(key, partition);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let pause_ms = match are_several.accounts {

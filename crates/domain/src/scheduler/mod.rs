@@ -31,6 +31,7 @@ mod leases_held;
 mod leasing;
 mod lists;
 mod messages;
+mod outcomes;
 mod partitions;
 mod peak;
 mod portions;

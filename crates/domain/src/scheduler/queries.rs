@@ -69,11 +69,11 @@ impl Scheduler {
     pub fn busy(&self, replica: ReplicaKey, model: ModelKey, now: i64) -> Option<(i64, &str)> {
         let replica = self.replicas.get(&replica)?;
         let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
-        let mut refused = partitions.filter(|(account, _)| replica.has_refused(**account)).peekable();
+        let mut refused = partitions.filter(|(account, _)| replica.refused.has(**account)).peekable();
         refused.peek()?;
         let rests = (replica.busy_until > now).then_some(replica.busy_until);
         let until = refused.filter_map(|(_, it)| it.refusals.until(now)).chain(rests).max()?;
-        Some((until, &replica.refusal))
+        Some((until, replica.refused.message()))
     }
 
     /// Models of which the replica is sent nothing: until when, in milliseconds, and why it is paused; `None` outside its hours.

@@ -4,6 +4,9 @@
 //! The window of an account works as a congestion window does (V. Jacobson: "Congestion avoidance and control", 1988): two refusals in
 //! a row set it to what the engines still work on, and completions widen it, faster each time.
 
+use std::collections::BTreeSet;
+
+use super::messages::AccountKey;
 use super::random::Random;
 use super::retries::Backoff;
 
@@ -11,6 +14,9 @@ use super::retries::Backoff;
 const REST: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 /// A time that the engine named holds an account back for this long at most. The refused request itself waits longer.
 pub(super) const NAMED_MAX_MS: i64 = 60_000;
+
+/// Refused requests that are told apart.
+const REQUESTS_MAX: usize = 64;
 
 /// What the engines of a model refused to one account lately.
 #[derive(Debug, Default)]
@@ -80,6 +86,44 @@ impl Refusals {
     /// Until when nothing of the account is leased, if that is later than `now`.
     pub(super) fn until(&self, now: i64) -> Option<i64> {
         (self.in_a_row > 1 && self.until > now).then_some(self.until)
+    }
+}
+
+/// Requests that a replica had no room for since one completed there.
+#[derive(Debug, Default)]
+pub(super) struct RefusedRequests {
+    requests: BTreeSet<(AccountKey, i64)>,
+    message: String,
+}
+
+/// What a replica refused since a request completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Several {
+    /// Distinct requests.
+    pub(super) requests: bool,
+    /// Requests of distinct accounts.
+    pub(super) accounts: bool,
+}
+
+impl RefusedRequests {
+    /// The replica had no room for a request and said so.
+    pub(super) fn note(&mut self, account: AccountKey, seq: i64, message: String) -> Several {
+        self.message = message;
+        if self.requests.len() < REQUESTS_MAX {
+            self.requests.insert((account, seq));
+        }
+        let [first, last] = [self.requests.first(), self.requests.last()].map(|it| it.map(|it| it.0));
+        Several { requests: self.requests.len() > 1, accounts: first != last }
+    }
+
+    /// Whether a request of the account is among them.
+    pub(super) fn has(&self, account: AccountKey) -> bool {
+        self.requests.range((account, i64::MIN)..=(account, i64::MAX)).next().is_some()
+    }
+
+    /// The engine's message to the last of them.
+    pub(super) fn message(&self) -> &str {
+        &self.message
     }
 }
 

@@ -7,10 +7,11 @@ use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
 use super::daily_budget::DailyBudget;
 use super::fairness::Charge;
-use super::messages::{AccountKey, Candidate, EngineHours, ModelKey, ProcessStatus, QueuePartition, Replica};
+use super::messages::{Candidate, EngineHours, ModelKey, ProcessStatus, QueuePartition, Replica};
 use super::process_state::EngineProcess;
 use super::random::Random;
 use super::rate_window::RateWindow;
+use super::refusals::RefusedRequests;
 use super::retries::Backoff;
 
 /// Leases that may wait for a slot at most.
@@ -19,8 +20,6 @@ const AHEAD_MAX: usize = 256;
 const ASKS_MAX: usize = 8;
 /// Between two trials a replica is for others so many times as long as it was for the first one.
 const REST_TIMES: i64 = 4;
-/// Refused requests that are told apart.
-const REFUSED_MAX: usize = 64;
 /// The pause after 429 and 503.
 const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 
@@ -42,15 +41,6 @@ pub(super) struct Probe {
     pub(super) doubts: usize,
     /// The model that is asked for.
     pub(super) model: ModelKey,
-}
-
-/// What a replica refused since a request completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Several {
-    /// Distinct requests.
-    pub(super) requests: bool,
-    /// Requests of distinct accounts.
-    pub(super) accounts: bool,
 }
 
 /// What a run is leased for.
@@ -88,10 +78,8 @@ pub(super) struct ReplicaState {
     /// Sent and not answered, each with its number among all that were sent.
     pub(super) in_flight: BTreeMap<i64, u64>,
     sent: u64,
-    /// Requests that it had no room for since one completed, and their accounts.
-    refused: BTreeSet<(AccountKey, i64)>,
-    /// What it said to the last of them.
-    pub(super) refusal: String,
+    /// Requests that it had no room for since one completed.
+    pub(super) refused: RefusedRequests,
     pub(super) buffered: VecDeque<i64>,
     pub(super) asks: BTreeMap<QueuePartition, Ask>,
     /// Failed, by whose fault is not known yet; in the order of their coming.
@@ -141,8 +129,7 @@ impl ReplicaState {
             retiring: false,
             in_flight: BTreeMap::new(),
             sent: 0,
-            refused: BTreeSet::new(),
-            refusal: String::new(),
+            refused: RefusedRequests::default(),
             buffered: VecDeque::new(),
             asks: BTreeMap::new(),
             doubts: Vec::new(),
@@ -245,24 +232,9 @@ impl ReplicaState {
         self.sent
     }
 
-    /// It had no room for a request.
-    pub(super) fn note_refused(&mut self, account: AccountKey, seq: i64, message: String) -> Several {
-        self.refusal = message;
-        if self.refused.len() < REFUSED_MAX {
-            self.refused.insert((account, seq));
-        }
-        let accounts = self.refused.first().map(|(it, _)| it) != self.refused.last().map(|(it, _)| it);
-        Several { requests: self.refused.len() > 1, accounts }
-    }
-
-    /// Whether it had no room for a request of the account, and completed none of any since.
-    pub(super) fn has_refused(&self, account: AccountKey) -> bool {
-        self.refused.range((account, i64::MIN)..=(account, i64::MAX)).next().is_some()
-    }
-
     /// It completed a request: it has room for others, and its rest ends.
     pub(super) fn note_room(&mut self, now: i64) {
-        self.refused.clear();
+        self.refused = RefusedRequests::default();
         self.busy_until = self.busy_until.min(now);
         self.busy_step = 0;
     }

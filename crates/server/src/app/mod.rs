@@ -75,7 +75,7 @@ pub use self::requests::AwaitedEnds;
 pub use self::settings::Settings;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals, SweepQuestion, SweepState};
 use crate::clock::SharedClock;
-use crate::config::{ByteSize, Config, Database, ObjectStoreConfig};
+use crate::config::{ByteSize, Config, Database, ObjectStoreConfig, OutgoingConfig, ProxyUse};
 use crate::ids::Ids;
 use crate::object_store::ObjectStoreOptions;
 use crate::openid::OpenId;
@@ -148,8 +148,9 @@ impl Services {
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
             let (parsers, rate_limits, fifo_baselines, awaited_ends) =
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-            let payments = payment::provider(&config.billing, &clock);
-            let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
+            let payments = payment::provider(&config.billing, &config.outgoing, &clock);
+            let openid = config.console.oidc.as_ref();
+            let openid = openid.map(|oidc| Arc::new(OpenId::new(oidc, &config.outgoing, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
             let traces = Arc::new(Traces::new(config.traces.as_ref(), &clock, &ids));
             let supervisor = Arc::clone(store.supervisor());
@@ -216,13 +217,13 @@ pub fn store_options(config: &Config) -> StoreOptions {
         disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
         key_folder: config.encryption.as_ref().map(|encryption| encryption.key_dir.clone()),
         encrypts: config.encryption.as_ref().is_some_and(|encryption| encryption.enabled),
-        object_store: config.object_store.as_ref().map(object_store_options),
+        object_store: config.object_store.as_ref().map(|it| object_store_options(it, &config.outgoing)),
         ..StoreOptions::new(&config.data_dir)
     }
 }
 
 /// How the object store of these settings is reached.
-pub fn object_store_options(config: &ObjectStoreConfig) -> ObjectStoreOptions {
+pub fn object_store_options(config: &ObjectStoreConfig, outgoing: &OutgoingConfig) -> ObjectStoreOptions {
     let ByteSize(min_bytes) = config.min_bytes;
     ObjectStoreOptions {
         url: config.url.clone(),
@@ -231,6 +232,11 @@ pub fn object_store_options(config: &ObjectStoreConfig) -> ObjectStoreOptions {
         region: config.region.clone(),
         allow_http: config.allow_http,
         min_bytes: config.enabled.then_some(usize::try_from(min_bytes).unwrap_or(usize::MAX)),
+        ca_files: outgoing.ca_files.clone(),
+        proxy: match &outgoing.proxy {
+            ProxyUse::At(url) => Some(url.clone()),
+            ProxyUse::Environment | ProxyUse::Direct => None,
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod command;
 mod embedded;
+mod extras;
 mod key_source;
 
 use std::collections::BTreeMap;
@@ -13,10 +14,13 @@ use url::{Host, Url};
 
 pub use self::command::{CommandConfig, ExclusiveDevice};
 pub use self::embedded::{EmbeddedConfig, ModelSource};
+pub use self::extras::{Extras, ValueSource};
 pub use self::key_source::KeySource;
 use super::models::{self, ModelConfig};
 use super::section::Section;
-use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, daily_limits, hours, rate_limits};
+use super::{
+    BOXED_MODEL, ConfigError, Millis, OutgoingConfig, WeeklyHours, daily_limits, hours, rate_limits,
+};
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
@@ -62,6 +66,10 @@ pub struct OpenAiConfig {
     pub base_url: Url,
     /// Where its key stands.
     pub api_key: Option<KeySource>,
+    /// Headers and query parameters that each call carries.
+    pub extras: Extras,
+    /// How it is connected to.
+    pub outgoing: OutgoingConfig,
     /// Whether each address of the host is a replica of its own, whichever there are at the time.
     pub is_discovered: bool,
     /// Whether other nodes reach the same engine at this address, so that one of them drives it at a time.
@@ -170,10 +178,14 @@ impl EngineConfig {
 }
 
 /// The configured engines, each of which serves some of `models`.
-pub(super) fn read(root: &Section<'_>, models: &[ModelConfig]) -> Result<Vec<EngineConfig>, ConfigError> {
+pub(super) fn read(
+    root: &Section<'_>,
+    models: &[ModelConfig],
+    outgoing: &OutgoingConfig,
+) -> Result<Vec<EngineConfig>, ConfigError> {
     let mut engines: Vec<EngineConfig> = Vec::new();
     for section in root.sections("engines")? {
-        let engine = read_one(&section, models)?;
+        let engine = read_one(&section, models, outgoing)?;
         if engines.iter().any(|other| other.name == engine.name) {
             return Err(section.refuse("name", format!("is given twice: {:?}", engine.name)));
         }
@@ -206,7 +218,11 @@ fn refuse_shared_port(
     }
 }
 
-fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfig, ConfigError> {
+fn read_one(
+    section: &Section<'_>,
+    models: &[ModelConfig],
+    outgoing: &OutgoingConfig,
+) -> Result<EngineConfig, ConfigError> {
     let name = models::name(section)?;
     let served = served(section, models)?;
     let kind = section.required("kind", section.string("kind")?)?;
@@ -216,7 +232,7 @@ fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfi
         }
     }
     let kind = match kind {
-        "openai" => EngineKind::OpenAi(read_openai(section)?),
+        "openai" => EngineKind::OpenAi(read_openai(section, outgoing)?),
         "embedded" => EngineKind::Embedded(embedded::read(section, &served)?),
         "command" => EngineKind::Command(command::read(section)?),
         other => {
@@ -271,7 +287,7 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
     }
 }
 
-fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
+fn read_openai(section: &Section<'_>, outgoing: &OutgoingConfig) -> Result<OpenAiConfig, ConfigError> {
     let is_shared = section.boolean("shared")?;
     let api_key = key_source::read(section)?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
@@ -287,6 +303,8 @@ fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     Ok(OpenAiConfig {
         base_url,
         api_key,
+        extras: extras::read(section)?,
+        outgoing: outgoing.of_engine(section)?,
         is_discovered,
         is_shared,
         cache_salt,

@@ -13,6 +13,7 @@ mod manual;
 mod models;
 mod nodes;
 mod object_store;
+mod outgoing;
 mod quotas;
 mod rate_limits;
 mod read;
@@ -42,14 +43,15 @@ pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
 pub use encryption::EncryptionConfig;
 pub use engines::{
-    CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, KeySource,
-    ModelSource, OpenAiConfig,
+    CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, Extras,
+    KeySource, ModelSource, OpenAiConfig, ValueSource,
 };
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
 pub use models::{ModelConfig, RetiresAt};
 pub use nodes::{Database, Role, ServerUrl};
 pub use object_store::ObjectStoreConfig;
+pub use outgoing::{OutgoingConfig, ProxyUse};
 pub use read::{LogFormat, LogLevel};
 pub use reloading::Reloaded;
 pub use sources::{CONFIG_VARIABLE, Sources};
@@ -114,6 +116,8 @@ pub struct Config {
     pub backup_max_age: Millis,
     /// Where traces are sent; `None` where nothing is traced.
     pub traces: Option<TracesConfig>,
+    /// How the service connects to others, engines apart, which have settings of their own.
+    pub outgoing: OutgoingConfig,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
     /// The console.

@@ -10,8 +10,8 @@ use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
 use super::{
-    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console,
-    encryption, engines, models, object_store, quotas, tls, traces, webhooks,
+    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, OutgoingConfig, billing, connections,
+    console, encryption, engines, models, object_store, outgoing, quotas, tls, traces, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -81,7 +81,8 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
     let root = Section::root(settings);
     let Nodes { database, role, node, drain, linger } = nodes::read(&root)?;
     let listen = root.required("listen", root.read("listen", address)?)?;
-    let (models, engines) = models_and_engines(&root)?;
+    let outgoing = outgoing::read(&root)?;
+    let (models, engines) = models_and_engines(&root, &outgoing)?;
     let tls = tls::read(&root)?;
     let data_dir = root.required("data_dir", engines::path(&root, "data_dir")?)?;
     Ok(Config {
@@ -119,6 +120,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
             root.bounded("backup_max_age", Millis(0)..=Millis(3_650 * DAY.0), "0s to 3650d")?,
         )?,
         traces: traces::read(&root.section("traces")?)?,
+        outgoing,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
         console: console::read(&root.section("console")?)?,
         billing: billing::read(&root.section("billing")?)?,
@@ -170,9 +172,12 @@ fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {
 }
 
 /// With no engine configured, the model in the box joins the configured ones, and an embedded engine serves it.
-fn models_and_engines(root: &Section<'_>) -> Result<(Vec<ModelConfig>, Vec<EngineConfig>), ConfigError> {
+fn models_and_engines(
+    root: &Section<'_>,
+    outgoing: &OutgoingConfig,
+) -> Result<(Vec<ModelConfig>, Vec<EngineConfig>), ConfigError> {
     let mut models = models::read(root)?;
-    let mut engines = engines::read(root, &models)?;
+    let mut engines = engines::read(root, &models, outgoing)?;
     if engines.is_empty() {
         engines.push(EngineConfig::boxed());
         if models.iter().all(|model| model.name != super::BOXED_MODEL) {

@@ -14,6 +14,7 @@ mod environment;
 mod hours;
 mod models;
 mod object_store;
+mod outgoing;
 mod quotas;
 mod rate_limits;
 mod reloading;

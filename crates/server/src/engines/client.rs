@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use hyper::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use hyper::http;
 use hyper::{Method, Request, Uri};
 use overnight_domain::answers::Completion;
@@ -26,7 +26,7 @@ use super::unreadable::Throttle;
 use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig};
 use crate::tasks;
-use crate::transport::{AGENT, Transport, Unread, in_words, read_whole};
+use crate::transport::{AGENT, Proxies, Transport, Unread, in_words, read_whole};
 
 /// The longest list of models taken in, in bytes.
 const MODELS_BYTES_MAX: usize = 4 << 20;
@@ -116,6 +116,13 @@ impl EngineClient {
         &self.config
     }
 
+    /// The proxy that its calls go through, without a password; `None` if they go to the engine directly.
+    pub fn proxy(&self) -> Option<String> {
+        let openai = self.config.openai()?;
+        let base_url = Uri::try_from(openai.base_url.as_str()).ok()?;
+        Proxies::new(&openai.outgoing.proxy).describe(&base_url)
+    }
+
     /// How its child process is, if it has one.
     pub fn embedded_state(&self) -> Option<watch::Receiver<EmbeddedState>> {
         match &self.source {
@@ -132,13 +139,16 @@ impl EngineClient {
         }
     }
 
-    /// Whether it calls with the key of `target`, or with none as that does.
-    pub(super) fn has_key_of(&self, target: Option<&Target>) -> bool {
+    /// Whether it calls with the keys, headers and parameters of `target`.
+    pub(super) fn calls_like(&self, target: Option<&Target>) -> bool {
         let own = match &self.source {
             Source::Fixed(target) | Source::Command(target, _) => Some(&**target),
             Source::Embedded(_) => None,
         };
-        own.and_then(|it| it.authorization.as_ref()) == target.and_then(|it| it.authorization.as_ref())
+        match (own, target) {
+            (Some(own), Some(target)) => own.is_called_like(target),
+            (own, target) => own.is_none() == target.is_none(),
+        }
     }
 
     /// Sends a stored request body to the engine's endpoint of its kind and waits for its completion, within `request_timeout`. The engine is sent its own
@@ -339,8 +349,8 @@ pub(super) fn request(
         .header(USER_AGENT, AGENT)
         .header(ACCEPT, "application/json")
         .header(CONTENT_TYPE, "application/json");
-    if let Some(authorization) = &target.authorization {
-        request = request.header(AUTHORIZATION, authorization.clone());
+    if let Some(headers) = request.headers_mut() {
+        headers.extend(target.headers.clone());
     }
     request.body(Full::new(body))
 }

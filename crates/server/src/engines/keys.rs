@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 
 use super::EngineUnusable;
 use crate::clock::SharedClock;
-use crate::config::{EngineConfig, KeySource};
+use crate::config::{EngineConfig, KeySource, OpenAiConfig};
 use crate::secrets::Secret;
 
 /// The longest file that holds a key, in bytes.
@@ -54,17 +54,23 @@ impl Keys {
 
     /// The key of an engine, which is among those that were read.
     pub(super) fn of(&self, config: &EngineConfig) -> Option<&Secret> {
-        self.0.get(source(config)?)
+        self.get(config.openai()?.api_key.as_ref()?)
+    }
+
+    /// What stands there, which is among those that were read.
+    pub(super) fn get(&self, source: &KeySource) -> Option<&Secret> {
+        self.0.get(source)
     }
 }
 
-fn source(config: &EngineConfig) -> Option<&KeySource> {
-    config.openai()?.api_key.as_ref()
-}
-
-/// Where keys stand, each once, with an engine whose key it is.
+/// Where keys and other secrets stand, each once, with an engine that has it.
 fn sources(configs: &[EngineConfig]) -> BTreeMap<&KeySource, &str> {
-    configs.iter().filter_map(|config| Some((source(config)?, config.name.as_str()))).collect()
+    let mut sources = BTreeMap::new();
+    for config in configs {
+        let secrets = config.openai().into_iter().flat_map(OpenAiConfig::secrets);
+        sources.extend(secrets.map(|source| (source, config.name.as_str())));
+    }
+    sources
 }
 
 fn understood(

@@ -36,7 +36,7 @@ impl Opening {
         before: Option<&Arc<EngineClient>>,
     ) -> Result<Arc<EngineClient>, EngineUnusable> {
         let target = target(config, keys)?;
-        let is_same_key = |it: &&Arc<EngineClient>| it.has_key_of(target.as_deref());
+        let is_same_key = |it: &&Arc<EngineClient>| it.calls_like(target.as_deref());
         let before = before.filter(is_same_key);
         if let Some(before) = before.filter(|it| it.config() == config) {
             return Ok(Arc::clone(before));
@@ -71,12 +71,10 @@ impl Opening {
 
     fn transport(&self, config: &EngineConfig) -> Result<Transport, EngineUnusable> {
         let (clock, timeout_ms) = (Arc::clone(&self.clock), config.connect_timeout.0);
-        match &config.kind {
-            EngineKind::OpenAi(openai) if openai.base_url.scheme() == "https" => {
-                Transport::secure(clock, timeout_ms)
-                    .map_err(|source| EngineUnusable::Tls { engine: config.name.clone(), source })
-            }
-            _ => Ok(Transport::plain(clock, timeout_ms)),
+        match config.openai() {
+            Some(openai) => Transport::open(openai.base_url.scheme(), &openai.outgoing, clock, timeout_ms)
+                .map_err(|source| EngineUnusable::Tls { engine: config.name.clone(), source }),
+            None => Ok(Transport::local(clock, timeout_ms)),
         }
     }
 }
@@ -93,6 +91,7 @@ pub(super) fn own_program() -> PathBuf {
 fn target(config: &EngineConfig, keys: &Keys) -> Result<Option<Arc<Target>>, EngineUnusable> {
     let Some(openai) = config.openai() else { return Ok(None) };
     let target = Target::new(openai.base_url.as_str(), keys.of(config).cloned());
+    let target = target.and_then(|target| target.with(&openai.extras, |source| keys.get(source)));
     let target = target.map_err(|source| EngineUnusable::Address { engine: config.name.clone(), source })?;
     Ok(Some(Arc::new(target)))
 }

@@ -1,10 +1,12 @@
 //! Where an engine is and how it is spoken to.
 
 use hyper::Uri;
-use hyper::header::HeaderValue;
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use hyper::http;
 use overnight_domain::endpoints::Endpoint;
+use url::form_urlencoded;
 
+use crate::config::{Extras, KeySource, ValueSource};
 use crate::secrets::Secret;
 
 /// An engine's addresses and key.
@@ -15,9 +17,10 @@ pub(super) struct Target {
     pub(super) models: Uri,
     /// `/metrics` at the server's root, where engines have it; `None` of a base that does not end with `/v1`.
     pub(super) metrics: Option<Uri>,
-    /// The `Authorization` header, if the engine wants one.
-    pub(super) authorization: Option<HeaderValue>,
-    key: Option<Secret>,
+    /// What each call carries besides: the key and headers of the settings.
+    pub(super) headers: HeaderMap,
+    /// The secrets among them, and in the addresses.
+    secrets: Vec<Secret>,
     /// The one endpoint that there is, where that is known.
     pub(super) only: Option<Endpoint>,
 }
@@ -34,10 +37,50 @@ impl Target {
                 .strip_suffix("/v1")
                 .map(|root| Uri::try_from(format!("{root}/metrics")))
                 .transpose()?,
-            authorization: key.as_ref().map(Secret::bearer).transpose()?,
-            key,
+            headers: match &key {
+                Some(key) => HeaderMap::from_iter([(AUTHORIZATION, key.bearer()?)]),
+                None => HeaderMap::new(),
+            },
+            secrets: key.into_iter().collect(),
             only: None,
         })
+    }
+
+    /// The same with headers and query parameters, whose secrets `find` knows.
+    pub(super) fn with<'a>(
+        mut self,
+        extras: &Extras,
+        find: impl Fn(&KeySource) -> Option<&'a Secret>,
+    ) -> Result<Self, http::Error> {
+        let mut text = |value: &ValueSource| match value {
+            ValueSource::Given(text) => text.clone(),
+            ValueSource::Secret(source) => find(source).map_or_else(String::new, |secret| {
+                self.secrets.push(secret.clone());
+                secret.reveal().to_owned()
+            }),
+        };
+        for (name, value) in &extras.headers {
+            let mut header = HeaderValue::try_from(text(value))?;
+            header.set_sensitive(value.secret().is_some());
+            self.headers.insert(HeaderName::try_from(name)?, header);
+        }
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in &extras.query {
+            query.append_pair(name, &text(value));
+        }
+        let query = query.finish();
+        if !query.is_empty() {
+            let ask = |uri: &Uri| Uri::try_from(format!("{uri}?{query}"));
+            let [chat, completions, embeddings] = &self.endpoints;
+            self.endpoints = [ask(chat)?, ask(completions)?, ask(embeddings)?];
+            self.models = ask(&self.models)?;
+        }
+        Ok(self)
+    }
+
+    /// Whether calls carry the same keys, headers and parameters.
+    pub(super) fn is_called_like(&self, other: &Self) -> bool {
+        self.headers == other.headers && self.models.query() == other.models.query()
     }
 
     /// Why a request for an endpoint need not be sent, in words; `None` where that is not known.
@@ -58,10 +101,7 @@ impl Target {
 
     /// The text without the key, which some engines repeat when they refuse it.
     pub(super) fn conceal(&self, text: String) -> String {
-        match &self.key {
-            Some(key) => key.conceal(text),
-            None => text,
-        }
+        self.secrets.iter().fold(text, |text, secret| secret.conceal(text))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where an object store is, and how it is reached.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{Certificate, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
 use super::error::ObjectStoreError;
@@ -34,6 +35,10 @@ pub struct ObjectStoreOptions {
     pub allow_http: bool,
     /// Bodies of at least so many bytes are put there; `None` where no more are.
     pub min_bytes: Option<usize>,
+    /// Files of certificates in PEM that are trusted beside those of the system.
+    pub ca_files: Vec<PathBuf>,
+    /// The proxy of the settings; `None` for that of the environment, if it names one.
+    pub proxy: Option<Url>,
 }
 
 /// The service, or the folder, and the prefix of all names in it.
@@ -42,10 +47,18 @@ pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>
     let _ = rustls::crypto::ring::default_provider().install_default();
     let url = options.url.as_str();
     let prefix = Path::from_url_path(options.url.path()).map_err(|error| settings(&error))?;
-    let client = ClientOptions::new()
+    let mut client = ClientOptions::new()
         .with_connect_timeout(CONNECT_TIMEOUT)
         .with_timeout(TIMEOUT)
         .with_allow_http(options.allow_http);
+    for file in &options.ca_files {
+        let pem = fs::read(file).map_err(|error| settings(&format!("{}: {error}", file.display())))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| settings(&error))?;
+        client = certificates.into_iter().fold(client, ClientOptions::with_root_certificate);
+    }
+    if let Some(proxy) = &options.proxy {
+        client = client.with_proxy_url(proxy.as_str());
+    }
     let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
     let store: Arc<dyn ObjectStore> = match options.url.scheme() {
         "s3" => {
@@ -111,6 +124,8 @@ mod tests {
             region: Some("eu-central-1".to_owned()),
             allow_http: true,
             min_bytes: None,
+            ca_files: Vec::new(),
+            proxy: None,
         }
     }
 

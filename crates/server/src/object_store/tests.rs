@@ -24,8 +24,15 @@ fn in_folder() -> (TempDir, PathBuf, ObjectStore) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("objects");
     let url = Url::from_directory_path(&path).expect("a URL");
-    let options =
-        ObjectStoreOptions { url, endpoint: None, region: None, allow_http: false, min_bytes: None };
+    let options = ObjectStoreOptions {
+        url,
+        endpoint: None,
+        region: None,
+        allow_http: false,
+        min_bytes: None,
+        ca_files: Vec::new(),
+        proxy: None,
+    };
     let store = ObjectStore::open(&options).expect("a folder");
     (folder, path, store)
 }

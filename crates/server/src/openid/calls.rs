@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::OpenIdUnusable;
 use crate::clock::SharedClock;
+use crate::config::OutgoingConfig;
 use crate::transport::{AGENT, Transport, Unread, in_words, read_whole};
 
 /// How long a call may take: somebody waits for it.
@@ -39,12 +40,14 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(issuer: &str, clock: &SharedClock) -> Result<Self, OpenIdUnusable> {
-        let transport = match issuer.starts_with("http:") {
-            true => Transport::plain(clock.clone(), CONNECT_TIMEOUT_MS),
-            false => Transport::secure(clock.clone(), CONNECT_TIMEOUT_MS)
-                .map_err(|error| OpenIdUnusable::Tls(error.to_string()))?,
-        };
+    pub(super) fn new(
+        issuer: &str,
+        outgoing: &OutgoingConfig,
+        clock: &SharedClock,
+    ) -> Result<Self, OpenIdUnusable> {
+        let scheme = if issuer.starts_with("http:") { "http" } else { "https" };
+        let transport = Transport::open(scheme, outgoing, clock.clone(), CONNECT_TIMEOUT_MS)
+            .map_err(|error| OpenIdUnusable::Tls(error.to_string()))?;
         Ok(Self { transport, clock: clock.clone() })
     }
 

@@ -28,7 +28,7 @@ use self::claims::Trust;
 use self::known::{Known, Provider};
 use self::shapes::Client;
 use crate::clock::SharedClock;
-use crate::config::OidcConfig;
+use crate::config::{OidcConfig, OutgoingConfig};
 use crate::secrets::Secret;
 use crate::transport::printable;
 
@@ -70,13 +70,14 @@ impl Returned {
 impl OpenId {
     /// The provider of these settings, with the client's secret in the variable of this process's environment that they
     /// name. A secret that is missing is told by [`OpenId::check`] and by every use, not here.
-    pub fn new(config: &OidcConfig, clock: &SharedClock) -> Self {
-        Self::with(config, clock, |variable| std::env::var_os(variable))
+    pub fn new(config: &OidcConfig, outgoing: &OutgoingConfig, clock: &SharedClock) -> Self {
+        Self::with(config, outgoing, clock, |variable| std::env::var_os(variable))
     }
 
     /// The same with the variables handed in.
     pub fn with(
         config: &OidcConfig,
+        outgoing: &OutgoingConfig,
         clock: &SharedClock,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
@@ -88,7 +89,7 @@ impl OpenId {
             name: config.name.clone(),
             client_id: ClientId::new(config.client_id.clone()),
             client_secret: config.client_secret_env.as_ref().map(secret).transpose(),
-            provider: Calls::new(&config.issuer, clock)
+            provider: Calls::new(&config.issuer, outgoing, clock)
                 .and_then(|calls| Provider::new(&config.issuer, calls, clock)),
             trust: Trust::of(config),
             clock: clock.clone(),

@@ -14,7 +14,7 @@ use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_domain::money::Currency;
 
 use crate::clock::SharedClock;
-use crate::config::{BillingConfig, ProviderConfig};
+use crate::config::{BillingConfig, OutgoingConfig, ProviderConfig};
 
 pub use errors::{NoticeRefused, PaymentError, PaymentUnusable};
 pub use notices::{Notice, NoticeReference, Receipt, SessionState, Told};
@@ -98,18 +98,23 @@ pub struct Checkout {
 
 /// The provider that the settings name, with the keys in the variables of this process's environment that they name.
 /// A key that is missing is told by [`PaymentProvider::check`] and by every use that needs it, not here.
-pub fn provider(billing: &BillingConfig, clock: &SharedClock) -> Arc<dyn PaymentProvider> {
-    provider_with(billing, clock, |variable| std::env::var_os(variable))
+pub fn provider(
+    billing: &BillingConfig,
+    outgoing: &OutgoingConfig,
+    clock: &SharedClock,
+) -> Arc<dyn PaymentProvider> {
+    provider_with(billing, outgoing, clock, |variable| std::env::var_os(variable))
 }
 
 /// The same with the variables handed in.
 pub fn provider_with(
     billing: &BillingConfig,
+    outgoing: &OutgoingConfig,
     clock: &SharedClock,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Arc<dyn PaymentProvider> {
     match &billing.provider {
         ProviderConfig::Manual => Arc::new(Manual),
-        ProviderConfig::Stripe(config) => Arc::new(Stripe::new(config, clock, variable)),
+        ProviderConfig::Stripe(config) => Arc::new(Stripe::new(config, outgoing, clock, variable)),
     }
 }

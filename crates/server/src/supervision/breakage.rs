@@ -4,6 +4,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::lazy;
 use tokio::sync::watch;
 
 use super::Supervisor;
@@ -28,6 +30,15 @@ pub(super) struct Breakages {
 impl Breakages {
     fn of(&self, name: &str) -> Option<Breakage> {
         self.a_loop.borrow().filter(|(broken, _)| *broken == name).map(|(_, breakage)| breakage)
+    }
+
+    /// `work`, which panics first if the items of this loop are broken.
+    pub(super) fn breakable_item<W: Future>(
+        &self,
+        name: &'static str,
+        work: W,
+    ) -> impl Future<Output = W::Output> {
+        lazy(move |_| self.break_item(name)).then(move |()| work)
     }
 
     /// Panics if the items of this loop are broken.

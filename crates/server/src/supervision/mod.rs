@@ -157,38 +157,35 @@ impl Supervisor {
     /// Carries out the work on one item of a loop. A panic is logged with the item and counted; the item is then the caller's to set
     /// aside. Several items that panic at one place within a minute end the process: a restart may repair what they share.
     ///
+    /// The future holds `work` once, so that it grows no larger than that.
+    ///
     /// # Errors
     /// The panic.
-    pub(crate) async fn item<T>(
+    pub(crate) fn item<T>(
         &self,
         name: &'static str,
         item: impl Display,
         work: impl Future<Output = T>,
-    ) -> Result<T, Panic> {
-        let work = async {
-            #[cfg(test)]
-            self.breakage.break_item(name);
-            work.await
-        };
-        panics::caught(work).await.inspect_err(|panic| self.item_panicked(name, &item, panic))
+    ) -> impl Future<Output = Result<T, Panic>> {
+        #[cfg(test)]
+        let work = self.breakage.breakable_item(name, work);
+        panics::caught(work)
+            .map(move |worked| worked.inspect_err(|panic| self.item_panicked(name, &item, panic)))
     }
 
     /// As [`Self::item`], for what strangers send. They may repeat what panics from many places, so it never ends the process.
     ///
     /// # Errors
     /// The panic.
-    pub(crate) async fn call<T>(
+    pub(crate) fn call<T>(
         &self,
         name: &'static str,
         item: impl Display,
         work: impl Future<Output = T>,
-    ) -> Result<T, Panic> {
-        let work = async {
-            #[cfg(test)]
-            self.breakage.break_item(name);
-            work.await
-        };
-        panics::caught(work).await.inspect_err(|panic| panics::report(name, &item, panic))
+    ) -> impl Future<Output = Result<T, Panic>> {
+        #[cfg(test)]
+        let work = self.breakage.breakable_item(name, work);
+        panics::caught(work).map(move |worked| worked.inspect_err(|panic| panics::report(name, &item, panic)))
     }
 
     /// As [`Self::item`], for work on this thread.

@@ -46,9 +46,9 @@ pub(super) fn last() -> Panic {
 }
 
 /// Carries `work` through, or returns where it panicked.
-pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Panic> {
+pub(super) fn caught<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T, Panic>> {
     // The thread that polls a future to its panic is the thread that catches it.
-    AssertUnwindSafe(work).catch_unwind().await.map_err(|_| last())
+    AssertUnwindSafe(work).catch_unwind().map(|caught| caught.map_err(|_| last()))
 }
 
 /// Begins the counter of a loop at zero.

@@ -77,6 +77,6 @@ impl Watched {
     /// Why the process is not ready, if this loop is the reason.
     pub(super) fn trouble(&self, name: &'static str) -> Option<Failure> {
         let is_stalled = self.still_for >= NOT_READY_S;
-        is_stalled.then(|| Failure { name, fault: Fault::Stalled(self.still_for) })
+        is_stalled.then_some(Failure { name, fault: Fault::Stalled(self.still_for) })
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Receiver;
 use super::otlp::{self, Resource};
 use super::{Span, headers};
 use crate::clock::SharedClock;
-use crate::config::TracesConfig;
+use crate::config::{OutgoingConfig, TracesConfig};
 use crate::secrets::Secret;
 use crate::transport::{AGENT, Transport, in_words, read_whole, retry_after};
 
@@ -79,7 +79,7 @@ enum Failure {
 
 impl Exporter {
     pub(super) fn new(
-        config: &TracesConfig,
+        (config, outgoing): (&TracesConfig, &OutgoingConfig),
         node: Option<String>,
         recorded: Receiver<Span>,
         clock: SharedClock,
@@ -91,10 +91,8 @@ impl Exporter {
             let secret = Secret::read_as_it_is(std::env::var_os(variable)).map_err(unusable)?;
             headers::read(secret.reveal()).map_err(unusable)
         })?;
-        let transport = match config.endpoint.scheme() {
-            "https" => Transport::secure(clock.clone(), CONNECT_TIMEOUT_MS)?,
-            _ => Transport::plain(clock.clone(), CONNECT_TIMEOUT_MS),
-        };
+        let scheme = config.endpoint.scheme();
+        let transport = Transport::open(scheme, outgoing, clock.clone(), CONNECT_TIMEOUT_MS)?;
         let resource = Resource { service: config.service_name.clone(), node };
         Ok(Self { recorded, transport, uri, headers, resource, clock, is_failing: false })
     }

@@ -66,7 +66,9 @@ impl Traces {
         let (Some(recording), Some(traces)) = (&self.0, &config.traces) else { return Ok(None) };
         let recorded = recording.recorded.lock().unwrap_or_else(PoisonError::into_inner).take();
         let node = config.node.clone();
-        let exporter = |recorded| Exporter::new(traces, node, recorded, Arc::clone(&recording.clock));
+        let exporter = |recorded| {
+            Exporter::new((traces, &config.outgoing), node, recorded, Arc::clone(&recording.clock))
+        };
         recorded.map(exporter).transpose()
     }
 

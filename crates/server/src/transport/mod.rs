@@ -1,8 +1,10 @@
-//! Calls to others: HTTP/1.1 over pooled connections, plain or under TLS; redirects and proxies are unknown to it.
+//! Calls to others: HTTP/1.1 over pooled connections, plain or under TLS, through a proxy if the settings say so. Redirects are answers.
 
 mod answer;
 mod decoding;
+mod proxies;
 pub(crate) mod retry_after;
+pub(crate) mod trust;
 mod words;
 
 use std::error::Error;
@@ -22,9 +24,12 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tower::Service;
 
 use crate::clock::SharedClock;
+use crate::config::{OutgoingConfig, ProxyUse};
 
 pub(crate) use answer::{Unread, read_start, read_whole};
 pub(crate) use decoding::{Undecoded, decode};
+use proxies::Connector;
+pub(crate) use proxies::Proxies;
 pub(crate) use words::{in_words, printable};
 
 /// How we name ourselves to those we call.
@@ -36,8 +41,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// After this silence TCP asks whether the other side still lives: an answer may take minutes to begin.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-type Plain = Client<Timed<HttpConnector>, Full<Bytes>>;
-type Secure = Client<Timed<HttpsConnector<HttpConnector>>, Full<Bytes>>;
+type Plain = Client<Timed<Connector>, Full<Bytes>>;
+type Secure = Client<Timed<HttpsConnector<Connector>>, Full<Bytes>>;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A pool of connections.
@@ -49,21 +54,33 @@ enum Pool {
 }
 
 impl Transport {
-    /// For `http://`.
-    pub(crate) fn plain(clock: SharedClock, connect_timeout_ms: i64) -> Self {
-        Self(Pool::Plain(pool(Timed { inner: tcp(), clock, limit_ms: connect_timeout_ms })))
-    }
-
-    /// For `https://`, with the certificate authorities that this machine trusts.
-    pub(crate) fn secure(clock: SharedClock, connect_timeout_ms: i64) -> io::Result<Self> {
-        let mut tcp = tcp();
-        tcp.enforce_http(false);
+    /// For addresses of a scheme, `http` or `https`.
+    ///
+    /// # Errors
+    /// A file of certificates that cannot be used, or no certificate authorities on this machine.
+    pub(crate) fn open(
+        scheme: &str,
+        outgoing: &OutgoingConfig,
+        clock: SharedClock,
+        connect_timeout_ms: i64,
+    ) -> io::Result<Self> {
+        let connector = Connector { tcp: tcp(), proxies: Proxies::new(&outgoing.proxy) };
+        let limit_ms = connect_timeout_ms;
+        if scheme != "https" {
+            return Ok(Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms }))));
+        }
         let inner = HttpsConnectorBuilder::new()
-            .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())?
+            .with_tls_config(trust::client_config(&outgoing.ca_files)?)
             .https_only()
             .enable_http1()
-            .wrap_connector(tcp);
-        Ok(Self(Pool::Secure(pool(Timed { inner, clock, limit_ms: connect_timeout_ms }))))
+            .wrap_connector(connector);
+        Ok(Self(Pool::Secure(pool(Timed { inner, clock, limit_ms }))))
+    }
+
+    /// For `http://` on this machine.
+    pub(crate) fn local(clock: SharedClock, connect_timeout_ms: i64) -> Self {
+        let connector = Connector { tcp: tcp(), proxies: Proxies::new(&ProxyUse::Direct) };
+        Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms: connect_timeout_ms })))
     }
 
     /// Sends a request and waits for the head of its answer. Dropped, the connection is closed.
@@ -79,6 +96,7 @@ fn tcp() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     connector.set_keepalive(Some(KEEPALIVE));
+    connector.enforce_http(false);
     connector
 }
 

@@ -1,5 +1,6 @@
 //! One try, from the URL to the end of the answer.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,7 +10,6 @@ use hyper::{Method, Request};
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::signature::{ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use overnight_domain::webhooks::{Answer, TIMEOUT_MS};
-use rustls::pki_types::CertificateDer;
 
 use super::connect::Dialer;
 use super::exchange::{self, Answered};
@@ -67,10 +67,10 @@ impl Sender {
         Self { policy, resolver, clock, tls: Tls::default() }
     }
 
-    /// The same, and trusts these authorities too.
+    /// The same, and trusts the certificates in these files too, in PEM.
     #[must_use]
-    pub fn trusting(self, roots: Vec<CertificateDer<'static>>) -> Self {
-        Self { tls: Tls::trusting(roots), ..self }
+    pub fn trusting(self, ca_files: Vec<PathBuf>) -> Self {
+        Self { tls: Tls::trusting(ca_files), ..self }
     }
 
     /// Makes one try, over a connection of its own; it takes at most [`TIMEOUT_MS`]. Dropped, the connection is closed.

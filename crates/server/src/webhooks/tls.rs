@@ -1,17 +1,16 @@
 //! TLS with receivers, who prove who they are by certificates of authorities that this machine trusts.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use rustls::ClientConfig;
-use rustls::crypto::ring;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls_platform_verifier::Verifier;
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::failure::Failure;
+use crate::transport::trust;
 
 /// What may be spoken under it: the receiver chooses.
 const PROTOCOLS: [&[u8]; 2] = [b"http/1.1", HTTP2];
@@ -25,14 +24,14 @@ pub(super) fn is_http2(stream: &TlsStream<TcpStream>) -> bool {
 /// Whom to trust. The authorities are read when they are first wanted.
 #[derive(Default)]
 pub(super) struct Tls {
-    roots: Vec<CertificateDer<'static>>,
+    ca_files: Vec<PathBuf>,
     read: OnceLock<TlsConnector>,
 }
 
 impl Tls {
-    /// Trusts these authorities too.
-    pub(super) fn trusting(roots: Vec<CertificateDer<'static>>) -> Self {
-        Self { roots, read: OnceLock::new() }
+    /// Trusts the certificates in these files too.
+    pub(super) fn trusting(ca_files: Vec<PathBuf>) -> Self {
+        Self { ca_files, read: OnceLock::new() }
     }
 
     /// TLS over a connection to the host of this name.
@@ -57,15 +56,7 @@ impl Tls {
     }
 
     fn read_authorities(&self) -> io::Result<TlsConnector> {
-        let provider = Arc::new(ring::default_provider());
-        let verifier = Verifier::new_with_extra_roots(self.roots.iter().cloned(), Arc::clone(&provider))
-            .map_err(io::Error::other)?;
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+        let mut config = trust::client_config(&self.ca_files)?;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         Ok(TlsConnector::from(Arc::new(config)))
     }

@@ -92,6 +92,10 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig, contexts: &mu
         Err(error) => return Finding::fail(name, error.to_string(), UNUSABLE),
     };
     let Some(client) = engines.list().pop() else { return Finding::ok(name, "is not configured") };
+    let name = match client.proxy() {
+        Some(proxy) => format!("{name} (through the proxy {proxy})"),
+        None => name,
+    };
     let closed = closed_until(engine, clock.now());
     let listed = match client.list_models().await {
         Ok(listed) => listed,

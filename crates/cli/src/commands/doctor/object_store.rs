@@ -1,7 +1,7 @@
 //! Whether the object store is this database's, and takes, gives and deletes what it is asked to.
 
 use overnight_server::app::object_store_options;
-use overnight_server::config::{Config, ObjectStoreConfig};
+use overnight_server::config::{Config, ObjectStoreConfig, OutgoingConfig};
 use overnight_server::object_store::{ObjectStore, ObjectStoreError};
 use overnight_server::store::objects;
 
@@ -19,7 +19,7 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
             store.close().await;
             judge(object_store, probed)
         }
-        None => match Box::pin(probe(object_store)).await {
+        None => match Box::pin(probe(object_store, &config.outgoing)).await {
             Ok(Some(claim)) => {
                 let message = format!("`{claim}` there says that it belongs to a database");
                 let hint = match operator::is_absent(config) {
@@ -39,8 +39,11 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
 }
 
 /// Tries an object store that belongs to no database; else the object that says that it belongs to one.
-async fn probe(settings: &ObjectStoreConfig) -> Result<Option<String>, ObjectStoreError> {
-    let object_store = ObjectStore::open(&object_store_options(settings))?;
+async fn probe(
+    settings: &ObjectStoreConfig,
+    outgoing: &OutgoingConfig,
+) -> Result<Option<String>, ObjectStoreError> {
+    let object_store = ObjectStore::open(&object_store_options(settings, outgoing))?;
     let claim = object_store.find_claim().await?;
     if claim.is_none() {
         object_store.probe().await?;

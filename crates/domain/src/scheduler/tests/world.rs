@@ -1,5 +1,6 @@
 //! A world by chance: a store and engines that are slow, fail, die, and lose answers, driven event by event.
 
+mod faults;
 mod processes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +10,8 @@ use super::super::random::Random;
 use super::super::*;
 use super::store::{End, Store};
 use super::{candidate, partition, replica};
+use faults::probed;
+pub(super) use faults::{Fault, Scope};
 use processes::Process;
 
 /// Deadlines lie behind this time, within so long.
@@ -22,25 +25,6 @@ pub(super) struct Luck {
     pub(super) undone: i64,
     pub(super) lost: i64,
     pub(super) cancel: i64,
-}
-
-/// What engines do wrong.
-#[derive(Debug, Clone)]
-pub(super) struct Fault {
-    pub(super) error: AttemptError,
-    pub(super) scope: Scope,
-    pub(super) until: i64,
-}
-
-/// Which requests a fault strikes.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Scope {
-    /// Those with a smaller number.
-    Requests(i64),
-    /// All, and probes.
-    Engine,
-    /// Half of all, and of probes.
-    OneOfTwoBackends,
 }
 
 /// What is under way.
@@ -383,36 +367,6 @@ impl World {
         self.tell(SchedulerInput::Completed { seq, cost, tokens: cost });
     }
 
-    /// What an engine does wrong with a request, or with a probe.
-    fn draw_fault(&mut self, seq: Option<i64>) -> Option<AttemptError> {
-        let fault = self.fault.clone().filter(|fault| self.now < fault.until)?;
-        let strikes = match (fault.scope, seq) {
-            (Scope::Requests(_), None) => false,
-            (Scope::Requests(most), Some(seq)) => seq < most,
-            (Scope::Engine, _) => true,
-            (Scope::OneOfTwoBackends, _) => self.strikes(500),
-        };
-        strikes.then_some(fault.error)
-    }
-
-    fn note_named_time(&mut self, seq: i64, error: &AttemptError) {
-        if let AttemptError::Status { code: 429 | 503, retry_after_ms: Some(ms), .. } = error {
-            self.named_times.insert(seq, self.now + ms);
-        }
-    }
-
-    fn draw_error(&mut self) -> AttemptError {
-        match self.random.up_to(6) {
-            0 => AttemptError::Reset("broken".into()),
-            1 => AttemptError::TimedOut("slow".into()),
-            2 => AttemptError::Connect("refused".into()),
-            3 => AttemptError::NotACompletion("html".into()),
-            4 => status(429),
-            5 => status(503),
-            _ => status(500),
-        }
-    }
-
     fn kill(&mut self, key: ReplicaKey, seq: i64) {
         let engine = self.engines.get_mut(&key).unwrap();
         engine.down_until = self.now + 2_000;
@@ -436,20 +390,6 @@ impl World {
             self.sent.remove(index);
         }
         self.tell(SchedulerInput::AttemptFailed { seq, error });
-    }
-}
-
-/// What a probe makes of the same fault as requests.
-fn probed(error: AttemptError) -> ProbeOutcome {
-    match error {
-        AttemptError::Status { code: 429 | 503, message, retry_after_ms } => {
-            ProbeOutcome::Busy { retry_after_ms, message }
-        }
-        AttemptError::Status { code: code @ (400 | 413 | 422), message, .. } => {
-            ProbeOutcome::Refused { code, message }
-        }
-        AttemptError::TimedOut(why) | AttemptError::TooSlow(why) => ProbeOutcome::TimedOut(why),
-        error => ProbeOutcome::Failed(format!("{error:?}")),
     }
 }
 

@@ -7,9 +7,9 @@ use overnight_domain::scheduler::{DailyLimits, RateLimits};
 use url::Url;
 
 use super::super::section::Section;
-use super::super::{ConfigError, Millis, daily_limits, rate_limits};
+use super::super::{ConfigError, Millis, OutgoingConfig, ProxyUse, daily_limits, rate_limits};
 use super::{
-    OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path, refuse_others, variable_name,
+    Extras, OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path, refuse_others, variable_name,
 };
 
 /// The settings that only engines of this kind have.
@@ -110,6 +110,8 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
         openai: OpenAiConfig {
             base_url: section.required("base_url", section.read("base_url", own_url)?)?,
             api_key: key_source::read(section)?,
+            extras: Extras::default(),
+            outgoing: OutgoingConfig { proxy: ProxyUse::Direct, ..OutgoingConfig::default() },
             is_discovered: false,
             is_shared: false,
             cache_salt: section.read("cache_salt", cache_salt)?.unwrap_or_default(),

@@ -67,7 +67,7 @@ impl Supervisor {
         ids: Arc<Ids>,
         state: watch::Sender<EmbeddedState>,
     ) -> Self {
-        let transport = Transport::plain(Arc::clone(&clock), HEALTH_WAIT_MS);
+        let transport = Transport::local(Arc::clone(&clock), HEALTH_WAIT_MS);
         Self { program, clock, ids, state, transport }
     }
 

@@ -46,6 +46,8 @@ async fn a_deletion_that_a_policy_of_s3_denies_is_refused() {
         region: Some("eu-central-1".to_owned()),
         allow_http: true,
         min_bytes: None,
+        ca_files: Vec::new(),
+        proxy: None,
     };
     let builder = AmazonS3Builder::new().with_access_key_id("id").with_secret_access_key("secret");
     let bucket = location::s3(builder.with_allow_http(true), &options).build().expect("a bucket");

@@ -13,6 +13,7 @@ use url::form_urlencoded::Serializer;
 use super::sessions::{PAYMENT_KEY, Session};
 use super::{events, refusal};
 use crate::clock::SharedClock;
+use crate::config::OutgoingConfig;
 use crate::payment::{
     Checkout, Notice, NoticeReference, Order, PaymentError, PaymentUnusable, Receipt, SessionState,
 };
@@ -49,15 +50,17 @@ struct Sessions {
 
 impl Client {
     /// A client of what stands under the base URL.
-    pub(super) fn new(base_url: &Url, key: Secret, clock: &SharedClock) -> Result<Self, PaymentUnusable> {
+    pub(super) fn new(
+        base_url: &Url,
+        key: Secret,
+        outgoing: &OutgoingConfig,
+        clock: &SharedClock,
+    ) -> Result<Self, PaymentUnusable> {
         let root = format!("{}/v1", base_url.as_str().trim_end_matches('/'));
         let sessions = format!("{root}/checkout/sessions");
         let address = |error: http::Error| PaymentUnusable::Address(error.to_string());
-        let transport = match base_url.scheme() {
-            "https" => Transport::secure(clock.clone(), CONNECT_TIMEOUT_MS)
-                .map_err(|error| PaymentUnusable::Tls(error.to_string()))?,
-            _ => Transport::plain(clock.clone(), CONNECT_TIMEOUT_MS),
-        };
+        let transport = Transport::open(base_url.scheme(), outgoing, clock.clone(), CONNECT_TIMEOUT_MS)
+            .map_err(|error| PaymentUnusable::Tls(error.to_string()))?;
         Ok(Self {
             root,
             sessions: Uri::try_from(sessions).map_err(|error| address(error.into()))?,

@@ -17,7 +17,7 @@ use super::{
     Receipt, SessionState, Told,
 };
 use crate::clock::SharedClock;
-use crate::config::StripeConfig;
+use crate::config::{OutgoingConfig, StripeConfig};
 use crate::secrets::Secret;
 use client::Client;
 
@@ -31,6 +31,7 @@ impl Stripe {
     /// Stripe with the keys that `variable` finds under the names in the settings.
     pub(super) fn new(
         config: &StripeConfig,
+        outgoing: &OutgoingConfig,
         clock: &SharedClock,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
@@ -45,7 +46,7 @@ impl Stripe {
         };
         Self {
             client: secret(&config.secret_key_env, "Stripe's secret key", &["sk_", "rk_"])
-                .and_then(|key| Client::new(&config.base_url, key, clock)),
+                .and_then(|key| Client::new(&config.base_url, key, outgoing, clock)),
             signing_secret: secret(
                 &config.webhook_secret_env,
                 "the signing secret of Stripe's webhook endpoint",

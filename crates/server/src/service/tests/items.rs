@@ -119,10 +119,10 @@ async fn a_batch_whose_lines_panic_is_set_aside_and_the_next_is_filled() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn panics_of_writes_reads_commands_and_worker_runs_stop_no_loop() {
-    let world = World::start().await;
     for name in
         ["store_writer", "store_reader", "scheduler_commands", "settling", "expirer", "call", "connection"]
     {
+        let world = World::start().await;
         world.break_items(Some(name));
         // What comes of it depends on the loop.
         _ = call(&world.service, "POST /v1/requests", &world.key, BODY).await;
@@ -130,6 +130,6 @@ async fn panics_of_writes_reads_commands_and_worker_runs_stop_no_loop() {
         clock.sleep_until(clock.now() + 1_200).await;
         assert_eq!(world.service.services().supervisor.failure(), None, "{name}");
         world.check_well().await;
+        world.stop().await;
     }
-    world.stop().await;
 }

@@ -16,17 +16,16 @@ use crate::store::database::{
 };
 use crate::store::disk_space::{self, FREE_PAGES};
 use crate::store::error::{StoreError, Trouble};
-use crate::store::writer::Writer;
 use crate::store::writer::disk::DiskWatch;
 use crate::store::writer::group::{CrashPoint, Done, Failure, NotDone, WriteGroup};
 use crate::store::writer::pace::Pace;
 use crate::store::writer::queues::WriteQueues;
+use crate::store::writer::{WRITER, Writer};
 use crate::store::writes::{Sequences, WriteContext};
-use crate::supervision::{Panic, Pulse, Supervisor};
+use crate::supervision::{Pulse, Supervisor};
 use crate::tasks;
 
-/// The loop that writes, and the one that answers the askers of its groups.
-const WRITER: &str = "store_writer";
+/// The loop that answers the askers of groups.
 const ANSWERS: &str = "store_answers";
 const DISK: &str = "the disk is full or another process locks the database";
 const AWAY: &str = "the database does not answer or accepts no writes";
@@ -108,7 +107,7 @@ impl WriterCore {
         let is_over = move || is_over.is_closed();
         Ok(match self.connection.dialect() {
             Dialect::Postgres => {
-                let writing = supervisor.watch_until(WRITER, self.write_all(clock), is_over);
+                let writing = Box::pin(supervisor.watch_until(WRITER, self.write_all(clock), is_over));
                 tasks::spawn(async move {
                     writing.await;
                     queues.abandon();
@@ -146,8 +145,9 @@ impl WriterCore {
             // One, and then the next group: creates and settles wait for the commit of no second one.
             if let Some(transaction) = self.queues.take_transaction() {
                 let run = transaction.run(&mut self.connection);
-                if let Err(panic) = self.supervisor.item(WRITER, "a transaction", run).await {
-                    self.undo_panicked(&panic).await;
+                if self.supervisor.item(WRITER, "a transaction", run).await.is_err() {
+                    // It fails if the panic came before the transaction began.
+                    _ = self.connection.execute_all("ROLLBACK").await;
                 }
             }
         }
@@ -225,12 +225,8 @@ impl WriterCore {
         let count = group.count() as u64;
         self.number += 1;
         let (connection, sequences) = (&mut self.connection, &mut self.sequences);
-        let run = group.run(connection, sequences, &self.context, self.number, crash);
-        let outcome = match self.supervisor.item(WRITER, "a group of writes", run).await {
-            Ok(outcome) => outcome,
-            Err(panic) => Err(self.undo_panicked(&panic).await.into()),
-        };
-        match outcome {
+        let run = group.run(connection, sequences, &self.context, self.number, crash, &self.supervisor);
+        match run.await {
             Ok(answers) => {
                 metrics::counter!("overnight_store_commits_total").increment(1);
                 metrics::counter!("overnight_store_writes_total").increment(count);
@@ -238,16 +234,6 @@ impl WriterCore {
             }
             Err(NotDone { error, unanswered }) => Err(Failure { group, error, unanswered }),
         }
-    }
-
-    /// Rolls back what a group left open that panicked; what its members are refused with, each alone.
-    async fn undo_panicked(&mut self, panic: &Panic) -> StoreError {
-        let undone = match self.connection.dialect() {
-            // It fails if the panic came before the transaction or after its end.
-            Dialect::Sqlite => Ok(_ = self.connection.execute_all("ROLLBACK").await),
-            Dialect::Postgres => self.database.connect().await.map(|connection| self.connection = connection),
-        };
-        undone.err().unwrap_or_else(|| StoreError::Refused(format!("the write panicked at {panic}")))
     }
 
     /// Runs a group until it is known whether it was done; if not, why.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::WRITER;
 use super::operation::{Answers, Jobs};
 use crate::planted_bugs::Bug;
 use crate::store::database::{CommitError, Connection, Numbered};
 use crate::store::effects::AfterCommit;
 use crate::store::error::StoreError;
 use crate::store::writes::{Sequences, WriteContext, WriteOrder, WriteTransaction};
+use crate::supervision::Supervisor;
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,9 +102,13 @@ impl WriteGroup {
         context: &WriteContext,
         number: i64,
         crash: Option<CrashPoint>,
+        supervisor: &Supervisor,
     ) -> Result<GroupAnswers, NotDone> {
         let mut write = WriteTransaction::begin(connection, *sequences, context, number).await?;
-        let answers = match self.apply(&mut write).await {
+        // A write that panics is refused as one that the data forbid: its group is rolled back, and each member runs alone.
+        let applied = supervisor.item(WRITER, "a group of writes", self.apply(&mut write)).await;
+        let refused = |panic| Err(StoreError::Refused(format!("the write panicked at {panic}")));
+        let answers = match applied.unwrap_or_else(refused) {
             Ok(answers) => answers,
             Err(error) => {
                 // Where this fails the connection is lost, and the transaction with it.

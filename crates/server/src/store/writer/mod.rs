@@ -24,6 +24,9 @@ pub(super) use self::operation::{Job, Operation, WriteClass};
 use self::queues::WriteQueues;
 use crate::store::error::StoreError;
 
+/// The name of the loop that writes.
+const WRITER: &str = "store_writer";
+
 /// Where writes are handed in.
 #[derive(Clone, Default)]
 pub(super) struct Writer {

@@ -10,6 +10,7 @@ mod endpoints;
 mod fake;
 mod limit_fields;
 mod odd_answers;
+mod outgoing;
 mod probes;
 mod salts;
 

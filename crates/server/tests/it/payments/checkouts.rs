@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use overnight_server::clock::{HurriedClock, SharedClock};
+use overnight_server::config::OutgoingConfig;
 use overnight_server::payment::{self, PaymentError};
 use overnight_testkit::stripe::{Stripe, Trouble};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -89,7 +90,10 @@ async fn an_answer_that_does_not_come_is_given_up() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let billing = billing("stripe", &format!("http://{}", listener.local_addr().unwrap()));
     let clock: SharedClock = Arc::new(HurriedClock);
-    let error = payment::provider_with(&billing, &clock, keys).open_checkout(&order(1)).await.unwrap_err();
+    let error = payment::provider_with(&billing, &OutgoingConfig::default(), &clock, keys)
+        .open_checkout(&order(1))
+        .await
+        .unwrap_err();
     let PaymentError::Away(words) = &error else { panic!("{error:?}") };
     assert!(words.contains("no answer within 20 s") || words.contains("no connection within"), "{words}");
 }

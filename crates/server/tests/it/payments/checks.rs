@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use overnight_domain::money::EntryKind;
 use overnight_server::app::{Services, accounts, payments as orders};
-use overnight_server::config::{BillingConfig, ProviderConfig};
+use overnight_server::config::{BillingConfig, OutgoingConfig, ProviderConfig};
 use overnight_server::{payment, workers};
 use overnight_testkit::stripe::Trouble;
 
@@ -129,7 +129,7 @@ async fn orders_at_a_provider_that_was_there_before_are_not_asked_for() {
     shop.stripe.pay(session_of(&shop.order("5").await));
     let services = &shop.app.services;
     let manual = BillingConfig { provider: ProviderConfig::Manual, ..services.config().billing.clone() };
-    let payments = payment::provider(&manual, &services.clock);
+    let payments = payment::provider(&manual, &OutgoingConfig::default(), &services.clock);
     let changed = Services { payments, ..services.clone() };
     let log = Log::keep();
     workers::payment_checks(&changed, services.clock.now() + 10 * MINUTE_MS).await.expect("a run");

@@ -3,6 +3,7 @@
 use overnight_domain::money::EntryKind;
 use overnight_server::app::payments::{self as orders, TopUp};
 use overnight_server::app::{Services, accounts, api_keys};
+use overnight_server::config::OutgoingConfig;
 use overnight_server::payment;
 use overnight_server::store::identity::accounts::Account;
 use overnight_testkit::stripe::{Stripe, sign};
@@ -32,7 +33,12 @@ pub(crate) async fn start_selling(stripe: &Stripe) -> TestApp {
         ("billing.currency", "eur"),
     ];
     let with_stripe = |services: Services| {
-        let payments = payment::provider_with(&services.config().billing, &services.clock, keys);
+        let payments = payment::provider_with(
+            &services.config().billing,
+            &OutgoingConfig::default(),
+            &services.clock,
+            keys,
+        );
         Services { payments, ..services }
     };
     TestApp::start_changed(&settings, with_stripe).await

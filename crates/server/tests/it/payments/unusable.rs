@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::OutgoingConfig;
 use overnight_server::payment::{self, NoticeRefused, PaymentError};
 use overnight_testkit::stripe::{Stripe, sign};
 
@@ -44,7 +45,10 @@ async fn a_provider_with_both_keys_is_usable() {
 #[tokio::test]
 async fn without_a_provider_the_operator_grants() {
     let clock: SharedClock = Arc::new(SystemClock);
-    let provider = payment::provider_with(&billing("manual", "https://h"), &clock, |_| None::<OsString>);
+    let provider =
+        payment::provider_with(&billing("manual", &OutgoingConfig::default(), "https://h"), &clock, |_| {
+            None::<OsString>
+        });
     assert_eq!((provider.name(), provider.check()), ("manual", Ok(())));
     let sentence = provider.open_checkout(&order(1)).await.unwrap_err().to_string();
     assert!(sentence.contains("`overnight account grant`"), "{sentence}");

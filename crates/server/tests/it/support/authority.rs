@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rcgen::{
@@ -6,21 +7,30 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tempfile::NamedTempFile;
 use tokio_rustls::TlsAcceptor;
 
 /// Who certifies receivers.
-pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>, NamedTempFile);
 
 impl Authority {
     pub(crate) fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), issuer.pem()).unwrap();
+        Self(issuer, file)
     }
 
     /// What to trust.
     pub(crate) fn root(&self) -> CertificateDer<'static> {
         self.0.der().clone()
+    }
+
+    /// A file that holds the same.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.1.path().to_owned()
     }
 
     /// The same, as files have it.
@@ -46,17 +56,26 @@ impl Authority {
         (params.signed_by(&key, &self.0).unwrap(), key)
     }
 
+    /// The other side of TLS that shows the authority's own certificate, as a self-signed server does.
+    pub(crate) fn certify_itself(&self) -> TlsAcceptor {
+        accepting(self.0.der().clone(), self.0.key())
+    }
+
     /// The same, to the end of a year.
     pub(crate) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
         let (certificate, key) = self.sign(name, year);
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        TlsAcceptor::from(Arc::new(config))
+        accepting(certificate.der().clone(), &key)
     }
+}
+
+fn accepting(certificate: CertificateDer<'static>, key: &KeyPair) -> TlsAcceptor {
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    TlsAcceptor::from(Arc::new(config))
 }

@@ -14,7 +14,7 @@ const HERE: &str = "127.0.0.2";
 fn trusting(authority: &Authority) -> Sender {
     let names =
         Names(["hook.example", "hook.example.", "a.hook.example"].map(|name| (name, vec![HERE])).into());
-    sender(&allowing(HERE), names).trusting(vec![authority.root()])
+    sender(&allowing(HERE), names).trusting(vec![authority.file()])
 }
 
 async fn try_at(sender: &Sender, host: &str, tls: TlsAcceptor) -> (Tried, Receiver) {

@@ -32,7 +32,7 @@ impl Stage {
         let mut said = BufReader::new(node.stdout.take().unwrap());
         let port = line(&mut said);
         let sender =
-            sender(&allowing(HERE), Names::one("hook.example", &[HERE])).trusting(vec![authority.root()]);
+            sender(&allowing(HERE), Names::one("hook.example", &[HERE])).trusting(vec![authority.file()]);
         Self { node, said, port, sender }
     }
 

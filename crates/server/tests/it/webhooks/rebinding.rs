@@ -15,7 +15,7 @@ async fn check(answers: &[&[&str]], expected: &[Result<u16, Failure>]) {
     let forbidden = Forbidden::at(inner);
     let receiver = Receiver::start_tls(&allowed.to_string(), authority.certify("hook.example")).await;
     let resolver = Turns::new(answers);
-    let sender = sender(&allowing("127.0.0.2"), resolver.clone()).trusting(vec![authority.root()]);
+    let sender = sender(&allowing("127.0.0.2"), resolver.clone()).trusting(vec![authority.file()]);
     for (number, expected) in (1..).zip(expected) {
         let tried = send(&sender, &format!("https://hook.example:{}/", allowed.port())).await;
         let found = match (tried.answer, tried.failure) {

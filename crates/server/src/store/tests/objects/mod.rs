@@ -53,7 +53,15 @@ impl World {
 
     fn options(&self, min_bytes: Option<usize>) -> ObjectStoreOptions {
         let url = Url::from_directory_path(self.objects()).expect("a URL");
-        ObjectStoreOptions { url, endpoint: None, region: None, allow_http: false, min_bytes }
+        ObjectStoreOptions {
+            url,
+            endpoint: None,
+            region: None,
+            allow_http: false,
+            min_bytes,
+            ca_files: Vec::new(),
+            proxy: None,
+        }
     }
 
     /// Starts the service again, where bodies of so many bytes are large.

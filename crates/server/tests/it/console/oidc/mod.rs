@@ -10,6 +10,7 @@ use overnight_domain::roles::Role;
 use overnight_server::app::accounts::Account;
 use overnight_server::app::{Services, accounts, invitations, members, users};
 use overnight_server::clock::{Clock, ManualClock, SharedClock, SystemClock};
+use overnight_server::config::OutgoingConfig;
 use overnight_server::openid::OpenId;
 use overnight_testkit::openid::{KeyKind, OpenIdProvider, Person, Trouble};
 
@@ -51,8 +52,9 @@ impl World {
         let app = TestApp::start_changed(&[&settings, more].concat(), |services| {
             let config = services.config();
             let config = config.console.oidc.as_ref().unwrap();
-            let openid =
-                OpenId::with(config, &shown, |name| (name == "OIDC_CLIENT_SECRET").then(|| secret.into()));
+            let openid = OpenId::with(config, &OutgoingConfig::default(), &shown, |name| {
+                (name == "OIDC_CLIENT_SECRET").then(|| secret.into())
+            });
             Services { openid: Some(Arc::new(openid)), ..services }
         })
         .await;
@@ -319,7 +321,9 @@ async fn a_secret_that_is_missing_is_told_by_its_variable() {
     let config = world.app.services.config();
     let config = config.console.oidc.as_ref().unwrap();
     let with = |secret: Option<&'static str>| {
-        OpenId::with(config, &world.app.services.clock, move |_| secret.map(Into::into))
+        OpenId::with(config, &OutgoingConfig::default(), &world.app.services.clock, move |_| {
+            secret.map(Into::into)
+        })
     };
     let sentence = with(None).check().unwrap_err().to_string();
     assert!(sentence.contains("OIDC_CLIENT_SECRET") && sentence.ends_with("is not set"), "{sentence}");
