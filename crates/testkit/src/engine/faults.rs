@@ -1,7 +1,5 @@
 //! What can go wrong with an engine, and how often it does.
 
-use super::behaviours::Behaviour;
-
 /// One way in which an engine misbehaves for one request. In a marker it is written as the quoted name below:
 /// `[[sim:status=503]]`, `[[sim:drip=20]]`, `[[sim:hang x2]]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +47,7 @@ pub enum Fault {
         /// Milliseconds until it listens again.
         ms: u64,
     },
-    /// A canned answer. Markers name it by a [`Behaviour`]: `behaviour=NAME`.
+    /// A canned answer. Markers name it by a behaviour: `behaviour=NAME`.
     Canned(Canned),
     /// A canned answer, compressed.
     Gzipped(Canned),
@@ -74,7 +72,6 @@ impl Fault {
         let milliseconds = || argument?.parse().ok();
         if let Some(fault) = match name {
             "status" => return Self::parse_status(argument?),
-            "behaviour" => Some(Behaviour::named(argument?)?.fault),
             "delay" => Some(Self::Delay { ms: milliseconds()? }),
             "drip" => Some(Self::Drip { pause_ms: milliseconds()? }),
             "die" => Some(Self::Die { ms: milliseconds()? }),

@@ -92,8 +92,8 @@ pub(super) const ROWS: &[Behaviour] = &[
         .with(HTML)
         .becomes(Retried)
         .says("524: A timeout occurred"),
-    Behaviour::of("Cloudflare", "cloudflare-520", "https://github.com/anthropics/claude-code/issues/3197")
-        .answers(520, "<!DOCTYPE html>\n<html lang=\"en-US\">\n<head>\n<title>example.com | 520: Web server is returning an unknown error</title>\n</head>\n<body></body>\n</html>\n")
+    Behaviour::of("Cloudflare", "cloudflare-520", "https://github.com/n8n-io/n8n/issues/18275")
+        .answers(520, "<!DOCTYPE html>\n<html lang=\"en-US\">\n<head>\n<title>api.openai.com | 520: Web server is returning an unknown error</title>\n</head>\n<body></body>\n</html>\n")
         .with(HTML)
         .becomes(Retried)
         .says("520: Web server is returning an unknown error"),

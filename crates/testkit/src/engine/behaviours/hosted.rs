@@ -19,12 +19,12 @@ pub(super) const ROWS: &[Behaviour] = &[
     .says("Overloaded"),
     Behaviour::of(
         "Anthropic",
-        "anthropic-usage-limit",
-        "https://github.com/anthropics/claude-code/issues/38038",
+        "anthropic-extra-usage",
+        "https://github.com/NousResearch/hermes-agent/issues/31668",
     )
-    .answers(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-04-01 at 00:00 UTC."},"request_id":"req_011"}"#)
+    .answers(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"Third-party apps now draw from your extra usage, not your plan limits."},"request_id":"req_011"}"#)
     .becomes(PausesIfEveryRequest)
-    .says("You have reached your specified API usage limits."),
+    .says("Third-party apps now draw from your extra usage, not your plan limits."),
     Behaviour::of(
         "DeepSeek",
         "deepseek-insufficient-resource",
@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Behaviour] = &[
         )
         .becomes(CompletedWithWarning("result_body"))
         .says("repeated key"),
-    Behaviour::of("NVIDIA NIM", "nim-status-and-title", "https://github.com/Alishahryar1/free-claude-code/issues/1228")
+    Behaviour::of("NVIDIA NIM", "nim-status-and-title", "https://github.com/NousResearch/hermes-agent/issues/69802")
         .answers(429, r#"{"status":429,"title":"Too Many Requests"}"#)
         .becomes(Waits(None))
         .says("Too Many Requests"),
