@@ -167,7 +167,7 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
             401..=404 | 407 | 409 | 423 | 424 | 449 | 498 | 499 => {
                 doubted(Trouble::Denied, Some(code), message)
             }
-            405..=499 if code != 408 && code != 425 => doubted(Trouble::Refused, Some(code), message),
+            405..=499 | 501 if code != 408 && code != 425 => doubted(Trouble::Refused, Some(code), message),
             _ => doubted(Trouble::Answered, Some(code), message),
         },
     }
@@ -192,8 +192,8 @@ mod tests {
         let codes: [(&str, &[u16]); 4] = [
             ("Rejected", &[400, 413, 422]),
             ("Denied", &[401, 402, 403, 404, 407, 409, 423, 424, 449, 498, 499]),
-            ("Refused", &[405, 410, 418, 451]),
-            ("Answered", &[301, 308, 408, 425, 500, 501, 502, 504, 507, 529, 599]),
+            ("Refused", &[405, 410, 418, 451, 501]),
+            ("Answered", &[301, 308, 408, 425, 500, 502, 504, 507, 529, 599]),
         ];
         for (trouble, codes) in codes {
             for code in codes {

@@ -3,7 +3,7 @@
 //! | failure | at fault | attempts | delay |
 //! |---|---|---|---|
 //! | no connection, or the probe fails too | the replica, which is paused | none counts | until its probe is answered |
-//! | 429, 503 | the account, or the replica if several accounts are refused and nothing completes | none counts | the time that the engine named; else 0.25 s, doubled up to a minute |
+//! | 429, 503 | the account, or the replica if several accounts are refused and nothing completes | none counts | the time that the engine named, a minute at most if another engine takes requests; else 0.25 s, doubled up to a minute |
 //! | a generation that the engine gave up | the engine | none counts | as below |
 //! | any other status of 408, 425, 5xx, a broken connection, and 401 to 404, 407, 409, 423, 424, 449, 498, 499 | the request | while the completion window lasts | 0.5 s to 4 s, then 30 s, 2 min, 8 min, 30 min, then hourly |
 //! | an answer that cannot be read | the request | 8 | the same |
@@ -141,9 +141,11 @@ impl Scheduler {
             replica.breaker(partition.model).ask(now.saturating_add(named_ms));
             replica.asked_of.get_or_insert(partition.model);
         }
+        // Another engine may have room before.
+        let own_ms = if self.is_served_elsewhere(key, partition, now) { NAMED_MAX_MS } else { i64::MAX };
         let uncounted = self.histories.note(seq, |it| it.uncounted += 1).uncounted;
         let rest_ms = REFUSED.equal_jitter_ms(uncounted - 1, &mut self.random);
-        let retry_at = now.saturating_add(named_ms.max(rest_ms));
+        let retry_at = now.saturating_add(named_ms.min(own_ms).max(rest_ms));
         let mark = held.unchanged();
         self.release_lease(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {
@@ -162,6 +164,12 @@ impl Scheduler {
         let is_narrower = state.refusals.note_refusal(seq, state.held, named_ms, random, now);
         self.timers.set(Timer::Partition(partition), state.wake_at(now));
         is_narrower
+    }
+
+    /// Whether another replica takes requests of the partition's model.
+    fn is_served_elsewhere(&self, key: ReplicaKey, partition: QueuePartition, now: i64) -> bool {
+        let mut others = self.replicas.iter().filter(|(other, _)| **other != key);
+        others.any(|(_, replica)| replica.serves(partition.model) && replica.is_usable(now))
     }
 
     /// Whether all that the replica works on is of this partition.

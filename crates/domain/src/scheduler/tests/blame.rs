@@ -105,6 +105,16 @@ fn a_request_that_is_refused_again_and_again_waits_longer_each_time() {
 }
 
 #[test]
+fn a_request_that_one_engine_refuses_for_hours_is_tried_at_another_within_a_minute() {
+    let mut desk = Desk::new(&[1, 1]);
+    desk.enqueue(1, 1..=2);
+    let to_first = desk.said.iter().find(|it| it.ends_with("to 1")).cloned().unwrap();
+    let seq = if to_first.starts_with("send 1 ") { 1 } else { 2 };
+    desk.fail(seq, refused(3_600_000));
+    assert!(desk.store.row(seq).is_some_and(|row| row.retry_at <= desk.now + 60_000));
+}
+
+#[test]
 fn a_long_time_that_the_probe_is_told_too_pauses_the_replica_until_then() {
     let mut desk = Desk::new(&[2]);
     desk.enqueue(1, 1..=4);

@@ -43,7 +43,7 @@ fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
     for code in [400, 413, 422] {
         check(&status(code), &["fail 1 engine_rejected: words"]);
     }
-    for code in [405, 410, 451] {
+    for code in [405, 410, 451, 501] {
         check(&status(code), &["probe 1", "fail 1 engine_rejected: words"]);
     }
     for code in [401, 402, 403, 404, 409, 423, 424, 449, 498, 499] {

@@ -35,7 +35,7 @@ fn passing() -> Vec<AttemptError> {
 
 /// Failures that end a request if the engine works.
 fn lasting() -> Vec<AttemptError> {
-    let codes = [400, 405, 410, 413, 422, 451].into_iter().map(status);
+    let codes = [400, 405, 410, 413, 422, 451, 501].into_iter().map(status);
     let words = || "words".to_owned();
     let others = [
         AttemptError::UnlistedModel { code: 400, message: words() },
