@@ -97,7 +97,7 @@ fn by_status(code: u16) -> &'static str {
         429 | 503 => "waits",
         400 | 413 | 422 => "fails",
         401..=404 | 407..=409 | 423..=425 | 449 | 498 | 499 => "is retried",
-        405..=499 => "fails",
+        405..=499 | 501 => "fails",
         _ => "is retried",
     }
 }

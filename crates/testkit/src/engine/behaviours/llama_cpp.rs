@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Behaviour] = &[
         "https://github.com/ggml-org/llama.cpp/blob/006639c3/tools/server/server-common.cpp",
     )
     .answers(501, r#"{"error":{"code":501,"message":"This server does not support completions","type":"not_supported_error"}}"#)
-    .becomes(Retried)
+    .becomes(FailsAtOnce)
     .says("This server does not support completions"),
     row("llama-cpp-router-lacks-model", "https://github.com/ggml-org/llama.cpp/issues/17968")
         .answers(400, r#"{"error":{"code":400,"message":"model not found","type":"invalid_request_error"}}"#)

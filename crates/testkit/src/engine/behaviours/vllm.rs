@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Behaviour] = &[
         "https://github.com/vllm-project/vllm/blob/1c6ebf2c/vllm/entrypoints/serve/utils/error_response.py",
     )
     .answers(501, r#"{"error":{"message":"Tool usage is not supported","type":"NotImplementedError","param":null,"code":501}}"#)
-    .becomes(Retried)
+    .becomes(FailsAtOnce)
     .says("Tool usage is not supported"),
     row("vllm-already-borrowed", "https://github.com/vllm-project/vllm/pull/30264")
         .answers(400, r#"{"error":{"message":"Already borrowed","type":"BadRequestError","param":null,"code":400}}"#)
