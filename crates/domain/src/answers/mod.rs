@@ -3,6 +3,7 @@
 mod endings;
 mod errors;
 mod events;
+mod messages;
 mod received;
 mod usage;
 mod warnings;
@@ -80,6 +81,9 @@ pub enum BadCompletion {
 /// The beginning of the message for an answer that cannot be charged. It identifies stored attempts, so it must not change.
 pub const NO_USAGE: &str = "the engine's answer has no usable usage";
 
+/// The param of the warning about a choice that reached its output limit without a text, and perhaps without a message.
+pub(crate) const NO_TEXT: &str = "result_body.choices.message.content";
+
 /// The status of a reported error without a status.
 const DEFAULT_STATUS: u16 = 500;
 
@@ -152,6 +156,8 @@ impl Shape {
             let words = format!("The engine did not report a usable usage: {fault}. A missing count is 0.");
             warn(&mut warnings, "result_body.usage", words);
         }
+        let lacks_text = warnings.iter().any(|warning| warning.param == NO_TEXT);
+        let text = if lacks_text { messages::with_messages(text.as_json()) } else { text };
         let body = self.write(text.as_json(), reader.client_model, &counts);
         Ok(Completion { body, usage: counts.usage(), warnings })
     }

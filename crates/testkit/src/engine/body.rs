@@ -1,11 +1,13 @@
 //! Answer bodies: whole ones, and those that break on the way.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Read as _};
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::read::GzEncoder;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use http_body_util::{Either, Full, StreamBody};
 use hyper::Response;
@@ -36,14 +38,22 @@ pub(super) fn whole(status: u16, content_type: &'static str, body: impl Into<Byt
     response
 }
 
-/// A canned answer.
-pub(super) fn canned(canned: &Canned) -> Response<Body> {
-    let mut response = Response::new(Either::Left(Full::new(Bytes::from_static(canned.body))));
+/// A canned answer with this body.
+pub(super) fn canned(canned: Canned, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = hyper::StatusCode::from_u16(canned.status).unwrap_or_default();
     for (name, value) in canned.headers {
         response.headers_mut().append(*name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// The bytes, compressed.
+pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut compressed = Vec::new();
+    // Memory refuses no bytes.
+    let _ = GzEncoder::new(body, Compression::default()).read_to_end(&mut compressed);
+    compressed
 }
 
 /// An error in OpenAI's envelope.

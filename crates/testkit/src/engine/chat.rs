@@ -46,7 +46,7 @@ pub(super) async fn complete(
     };
     let (fault, number, visit) = arrive(state, settings, &asked);
     if let Some(fault) = fault
-        && let Some(struck) = strike(state, reset, fault).await.transpose()
+        && let Some(struck) = strike(state, reset, fault, &body).await.transpose()
     {
         visit.end(Ending::Faulted);
         return struck;
@@ -154,7 +154,12 @@ fn arrive(state: &Arc<State>, settings: &Settings, asked: &Asked<'_>) -> (Option
 }
 
 /// Does a fault that needs no completion; `None` leaves it to the answer.
-async fn strike(state: &State, reset: &ResetFlag, fault: Fault) -> Result<Option<Response<Body>>, Gone> {
+async fn strike(
+    state: &State,
+    reset: &ResetFlag,
+    fault: Fault,
+    body: &[u8],
+) -> Result<Option<Response<Body>>, Gone> {
     match fault {
         Fault::Status { code, retry_after_s } => {
             let response = body::error(code, "a simulated error");
@@ -173,9 +178,17 @@ async fn strike(state: &State, reset: &ResetFlag, fault: Fault) -> Result<Option
             time::sleep_ms(ms).await;
             Ok(None)
         }
-        Fault::Canned(canned) => Ok(Some(body::canned(canned))),
+        Fault::Canned(canned) => Ok(Some(body::canned(canned, canned.body))),
+        Fault::Gzipped(canned) => Ok(Some(body::canned(canned, body::gzip(canned.body)))),
+        Fault::Refusal(field, canned) if has_field(body, field) => {
+            Ok(Some(body::canned(canned, canned.body)))
+        }
         _ => Ok(None),
     }
+}
+
+fn has_field(body: &[u8], field: &str) -> bool {
+    serde_json::from_slice::<serde_json::Value>(body).is_ok_and(|body| body.get(field).is_some())
 }
 
 /// Waits for a place and for the time that the completion takes; the prompt tokens found in the cache.
@@ -201,16 +214,15 @@ async fn compute(
 }
 
 fn answer(text: Bytes, fault: Option<Fault>, reset: &ResetFlag, visit: Visit) -> Response<Body> {
-    let content_type = match fault {
-        Some(Fault::WrongContentType) => "text/html",
+    match fault {
         Some(Fault::ResetAfterHeaders) => {
             return body::broken(&text, Break::Reset(ResetFlag::clone(reset)), visit);
         }
         Some(Fault::TruncatedBody) => return body::broken(&text, Break::Close, visit),
         Some(Fault::HangMidBody) => return body::broken(&text, Break::Hang, visit),
         Some(Fault::Drip { pause_ms }) => return body::dripping(text, pause_ms, visit),
-        _ => "application/json",
-    };
+        _ => {}
+    }
     visit.end(if fault.is_some() { Ending::Faulted } else { Ending::Answered });
-    body::whole(200, content_type, text)
+    body::whole(200, "application/json", text)
 }

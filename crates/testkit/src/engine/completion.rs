@@ -88,8 +88,6 @@ impl Completion {
         body.push('}');
         match fault {
             Some(Fault::BadJson) => body.replace(r#","model":"#, r#","model"#),
-            Some(Fault::NotCompletion) => r#"{"object":"list","data":[]}"#.to_owned(),
-            Some(Fault::EmptyBody) => String::new(),
             Some(Fault::Pretty) => spread(&body),
             _ => body,
         }
@@ -150,9 +148,6 @@ impl Completion {
         let prompt = self.prompt_tokens;
         let completion = self.completion_tokens * self.counted_choices;
         let (completion, total) = match fault {
-            Some(Fault::UsageMissing) => return,
-            Some(Fault::UsageNegative) => (format!("-{completion}"), prompt.to_string()),
-            Some(Fault::UsageFloat) => (format!("{completion}.5"), format!("{}.5", prompt + completion)),
             Some(Fault::UsageInflated) => {
                 let inflated = completion.saturating_mul(10).saturating_add(1_000_000);
                 (inflated.to_string(), (prompt + inflated).to_string())

@@ -31,24 +31,12 @@ pub enum Fault {
     },
     /// `bad_json`: 200 with a body that is not JSON.
     BadJson,
-    /// `not_completion`: 200 with JSON that is no `chat.completion`.
-    NotCompletion,
-    /// `empty`: 200 with no body.
-    EmptyBody,
     /// `truncated`: `Content-Length` promises more than comes before the connection closes.
     TruncatedBody,
     /// `huge`: a well-formed completion of more than 16 MiB.
     HugeBody,
-    /// `wrong_content_type`: the right body, called `text/html`.
-    WrongContentType,
     /// `pretty`: the right body over many lines (CRLF and tabs between tokens).
     Pretty,
-    /// `usage_missing`: no `usage`.
-    UsageMissing,
-    /// `usage_negative`: a negative count.
-    UsageNegative,
-    /// `usage_float`: a count that is not an integer.
-    UsageFloat,
     /// `usage_inflated`: more completion tokens than `max_tokens` allows.
     UsageInflated,
     /// `lie`: the answer to another request, by another model.
@@ -59,8 +47,12 @@ pub enum Fault {
         /// Milliseconds until it listens again.
         ms: u64,
     },
-    /// A canned answer. No marker names it.
-    Canned(&'static Canned),
+    /// A canned answer. Markers name it by a behaviour: `behaviour=NAME`.
+    Canned(Canned),
+    /// A canned answer, compressed.
+    Gzipped(Canned),
+    /// A canned answer to a request that has this field; the usual answer to others.
+    Refusal(&'static str, Canned),
 }
 
 /// An answer of an engine or gateway, to the byte.
@@ -93,15 +85,9 @@ impl Fault {
             "hang" => Self::Hang,
             "hang_mid_body" => Self::HangMidBody,
             "bad_json" => Self::BadJson,
-            "not_completion" => Self::NotCompletion,
-            "empty" => Self::EmptyBody,
             "truncated" => Self::TruncatedBody,
             "huge" => Self::HugeBody,
-            "wrong_content_type" => Self::WrongContentType,
             "pretty" => Self::Pretty,
-            "usage_missing" => Self::UsageMissing,
-            "usage_negative" => Self::UsageNegative,
-            "usage_float" => Self::UsageFloat,
             "usage_inflated" => Self::UsageInflated,
             "lie" => Self::Lie,
             _ => return None,

@@ -3,9 +3,10 @@
 //! `[[sim:NAME]]`, `[[sim:NAME=ARGUMENT]]`, either with ` xN` before the brackets close. Markers are used in the order
 //! written, each for N attempts of that prompt (without `xN` for all that follow), and when all are used up the prompt
 //! is answered as usual: `[[sim:status=503 x2]]` fails twice and then succeeds. The names are those of
-//! [`Fault`], and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length, and
+//! [`Fault`], `behaviour=NAME` with the name of a [`Behaviour`], and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length, and
 //! `[[sim:say]]` has the engine answer with the prompt itself.
 
+use super::behaviours::Behaviour;
 use super::faults::Fault;
 
 const OPEN: &str = "[[sim:";
@@ -49,6 +50,7 @@ impl Script {
             "tokens" => self.completion_tokens = Some(argument?.parse().ok()?),
             "say" if argument.is_none() => self.says_it_back = true,
             "ok" if argument.is_none() => self.turns.push((None, times)),
+            "behaviour" => self.turns.push((Some(Behaviour::named(argument?)?.fault), times)),
             _ => self.turns.push((Some(Fault::parse(name, argument)?), times)),
         }
         Some(())

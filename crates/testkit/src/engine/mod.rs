@@ -10,6 +10,7 @@
 //!
 //! A token is four bytes of the canonical prompt: the tools, then role and text of each message.
 
+mod behaviours;
 mod body;
 mod cache;
 mod chat;
@@ -40,6 +41,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+pub use self::behaviours::{Behaviour, Outcome};
 pub use self::cache::BLOCK_TOKENS;
 pub use self::config::{CostModel, Overload, Recording, SimConfig, Speed, Tunables};
 pub use self::faults::{Canned, Fault, FaultRates};

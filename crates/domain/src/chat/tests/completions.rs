@@ -58,10 +58,25 @@ fn an_answer_of_another_shape_is_no_completion() {
         (answer(r#"[{"message":"a"}]"#, USAGE), "a choice has no message"),
         (answer(r#"[{"message":null}]"#, USAGE), "a choice has no message"),
         (answer(r#"[{"delta":{"content":"a"}}]"#, USAGE), "a choice has no message"),
+        (answer(r#"[{"delta":{},"finish_reason":"length"}]"#, USAGE), "a choice has no message"),
+        (answer(r#"[{"message":"a","finish_reason":"length"}]"#, USAGE), "a choice has no message"),
     ] {
         let error = parse_completion(answer.as_bytes(), Reader::CHARGED).expect_err(&answer);
         let words = format!("the engine's answer is not a chat.completion object: {why}");
         assert_eq!(error, BadCompletion::NotACompletion(words));
+    }
+}
+
+#[test]
+fn a_choice_that_reached_its_output_limit_without_a_message_gets_one() {
+    for message in ["", r#""message":null,"#] {
+        let choices = format!(r#"[{{{message}"finish_reason":"length","index":0}}]"#);
+        let completion =
+            parse_completion(answer(&choices, USAGE).as_bytes(), Reader::CHARGED).expect("a completion");
+        let expected = r#""choices":[{"finish_reason":"length","index":0,"message":{"role":"assistant","content":null}}],"usage""#;
+        assert!(completion.body.as_str().contains(expected), "{}", completion.body.as_str());
+        let params: Vec<_> = completion.warnings.iter().map(|warning| warning.param).collect();
+        assert_eq!(params, ["result_body.choices.message.content"]);
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Choice<'a> {
     pub(super) is_refusal: bool,
     /// Whether it has a message.
     pub(super) has_message: bool,
+    /// Whether it has a text in another place or form.
+    pub(super) has_other_text: bool,
     /// Whether it has the model's reasoning.
     pub(super) has_reasoning: bool,
 }
@@ -31,10 +33,11 @@ impl<'a> Choice<'a> {
             match member.key().as_ref() {
                 "finish_reason" => read.finish_reason = member.value.decode_string(),
                 "logprobs" => read.has_logprobs = !member.value.is_null(),
-                "message" => {
-                    read.has_message = member.value.members().is_some();
+                "message" if member.value.members().is_some() => {
+                    read.has_message = true;
                     read.read_message(member.value);
                 }
+                "message" | "delta" | "text" => read.has_other_text |= !member.value.is_null(),
                 _ => {}
             }
         }

@@ -43,7 +43,7 @@ async fn passing_faults_are_tried_again() {
     for status in [401, 402, 403, 404, 408, 409, 424, 498, 499, 500, 503, 529] {
         check_recovery(&format!("[[sim:status={status} x1]]")).await;
     }
-    for fault in ["status=429/0", "reset", "truncated", "bad_json", "empty"] {
+    for fault in ["status=429/0", "reset", "truncated", "bad_json", "behaviour=deepseek-blank-lines-only"] {
         check_recovery(&format!("[[sim:{fault} x1]]")).await;
     }
 }

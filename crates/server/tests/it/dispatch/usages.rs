@@ -15,8 +15,8 @@ async fn ended(rig: &Rig, content: &str) -> RequestRecord {
 #[tokio::test]
 async fn an_answer_without_a_usage_completes_with_a_warning_if_its_model_has_no_price() {
     let rig = Rig::start(vec![SimConfig::default()]).await;
-    for fault in ["usage_missing", "usage_negative", "usage_float"] {
-        let record = ended(&rig, &format!("[[sim:{fault}]]")).await;
+    for name in ["gateway-no-usage", "openai-negative-tokens", "easyllm-fractional-tokens"] {
+        let record = ended(&rig, &format!("[[sim:behaviour={name}]]")).await;
         assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
         let warnings: Value = serde_json::from_slice(&record.warnings.expect("warnings")).expect("JSON");
         assert_eq!(warnings[0]["param"], "result_body.usage", "{warnings}");
@@ -28,7 +28,7 @@ async fn an_answer_without_a_usage_completes_with_a_warning_if_its_model_has_no_
 #[tokio::test]
 async fn an_answer_that_cannot_be_charged_is_asked_for_once_more() {
     let rig = rich(SimConfig::default()).await;
-    let record = ended(&rig, "[[sim:usage_missing x1]]").await;
+    let record = ended(&rig, "[[sim:behaviour=gateway-no-usage x1]]").await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
     let [attempt] = &*record.attempts else { panic!("{:?}", record.attempts) };
     assert_eq!(attempt.message, "the engine's answer has no usable usage: usage is missing");
@@ -39,12 +39,12 @@ async fn an_answer_that_cannot_be_charged_is_asked_for_once_more() {
 #[tokio::test]
 async fn a_request_whose_answers_cannot_be_charged_fails_with_the_second() {
     let rig = rich(SimConfig::default()).await;
-    for (fault, why) in [
-        ("usage_missing", "usage is missing"),
-        ("usage_negative", "usage.completion_tokens is -"),
-        ("usage_float", "usage.completion_tokens is "),
+    for (name, why) in [
+        ("gateway-no-usage", "usage is missing"),
+        ("openai-negative-tokens", "usage.completion_tokens is -35"),
+        ("easyllm-fractional-tokens", "usage.completion_tokens is 37.25"),
     ] {
-        let content = format!("[[sim:{fault}]]");
+        let content = format!("[[sim:behaviour={name}]]");
         let record = ended(&rig, &content).await;
         let result = result_of(&record);
         assert_eq!(record.summary.state.status(), RequestStatus::Failed, "{result}");

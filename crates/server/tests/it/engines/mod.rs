@@ -1,6 +1,7 @@
 //! The client of an engine against the simulated engine, and the supervisor against processes.
 
 mod answers;
+mod behaviours;
 mod choices;
 mod connections;
 mod contexts;

@@ -2,7 +2,7 @@
 
 use overnight_domain::answers::Completion;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_testkit::engine::{Canned, Fault, FaultRates, SimEngine};
+use overnight_testkit::engine::{Behaviour, Canned, Fault, FaultRates, SimEngine};
 use serde_json::Value;
 
 use super::answers::told;
@@ -15,7 +15,7 @@ const USAGE: &str = r#"{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8
 /// An answer with a status, headers and a body, for as long as the tests run.
 fn canned(status: u16, headers: &'static [(&'static str, &'static str)], body: impl Into<Vec<u8>>) -> Fault {
     let body: &'static [u8] = Vec::leak(body.into());
-    Fault::Canned(Box::leak(Box::new(Canned { status, headers, body })))
+    Fault::Canned(Canned { status, headers, body })
 }
 
 /// A whole answer.
@@ -193,7 +193,7 @@ async fn a_generation_that_the_engine_gave_up_is_aborted() {
 async fn a_probe_needs_a_usage_only_if_the_model_has_a_price() {
     let engine = simulate(|_| {});
     let client = client_of(&engine);
-    give(&engine, Fault::UsageMissing);
+    give(&engine, Behaviour::named("gateway-no-usage").unwrap().fault);
     assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     let ProbeOutcome::Failed(words) = client.probe("ours", true).await else {
         panic!("it cannot be charged")

@@ -7,7 +7,7 @@ use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::engines::Engines;
 use overnight_server::ids::Ids;
 
-use overnight_testkit::engine::{Fault, FaultRates};
+use overnight_testkit::engine::{Behaviour, Fault, FaultRates};
 
 use super::{ask, at, client_of, config, impatient_client_of, simulate, start};
 
@@ -65,16 +65,17 @@ async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
     let engine = simulate(|_| {});
     let client = client_of(&engine);
     let status = |code| Fault::Status { code, retry_after_s: None };
+    let behaviour = |name| Behaviour::named(name).unwrap().fault;
     for (fault, expected) in [
         (status(400), "refused"),
         (status(422), "refused"),
-        (Fault::UsageMissing, "healthy"),
+        (behaviour("gateway-no-usage"), "healthy"),
         (status(429), "busy"),
         (status(503), "busy"),
         (status(500), "failed"),
         (status(401), "failed"),
         (Fault::ResetBeforeHeaders, "failed"),
-        (Fault::NotCompletion, "failed"),
+        (behaviour("lm-studio-no-choices"), "failed"),
     ] {
         engine.tune(|tunables| tunables.faults = FaultRates::none().with(fault, 1.0));
         let outcome = client.probe("ours", false).await;

@@ -97,9 +97,6 @@ async fn bodies_go_wrong_as_asked() {
     let (_engine, client) = start();
     let ask = async |name: &str| client.ask(&format!("[[sim:{name}]]")).await.unwrap();
     assert!(serde_json::from_slice::<Value>(&ask("bad_json").await.body).is_err());
-    assert_eq!(ask("not_completion").await.json()["object"], "list");
-    assert_eq!(ask("empty").await.body.len(), 0);
-    assert_eq!(ask("wrong_content_type").await.headers["content-type"], "text/html");
     let huge = ask("huge").await;
     assert!(huge.body.len() > 16 << 20);
     assert_eq!(huge.json()["object"], "chat.completion");
@@ -109,17 +106,8 @@ async fn bodies_go_wrong_as_asked() {
     let lie = ask("lie").await;
     assert_eq!(lie.json()["model"], "another-model");
     assert!(lie.content().starts_with("echo:") && !lie.content().starts_with(&echo_of("[[sim:lie]]")));
-}
-
-#[tokio::test]
-async fn usage_goes_wrong_as_asked() {
-    let (_engine, client) = start();
-    let usage =
-        async |name: &str| client.ask(&format!("[[sim:{name}]]")).await.unwrap().json()["usage"].clone();
-    assert!(usage("usage_missing").await.is_null());
-    assert!(usage("usage_negative").await["completion_tokens"].as_i64().unwrap() < 0);
-    assert!(usage("usage_float").await["completion_tokens"].is_f64());
-    assert!(usage("usage_inflated").await["completion_tokens"].as_u64().unwrap() > 1_000_000);
+    let inflated = ask("usage_inflated").await.json()["usage"]["completion_tokens"].as_u64();
+    assert!(inflated.unwrap() > 1_000_000);
 }
 
 #[tokio::test]

@@ -1,0 +1,70 @@
+//! Other servers that one runs oneself.
+
+use super::Behaviour;
+use super::Outcome::{Completed, CompletedWithWarning};
+use super::bodies::completion;
+
+pub(super) const ROWS: &[Behaviour] = &[
+    Behaviour::of("mlx-lm", "mlx-lm-no-content", "https://github.com/ml-explore/mlx-lm/pull/1739")
+        .answers(200, completion!(r#""reasoning":"They ask for a tale.""#, r#""stop""#))
+        .becomes(Completed)
+        .says("They ask for a tale."),
+    Behaviour::of("oMLX", "omlx-space-before-json", "https://github.com/jundot/omlx/issues/2066")
+        .answers(200, concat!("   ", completion!(r#""content":"Once upon""#, r#""stop""#)))
+        .becomes(Completed)
+        .says("Once upon"),
+    Behaviour::of(
+        "Rapid-MLX",
+        "rapid-mlx-null-content-at-limit",
+        "https://github.com/raullenchai/Rapid-MLX/issues/858",
+    )
+    .answers(200, completion!(r#""content":null"#, r#""length""#))
+    .becomes(CompletedWithWarning("result_body.choices.message.content"))
+    .says("output limit"),
+    Behaviour::of("Triton", "triton-nan", "https://github.com/triton-inference-server/server/issues/3711")
+        .answers(
+            200,
+            completion!(
+                r#""content":"Once""#,
+                r#""stop","logprobs":{"content":[{"token":"Once","logprob":NaN,"bytes":null,"top_logprobs":[]}]}"#
+            ),
+        )
+        .becomes(CompletedWithWarning("result_body"))
+        .says("not finite"),
+    Behaviour::of("Triton", "triton-infinity", "https://github.com/triton-inference-server/server/pull/3870")
+        .answers(
+            200,
+            completion!(
+                r#""content":"Once""#,
+                r#""stop","logprobs":{"content":[{"token":"Once","logprob":-Infinity,"bytes":null,"top_logprobs":[]}]}"#
+            ),
+        )
+        .becomes(CompletedWithWarning("result_body"))
+        .says("not finite"),
+    Behaviour::of(
+        "OpenVINO Model Server",
+        "openvino-cut-character",
+        "https://github.com/openvinotoolkit/model_server/pull/2525",
+    )
+    .answers_bytes(
+        200,
+        b"{\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"theirs\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"Once \xe4\xb8\"},\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}",
+    )
+    .becomes(CompletedWithWarning("result_body"))
+    .says("U+FFFD"),
+    Behaviour::of(
+        "LlamaEdge",
+        "llamaedge-control-characters",
+        "https://github.com/LlamaEdge/LlamaEdge/issues/50",
+    )
+    .answers(
+        200,
+        "{\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"theirs\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"Once\nupon\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}",
+    )
+    .becomes(CompletedWithWarning("result_body"))
+    .says(r"Once\nupon"),
+    Behaviour::of("modelz-llm", "modelz-llm-other-object", "https://github.com/tensorchord/modelz-llm/issues/83")
+        .answers(200, r#"{"id":"1306c25e-968f-4a02-adcb-5bcfbd19524a","object":"chat","created":"2023-06-20T19:58:12.437203","model":"bigscience/bloomz-560m","usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12},"choices":[{"message":{"content":" The Dark Knight Rises","role":"assistant","name":""},"index":0,"finish_reason":"stop"}]}"#)
+        .becomes(Completed)
+        .says(" The Dark Knight Rises"),
+];
