@@ -45,9 +45,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let service = started.map_err(|error| taken_port::explain(error, &data_dir, address))?;
     let url = url_of_service(&service.services().config(), service.address());
     let mut file = ServeFile::write(&data_dir, service.address(), &url, Some(settings))?;
-    if let Err(error) = tell(&service, &url, output) {
-        tracing::warn!("the address was not printed: {}", error.message());
-    }
+    tell(&service, &url, output);
     if let Some(why) = no_console {
         output.note(&format!("there is no console. {}", why.reason()));
     }
@@ -58,12 +56,16 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         failure = service.failed() => Some(failure),
         () = reload_at_hangups(&mut hangups, &service, globals, &flags, &mut file) => None,
     };
+    drop(file);
+    stop(service).await;
+    failure.map_or(Ok(Exit::Done), |failure| Err(CliError::broken(&failure)))
+}
+
+async fn stop(service: Service) {
     service_manager::stopping();
     tracing::info!("stopping; a second signal stops at once");
-    drop(file);
     service.shutdown().await;
     tracing::info!("stopped");
-    failure.map_or(Ok(Exit::Done), |failure| Err(CliError::broken(&failure)))
 }
 
 /// Loads the settings again whenever it is asked; it never ends by itself.
@@ -113,8 +115,14 @@ fn refuse_second(data_dir: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Says where it is reached, and what the first start made.
-fn tell(service: &Service, url: &str, output: &Output) -> Result<(), CliError> {
+/// Says where it is reached, and what the first start made. The service runs though nobody reads that.
+fn tell(service: &Service, url: &str, output: &Output) {
+    if let Err(error) = print(service, url, output) {
+        tracing::warn!("the address was not printed: {}", error.message());
+    }
+}
+
+fn print(service: &Service, url: &str, output: &Output) -> Result<(), CliError> {
     let made = service.bootstrapped();
     if output.is_json {
         let key_path = made.map(|made| made.key_path.display().to_string());

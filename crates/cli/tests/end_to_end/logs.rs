@@ -20,7 +20,7 @@ impl Logged {
             world.read("overnight.toml")
         );
         world.write("overnight.toml", &settings);
-        let log = std::fs::File::create(world.path("log")).unwrap();
+        let log = File::create(world.path("log")).unwrap();
         let serving = Running::of(world.command("serve --quiet").stderr(Stdio::from(log)));
         wait_until("the service says where it is", || world.path("data/serve.json").exists());
         Self { world, serving }

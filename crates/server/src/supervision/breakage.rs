@@ -1,4 +1,4 @@
-//! Breaks loops by name, for tests alone: no program is compiled with it.
+//! Breaks loops by name. Only tests compile it, so no program contains it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub(crate) enum Breakage {
     Panic,
 }
 
-/// What is to break.
+/// The loop to break, and the loop whose items to break.
 #[derive(Default)]
 pub(super) struct Breakages {
     a_loop: watch::Sender<Option<(&'static str, Breakage)>>,
@@ -59,7 +59,7 @@ impl Supervisor {
         *self.breakage.items.lock().unwrap_or_else(PoisonError::into_inner) = name;
     }
 
-    /// The next message of a loop on a thread; `None` if nobody sends any more, or the loop is to end.
+    /// The next message of a loop on a thread; `None` if every sender has gone or the test ends the loop.
     pub(super) fn next_message<M>(&self, name: &'static str, messages: &Receiver<M>) -> Option<M> {
         loop {
             match self.breakage.of(name) {

@@ -1,5 +1,5 @@
 //! The supervisor of the process. It owns every long-lived loop: the end or the panic of one makes the process not ready and ends
-//! it. A panic while a loop handles one item costs that item alone.
+//! it. A panic while a loop handles one item costs only that item.
 
 #[cfg(test)]
 mod breakage;
@@ -129,7 +129,7 @@ impl Supervisor {
         }
     }
 
-    /// A loop on this thread that handles messages until nobody can send any more.
+    /// A loop on this thread that handles messages until every sender has gone.
     pub(crate) fn serve_messages<M>(
         &self,
         name: &'static str,
@@ -215,7 +215,7 @@ impl Supervisor {
     }
 
     /// The heartbeat of a loop that turns at least every few seconds. The watchdog looks at it. A loop that may wait for another
-    /// machine for as long as that is away does not end the process.
+    /// machine without limit does not end the process.
     pub(crate) fn pulse(&self, name: &'static str, waits_for_others: bool) -> Arc<Pulse> {
         let pulse = Arc::new(Pulse::new(waits_for_others));
         self.loops().entry(name).or_default().pulse = Some(Arc::clone(&pulse));
@@ -262,7 +262,7 @@ impl Supervisor {
         }
     }
 
-    /// Why the process is not ready: a loop that failed, or one that makes no progress.
+    /// Why the process is not ready: a loop failed or stalls.
     pub(crate) fn trouble(&self) -> Option<Failure> {
         let stalled = || self.loops().iter().find_map(|(name, watched)| watched.trouble(name));
         self.failure().or_else(stalled)

@@ -28,7 +28,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// From now on each thread notes where it panics, besides what was done before.
+/// Installs a hook by which each thread notes the place of its panic. The previous hook runs after it.
 pub(super) fn note_locations() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -40,12 +40,12 @@ pub(super) fn note_locations() {
     });
 }
 
-/// Where this thread panicked last.
+/// The place of the last panic on this thread.
 pub(super) fn last() -> Panic {
     Panic(LAST.take().unwrap_or_else(|| "an unknown place".to_owned()))
 }
 
-/// Carries `work` through, or returns where it panicked.
+/// Carries `work` through, or returns the place of its panic.
 pub(super) fn caught<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T, Panic>> {
     // The thread that polls a future to its panic is the thread that catches it.
     AssertUnwindSafe(work).catch_unwind().map(|caught| caught.map_err(|_| last()))

@@ -30,7 +30,7 @@ impl Pulse {
         self.is_resting.store(false, Ordering::Relaxed);
     }
 
-    /// The loop waits for work, or for what is not its own to provide. Until it turns again it is not judged.
+    /// The loop waits for work or for the store. The watchdog does not judge it until it turns again.
     pub(crate) fn rest(&self) {
         self.is_resting.store(true, Ordering::Relaxed);
     }
@@ -39,7 +39,7 @@ impl Pulse {
 /// What the watchdog does about a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing, or nothing more.
+    /// The watchdog does nothing.
     Well,
     /// It logs that the process is not ready any more.
     Stalls,
@@ -58,7 +58,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Looks at the loop, once a second; what is to be done about it.
+    /// Looks at the loop, once a second, and returns a verdict.
     pub(super) fn look(&mut self) -> Verdict {
         let Some(pulse) = &self.pulse else { return Verdict::Well };
         let turns = pulse.turns.load(Ordering::Relaxed);

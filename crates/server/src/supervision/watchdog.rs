@@ -1,4 +1,4 @@
-//! The watchdog looks once a second whether loops turn. It has a thread of its own, because a loop that never yields may hold every
+//! The watchdog looks once a second whether loops turn. It runs on a separate thread, because a loop that never yields may hold every
 //! thread of the runtime.
 
 use std::sync::atomic::Ordering;

@@ -155,7 +155,9 @@ impl Deliverer {
         if signed.is_empty() {
             return Ok(());
         }
-        let claims: Vec<Claim> = signed.iter().map(|(due, _)| claim_of(due)).collect();
+        // An event whose payload panics is passed over.
+        let claim = |due: &Due| self.services.supervisor.item_now(NAME, due.id, || claim_of(due)).ok();
+        let claims: Vec<Claim> = signed.iter().filter_map(|(due, _)| claim(due)).collect();
         let mut payloads: BTreeMap<i64, Bytes> =
             claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
         let mut taken = outbox::claim(store, claims, now).await?;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_server::clock::{SharedClock, SystemClock};
-use overnight_server::config::{BillingConfig, Config, Sources};
+use overnight_server::config::{BillingConfig, Config, OutgoingConfig, Sources};
 use overnight_server::payment::{self, Order, PaymentProvider};
 use overnight_testkit::stripe::Stripe;
 
@@ -43,7 +43,7 @@ fn keys(variable: &str) -> Option<OsString> {
 /// A provider with these variables, at a base URL.
 fn provider_at(base_url: &str, variable: impl Fn(&str) -> Option<OsString>) -> Arc<dyn PaymentProvider> {
     let clock: SharedClock = Arc::new(SystemClock);
-    payment::provider_with(&billing("stripe", base_url), &clock, variable)
+    payment::provider_with(&billing("stripe", base_url), &OutgoingConfig::default(), &clock, variable)
 }
 
 /// A stand-in for Stripe, and the provider that asks it.

@@ -46,7 +46,7 @@ async fn a_provider_with_both_keys_is_usable() {
 async fn without_a_provider_the_operator_grants() {
     let clock: SharedClock = Arc::new(SystemClock);
     let provider =
-        payment::provider_with(&billing("manual", &OutgoingConfig::default(), "https://h"), &clock, |_| {
+        payment::provider_with(&billing("manual", "https://h"), &OutgoingConfig::default(), &clock, |_| {
             None::<OsString>
         });
     assert_eq!((provider.name(), provider.check()), ("manual", Ok(())));
