@@ -12,7 +12,7 @@ use super::tree::{Node, Value};
 pub const MANUAL: &str = include_str!("../../overnight.default.toml");
 
 /// Paths whose entries are named by the operator.
-const FREE: [&str; 2] = ["engines.models", "engines.env"];
+const FREE: [&str; 4] = ["engines.models", "engines.env", "engines.headers", "engines.query"];
 
 /// Every setting with its default or an example.
 static KNOWN: LazyLock<Node> = LazyLock::new(|| read(&uncommented()));
