@@ -74,7 +74,7 @@ impl Scheduler {
                 self.note_healthy(key, probe, now);
             }
             ProbeOutcome::Refused { code, message } => {
-                self.note_refused_probe(key, probe, code, &message, now)
+                self.note_refused_probe(key, probe, code, &message, now);
             }
             ProbeOutcome::Busy { retry_after_ms, message } if was_asked || is_paused => {
                 self.settle_doubts(key, Some(model), Evidence::Busy, now);
