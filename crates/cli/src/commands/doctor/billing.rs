@@ -42,7 +42,7 @@ pub(super) fn check(config: &Config) -> Vec<Finding> {
         return findings;
     }
     let clock: SharedClock = Arc::new(SystemClock);
-    let provider = payment::provider(billing, &clock);
+    let provider = payment::provider(billing, &config.outgoing, &clock);
     findings.push(match provider.check() {
         Ok(()) => Finding::ok("payments", format!("{} has its keys", provider.name())),
         Err(error) => Finding::fail(

@@ -21,7 +21,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     };
     let Some(oidc) = &config.console.oidc else { return vec![console] };
     let clock: SharedClock = Arc::new(SystemClock);
-    let provider = OpenId::new(oidc, &clock);
+    let provider = OpenId::new(oidc, &config.outgoing, &clock);
     let check = "single sign-on";
     let fit = |error: String| error.trim_start_matches("single sign-on: ").to_owned();
     let finding = match (provider.check(), provider.discover().await) {

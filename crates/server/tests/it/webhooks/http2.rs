@@ -17,6 +17,8 @@ struct Stage {
     said: BufReader<ChildStdout>,
     port: String,
     sender: Sender,
+    /// Its file is read at the first call.
+    _authority: Authority,
 }
 
 impl Stage {
@@ -33,7 +35,7 @@ impl Stage {
         let port = line(&mut said);
         let sender =
             sender(&allowing(HERE), Names::one("hook.example", &[HERE])).trusting(vec![authority.file()]);
-        Self { node, said, port, sender }
+        Self { node, said, port, sender, _authority: authority }
     }
 
     fn url(&self, path: &str) -> String {
