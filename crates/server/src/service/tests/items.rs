@@ -93,8 +93,8 @@ async fn an_attempt_that_panics_counts_as_failed_and_three_starts_with_it_are_no
             Service::start(World::config(world.folder.path(), &world.engine)).await.expect("a start");
         world.break_items(Some("attempts"));
     }
-    let ended = world.wait_for_end(&poison).await;
-    assert!(ended.contains("\"failed\""), "{ended}");
+    let failed = world.wait_for(&format!("/v1/requests/{poison}"), &["\"attempts\":[{"]).await;
+    assert!(failed.contains("\"in progress\"") && failed.contains("500"), "{failed}");
     world.check_well().await;
     world.stop().await;
 }
