@@ -203,11 +203,13 @@ impl Scheduler {
     }
 
     /// The request broke its connection while it had the replica to itself, or the replica died or hung with it. Whether that was
-    /// the last time.
+    /// the last time. A restart forgets how often, but not that the request is a suspect, nor its attempts.
     fn note_breakage(&mut self, held: &HeldLease) -> bool {
         let QueuePartition { model, account } = held.lease.key.partition;
         self.model(model).suspects.convict(account, held.seq());
-        self.histories.note(held.seq(), |it| it.breakages += 1).breakages >= self.settings.breakages_max
+        let known = if held.suspect { held.attempts.saturating_add(1) } else { 0 };
+        let seen = self.histories.note(held.seq(), |it| it.breakages += 1).breakages;
+        seen.max(known) >= self.settings.breakages_max
     }
 
     /// The engine gave the generation up: tries the request again later without counting, or fails it if none can finish in time.
