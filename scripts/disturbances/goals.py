@@ -60,6 +60,8 @@ def judge_end(verdict, service, accounts, patience):
     completed = 0
     for name, account, client in accounts:
         began_at = time.monotonic()
+        if name != "honest":
+            asyncio.run(client.cancel_all())
         ended, live = asyncio.run(wait_for_end(client, patience))
         found = f"{', '.join(f'{count} {status}' for status, count in ended.items())}; {live} live after {time.monotonic() - began_at:.0f} s"
         verdict.judge(live == 0, f"every request of the {name} account ends", found)
