@@ -150,11 +150,12 @@ impl Model {
         }
     }
 
-    /// Requests that one account may hold. All, while no other had work within the last minute; else a part of the slots is left
+    /// Requests that one account may hold. All, while no other had work within the last minute that is not held back by refusals; else a part of the slots is left
     /// free, so that requests of one account that run until they time out cannot keep every slot from the others.
     fn share(&self, now: i64) -> usize {
         let capacity = usize::try_from(self.capacity).unwrap_or(0);
-        let are_several = || self.partitions.values().filter(|it| it.is_active(now)).nth(1).is_some();
+        let takes_slots = |it: &&PartitionState| it.is_active(now) && it.refusals.until(now).is_none();
+        let are_several = || self.partitions.values().filter(takes_slots).nth(1).is_some();
         if capacity < RESERVED_OF_MIN || !are_several() {
             return usize::MAX;
         }
