@@ -224,7 +224,7 @@ fn an_answer_that_is_almost_right_is_taken() {
 }
 
 #[test]
-fn what_is_repaired_is_warned_of_once() {
+fn each_kind_of_repair_has_one_warning() {
     let answer = |content: &[u8], logprob: &str| {
         let choice = CHOICE.replace(r#""index":0"#, &format!(r#""logprobs":{{"p":{logprob}}}"#));
         let text = answer(&choice, &format!(r#","usage":{USAGE}"#));
@@ -254,7 +254,7 @@ fn what_is_repaired_is_warned_of_once() {
 }
 
 #[test]
-fn what_was_received_instead_of_json_is_named() {
+fn the_error_names_the_body_that_came_instead_of_json() {
     for (body, words) in [
         ("", "the engine's answer is empty"),
         (" \r\n", "the engine's answer is empty"),

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
+use hyper::header::PROXY_AUTHORIZATION;
 use hyper::{Request, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
@@ -49,7 +50,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) struct Transport(Pool);
 
 enum Pool {
-    Plain(Plain),
+    Plain(Plain, Proxies),
     Secure(Secure),
 }
 
@@ -67,7 +68,8 @@ impl Transport {
         let connector = Connector { tcp: tcp(), proxies: Proxies::new(&outgoing.proxy) };
         let limit_ms = connect_timeout_ms;
         if scheme != "https" {
-            return Ok(Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms }))));
+            let proxies = connector.proxies.clone();
+            return Ok(Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms }), proxies)));
         }
         let inner = HttpsConnectorBuilder::new()
             .with_tls_config(trust::client_config(&outgoing.ca_files)?)
@@ -78,15 +80,21 @@ impl Transport {
     }
 
     /// For `http://` on this machine.
-    pub(crate) fn local(clock: SharedClock, connect_timeout_ms: i64) -> Self {
-        let connector = Connector { tcp: tcp(), proxies: Proxies::new(&ProxyUse::Direct) };
-        Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms: connect_timeout_ms })))
+    pub(crate) fn local(clock: SharedClock, limit_ms: i64) -> Self {
+        let proxies = Proxies::new(&ProxyUse::Direct);
+        let connector = Connector { tcp: tcp(), proxies: proxies.clone() };
+        Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms }), proxies))
     }
 
     /// Sends a request and waits for the head of its answer. Dropped, the connection is closed.
-    pub(crate) fn send(&self, request: Request<Full<Bytes>>) -> ResponseFuture {
+    pub(crate) fn send(&self, mut request: Request<Full<Bytes>>) -> ResponseFuture {
         match &self.0 {
-            Pool::Plain(client) => client.request(request),
+            Pool::Plain(client, proxies) => {
+                if let Some(password) = proxies.password(request.uri()) {
+                    request.headers_mut().insert(PROXY_AUTHORIZATION, password);
+                }
+                client.request(request)
+            }
             Pool::Secure(client) => client.request(request),
         }
     }

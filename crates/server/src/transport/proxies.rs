@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use hyper::Uri;
+use hyper::header::HeaderValue;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
@@ -37,6 +38,11 @@ impl Proxies {
             || host.ends_with(".localhost")
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
         if is_loopback { None } else { self.0.as_ref()?.intercept(to) }
+    }
+
+    /// The header by which the proxy for calls to an `http://` address knows the service. A tunnel carries it by itself.
+    pub(super) fn password(&self, to: &Uri) -> Option<HeaderValue> {
+        self.find(to)?.basic_auth().cloned()
     }
 
     /// The address of the proxy for calls to an address, without a password.

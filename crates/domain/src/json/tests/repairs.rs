@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_repaired_is_strict_and_stays_as_it_is(text in soup()) {
+    fn a_repaired_text_is_strict_and_a_second_repair_changes_nothing(text in soup()) {
         if let Ok(repaired) = repair(&text) {
             let text = repaired.text.as_str();
             prop_assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");

@@ -31,7 +31,7 @@ fn headers_and_parameters_may_be_secrets_that_stand_elsewhere() {
 }
 
 #[test]
-fn what_http_cannot_carry_is_refused() {
+fn headers_and_proxies_that_http_cannot_carry_are_refused() {
     for (line, part) in [
         ("headers = { \"content-length\" = \"3\" }", "must not name \"content-length\""),
         ("headers = { \"a b\" = \"3\" }", "must not name \"a b\""),

@@ -75,7 +75,7 @@ async fn an_answer_that_is_readable_is_taken_after_one_call() {
 }
 
 #[tokio::test]
-async fn what_is_repaired_is_warned_of_after_one_call() {
+async fn a_repaired_answer_has_a_warning_after_one_call() {
     for (name, from, to, param) in [
         ("NaN", r#""logprobs":null"#, &br#""logprobs":NaN"#[..], "result_body"),
         ("a control character", "hi", b"h\ni", "result_body"),

@@ -86,10 +86,13 @@ fn posted(heads: &Heads) -> String {
 #[tokio::test]
 async fn calls_to_an_engine_elsewhere_go_through_the_proxy_of_the_settings() {
     let (proxy, heads) = serve(None).await;
-    let client = client(&format!(r#"base_url = "http://gpu.invalid:8000/v1", proxy = "http://{proxy}""#));
+    let client =
+        client(&format!(r#"base_url = "http://gpu.invalid:8000/v1", proxy = "http://user:secret@{proxy}""#));
     assert_eq!(client.proxy(), Some(format!("http://{proxy}")));
     ask(&client, "hello").await.unwrap();
-    assert!(posted(&heads).starts_with("post http://gpu.invalid:8000/v1/chat/completions http/1.1\r\n"));
+    let call = posted(&heads);
+    assert!(call.starts_with("post http://gpu.invalid:8000/v1/chat/completions http/1.1\r\n"), "{call}");
+    assert!(call.contains("proxy-authorization: basic "), "{call}");
     let local = self::client(&format!(r#"base_url = "http://{proxy}/v1", proxy = "http://127.0.0.1:9""#));
     assert_eq!(local.proxy(), None);
     ask(&local, "hello").await.unwrap();
