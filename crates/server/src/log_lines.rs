@@ -1,19 +1,51 @@
-//! The one way in which log lines are written. A line that cannot be written is dropped and counted, so that no code fails because
-//! it logs.
+//! The one way in which log lines are written. A line that cannot be written is dropped and counted, so that no code fails or waits
+//! because it logs.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 
 /// Lines dropped since the start of the process, also those from before the recorder of metrics was installed.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// A writer that never fails. One call of `write` is one line.
+/// Whether the last line was dropped because the reader took nothing. Held while a line is written: room that one thread saw must not
+/// be used by another.
+static IS_STALLED: Mutex<bool> = Mutex::new(false);
+
+/// A pipe that has room takes this much at once (`PIPE_BUF`).
+const PART_BYTES: usize = 4_096;
+
+/// How long a reader that took the last line is waited for.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const NO_PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// A writer that never fails, and does not wait for a reader that has stopped. One call of `write` is one line.
 #[derive(Debug)]
 pub struct LogLines<W>(pub W);
 
-impl<W: Write> Write for LogLines<W> {
+impl<W: Write + AsFd> LogLines<W> {
+    fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
+        let mut is_stalled = IS_STALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        for part in line.chunks(PART_BYTES) {
+            let patience = if *is_stalled { NO_PATIENCE } else { PATIENCE };
+            let mut writer = [PollFd::new(&self.0, PollFlags::OUT)];
+            *is_stalled = retry_on_intr(|| poll(&mut writer, Some(&patience)))? == 0;
+            if *is_stalled {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.0.write_all(part)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + AsFd> Write for LogLines<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.0.write_all(line).is_err() {
+        if self.write_line(line).is_err() {
             let dropped = DROPPED.fetch_add(1, Ordering::Relaxed) + 1;
             metrics::counter!("overnight_log_lines_dropped_total").absolute(dropped);
         }
@@ -27,26 +59,33 @@ impl<W: Write> Write for LogLines<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::Read;
+
     use super::*;
 
-    struct FullDisk;
-
-    impl Write for FullDisk {
-        fn write(&mut self, _line: &[u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::StorageFull.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Err(io::ErrorKind::StorageFull.into())
-        }
+    #[test]
+    fn a_reader_that_has_stopped_is_not_waited_for() {
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let mut log = LogLines(&writer);
+        log.write_line(b"a line\n").expect("room");
+        // 64 KiB fit into a pipe.
+        log.write_line(&[b'x'; 100_000]).expect_err("a full pipe");
+        log.write_line(b"lost\n").expect_err("a full pipe");
+        let mut kept = vec![0; 16 * PART_BYTES];
+        let length = reader.read(&mut kept).expect("what fitted");
+        assert!(kept[..length].starts_with(b"a line\nxxx"));
+        log.write_line(b"again\n").expect("room");
+        drop(reader);
+        log.write_line(b"lost\n").expect_err("no reader");
     }
 
     #[test]
     fn a_line_that_cannot_be_written_is_dropped_and_counted() {
         crate::telemetry::install();
         let before = DROPPED.load(Ordering::Relaxed);
-        LogLines(FullDisk).write_all(b"a line\n").expect("a writer that never fails");
-        LogLines(FullDisk).flush().expect("a writer that never fails");
+        let (_, writer) = io::pipe().expect("a pipe");
+        LogLines(writer).write_all(b"a line\n").expect("a writer that never fails");
         let dropped = DROPPED.load(Ordering::Relaxed);
         assert!(dropped > before);
         let page = crate::telemetry::render();
@@ -55,8 +94,12 @@ mod tests {
             shown.is_some_and(|shown| shown.parse::<u64>().is_ok_and(|shown| shown >= dropped)),
             "{page}"
         );
-        let mut kept = Vec::new();
-        LogLines(&mut kept).write_all(b"a line\n").expect("a writer that never fails");
-        assert_eq!(kept, b"a line\n");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_line_for_a_full_disk_is_dropped() {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        LogLines(full).write_line(b"a line\n").expect_err("a full disk");
     }
 }

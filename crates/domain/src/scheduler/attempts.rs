@@ -19,8 +19,8 @@ pub(super) enum Verdict {
     Busy {
         /// What the engine asked for, in milliseconds.
         retry_after_ms: Option<i64>,
-        /// The engine's message.
-        message: String,
+        /// The engine's answer.
+        refusal: Failure,
     },
     /// The request fails at once.
     Final {
@@ -63,19 +63,31 @@ pub(super) enum Trouble {
     Refused,
     /// It found the request itself at fault.
     Rejected,
+    /// The same, in words that another attempt may not get.
+    Unlucky,
     /// Its answer was not what it was asked for.
     Nonsense,
 }
 
-/// An answer that cannot be read may have been computed in full each time.
-const NONSENSE_MAX: u32 = 8;
+/// An answer may have been computed in full each time.
+const PAID_MAX: u32 = 8;
+
+/// Beginnings of messages with status 400 that depend on chance: a race in the tokenizer (vllm-project/vllm#30264), a runner that
+/// went away (ollama/ollama#16082), an answer that is not the JSON or the tool call asked for (groq/groq-typescript#28).
+const UNLUCKY: [&str; 4] =
+    ["Already borrowed", "unexpected EOF", "Failed to generate JSON", "Failed to call a function"];
+
+/// The beginning of OpenAI's message with status 429 to a request that is larger than a whole limit (continuedev/continue#10602).
+const TOO_LARGE: &str = "Request too large for ";
 
 impl Failure {
     /// The error of a request whose last attempt ended so.
     pub(super) const fn code(&self) -> FailureCode {
         match self.trouble {
             Trouble::Nonsense => FailureCode::EngineInvalidResponse,
-            Trouble::Denied | Trouble::Refused | Trouble::Rejected => FailureCode::EngineRejected,
+            Trouble::Denied | Trouble::Refused | Trouble::Rejected | Trouble::Unlucky => {
+                FailureCode::EngineRejected
+            }
             Trouble::Broke | Trouble::Silent | Trouble::Slow | Trouble::Answered | Trouble::Aborted => {
                 FailureCode::EngineUnavailable
             }
@@ -85,7 +97,7 @@ impl Failure {
     /// Attempts that count after which the request fails, however much of its completion window is left.
     pub(super) const fn attempts_max(&self) -> u32 {
         match self.trouble {
-            Trouble::Nonsense => NONSENSE_MAX,
+            Trouble::Nonsense | Trouble::Unlucky => PAID_MAX,
             _ => u32::MAX,
         }
     }
@@ -93,12 +105,12 @@ impl Failure {
     /// Whether only a request that was sent later tells, by its completion, that the engine still works: a refusal of every request
     /// begins while others are under way.
     pub(super) const fn is_refusal(&self) -> bool {
-        matches!(self.trouble, Trouble::Denied | Trouble::Refused | Trouble::Rejected)
+        matches!(self.trouble, Trouble::Denied | Trouble::Refused | Trouble::Rejected | Trouble::Unlucky)
     }
 
     /// Whether both are the same refusal, apart from numbers and identifiers in the message.
     pub(super) fn is_same_refusal(&self, code: u16, message: &str) -> bool {
-        self.trouble == Trouble::Rejected
+        matches!(self.trouble, Trouble::Rejected | Trouble::Unlucky)
             && self.status == Some(code)
             && words_of(&self.detail).eq(words_of(message))
     }
@@ -162,8 +174,15 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         }
         AttemptError::UnlistedModel { code, message } => doubted(Trouble::Refused, Some(code), message),
         AttemptError::Status { code, message, retry_after_ms } => match code {
+            400 if UNLUCKY.iter().any(|words| message.starts_with(words)) => {
+                doubted(Trouble::Unlucky, Some(code), message)
+            }
+            429 if message.starts_with(TOO_LARGE) => doubted(Trouble::Rejected, Some(code), message),
             400 | 413 | 422 => doubted(Trouble::Rejected, Some(code), message),
-            429 | 503 => Verdict::Busy { retry_after_ms, message },
+            429 | 503 => {
+                let refusal = Failure { trouble: Trouble::Answered, status: Some(code), detail: message };
+                Verdict::Busy { retry_after_ms, refusal }
+            }
             401..=404 | 407 | 409 | 423 | 424 | 449 | 498 | 499 => {
                 doubted(Trouble::Denied, Some(code), message)
             }
@@ -202,6 +221,24 @@ mod tests {
         }
         for code in [429, 503] {
             assert_eq!(check(code), "Busy");
+        }
+    }
+
+    #[test]
+    fn some_messages_say_more_than_their_status() {
+        for (code, message, expected) in [
+            (400, "Already borrowed", Some(Trouble::Unlucky)),
+            (400, "It says: Already borrowed", Some(Trouble::Rejected)),
+            (422, "Already borrowed", Some(Trouble::Rejected)),
+            (429, "Request too large for gpt-4o on tokens per min", Some(Trouble::Rejected)),
+            (503, "Request too large for gpt-4o on tokens per min", None),
+        ] {
+            let error = AttemptError::Status { code, message: message.into(), retry_after_ms: None };
+            let trouble = match judge(error) {
+                Verdict::Doubted(failure) => Some(failure.trouble),
+                _ => None,
+            };
+            assert_eq!(trouble, expected, "{code} {message}");
         }
     }
 

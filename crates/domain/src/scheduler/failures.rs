@@ -6,10 +6,10 @@
 //! | 429, 503 | the account, or the replica if several accounts are refused and nothing completes | none counts | the time that the engine named, a minute at most if another engine takes requests; else 0.25 s, doubled up to a minute |
 //! | a generation that the engine gave up | the engine | none counts | as below |
 //! | any other status of 408, 425, 5xx, a broken connection, and 401 to 404, 407, 409, 423, 424, 449, 498, 499 | the request | while the completion window lasts | 0.5 s to 4 s, then 30 s, 2 min, 8 min, 30 min, then hourly |
-//! | an answer that cannot be read | the request | 8 | the same |
+//! | an answer that cannot be read; 400 with words that depend on chance | the request | 8 | the same |
 //! | the request breaks its connection, or the engine, while it runs alone | the request | 8 times | the same |
 //! | no answer in time, twice | the request | 2 | the same |
-//! | 400, 413, 422 and other refusals, if the probe is answered | the request | 1 | |
+//! | 400, 413, 422 and other refusals, if the probe is answered; 429 to a request that is larger than the limit | the request | 1 | |
 
 use super::Scheduler;
 use super::attempts::{Failure, Verdict, judge};
@@ -94,8 +94,8 @@ impl Scheduler {
             Verdict::Repeat => self.repeat(seq, key, now),
             Verdict::Doubted(failure) => self.doubt(seq, key, failure, now),
             Verdict::Unreached { detail } => self.note_unreached(seq, key, detail, now),
-            Verdict::Busy { retry_after_ms, message } => {
-                self.note_busy(seq, key, retry_after_ms.unwrap_or(0), message, now);
+            Verdict::Busy { retry_after_ms, refusal } => {
+                self.note_busy(seq, key, retry_after_ms.unwrap_or(0), &refusal, now);
             }
             Verdict::Final { code, status, message } => {
                 let Some(held) = self.let_go(seq) else { return };
@@ -121,13 +121,14 @@ impl Scheduler {
     }
 
     /// The engine has no room for the request, which waits by itself. Its account is held back if another of its requests was refused
-    /// too; the replica rests if requests of several accounts were, and none completed.
-    fn note_busy(&mut self, seq: i64, key: ReplicaKey, named_ms: i64, message: String, now: i64) {
+    /// too; the replica rests if requests of several accounts were, and none completed. If no further attempt can finish in time, and
+    /// not because of the time that the engine named, the request fails.
+    fn note_busy(&mut self, seq: i64, key: ReplicaKey, named_ms: i64, refusal: &Failure, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         let (named_ms, partition) = (named_ms.max(0), held.lease.key.partition);
         let is_narrower = self.hold_back_refused(partition, seq, named_ms, now);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let are_several = replica.refused.note(partition.account, seq, message);
+        let are_several = replica.refused.note(partition.account, seq, refusal.detail.clone());
         let is_alone = self.is_alone_in_flight(key, partition);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let pause_ms = match are_several.accounts {
@@ -145,9 +146,15 @@ impl Scheduler {
         let own_ms = if self.is_served_elsewhere(key, partition, now) { NAMED_MAX_MS } else { i64::MAX };
         let uncounted = self.histories.note(seq, |it| it.uncounted += 1).uncounted;
         let rest_ms = REFUSED.equal_jitter_ms(uncounted - 1, &mut self.random);
-        let retry_at = now.saturating_add(named_ms.min(own_ms).max(rest_ms));
-        let mark = held.unchanged();
-        self.release_lease(held, retry_at, mark, now);
+        let (own_ms, last_moment) = (named_ms.min(own_ms), self.last_moment(&held));
+        let retry_at = now.saturating_add(own_ms.max(rest_ms));
+        if retry_at > last_moment && now.saturating_add(own_ms) <= last_moment {
+            let attempts = held.attempts.saturating_add(uncounted);
+            self.give_up(held, refusal, attempts, now);
+        } else {
+            let mark = held.unchanged();
+            self.release_lease(held, retry_at, mark, now);
+        }
         if pause_ms > BUFFER_PATIENCE_MS {
             self.release_buffered(key, None, now);
         }

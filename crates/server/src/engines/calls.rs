@@ -14,7 +14,7 @@ use overnight_domain::scheduler::AttemptError;
 
 use super::client::{Asked, EngineClient, request};
 use super::limit_fields::refuses;
-use super::refusal;
+use super::refusal::{self, Refusal};
 use super::target::Target;
 use super::unreadable::beginning_of;
 use crate::transport::{Undecoded, Unread, decode, in_words, printable, read_start, read_whole, retry_after};
@@ -140,7 +140,7 @@ impl EngineClient {
             BadCompletion::NoUsage(_) => AttemptError::NoUsage(words),
             BadCompletion::Reported { status: code, .. } => {
                 let code = *code;
-                let retry_after_ms = retry_after::read_limits(headers, code, self.clock.now());
+                let retry_after_ms = retry_after::read_answer(headers, code, answer, self.clock.now());
                 AttemptError::Status { code, message: words, retry_after_ms }
             }
         }
@@ -161,10 +161,9 @@ impl EngineClient {
 
     async fn refused(&self, response: Response<Incoming>, target: &Target, is_probe: bool) -> AttemptError {
         let status = response.status();
-        let retry_after_ms = retry_after::read_limits(response.headers(), status.as_u16(), self.clock.now());
         let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
         let location = location.map(|to| target.conceal(String::from_utf8_lossy(to.as_bytes()).into_owned()));
-        let (code, mut message) = self.read_refusal(response, target).await;
+        let Refusal { code, mut message, retry_after_ms } = self.read_refusal(response, target).await;
         if let Some(location) = location.as_deref().map(printable) {
             message = "the engine redirects to another address; the operator has to correct its `base_url`"
                 .to_owned();
@@ -184,8 +183,8 @@ impl EngineClient {
         AttemptError::Status { code, message, retry_after_ms }
     }
 
-    /// The status and the message of an error.
-    pub(super) async fn read_refusal(&self, response: Response<Incoming>, target: &Target) -> (u16, String) {
+    /// Reads an error.
+    pub(super) async fn read_refusal(&self, response: Response<Incoming>, target: &Target) -> Refusal {
         let (head, body) = response.into_parts();
         let mut start = Vec::new();
         tokio::select! {
@@ -196,7 +195,9 @@ impl EngineClient {
             Ok(start) | Err(Undecoded::Damaged(start)) => start,
             Err(Undecoded::TooLong | Undecoded::Unknown(_)) => Bytes::new(),
         };
-        (head.status.as_u16(), target.conceal(refusal::message(head.status, &start)))
+        let code = head.status.as_u16();
+        let retry_after_ms = retry_after::read_answer(&head.headers, code, &start, self.clock.now());
+        Refusal { code, message: target.conceal(refusal::message(head.status, &start)), retry_after_ms }
     }
 }
 

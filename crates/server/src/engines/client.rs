@@ -20,6 +20,7 @@ use super::embedded::{Embedded, EmbeddedState};
 use super::limit_fields::LimitFields;
 use super::load;
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
+use super::refusal::Refusal;
 use super::served::ServedEndpoints;
 use super::target::Target;
 use super::unreadable::Throttle;
@@ -313,8 +314,8 @@ impl EngineClient {
         let request = request.map_err(|error| in_words(&error))?;
         let response = self.transport.send(request).await.map_err(|error| in_words(&error))?;
         if !response.status().is_success() {
-            let (status, message) = self.read_refusal(response, &target).await;
-            return Err(format!("GET {} answers {status}: {message}", target.models.path()));
+            let Refusal { code, message, .. } = self.read_refusal(response, &target).await;
+            return Err(format!("GET {} answers {code}: {message}", target.models.path()));
         }
         let answer = read_whole(response.into_body(), MODELS_BYTES_MAX).await;
         let answer = answer.map_err(|unread| match unread {

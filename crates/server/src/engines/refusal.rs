@@ -6,6 +6,16 @@ use overnight_domain::json::repair;
 
 use crate::transport::printable;
 
+/// An error of an engine.
+pub(super) struct Refusal {
+    /// Its status.
+    pub(super) code: u16,
+    /// The engine's message.
+    pub(super) message: String,
+    /// The wait that the engine named.
+    pub(super) retry_after_ms: Option<i64>,
+}
+
 /// The engine's message in the body of an error: its message, the title of a page, the text, or the name of the status.
 pub(super) fn message(status: StatusCode, body: &[u8]) -> String {
     let words = match repair(body) {

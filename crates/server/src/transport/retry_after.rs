@@ -1,4 +1,4 @@
-//! Waits that the other side asks for: `Retry-After`, and the headers of vendors.
+//! Waits that the other side asks for: `Retry-After`, the headers of vendors, and times in the text of an error.
 
 use std::time::UNIX_EPOCH;
 
@@ -21,8 +21,21 @@ const LIMITS: [&str; 3] = ["", "-requests", "-tokens"];
 const EPOCH_SECONDS_MIN: f64 = 1e9;
 const EPOCH_MILLISECONDS_MIN: f64 = 1e12;
 
+/// Words before a time in the text of an error, in small letters and without punctuation. Gemini has `retryDelay`; OpenRouter has
+/// headers in its body.
+const TOLD: [&str; 6] =
+    ["try again in", "retry in", "retry after", "retryafter", "retrydelay", "x ratelimit reset"];
+
 /// Units of durations, in milliseconds.
-const UNITS: [(&str, f64); 8] = [
+const UNITS: [(&str, f64); 16] = [
+    ("seconds", 1_000.0),
+    ("second", 1_000.0),
+    ("sec", 1_000.0),
+    ("minutes", 60_000.0),
+    ("minute", 60_000.0),
+    ("hours", 3_600_000.0),
+    ("hour", 3_600_000.0),
+    ("days", 86_400_000.0),
     ("ms", 1.0),
     ("us", 0.001),
     ("µs", 0.001),
@@ -40,19 +53,59 @@ pub(crate) fn read(headers: &HeaderMap, now: i64) -> Option<i64> {
     milliseconds.or_else(|| parse(text_of(headers, RETRY_AFTER.as_str())?, now))
 }
 
-/// The wait of an answer with a status. Without these headers, a 429 or 503 waits for the longest of the vendor's resets: `x-ratelimit-reset`,
-/// also with `-requests` and `-tokens`. If `x-ratelimit-remaining` headers are present, only the limits with 0 remaining count.
-pub(crate) fn read_limits(headers: &HeaderMap, status: u16, now: i64) -> Option<i64> {
+/// The wait of an answer with a status. Without these headers, a 429 or 503 waits for the longest of the vendor's resets, else for the
+/// longest time in its body.
+pub(crate) fn read_answer(headers: &HeaderMap, status: u16, body: &[u8], now: i64) -> Option<i64> {
     let asked = read(headers, now);
     if asked.is_some() || !matches!(status, 429 | 503) {
         return asked;
     }
+    read_resets(headers, now).or_else(|| read_text(&String::from_utf8_lossy(body), now))
+}
+
+/// The longest of the vendor's resets: `x-ratelimit-reset`, also with `-requests` and `-tokens`. If `x-ratelimit-remaining` headers are
+/// present, only the limits with 0 remaining count.
+fn read_resets(headers: &HeaderMap, now: i64) -> Option<i64> {
     let remaining = LIMITS.map(|limit| text_of(headers, &format!("x-ratelimit-remaining{limit}")));
     let tells_rest = remaining.iter().any(Option::is_some);
     let is_reached = |rest: Option<&str>| rest.and_then(parse_number).is_some_and(|rest| rest <= 0.0);
     let reset = |limit: &str| parse(text_of(headers, &format!("x-ratelimit-reset{limit}"))?, now);
     let reached = LIMITS.into_iter().zip(remaining).filter(|(_, rest)| !tells_rest || is_reached(*rest));
     reached.filter_map(|(limit, _)| reset(limit)).max()
+}
+
+/// The longest time that follows one of [`TOLD`] in a text.
+fn read_text(text: &str, now: i64) -> Option<i64> {
+    // Punctuation parts words, but not numbers and dates.
+    let is_digit = |text: Option<char>| text.is_some_and(|letter| letter.is_ascii_digit());
+    let letters = text.char_indices().map(|(at, letter)| match letter {
+        '.' | '-' | ':'
+            if is_digit(text[..at].chars().next_back()) && is_digit(text[at + 1..].chars().next()) =>
+        {
+            letter
+        }
+        'µ' => letter,
+        _ if letter.is_ascii_alphanumeric() => letter.to_ascii_lowercase(),
+        _ => ' ',
+    });
+    let text = letters.collect::<String>();
+    let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let told = TOLD.iter().flat_map(|words| text.match_indices(words).map(|(at, _)| at + words.len()));
+    told.filter_map(|at| read_time(text[at..].trim_start(), now)).max()
+}
+
+/// A time at the beginning of a text: `45 seconds`, `1m47.5s and`, `ms 500`, `1700000000000`.
+fn read_time(text: &str, now: i64) -> Option<i64> {
+    if let Some((unit, number)) = text.split_once(' ').filter(|(unit, _)| unit_of(unit).is_some()) {
+        let number = number.split(' ').next().and_then(parse_number)?;
+        return unit_of(unit).map(|unit| to_wait(number * unit));
+    }
+    let mut words = text.split(' ');
+    let first = words.next().filter(|word| word.starts_with(|it: char| it.is_ascii_digit()))?;
+    match words.next().and_then(unit_of).zip(parse_number(first)) {
+        Some((unit, number)) => Some(to_wait(number * unit)),
+        None => parse(first, now),
+    }
 }
 
 fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -88,11 +141,14 @@ fn parse_duration(text: &str) -> Option<f64> {
         let (number, after) = rest.split_at(digits);
         let unit_end = after.find(|letter: char| letter.is_ascii_digit()).unwrap_or(after.len());
         let (unit, after) = after.split_at(unit_end);
-        let (_, milliseconds) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
-        sum += parse_number(number)? * milliseconds;
+        sum += parse_number(number)? * unit_of(unit.trim())?;
         rest = after;
     }
     (!text.is_empty()).then_some(sum)
+}
+
+fn unit_of(name: &str) -> Option<f64> {
+    UNITS.iter().find(|(unit, _)| *unit == name).map(|(_, milliseconds)| *milliseconds)
 }
 
 /// A date of HTTP or of ISO 8601, which is in UTC if it does not say otherwise.
@@ -182,7 +238,7 @@ mod tests {
         let pairs = headers
             .iter()
             .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
-        read_limits(&pairs.collect::<HeaderMap>(), status, 1_700_000_000_000)
+        read_answer(&pairs.collect::<HeaderMap>(), status, b"", 1_700_000_000_000)
     }
 
     #[test]
@@ -216,5 +272,42 @@ mod tests {
         ] {
             assert_eq!(asked(status, headers), expected, "{status} {headers:?}");
         }
+    }
+
+    #[test]
+    fn times_are_found_in_the_texts_of_errors() {
+        for (text, expected) in [
+            ("Rate limit is exceeded. Try again in 2 seconds.", Some(2_000)),
+            ("Please try again in 4.77s. Need more tokens?", Some(4_770)),
+            ("Please try again in 9m38.016s. Need more tokens?", Some(578_016)),
+            ("Please retry after 86400 seconds.", Some(WAIT_MS_MAX)),
+            ("Please retry in 47.434392449s.", Some(47_435)),
+            ("Try again in 1 minute. Try again in 60 seconds. Passed model=m", Some(60_000)),
+            (r#"{"details":[{"retryDelay": "38s"}]}"#, Some(38_000)),
+            (r#"{"message":"{\"retryDelay\": \"38s\"}"}"#, Some(38_000)),
+            (r#"{"retry_after":5}"#, Some(5_000)),
+            (r#"{"retryAfter":5}"#, Some(5_000)),
+            (r#"{"retry_after_seconds":5.5,"x":1}"#, Some(5_500)),
+            (r#"{"retry_after_ms": 500}"#, Some(500)),
+            (r#"{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Reset":"1700000007000"}}"#, Some(7_000)),
+            (r#"{"retry_after":null}"#, None),
+            ("Please try again in a moment.", None),
+            ("Please try again in -5 s", Some(5_000)),
+            ("Please retry after 2023-11-14T22:13:27Z.", Some(7_000)),
+            ("Please try again in 5-10 seconds.", None),
+            ("You used 5 of 10 seconds.", None),
+            ("try again in", None),
+            ("try again in µ", None),
+        ] {
+            assert_eq!(read_text(text, 1_700_000_000_000), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_come_before_the_text_and_only_busy_answers_have_one() {
+        let wait = |status, headers: &HeaderMap| read_answer(headers, status, b"Retry after 9 s", 0);
+        let named = HeaderMap::from_iter([(RETRY_AFTER, "7".parse().expect("a value"))]);
+        assert_eq!((wait(429, &named), wait(429, &HeaderMap::new())), (Some(7_000), Some(9_000)));
+        assert_eq!((wait(503, &HeaderMap::new()), wait(500, &HeaderMap::new())), (Some(9_000), None));
     }
 }

@@ -105,6 +105,48 @@ fn a_request_that_is_refused_again_and_again_waits_longer_each_time() {
 }
 
 #[test]
+fn a_request_that_is_refused_until_its_window_ends_fails_with_the_engines_message() {
+    let mut desk = Desk::new(&[1]);
+    let due = desk.now + 300_000;
+    desk.enqueue_due(1, [(1, due)]);
+    let failed = loop {
+        if !desk.flying().is_empty() {
+            desk.fail(1, refused(0));
+        }
+        if let Some(failed) = desk.hear().into_iter().find(|it| it.starts_with("fail")) {
+            break failed;
+        }
+        desk.wait(100);
+        assert!(desk.now < due, "it would only expire");
+    };
+    assert!(failed.contains("the engine answered with status 429: full"), "{failed}");
+    assert!(desk.now > due - 120_000);
+}
+
+#[test]
+fn a_request_that_an_engine_refuses_until_after_its_window_fails_no_earlier() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue_due(1, [(1, desk.now + 300_000)]);
+    desk.hear();
+    desk.fail(1, refused(3_600_000));
+    assert_eq!(desk.hear(), ["release lease 1"]);
+}
+
+#[test]
+fn a_refusal_that_depends_on_chance_is_tried_again_and_fails_at_the_eighth_time() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue(1, [1]);
+    for attempt in 1..=8 {
+        desk.fail(1, rejected("Already borrowed"));
+        desk.probed_healthy();
+        assert_eq!(desk.hear().iter().any(|it| it.starts_with("fail")), attempt == 8, "{attempt}");
+        while attempt < 8 && desk.flying().is_empty() {
+            desk.wait(1_000);
+        }
+    }
+}
+
+#[test]
 fn a_request_that_one_engine_refuses_for_hours_is_tried_at_another_within_a_minute() {
     let mut desk = Desk::new(&[1, 1]);
     desk.enqueue(1, 1..=2);

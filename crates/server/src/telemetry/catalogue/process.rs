@@ -11,7 +11,7 @@ pub(super) const METRICS: &[Metric] = &[
         Counter,
         Unit::Count,
         Labels::None,
-        "Log lines dropped because they could not be written: the reader has gone or the disk is full.",
+        "Log lines dropped because they could not be written: the reader has gone or stopped, or the disk is full.",
     ),
     metric(
         "overnight_panics_total",

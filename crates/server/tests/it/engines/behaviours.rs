@@ -75,13 +75,15 @@ fn is_required(outcome: Outcome, attempt: &Attempt) -> bool {
             completion.warnings.is_empty()
         }
         (Outcome::CompletedWithWarning(param), Ok(completion)) => has_warning(completion, param),
-        (Outcome::Waits(ms), Err(Status { code, retry_after_ms, .. })) => {
-            by_status(*code) == "waits" && *retry_after_ms == ms
+        (Outcome::Waits(ms), Err(Status { code, message, retry_after_ms })) => {
+            by_status(*code, message) == "waits" && *retry_after_ms == ms
         }
-        (Outcome::FailsAtOnce | Outcome::PausesIfEveryRequest, Err(Status { code, .. })) => {
-            by_status(*code) == "fails"
+        (Outcome::FailsAtOnce | Outcome::PausesIfEveryRequest, Err(Status { code, message, .. })) => {
+            by_status(*code, message) == "fails"
         }
-        (Outcome::Retried, Err(Status { code, .. })) => by_status(*code) == "is retried",
+        (Outcome::Retried, Err(Status { code, message, .. })) => by_status(*code, message) == "is retried",
+        // Which words these are is a table of the scheduler's.
+        (Outcome::Unlucky, Err(Status { code, .. })) => *code == 400,
         (Outcome::Retried, Err(Reset(_)))
         | (Outcome::NoUsage, Err(NoUsage(_)))
         | (Outcome::Unreadable, Err(NotACompletion(_)))
@@ -92,8 +94,9 @@ fn is_required(outcome: Outcome, attempt: &Attempt) -> bool {
 }
 
 /// The meaning of a status for a request at an engine that works.
-fn by_status(code: u16) -> &'static str {
+fn by_status(code: u16, message: &str) -> &'static str {
     match code {
+        429 if message.starts_with("Request too large for ") => "fails",
         429 | 503 => "waits",
         400 | 413 | 422 => "fails",
         401..=404 | 407..=409 | 423..=425 | 449 | 498 | 499 => "is retried",

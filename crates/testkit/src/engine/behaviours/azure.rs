@@ -48,11 +48,11 @@ pub(super) const ROWS: &[Behaviour] = &[
             ("x-ratelimit-remaining-tokens", "1014"),
             ("x-envoy-upstream-service-time", "68"),
         ])
-        .becomes(Waits(None))
+        .becomes(Waits(Some(2_000)))
         .says("Rate limit is exceeded. Try again in 2 seconds."),
     row("azure-peak-load", "https://github.com/pollinations/pollinations/issues/6260")
         .answers(429, r#"{"success":false,"error":{"message":"azure-openai error: The system is currently experiencing high demand and cannot process your request. Your request exceeds the maximum usage size allowed during peak load. Please retry after 20 seconds.","code":"RATE_LIMITED","timestamp":"2025-12-21T01:27:42.111Z"},"status":429}"#)
-        .becomes(Waits(None))
+        .becomes(Waits(Some(20_000)))
         .says("Your request exceeds the maximum usage size allowed during peak load."),
     row("azure-missing-deployment", "https://github.com/chatboxai/chatbox/issues/861")
         .answers(404, r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, please wait a moment and try again."}}"#)

@@ -1,7 +1,7 @@
 //! Groq.
 
 use super::Behaviour;
-use super::Outcome::{FailsAtOnce, PausesIfEveryRequest, Retried, Waits};
+use super::Outcome::{FailsAtOnce, PausesIfEveryRequest, Retried, Unlucky, Waits};
 
 const fn row(name: &'static str, source: &'static str) -> Behaviour {
     Behaviour::of("Groq", name, source)
@@ -14,16 +14,16 @@ pub(super) const ROWS: &[Behaviour] = &[
         .says("Limit 6000, Requested 10338, please reduce your message size and try again."),
     row("groq-limit-in-sentence", "https://github.com/elizaOS/eliza/issues/4040")
         .answers(429, r#"{"error":{"message":"Rate limit reached for model `llama-3.1-8b-instant` in organization `org_1` on tokens per minute (TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.77s.","type":"tokens","code":"rate_limit_exceeded"}}"#)
-        .becomes(Waits(None))
+        .becomes(Waits(Some(4_770)))
         .says("Please try again in 4.77s."),
     row("groq-no-function-call", "https://github.com/groq/groq-typescript/issues/28")
         .answers(400, r#"{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=write>"}}"#)
         .with(&[("x-ratelimit-reset-requests", "6s"), ("x-ratelimit-reset-tokens", "1.57s")])
-        .becomes(FailsAtOnce)
+        .becomes(Unlucky)
         .says("Failed to call a function."),
     row("groq-no-json", "https://github.com/build-with-groq/g1/pull/23")
         .answers(400, r#"{"error":{"message":"Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"json_validate_failed","failed_generation":"```json\n{"}}"#)
-        .becomes(FailsAtOnce)
+        .becomes(Unlucky)
         .says("Failed to generate JSON."),
     row(
         "groq-capacity-exceeded",
@@ -40,4 +40,20 @@ pub(super) const ROWS: &[Behaviour] = &[
         .answers(400, r#"{"request_id":"req_01kj","created_at":"2026-02-27T07:37:56.926Z","error":{"message":"Organization has been restricted. Please reach out to support if you believe this was in error.","type":"invalid_request_error","param":"","code":"organization_restricted"}}"#)
         .becomes(PausesIfEveryRequest)
         .says("Organization has been restricted."),
+    row("groq-daily-limit", "https://github.com/continuedev/continue/issues/10920")
+        .answers(429, r#"{"error":{"message":"Rate limit reached for model `llama-3.3-70b-versatile` in organization `org_1` service tier `on_demand` on tokens per day (TPD): Limit 100000, Used 97050, Requested 3619. Please try again in 9m38.016s. Need more tokens? Upgrade to Dev Tier today","type":"tokens","code":"rate_limit_exceeded"}}"#)
+        .becomes(Waits(Some(578_016)))
+        .says("Please try again in 9m38.016s."),
+    row("groq-context-exceeded", "https://github.com/thepersonalaicompany/amurex-backend/issues/51")
+        .answers(400, r#"{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#)
+        .becomes(FailsAtOnce)
+        .says("Please reduce the length of the messages or completion."),
+    row("groq-limit-too-high", "https://github.com/Alishahryar1/free-claude-code/issues/1354")
+        .answers(400, r#"{"error":{"message":"`max_completion_tokens` must be less than or equal to `16384`, the maximum value for `max_completion_tokens` is less than the `context_window` for this model","type":"invalid_request_error","param":"max_completion_tokens"}}"#)
+        .becomes(FailsAtOnce)
+        .says("must be less than or equal to `16384`"),
+    row("groq-refuses-parts", "https://github.com/microsoft/PyRIT/issues/704")
+        .answers(400, r#"{"error":{"message":"'messages.0.content' must be a string","type":"invalid_request_error"}}"#)
+        .becomes(FailsAtOnce)
+        .says("'messages.0.content' must be a string"),
 ];

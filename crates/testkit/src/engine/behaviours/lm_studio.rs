@@ -49,4 +49,18 @@ pub(super) const ROWS: &[Behaviour] = &[
     )
     .answers(200, completion!(r#""content":"","tool_calls":[]"#, r#""stop""#))
     .becomes(Completed),
+    row("lm-studio-context-exceeded", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/237")
+        .answers(400, r#"{"error":"Trying to keep the first 15857 tokens when context the overflows. However, the model is loaded with context length of only 7866 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}"#)
+        .becomes(FailsAtOnce)
+        .says("the model is loaded with context length of only 7866 tokens"),
+    row(
+        "lm-studio-json-as-reasoning",
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1773",
+    )
+    .answers(200, completion!(r#""content":"","reasoning_content":"{\"city\":\"Paris\"}","tool_calls":[]"#, r#""stop""#))
+    .becomes(Completed)
+    .says("Paris"),
+    row("lm-studio-empty-call-id", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/830")
+        .answers(200, completion!(r#""content":"","tool_calls":[{"id":"","type":"function","function":{"name":"count","arguments":"{}"}}]"#, r#""tool_calls""#))
+        .becomes(Completed),
 ];

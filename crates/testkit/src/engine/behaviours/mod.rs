@@ -83,6 +83,8 @@ pub enum Outcome {
     Waits(Option<i64>),
     /// The request fails, because the engine works.
     FailsAtOnce,
+    /// The engine refused in words that depend on chance. The attempt counts; attempts are limited.
+    Unlucky,
     /// The probe is refused with the same message, so the engine is paused and no request fails.
     PausesIfEveryRequest,
 }

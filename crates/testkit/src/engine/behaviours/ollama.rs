@@ -1,7 +1,7 @@
 //! Ollama, local and in its cloud.
 
 use super::Behaviour;
-use super::Outcome::{CompletedWithWarning, FailsAtOnce, Retried, TimedOut, Waits};
+use super::Outcome::{CompletedWithWarning, Retried, TimedOut, Unlucky, Waits};
 use super::bodies::completion;
 use crate::engine::Fault;
 
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Behaviour] = &[
         .says("error parsing tool call"),
     row("ollama-unexpected-eof", "https://github.com/ollama/ollama/issues/16082")
         .answers(400, r#"{"error":{"message":"unexpected EOF","type":"invalid_request_error","param":null,"code":null}}"#)
-        .becomes(FailsAtOnce)
+        .becomes(Unlucky)
         .says("unexpected EOF"),
     row("ollama-nan", "https://github.com/ollama/ollama/issues/9639")
         .answers(500, r#"{"error":{"message":"failed to encode response: json: unsupported value: NaN","type":"api_error","param":null,"code":null}}"#)

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Behaviour] = &[
         .says("Unsupported parameter: 'temperature' is not supported with this model."),
     row("openai-request-too-large", "https://github.com/continuedev/continue/issues/10602")
         .answers(429, r#"{"error":{"message":"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 61337. The input or output tokens must be reduced in order to run successfully.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#)
-        .becomes(Waits(None))
+        .becomes(FailsAtOnce)
         .says("Request too large for gpt-4o"),
     row("openai-no-credit", "https://github.com/OpenHands/OpenHands/issues/998")
         .answers(429, r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#)

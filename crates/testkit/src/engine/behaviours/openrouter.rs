@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Behaviour] = &[
         .says("Your chosen model is down or we received an invalid response from it"),
     row("openrouter-daily-limit-with-200", "https://github.com/Avarok-Cybersecurity/atlas/pull/543")
         .answers(200, r#"{"error":{"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day","code":429,"metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1741305600000"}}}}"#)
-        .becomes(Waits(None))
+        .becomes(Waits(Some(0)))
         .says("Rate limit exceeded: free-models-per-day."),
     row("openrouter-provider-limit", "https://github.com/open-webui/computer/issues/293")
         .answers(429, r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"z-ai/glm-5.3-flash is temporarily rate-limited upstream. Please retry shortly, or add your own key to accumulate your rate limits","provider_name":"BaseTen","limit_source":"upstream_provider_shared_pool"}}}"#)

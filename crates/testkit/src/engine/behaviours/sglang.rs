@@ -1,7 +1,7 @@
 //! SGLang and its gateway.
 
 use super::Behaviour;
-use super::Outcome::{FailsAtOnce, Retried, RetriedUncounted, TimedOut, Waits};
+use super::Outcome::{FailsAtOnce, NoUsage, Retried, RetriedUncounted, TimedOut, Waits};
 use super::bodies::completion;
 use crate::engine::Fault;
 
@@ -47,4 +47,24 @@ pub(super) const ROWS: &[Behaviour] = &[
         .answers(404, r#"{"error":{"code":"model_not_found"}}"#)
         .becomes(Retried)
         .says("model_not_found"),
+    row("sglang-nan-logprobs", "https://github.com/sgl-project/sglang/issues/5984")
+        .answers(500, "Internal Server Error")
+        .with(&[("content-type", "text/plain; charset=utf-8")])
+        .becomes(Retried)
+        .says("Internal Server Error"),
+    row("sglang-grammar-crash", "https://github.com/sgl-project/sglang/issues/7903")
+        .acts(Fault::ResetBeforeHeaders)
+        .becomes(Retried),
+    row("sglang-no-text-at-limit", "https://github.com/sgl-project/sglang/issues/23341")
+        .answers(
+            200,
+            completion!(
+                r#""content":"","reasoning_content":null,"tool_calls":null"#,
+                r#""stop","matched_stop":null"#
+            ),
+        ),
+    row("sglang-empty-finish-reason", "https://github.com/sgl-project/sglang/issues/3912")
+        .answers(200, "data: {\"id\":\"b2946a\",\"object\":\"chat.completion.chunk\",\"created\":1740634121,\"model\":\"theirs\",\"choices\":[{\"index\":0,\"delta\":{\"role\":null,\"content\":\"Once\",\"tool_calls\":null},\"logprobs\":null,\"finish_reason\":\"\",\"matched_stop\":null}],\"usage\":null}\n\ndata: [DONE]\n\n")
+        .with(&[("content-type", "text/event-stream")])
+        .becomes(NoUsage),
 ];

@@ -2,7 +2,7 @@
 
 use super::Behaviour;
 use super::Outcome::{
-    Completed, CompletedByOtherName, CompletedWithWarning, FailsAtOnce, Retried, RetriedUncounted,
+    Completed, CompletedByOtherName, CompletedWithWarning, FailsAtOnce, Retried, RetriedUncounted, Unlucky,
 };
 use super::bodies::completion;
 use crate::engine::Fault;
@@ -69,7 +69,7 @@ pub(super) const ROWS: &[Behaviour] = &[
     .says("Tool usage is not supported"),
     row("vllm-already-borrowed", "https://github.com/vllm-project/vllm/pull/30264")
         .answers(400, r#"{"error":{"message":"Already borrowed","type":"BadRequestError","param":null,"code":400}}"#)
-        .becomes(FailsAtOnce)
+        .becomes(Unlucky)
         .says("Already borrowed"),
     row("vllm-refuses-max-completion-tokens", "https://github.com/voideditor/void/issues/128")
         .answers(400, r#"{"object":"error","message":"[{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens'), 'msg': 'Extra inputs are not permitted', 'input': 8192}]","type":"BadRequestError","param":null,"code":400}"#)

@@ -92,7 +92,8 @@ fn blamed(outcome: Outcome) -> &'static str {
         | Outcome::Retried
         | Outcome::Unreadable
         | Outcome::TimedOut
-        | Outcome::FailsAtOnce => "request",
+        | Outcome::FailsAtOnce
+        | Outcome::Unlucky => "request",
     }
 }
 
@@ -109,6 +110,7 @@ fn seen(behaviour: &Behaviour) -> String {
         Outcome::Waits(None) => "waits".to_owned(),
         Outcome::Waits(Some(ms)) => format!("waits {} s", ms as f64 / 1_000.0),
         Outcome::FailsAtOnce => "fails".to_owned(),
+        Outcome::Unlucky => "retried 7 times".to_owned(),
         Outcome::PausesIfEveryRequest => "paused".to_owned(),
     };
     match behaviour.says {
