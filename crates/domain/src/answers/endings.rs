@@ -22,7 +22,7 @@ pub(super) fn check_endings<'a>(
         if let Some(words) = ending.failure() {
             return Err(words);
         }
-        if ending.reason.is_none_or(Json::is_null) {
+        if !ending.has_reason() {
             let words = "A choice has no finish_reason: its text may be incomplete.";
             warn(warnings, "result_body.choices.finish_reason", words);
         }
@@ -50,6 +50,11 @@ impl<'a> Ending<'a> {
             }
         }
         ending
+    }
+
+    fn has_reason(&self) -> bool {
+        let is_blank = |reason: Json<'_>| reason.decode_string().is_some_and(|it| it.trim().is_empty());
+        self.reason.is_some_and(|reason| !reason.is_null() && !is_blank(reason))
     }
 
     /// The engine's message, if it aborted the choice.

@@ -16,6 +16,31 @@ const MESSAGE_BYTES_MAX: usize = 2_048;
 /// Members that may hold a status.
 const STATUS_KEYS: [&str; 4] = ["code", "status", "status_code", "http_status_code"];
 
+/// Members that may hold the name of an error.
+const NAME_KEYS: [&str; 3] = ["code", "type", "status"];
+
+/// Names of errors, as OpenAI, Anthropic and Google document them, and their statuses.
+const NAMES: [(&str, u16); 18] = [
+    ("invalid_request_error", 400),
+    ("BadRequestError", 400),
+    ("context_length_exceeded", 400),
+    ("INVALID_ARGUMENT", 400),
+    ("invalid_api_key", 401),
+    ("authentication_error", 401),
+    ("UNAUTHENTICATED", 401),
+    ("permission_error", 403),
+    ("PERMISSION_DENIED", 403),
+    ("model_not_found", 404),
+    ("not_found_error", 404),
+    ("request_too_large", 413),
+    ("rate_limit_exceeded", 429),
+    ("rate_limit_error", 429),
+    ("insufficient_quota", 429),
+    ("RESOURCE_EXHAUSTED", 429),
+    ("UNAVAILABLE", 503),
+    ("overloaded_error", 529),
+];
+
 /// Members that may hold a message or another error, in order of preference.
 const MESSAGE_KEYS: [&str; 7] = ["message", "error", "errors", "detail", "msg", "title", "error_description"];
 
@@ -40,9 +65,11 @@ pub(super) fn find_error(body: Json<'_>) -> Option<ReportedError> {
 }
 
 fn find_status(object: &RawObject<'_>) -> Option<u16> {
-    let own = |object: &RawObject<'_>| STATUS_KEYS.iter().find_map(|key| read_status(object.get(key)?));
-    let inner = ["error", "detail"].iter().find_map(|key| own(&object.get(key)?.to_object()?));
-    inner.or_else(|| own(object))
+    let inner = ["error", "detail"].iter().find_map(|key| object.get(key)?.to_object());
+    let objects = || inner.iter().chain([object]);
+    let number = |object: &RawObject<'_>| STATUS_KEYS.iter().find_map(|key| read_status(object.get(key)?));
+    let name = |object: &RawObject<'_>| NAME_KEYS.iter().find_map(|key| read_name(object.get(key)?));
+    objects().find_map(number).or_else(|| objects().find_map(name))
 }
 
 /// A status as a number or as its text.
@@ -52,6 +79,11 @@ fn read_status(value: Json<'_>) -> Option<u16> {
         _ => value.decode_string()?,
     };
     text.trim().parse().ok().filter(|status| (400..=599).contains(status))
+}
+
+fn read_name(value: Json<'_>) -> Option<u16> {
+    let text = value.decode_string()?;
+    NAMES.iter().find(|(name, _)| *name == text).map(|(_, status)| *status)
 }
 
 /// Finds the message of an error: in OpenAI's envelope and its relatives, in lists of errors, and in texts that contain JSON. Appends the

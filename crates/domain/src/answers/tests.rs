@@ -71,11 +71,23 @@ fn a_generation_that_the_engine_gave_up_is_aborted() {
 }
 
 #[test]
+fn a_blank_finish_reason_is_none() {
+    for (reason, params) in [("\"stop\"", vec![]), ("\" \"", vec!["result_body.choices.finish_reason"])] {
+        let choice = CHOICE.replace("\"stop\"", reason);
+        let completion = parse(answer(&choice, &format!(r#","usage":{USAGE}"#))).expect(reason);
+        assert_eq!(completion.warnings.iter().map(|it| it.param).collect::<Vec<_>>(), params, "{reason}");
+    }
+}
+
+#[test]
 fn a_200_that_reports_an_error_is_that_error() {
     for (body, error) in [
         (r#"{"error":{"message":"slow down","code":429}}"#, "429: slow down"),
         (r#"{"error":{"message":"slow down","code":"429"},"choices":[]}"#, "429: slow down"),
-        (r#"{"error":{"message":"no","code":"rate_limit_exceeded"}}"#, "500: no"),
+        (r#"{"error":{"message":"no","code":"rate_limit_exceeded"}}"#, "429: no"),
+        (r#"{"error":{"message":"no","type":"invalid_request_error","code":null}}"#, "400: no"),
+        (r#"{"error":{"message":"no","type":"invalid_request_error","code":"model_not_found"}}"#, "404: no"),
+        (r#"{"error":{"message":"no","code":"a name of its own"}}"#, "500: no"),
         (r#"{"error":{"message":"no","code":200}}"#, "500: no"),
         (r#"{"error":{"message":"no","status":503}}"#, "503: no"),
         (r#"{"error":{"message":"no","http_status_code":422}}"#, "422: no"),

@@ -139,7 +139,7 @@ async fn check_without_price(client: &Arc<EngineClient>, body: &Value) -> Result
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
     let free = Asked { is_charged: false, ..asked(Endpoint::ChatCompletions, body.as_json()) };
     match client.complete(free).await {
-        Ok(completion) if has_warning(&completion, "result_body.usage") => Ok(()),
+        Ok(completion) if completion.warnings.iter().any(|it| it.param == "result_body.usage") => Ok(()),
         attempt => Err(format!("without a price: {attempt:?}")),
     }
 }
