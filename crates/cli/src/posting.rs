@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
-use std::pin::pin;
 
 use futures_util::{StreamExt, stream};
 use overnight_client::{BulkOutcome, Client, Error as ClientError, ErrorBody, RequestCreated};
@@ -108,8 +107,8 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
         let body = left.next_if_eq(&&index).map_or_else(|| Ok(Vec::new()), |_| reader.create_body(index));
         body.map_err(|error| unread.replace(Some(error))).ok()
     });
-    let bulk = client.once(&journal.key_to_send())?.create_requests_raw(stream::iter(bodies))?;
-    let mut outcomes = pin!(bulk.into_stream().ready_chunks(RECORDED_AT_ONCE));
+    let mut bulk = client.once(&journal.key_to_send())?.create_requests_raw(stream::iter(bodies))?;
+    let mut outcomes = Box::pin(bulk.outcomes().ready_chunks(RECORDED_AT_ONCE));
     let (mut changed, mut refused, mut failure) = (Vec::new(), 0, None);
     while let Some(chunk) = outcomes.next().await {
         let mut asked = Vec::with_capacity(chunk.len());
@@ -148,7 +147,18 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
         };
         progress.set((done + refused + changed.len()) as u64, &beside);
     }
+    drop(outcomes);
+    tell_of_strays(output, bulk.strays());
     unread.take().or(failure).map_or(Ok(changed), Err)
+}
+
+/// Names requests of lines that no file has: a proxy changed what was sent. They run, and cost.
+fn tell_of_strays(output: &Output, ids: &[String]) {
+    for id in ids {
+        output.note(&format!(
+            "a proxy changed a line: the service made {id} of it, which is no line of the file; `overnight cancel {id}` ends it"
+        ));
+    }
 }
 
 /// Why refused lines are not known any more.

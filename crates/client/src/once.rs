@@ -26,6 +26,7 @@ const KEY_BYTES_MAX: usize = 255;
 #[derive(Debug, Clone)]
 pub struct Once<'c> {
     client: &'c Client,
+    name: String,
     key: HeaderValue,
 }
 
@@ -35,7 +36,7 @@ impl Client {
     /// # Errors
     /// [`Error::Invalid`] when `key` is none.
     pub fn once(&self, key: &str) -> Result<Once<'_>, Error> {
-        Ok(Once { client: self, key: read_key(key)? })
+        Ok(Once { client: self, name: key.to_owned(), key: read_key(key)? })
     }
 }
 
@@ -73,8 +74,7 @@ impl Once<'_> {
         self.client.create_batch_with(batch, Some(self.key.clone())).await
     }
 
-    /// Creates many requests over one connection: each is sent as it comes, and its outcome is read while others are sent. Nothing is
-    /// sent before the first outcome is asked for.
+    /// Creates many requests in calls of up to 1,024. Nothing is sent before the first outcome is asked for.
     ///
     /// The key guards each request together with its number, which is its place in `requests`, from 1. After a crash of this program,
     /// the same requests in the same places with the same key are created once in all, within 48 hours.
@@ -112,7 +112,7 @@ impl Once<'_> {
         S: Stream<Item = Result<Bytes, Error>> + Unpin,
     {
         let url = self.client.url(&["v1", "requests"])?;
-        Ok(Bulk::new(self.client.clone(), url, self.key.clone(), bodies))
+        Ok(Bulk::new(self.client.clone(), url, self.name.clone(), bodies))
     }
 }
 

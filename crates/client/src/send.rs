@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use overnight_wire::native::errors::ErrorEnvelope;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Body, Method, Response, Url};
+use reqwest::{Method, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -124,8 +124,13 @@ impl Client {
         judge(request.send().await).await
     }
 
-    /// Posts lines that come while they are answered, once.
-    pub(crate) async fn post_lines(&self, url: Url, key: HeaderValue, body: Body) -> Result<Response, Error> {
+    /// Posts lines, once.
+    pub(crate) async fn post_lines(
+        &self,
+        url: Url,
+        key: HeaderValue,
+        body: Bytes,
+    ) -> Result<Response, Error> {
         let request = self.http.post(url).header(IDEMPOTENCY_KEY, key);
         judge(request.header(CONTENT_TYPE, "application/x-ndjson").body(body).send().await).await
     }

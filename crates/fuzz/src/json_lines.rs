@@ -6,7 +6,7 @@ use overnight_domain::json::{Json, JsonText, Kind, array, minimize, quote};
 use overnight_domain::pieces::{PIECE_BYTES, PIECE_LINES, first_lines, whole_lines};
 use overnight_domain::records::RequestRecord;
 use overnight_wire::anthropic::elements::{Elements, ElementsError};
-use overnight_wire::native::bulk::{self, BulkLine};
+use overnight_wire::native::bulk::{self, Answered, BulkLine, LineDigest};
 use overnight_wire::native::errors::{ErrorBody, ErrorDetail};
 use overnight_wire::native::requests::{self, FullRequest};
 use overnight_wire::{anthropic, exxa, openai};
@@ -106,7 +106,8 @@ fn is_twice(text: Option<&[u8]>, key: &str) -> bool {
 /// The answers to the lines of a bulk create, with their line breaks.
 fn check_bulk(text: &str) {
     let mut lines = Vec::new();
-    bulk::write_created(7, &records::summary(records::STATES[0]), &mut lines);
+    let sha256 = &LineDigest::of(text.as_bytes());
+    bulk::write_created(Answered { line: 7, sha256 }, &records::summary(records::STATES[0]), &mut lines);
     let detail = ErrorDetail {
         param: Some(text.to_owned()),
         id: None,
@@ -122,7 +123,7 @@ fn check_bulk(text: &str) {
         details_total: None,
         request_id: "call_1".to_owned(),
     };
-    bulk::write_refused(u64::MAX, &refused, &mut lines);
+    bulk::write_refused(Answered { line: u64::MAX, sha256 }, &refused, &mut lines);
     let told: Vec<&[u8]> = lines.split_inclusive(|byte| *byte == b'\n').collect();
     let [created, other] = &*told else { panic!("{} lines", told.len()) };
     let (created, other) = (created.strip_suffix(b"\n"), other.strip_suffix(b"\n"));
@@ -131,7 +132,7 @@ fn check_bulk(text: &str) {
     let BulkLine::Created(created) = read(created) else { panic!("it was created") };
     assert_eq!((created.line, created.request.id), (7, records::summary(records::STATES[0]).id.to_string()));
     let BulkLine::Refused(other) = read(other) else { panic!("it was refused") };
-    assert_eq!(other.error, refused);
+    assert_eq!((&other.sha256, other.error), (sha256, refused));
 }
 
 /// The lengths in which a text comes, by the text itself.

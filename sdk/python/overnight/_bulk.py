@@ -1,8 +1,8 @@
-"""Many requests over few connections: bodies go in windows, and what is not answered goes again."""
+"""Many requests in few calls: bodies go in windows, and what is not answered goes again."""
 
 from __future__ import annotations
 
-from collections import deque
+import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
@@ -13,12 +13,10 @@ from overnight._reading import parse, read
 from overnight.errors import CutError, ErrorBody, OvernightError, QuotaExceededError, UnreadableError, api_error
 from overnight.records import BulkOutcome, CreateRequest, RequestCreated
 
-LINES_MAX = 1_024
-"""How many bodies go in one call."""
-BYTES_MAX = 1 << 20
-"""How long they are together at most, unless one alone is longer."""
-SEGMENT_LINES = 4_096
+SEGMENT_LINES = 1_024
 """How many places share an idempotency key. A call repeats those before its own as blank lines, so they are few."""
+BYTES_MAX = (1 << 20) - SEGMENT_LINES
+"""How long a call's lines are together at most, unless one alone is longer: so much is read before it is answered."""
 PATIENCE_S = 600.0
 """How long a bulk create waits while the account uses all that it may and nothing is taken in."""
 
@@ -66,23 +64,27 @@ class _Window:
     """Bodies that are not answered yet, all of one segment."""
 
     def __init__(self) -> None:
-        self.lines: deque[tuple[int, bytes]] = deque()
+        self.lines: list[tuple[int, bytes, str]] = []
         self._bytes = 0
 
     def must_go_before(self, place: int, length: int) -> bool:
         """Whether it has to be sent before a body of `length` bytes at `place` is added."""
         if not self.lines:
             return False
-        is_full = len(self.lines) >= LINES_MAX or self._bytes + length > BYTES_MAX
-        return is_full or self.segment != _segment(place)
+        return self._bytes + length >= BYTES_MAX or self.segment != _segment(place)
 
     def push(self, place: int, line: bytes) -> None:
-        self.lines.append((place, line))
-        self._bytes += len(line)
+        self.lines.append((place, line, hashlib.sha256(line).hexdigest()))
+        self._bytes += len(line) + 1
 
-    def pop(self) -> None:
-        _, line = self.lines.popleft()
-        self._bytes -= len(line)
+    def answered(self, digest: str) -> int | None:
+        """Takes out the first line with this digest, which is answered: its place."""
+        for index, (place, line, own) in enumerate(self.lines):
+            if own == digest:
+                del self.lines[index]
+                self._bytes -= len(line) + 1
+                return place
+        return None
 
     @property
     def segment(self) -> int:
@@ -92,7 +94,7 @@ class _Window:
         """The lines, each at its place in the segment; blank ones stand for what does not go."""
         parts: list[bytes] = []
         at = self.segment * SEGMENT_LINES
-        for place, line in self.lines:
+        for place, line, _ in self.lines:
             parts += [b"\n" * (place - at - 1), line, b"\n"]
             at = place
         return b"".join(parts)
@@ -119,34 +121,33 @@ async def _send(core: Core, key: str, window: _Window) -> AsyncGenerator[BulkOut
 
 async def _try(core: Core, key: str, window: _Window, outcomes: list[BulkOutcome]) -> OvernightError | None:
     """Sends the window once, takes out what was answered, and returns why the rest was not."""
-    segment = window.segment
     try:
-        call = _calls.create_many(window.content(), _calls.derive_key(key, segment))
+        call = _calls.create_many(window.content(), _calls.derive_key(key, window.segment))
         async with core.open(call) as opened, aclosing(read_lines(opened)) as lines:
             async for line in lines:
-                outcome = _read_outcome(parse(line), segment * SEGMENT_LINES)
-                if not window.lines or outcome.line != window.lines[0][0]:
-                    raise UnreadableError("the answer is to another line")
-                window.pop()
-                outcomes.append(outcome)
+                outcome = _read_outcome(parse(line), window)
+                if outcome is not None:
+                    outcomes.append(outcome)
     except OvernightError as error:
         return error
-    return CutError("the answer ended before its last line") if window.lines else None
+    return CutError("the answer lacks lines") if window.lines else None
 
 
-def _read_outcome(answer: Any, offset: int) -> BulkOutcome:
-    """The outcome of a line. Raises a refusal that may pass."""
-    if not isinstance(answer, dict) or "line" not in answer:
-        raise UnreadableError("the answer to a line has no number")
+def _read_outcome(answer: Any, window: _Window) -> BulkOutcome | None:
+    """The outcome of the line with the answer's digest, `None` where none was sent. Raises a refusal that may pass."""
+    if not isinstance(answer, dict) or "sha256" not in answer:
+        raise UnreadableError("the answer to a line has no digest")
     members = cast("dict[str, Any]", answer)
-    place = offset + int(members["line"])
-    if "error" not in members:
-        return BulkOutcome(place, created=read(RequestCreated, members))
-    body = read(ErrorBody, members["error"])
-    error = api_error(_status(body), body)
-    if error.status in (429, 503):
-        raise error
-    return BulkOutcome(place, error=error)
+    error = None
+    if "error" in members:
+        body = read(ErrorBody, members["error"])
+        error = api_error(_status(body), body)
+        if error.status in (429, 503):
+            raise error
+    place = window.answered(str(members["sha256"]))
+    if place is None:
+        return None
+    return BulkOutcome(place, error=error) if error else BulkOutcome(place, created=read(RequestCreated, members))
 
 
 def _status(body: ErrorBody) -> int:

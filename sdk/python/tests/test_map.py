@@ -141,7 +141,7 @@ def test_a_later_row_that_the_prompt_does_not_fit_is_an_answer(client: Overnight
 
 
 def test_rows_are_drawn_while_they_are_sent(client: Overnight, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("overnight._bulk.LINES_MAX", 2)
+    monkeypatch.setattr("overnight._bulk.SEGMENT_LINES", 2)
     drawn: list[int] = []
 
     def source() -> Iterator[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
+from typing import Any
 
 import pytest
 from scripted import ScriptedServer, answer, created, ended, events, lines, refusal
 
 import overnight
 from overnight import CutError, ForeignError, Overnight, TransportError, UnavailableError
+from overnight._bulk import to_line
 from overnight._retries import PAUSE_MAX_S, back_off, pause_after
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -156,12 +159,19 @@ def test_results_that_are_cut_off_never_look_whole(scripted: ScriptedServer) -> 
 
 def test_a_bulk_create_sends_what_is_not_answered_again_in_its_place(scripted: ScriptedServer) -> None:
     refused = {"message": "no", "type": "rate_limit_error", "code": "too_many_calls"}
+    first, second, third, other = ({**BODY, "seed": number} for number in range(4))
+
+    def to(body: dict[str, Any]) -> dict[str, str]:
+        return {"sha256": hashlib.sha256(to_line(body)).hexdigest()}
+
+    # The line of another body stands for one that a proxy changed.
+    stray = {"line": 3, **to(other), **created(9)}
     scripted.answer(
-        lines({"line": 1, **created(1)}, is_whole=False),
-        lines({"line": 3, **created(3)}, {"line": 4, "error": refused}),
-        lines({"line": 4, **created(4)}),
+        lines({"line": 1, **to(first), **created(1)}, is_whole=False),
+        lines(stray, {"line": 4, **to(second), **created(3)}, {"line": 4, **to(third), "error": refused}),
+        lines({"line": 4, **to(third), **created(4)}),
     )
-    bodies = [BODY, None, BODY, BODY]
+    bodies = [first, None, second, third]
     outcomes = list(client_of(scripted).once("key").create_requests(bodies))
     assert [(outcome.line, outcome.created and outcome.created.id) for outcome in outcomes] == [
         (1, "req_1"),

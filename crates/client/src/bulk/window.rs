@@ -2,97 +2,98 @@
 
 use std::collections::VecDeque;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
+use overnight_wire::native::bulk::LineDigest;
 
-/// How many bodies may wait for their answers.
-const LINES_MAX: usize = 1_024;
-/// How long they are together at most, unless one alone is longer.
-const BYTES_MAX: usize = 1 << 20;
-/// What is sent at once, unless a line alone is longer.
-const CHUNK_BYTES: usize = 16 << 10;
+/// How many places share an idempotency key. A call repeats those before its own as blank lines, so they are few.
+const SEGMENT_LINES: u64 = 1_024;
+/// How long a call's lines are together at most, unless one alone is longer: the service reads so much before it answers.
+const BYTES_MAX: usize = (1 << 20) - SEGMENT_LINES as usize;
 
-/// Bodies in their order, with their numbers.
+/// Bodies of one segment, in their order.
 #[derive(Default)]
 pub(super) struct Window {
-    lines: VecDeque<(u64, Bytes)>,
+    lines: VecDeque<Line>,
+    /// How long they are, with their line breaks.
     bytes: usize,
-    /// The number of the last body that was read.
+    /// The place of the last body that was read, from 1.
     read: u64,
-    /// How many of `lines` went over this connection.
-    sent: usize,
-    /// How long the others are, with their line breaks.
-    unsent_bytes: usize,
-    /// The number of the line that went last over this connection, 0 before the first.
-    at: u64,
+    /// A body that goes with the next window.
+    next: Option<Bytes>,
+}
+
+struct Line {
+    place: u64,
+    body: Bytes,
+    sha256: String,
 }
 
 impl Window {
-    /// Adds the next body. What is blank has a number alone.
-    pub(super) fn push(&mut self, body: Bytes) {
-        self.read += 1;
-        if !body.trim_ascii().is_empty() {
-            self.bytes += body.len();
-            self.unsent_bytes += body.len() + 1;
-            self.lines.push_back((self.read, on_one_line(body)));
-        }
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Whether nothing more is read before something is answered.
-    pub(super) fn is_full(&self) -> bool {
-        self.lines.len() >= LINES_MAX || self.bytes >= BYTES_MAX
-    }
-
-    /// Whether another body is to be read before anything is sent or answered.
+    /// Whether another body may be read before this is sent.
     pub(super) fn has_room(&self) -> bool {
-        !self.is_full() && self.unsent_bytes < CHUNK_BYTES
+        let is_same = |first: &Line| segment(first.place) == segment(self.read + 1);
+        self.next.is_none() && self.lines.front().is_none_or(is_same)
     }
 
-    /// Whether something went over this connection and is not answered.
-    pub(super) const fn is_under_way(&self) -> bool {
-        self.sent > 0
-    }
-
-    /// Whether all of them went over this connection.
-    pub(super) fn is_sent(&self) -> bool {
-        self.sent == self.lines.len()
-    }
-
-    /// Begins another connection: all are to be sent again.
-    pub(super) fn rewind(&mut self) {
-        (self.sent, self.at) = (0, 0);
-        self.unsent_bytes = self.bytes + self.lines.len();
-    }
-
-    /// The next lines as they are sent; blank ones stand for what is not to be sent, so that each has its number.
-    pub(super) fn take_chunk(&mut self) -> Bytes {
-        let mut chunk = BytesMut::new();
-        while let Some((number, body)) = self.lines.get(self.sent)
-            && chunk.len() < CHUNK_BYTES
-        {
-            let blank = usize::try_from(number - 1 - self.at).unwrap_or(usize::MAX).min(CHUNK_BYTES);
-            chunk.put_bytes(b'\n', blank);
-            self.at += blank as u64;
-            if self.at + 1 == *number {
-                chunk.extend_from_slice(body);
-                chunk.put_u8(b'\n');
-                (self.at, self.sent) = (*number, self.sent + 1);
-                self.unsent_bytes -= body.len() + 1;
-            }
+    /// Begins with the body that did not go with the window before.
+    pub(super) fn begin(&mut self) {
+        if let Some(body) = self.next.take() {
+            self.add(body);
         }
-        chunk.freeze()
     }
 
-    /// Takes out the first, which is answered, and names its number; `None` where nothing was sent.
-    pub(super) fn answered(&mut self) -> Option<u64> {
-        self.sent = self.sent.checked_sub(1)?;
-        let (number, body) = self.lines.pop_front()?;
-        self.bytes -= body.len();
-        Some(number)
+    /// Takes the next body. What is blank has a place alone.
+    pub(super) fn push(&mut self, body: Bytes) {
+        self.read += 1;
+        if body.trim_ascii().is_empty() {
+            return;
+        }
+        let body = on_one_line(body);
+        if !self.is_empty() && self.bytes + body.len() >= BYTES_MAX {
+            self.next = Some(body);
+        } else {
+            self.add(body);
+        }
     }
+
+    fn add(&mut self, body: Bytes) {
+        self.bytes += body.len() + 1;
+        self.lines.push_back(Line { place: self.read, sha256: LineDigest::of(&body), body });
+    }
+
+    /// Which segment this is a part of.
+    pub(super) fn segment(&self) -> u64 {
+        self.lines.front().map_or(0, |first| segment(first.place))
+    }
+
+    /// The lines as they are sent, each at its place in the segment; blank ones stand for what is not sent.
+    pub(super) fn content(&self) -> Bytes {
+        let mut content = Vec::with_capacity(self.bytes + SEGMENT_LINES as usize);
+        let mut at = self.segment() * SEGMENT_LINES;
+        for line in &self.lines {
+            content.extend((at + 1..line.place).map(|_| b'\n'));
+            content.extend_from_slice(&line.body);
+            content.push(b'\n');
+            at = line.place;
+        }
+        content.into()
+    }
+
+    /// Takes out the first line with this digest, which is answered: its place.
+    pub(super) fn answered(&mut self, sha256: &str) -> Option<u64> {
+        let index = self.lines.iter().position(|line| line.sha256 == sha256)?;
+        let line = self.lines.remove(index)?;
+        self.bytes -= line.body.len() + 1;
+        Some(line.place)
+    }
+}
+
+const fn segment(place: u64) -> u64 {
+    (place - 1) / SEGMENT_LINES
 }
 
 /// The same JSON without line breaks, which would part it: they are white space between its tokens, or not allowed, and so is a tab.
@@ -108,45 +109,54 @@ fn on_one_line(body: Bytes) -> Bytes {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_line_keeps_its_number_on_every_connection() {
+    fn window(bodies: &[&'static str]) -> Window {
         let mut window = Window::default();
-        for body in ["a", "", " ", "{\n\"d\":\r\n1}"] {
-            window.push(body.into());
-        }
-        assert_eq!(window.take_chunk(), "a\n\n\n{\t\"d\":\t\t1}\n");
-        assert!(window.is_sent());
-        assert_eq!(window.answered(), Some(1));
-        window.rewind();
-        assert_eq!(window.take_chunk(), "\n\n\n{\t\"d\":\t\t1}\n");
-        assert_eq!((window.answered(), window.answered(), window.is_empty()), (Some(4), None, true));
+        bodies.iter().for_each(|body| window.push(Bytes::from_static(body.as_bytes())));
+        window
     }
 
     #[test]
-    fn many_lines_that_are_left_out_go_in_parts() {
-        let mut window = Window::default();
-        for _ in 0..CHUNK_BYTES + 3 {
-            window.push("".into());
-        }
-        window.push("x".into());
-        assert_eq!(window.take_chunk().len(), CHUNK_BYTES);
-        assert!(!window.is_sent());
-        assert_eq!(window.take_chunk(), "\n\n\nx\n");
+    fn each_line_keeps_its_place_when_it_is_sent_again() {
+        let mut window = window(&["a", "", " ", "{\n\"d\":\r\n1}", "a"]);
+        assert_eq!(window.content(), "a\n\n\n{\t\"d\":\t\t1}\na\n");
+        assert_eq!(window.answered(&LineDigest::of(b"{\t\"d\":\t\t1}")), Some(4));
+        assert_eq!(window.answered(&LineDigest::of(b"a")), Some(1));
+        assert_eq!(window.answered(&LineDigest::of(b"b")), None);
+        assert_eq!(window.content(), "\n\n\n\na\n");
+        assert_eq!(window.answered(&LineDigest::of(b"a")), Some(5));
+        assert!(window.is_empty());
     }
 
     #[test]
-    fn memory_is_bounded_by_lines_and_by_bytes() {
-        for (body, lines) in [("x".to_owned(), LINES_MAX), ("x".repeat(CHUNK_BYTES), BYTES_MAX / CHUNK_BYTES)]
-        {
+    fn a_segment_ends_a_window() {
+        let mut window = Window::default();
+        for _ in 0..2_000 {
+            if !window.has_room() {
+                break;
+            }
+            window.push("x".into());
+        }
+        assert_eq!((window.read, window.segment()), (1_024, 0));
+        for _ in 0..1_024 {
+            window.answered(&LineDigest::of(b"x"));
+        }
+        window.push("y".into());
+        assert_eq!((window.segment(), window.content().as_ref()), (1, &b"y\n"[..]));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_long_line_goes_alone() {
+        for (body, lines) in [("x".repeat(100_000), 10), ("x".repeat(2 << 20), 1)] {
             let mut window = Window::default();
-            let mut count = 0;
             while window.has_room() {
                 window.push(body.clone().into());
-                window.take_chunk();
-                count += 1;
             }
-            assert_eq!(count, lines);
-            window.answered();
+            assert_eq!(window.lines.len(), lines);
+            for _ in 0..lines {
+                window.answered(&LineDigest::of(body.as_bytes()));
+            }
+            window.begin();
+            assert_eq!((window.lines.len(), window.lines[0].place), (1, lines as u64 + 1));
             assert!(window.has_room());
         }
     }

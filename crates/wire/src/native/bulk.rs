@@ -1,7 +1,8 @@
-//! Bulk create: a line for each line that was sent, in the same order.
+//! Bulk create: a line for each line that was sent, in the same order, with the digest of that line.
 
 use overnight_domain::records;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::errors::ErrorBody;
 use super::requests::{RequestCreated, write_status};
@@ -22,6 +23,7 @@ pub enum BulkLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "line": 3,
+    "sha256": "5aa1d2c0d0b3b7b6a2a5a8e1c6f86f7ad7b29a0ad4a1f2f3b1c2ddc5f5f3a9f1",
     "id": "req_01jz8m3v6qf8jbk2w5n7y9t0xd",
     "status": "registered",
     "created_at": 1751500000,
@@ -30,6 +32,9 @@ pub enum BulkLine {
 pub struct LineCreated {
     /// The number of the line, from 1. Blank lines count and are not answered.
     pub line: u64,
+    /// The SHA-256 of the line without its line break, in hexadecimal. A proxy may change the line's place: an answer is to the
+    /// line with this digest.
+    pub sha256: String,
     /// The request.
     #[serde(flatten)]
     pub request: RequestCreated,
@@ -39,6 +44,7 @@ pub struct LineCreated {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "line": 4,
+    "sha256": "0b6a4f9c8f6f4e1f9f1b7c1e5d2a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c",
     "error": {
         "message": "messages must have at least 1 element",
         "type": "invalid_request_error",
@@ -51,35 +57,96 @@ pub struct LineCreated {
 pub struct LineRefused {
     /// The number of the line, from 1.
     pub line: u64,
+    /// The SHA-256 of the line without its line break, in hexadecimal.
+    pub sha256: String,
     /// Why.
     pub error: ErrorBody,
 }
 
+/// The digest of a line that comes in pieces. The `\r` before its line break is no part of it.
+#[derive(Debug, Clone, Default)]
+pub struct LineDigest {
+    hash: Sha256,
+    ends_with_return: bool,
+}
+
+impl LineDigest {
+    /// The digest of a whole line, in hexadecimal.
+    pub fn of(line: &[u8]) -> String {
+        let mut digest = Self::default();
+        digest.update(line);
+        digest.finish()
+    }
+
+    /// Adds the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        let Some((last, rest)) = piece.split_last() else { return };
+        if std::mem::replace(&mut self.ends_with_return, *last == b'\r') {
+            self.hash.update(b"\r");
+        }
+        self.hash.update(if self.ends_with_return { rest } else { piece });
+    }
+
+    /// The digest in hexadecimal.
+    pub fn finish(self) -> String {
+        format!("{:x}", self.hash.finalize())
+    }
+}
+
+/// The line that an answer is to.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'a> {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its SHA-256 in hexadecimal.
+    pub sha256: &'a str,
+}
+
 /// Appends the line of a request that was created, with its line break.
-pub fn write_created(line: u64, request: &records::RequestSummary, out: &mut Vec<u8>) {
+pub fn write_created(to: Answered<'_>, request: &records::RequestSummary, out: &mut Vec<u8>) {
     let mut record = Vec::new();
     write_status(request, &mut record);
-    write_repeated(line, &record, out);
+    write_repeated(to, &record, out);
 }
 
 /// Appends the line of a request that was created before, from the record that was written then.
-pub fn write_repeated(line: u64, record: &[u8], out: &mut Vec<u8>) {
-    open(line, out);
+pub fn write_repeated(to: Answered<'_>, record: &[u8], out: &mut Vec<u8>) {
+    open(to, out);
     out.push(b',');
     out.extend_from_slice(record.strip_prefix(b"{").unwrap_or(record));
     out.push(b'\n');
 }
 
 /// Appends the line of a request that was refused, with its line break.
-pub fn write_refused(line: u64, error: &ErrorBody, out: &mut Vec<u8>) {
-    open(line, out);
+pub fn write_refused(to: Answered<'_>, error: &ErrorBody, out: &mut Vec<u8>) {
+    open(to, out);
     push_key("error", out);
     // Texts are always serialisable, and writing to memory cannot fail.
     let _ = serde_json::to_writer(&mut *out, error);
     push("}\n", out);
 }
 
-fn open(line: u64, out: &mut Vec<u8>) {
+fn open(to: Answered<'_>, out: &mut Vec<u8>) {
     push("{\"line\":", out);
-    push_integer(i64::try_from(line).unwrap_or(i64::MAX), out);
+    push_integer(i64::try_from(to.line).unwrap_or(i64::MAX), out);
+    push_key("sha256", out);
+    push("\"", out);
+    push(to.sha256, out);
+    push("\"", out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_same_digest_in_pieces_and_with_a_carriage_return() {
+        let expected = format!("{:x}", Sha256::digest(b"a\rline"));
+        for pieces in [&["a\rline"][..], &["a\rline\r"], &["a\r", "", "line", "\r"], &["a", "\r", "line\r"]] {
+            let mut digest = LineDigest::default();
+            pieces.iter().for_each(|piece| digest.update(piece.as_bytes()));
+            assert_eq!(digest.finish(), expected, "{pieces:?}");
+        }
+        assert_eq!(LineDigest::of(b"a\rline\r"), expected);
+    }
 }

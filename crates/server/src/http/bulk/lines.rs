@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use futures_util::{Stream, stream};
 use http_body_util::BodyExt;
+use overnight_wire::native::bulk::LineDigest;
 
 use crate::http::bodies::{self, Buffers, SHORT_BYTES};
 use crate::http::errors::Refusal;
@@ -19,6 +20,7 @@ const COPIED_BYTES_MAX: usize = 16 << 10;
 /// A line that is not blank, without its line break (`\n` or `\r\n`), or why it is not taken. Lines count from 1.
 pub(super) struct Line {
     pub(super) number: u64,
+    pub(super) sha256: String,
     pub(super) content: Result<Bytes, Refusal>,
 }
 
@@ -31,10 +33,16 @@ struct Lines {
     /// What came and was not looked at.
     rest: Bytes,
     /// The beginning of the line that `rest` goes on with, or why that line is not taken.
-    beginning: Result<Vec<u8>, Refusal>,
+    beginning: Result<Vec<u8>, Refused>,
     memory: Option<MemoryPermit>,
     number: u64,
     is_over: bool,
+}
+
+/// A line that is not taken.
+struct Refused {
+    why: Refusal,
+    digest: LineDigest,
 }
 
 /// The lines of a body of at most `limit` bytes each. It ends with an error where the body breaks off: what came of its last line is
@@ -92,8 +100,9 @@ impl Lines {
     async fn keep_beginning(&mut self) {
         let piece = std::mem::take(&mut self.rest);
         self.reserve(piece.len()).await;
-        if let Ok(beginning) = &mut self.beginning {
-            beginning.extend_from_slice(&piece);
+        match &mut self.beginning {
+            Ok(beginning) => beginning.extend_from_slice(&piece),
+            Err(refused) => refused.digest.update(&piece),
         }
     }
 
@@ -103,28 +112,33 @@ impl Lines {
         let number = self.number;
         self.number += 1;
         let memory = self.memory.take();
-        let content = std::mem::replace(&mut self.beginning, Ok(Vec::new())).map(|mut line| {
-            if line.is_empty() && piece.len() > COPIED_BYTES_MAX {
-                return piece;
+        let line = match std::mem::replace(&mut self.beginning, Ok(Vec::new())) {
+            Ok(line) if line.is_empty() && piece.len() > COPIED_BYTES_MAX => piece,
+            Ok(mut line) => {
+                line.extend_from_slice(&piece);
+                Bytes::from(line)
             }
-            line.extend_from_slice(&piece);
-            Bytes::from(line)
-        });
-        let content = content.map(|line| match line.strip_suffix(b"\r") {
-            Some(text) => line.slice(..text.len()),
-            None => line,
-        });
-        if content.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
+            Err(Refused { why, mut digest }) => {
+                digest.update(&piece);
+                return Some(Line { number, sha256: digest.finish(), content: Err(why) });
+            }
+        };
+        if line.trim_ascii().is_empty() {
             return None;
         }
-        let content = content.map(|line| match memory {
+        let sha256 = LineDigest::of(&line);
+        let line = match line.strip_suffix(b"\r") {
+            Some(text) => line.slice(..text.len()),
+            None => line,
+        };
+        let content = match memory {
             None => line,
             Some(mut memory) => {
                 memory.correct(line.len());
                 shares::hold(line, Arc::new(memory))
             }
-        });
-        Some(Line { number, content })
+        };
+        Some(Line { number, sha256, content: Ok(content) })
     }
 
     /// Makes room for more bytes of the line, which is refused where it gets too long or has no memory.
@@ -141,8 +155,10 @@ impl Lines {
         }
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
-        self.beginning = Err(refusal);
+    fn refuse(&mut self, why: Refusal) {
+        let mut digest = LineDigest::default();
+        digest.update(self.beginning.as_deref().unwrap_or_default());
+        self.beginning = Err(Refused { why, digest });
         self.memory = None;
     }
 }

@@ -1,22 +1,28 @@
-//! Bulk create: one Create Request a line, streamed both ways. Lines are taken in while they come, many at once, and answered in
-//! their order.
+//! Bulk create: one Create Request a line. Lines are taken in while they come, many at once, and answered in their order, each with
+//! the digest of its line.
+//!
+//! Some proxies lose bytes of a request whose response has begun (Go's server for HTTP/1.1: golang/go#57786). So the response begins
+//! when the body has ended, if the body is short or came through a proxy.
 
 mod lines;
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::{Body, Bytes};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::Response;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use futures_util::{FutureExt, Stream, stream};
+use http_body::Body as _;
 use overnight_domain::ids::CallId;
-use overnight_wire::native::bulk::{write_created, write_refused, write_repeated};
+use overnight_wire::native::bulk::{self as wire, write_created, write_refused, write_repeated};
 use overnight_wire::native::errors::ErrorBody;
 use overnight_wire::native::requests::write_status;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use self::lines::{Line, lines};
@@ -40,6 +46,17 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// An answer is sent on once it has reached this length, or nothing more is ready.
 const CHUNK_BYTES: usize = 16 << 10;
+
+/// A body of at most this length has ended before it is answered.
+const SHORT_BYTES: u64 = 1 << 20;
+
+/// Headers by which a proxy announces itself.
+const OF_PROXIES: [HeaderName; 4] = [
+    header::VIA,
+    header::FORWARDED,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-proto"),
+];
 
 /// Faults of a line that are told; the rest are counted.
 const DETAILS_MAX: usize = 20;
@@ -65,12 +82,18 @@ struct BrokenOff;
 impl Bulk {
     /// 200 with a line for each line of the body that is not blank. Where the body breaks off, so does the answer.
     ///
-    /// Lines go on being taken in while the client reads no answers, as long as there is memory for these.
+    /// Lines go on being taken in while the client reads no answers, as long as there is memory for these. If there is none, the
+    /// response begins, whatever the body.
     ///
     /// # Errors
     ///
     /// [`Refusal::TooManyCalls`] where the account has as many of these calls under way as it may.
-    pub(super) fn answer(self, body: Body, buffers: Buffers) -> Result<Response, Refusal> {
+    pub(super) async fn answer(
+        self,
+        headers: &HeaderMap,
+        body: Body,
+        buffers: Buffers,
+    ) -> Result<Response, Refusal> {
         let Some(permit) = self.context.shares.begin_bulk(Client::Account(self.opened.account)) else {
             counters::count_over_share("bulk");
             return Err(Refusal::TooManyCalls);
@@ -78,19 +101,31 @@ impl Bulk {
         let limit = self.context.services.config().limits.request_body_bytes;
         let (parts, ready) = mpsc::unbounded_channel();
         let key = self.opened.key;
+        let is_awaited = must_end_first(headers, &body);
+        let (begin, begun) = oneshot::channel();
         let work = async move {
             let lines = lines(body, buffers, limit);
             let run = Run { bulk: &self, permit: &permit, parts: &parts, has_logged: AtomicBool::new(false) };
             tokio::select! {
-                () = run.take_all(lines) => {}
+                () = run.take_all(lines, begin) => {}
                 () = parts.closed() => {}
             }
         };
         let actor = Actor { id: ActorId::ApiKey(key), address: None };
         tasks::spawn(actor.scope(traces::in_current_call(ReadsFor::current().scope(work.in_current_span()))));
+        if is_awaited {
+            // It is dropped, not sent.
+            _ = begun.await;
+        }
         let chunks = stream::try_unfold(ready, next_chunk);
         Ok(answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks)))
     }
+}
+
+/// Whether the response begins when the body has ended.
+fn must_end_first(headers: &HeaderMap, body: &Body) -> bool {
+    let is_short = body.size_hint().exact().is_some_and(|length| length <= SHORT_BYTES);
+    is_short || OF_PROXIES.iter().any(|name| headers.contains_key(name))
 }
 
 async fn next_chunk(
@@ -109,8 +144,14 @@ struct Run<'b> {
 }
 
 impl Run<'_> {
-    /// Nothing here waits for anything while lines under way are not polled: they hold turns that other accounts wait for.
-    async fn take_all(&self, lines: impl Stream<Item = Result<Line, Refusal>>) {
+    /// Nothing here waits for anything while lines under way are not polled: they hold turns that other accounts wait for. `begin` is
+    /// dropped once the body has ended, or answers wait for memory.
+    async fn take_all(
+        &self,
+        lines: impl Stream<Item = Result<Line, Refusal>>,
+        begin: oneshot::Sender<Infallible>,
+    ) {
+        let mut begin = Some(begin);
         let mut lines = pin!(lines.fuse());
         let mut under_way = FuturesOrdered::new();
         let mut bytes_under_way = 0;
@@ -124,6 +165,9 @@ impl Run<'_> {
             }
             if end.is_none() && self.bulk.context.services.signals.is_stopping() {
                 (end, waiting) = (Some(Err(BrokenOff)), None);
+            }
+            if end.is_some() || held.is_some() && !chunk.is_empty() {
+                drop(begin.take());
             }
             if end.is_some() && waiting.is_none() && held.is_none() && under_way.is_empty() {
                 break;
@@ -183,7 +227,8 @@ impl Run<'_> {
     }
 
     /// Takes a line in; its answer.
-    async fn take_in(&self, Line { number, content }: Line) -> Vec<u8> {
+    async fn take_in(&self, Line { number, sha256, content }: Line) -> Vec<u8> {
+        let to = wire::Answered { line: number, sha256: &sha256 };
         let answered = match content {
             Ok(content) => {
                 let call = self.bulk.name.of_line(number).repeatable(write_status);
@@ -194,11 +239,11 @@ impl Run<'_> {
             }
             Err(refusal) => Err(refusal),
         };
-        let mut out = Vec::with_capacity(192);
+        let mut out = Vec::with_capacity(288);
         match answered {
-            Ok(Answered::New(request)) => write_created(number, &request, &mut out),
-            Ok(Answered::Repeat(record)) => write_repeated(number, &record, &mut out),
-            Err(refusal) => write_refused(number, &self.told(&refusal), &mut out),
+            Ok(Answered::New(request)) => write_created(to, &request, &mut out),
+            Ok(Answered::Repeat(record)) => write_repeated(to, &record, &mut out),
+            Err(refusal) => write_refused(to, &self.told(&refusal), &mut out),
         }
         out
     }

@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use overnight_domain::ids::{CallId, RequestKind};
 use overnight_domain::records;
 use overnight_domain::requests::RequestStatus;
@@ -65,12 +65,18 @@ fn write_created(request: &records::RequestSummary, out: &mut Vec<u8>) {
 /// Takes a chat completion in, to be answered within 24 hours. Once this has answered, the request is durable: it ends
 /// by its deadline, whatever happens to the service.
 ///
-/// With the type `application/x-ndjson` the body has one Create Request on each line, and each is answered with a line, in the same order,
-/// while the next ones come: the request, or why there is none. The body as a whole has no limit; a line has the limit of a body.
-/// Read the answers while you send: for a client that does not, they are kept as far as its memory for responses goes, 64 MiB by
-/// default. Where the connection breaks, the lines that were answered are taken in, and perhaps some after them; with an
-/// `Idempotency-Key`, sending the same lines again takes in the rest, and answers the first ids for what was taken in. Each line has
-/// its number as a part of the key: leave lines where they are. A line waits where the account may create no more in this second.
+/// With the type `application/x-ndjson` the body has one Create Request on each line. Each is answered with a line, in the same order: the
+/// request, or why there is none. `sha256` is the digest of the line that an answer is to. Accept an answer only for the line with that
+/// digest, and send lines without an answer again: some proxies lose parts of a body.
+///
+/// The response begins after the body has ended if the body is at most 1 MiB long or a proxy announces itself (`Via`, `Forwarded`,
+/// `X-Forwarded-For`, `X-Forwarded-Proto`). Otherwise lines are answered while the next ones come. The body as a whole has no limit; a line
+/// has the limit of a body. Send at most 1 MiB in one call, or read the answers while you send: the answers of a call take at most the
+/// account's memory for responses, 64 MiB by default.
+///
+/// If the connection breaks, the lines that were answered are taken in, and perhaps some after them. With an `Idempotency-Key`, sending
+/// the same lines again takes in the rest, and answers the first ids for what was taken in. The number of a line is a part of its key:
+/// leave lines where they are. A line waits if the account may create no more in this second.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
     params(("Idempotency-Key" = Option<String>, Header, nullable = false, min_length = 1, max_length = 255,
         pattern = "^[!-~]+$", description = "1 to 255 visible ASCII characters. Calls with the same \
@@ -87,12 +93,13 @@ pub(super) async fn create(
     name: CallName,
     Extension(call): Extension<CallId>,
     Extension(opened): Extension<Opened>,
+    headers: HeaderMap,
     content: JsonOrLines,
 ) -> Answer {
     let body = match content {
         JsonOrLines::Json(body) => body,
         JsonOrLines::Lines(body, buffers) => {
-            return Bulk { context, opened, call, name }.answer(body, buffers);
+            return Bulk { context, opened, call, name }.answer(&headers, body, buffers).await;
         }
     };
     let call = name.repeatable(write_created);

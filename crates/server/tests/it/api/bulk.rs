@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use overnight_domain::requests::RequestStatus;
+use overnight_wire::native::bulk::LineDigest;
 use serde_json::{Value, json};
 
 use crate::support::{Answered, Client, Raw, TestApp, pause};
@@ -30,14 +31,14 @@ fn numbers(answered: &Answered) -> Vec<u64> {
 
 /// The head of a bulk create whose body is sent in chunks.
 async fn begin(app: &TestApp, from: &str, window: u32) -> Raw {
-    begin_with(app, from, window, "").await
+    begin_with(app, from, window, "transfer-encoding: chunked\r\n").await
 }
 
 async fn begin_with(app: &TestApp, from: &str, window: u32, headers: &str) -> Raw {
     let mut raw = Raw::connect_from(from, app.address, window).await;
     let head = format!(
         "POST /v1/requests HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\ncontent-type: {LINES}\r\n\
-         transfer-encoding: chunked\r\nconnection: close\r\n{headers}\r\n",
+         connection: close\r\n{headers}\r\n",
         app.key()
     );
     raw.send(head).await;
@@ -60,11 +61,12 @@ async fn each_line_makes_a_request_and_is_answered_in_its_order() {
         let answer = &answered.lines()[place];
         assert_eq!(
             (&answer["status"], answer.as_object().expect("an object").len()),
-            (&json!("registered"), 5)
+            (&json!("registered"), 6)
         );
         let record = app.client().get(&format!("/v1/requests/{}", ids[place])).await.json();
         assert_eq!(record[0]["request_body"]["messages"][0]["content"], format!("request {place}"));
         assert_eq!(record[0]["expires_at"], answer["expires_at"]);
+        assert_eq!(answer["sha256"], LineDigest::of(all[place].as_bytes()));
     }
     app.settle_all(RequestStatus::Completed).await;
     app.stop().await;
@@ -91,6 +93,9 @@ async fn a_bad_line_is_answered_with_its_error_and_the_others_go_in() {
     let codes: Vec<_> = (0..6).map(code).collect();
     assert_eq!(codes, [None, Some("invalid_input"), Some("invalid_input"), Some("too_large"), None, None]);
     assert_eq!(lines[3]["error"]["message"], "the line must be at most 65536 bytes");
+    for (answer, place) in lines.iter().zip([0, 1, 3, 4, 5, 7]) {
+        assert_eq!(answer["sha256"], LineDigest::of(body[place].as_bytes()), "{place}");
+    }
     let model = &lines[2]["error"];
     assert_eq!(model["request_id"], answered.header("x-request-id"));
     assert!(model["details"].as_array().is_some_and(|details| details.len() > 1), "{model}");
@@ -109,6 +114,44 @@ async fn lines_are_answered_while_others_are_still_to_come() {
     raw.until("\"line\":2").await;
     raw.send("0\r\n\r\n").await;
     assert!(raw.rest().await.ends_with("0\r\n\r\n"), "the answer ends as a whole");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_short_body_and_one_through_a_proxy_have_ended_before_they_are_answered() {
+    let app = TestApp::start().await;
+    let (first, second) = (format!("{}\n", line("first")), format!("{}\n", line("second")));
+    let length = format!("content-length: {}\r\n", first.len() + second.len());
+    let proxies = ["x-forwarded-for: 192.0.2.7", "via: 1.1 proxy", "forwarded: proto=https"];
+    let chunked = |proxy| format!("transfer-encoding: chunked\r\n{proxy}\r\n");
+    for (number, headers) in [length].into_iter().chain(proxies.map(chunked)).enumerate() {
+        let is_chunked = headers.contains("chunked");
+        let framed = |text: &str| if is_chunked { chunk(text) } else { text.to_owned() };
+        let mut raw = begin_with(&app, "127.0.0.1", 1 << 16, &headers).await;
+        raw.send(framed(&first)).await;
+        while app.client().get("/v1/requests").await.lines().len() < 2 * number + 1 {
+            pause().await;
+        }
+        for _ in 0..50 {
+            pause().await;
+            assert!(!raw.has_more(), "{headers}");
+        }
+        raw.send(framed(&second)).await.send(if is_chunked { "0\r\n\r\n" } else { "" }).await;
+        let answer = raw.rest().await;
+        assert!(answer.contains("\"line\":1") && answer.contains("\"line\":2"), "{answer}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn answers_that_fill_the_memory_of_their_account_begin_before_the_body_has_ended() {
+    let app = TestApp::start_with(&[("limits.response_buffer", "16 MiB")]).await;
+    let headers = "transfer-encoding: chunked\r\nx-forwarded-for: 192.0.2.7\r\n";
+    let mut raw = begin_with(&app, "127.0.0.1", 1 << 16, headers).await;
+    raw.send(chunk(&"{\n".repeat(20_000))).await;
+    raw.until("\"line\":100,").await;
+    raw.send("0\r\n\r\n").await;
+    assert!(raw.rest().await.contains("\"line\":20000,"));
     app.stop().await;
 }
 
@@ -177,7 +220,8 @@ async fn accounts_that_read_no_answers_keep_nothing_from_others() {
             0 => format!("{}\n", " {".repeat(35_000)).repeat(4),
             _ => "{\n".repeat(8_000),
         };
-        floods.spawn(flood(begin_with(&app, "127.0.0.2", 4 << 10, &key).await, lines));
+        let headers = format!("transfer-encoding: chunked\r\n{key}");
+        floods.spawn(flood(begin_with(&app, "127.0.0.2", 4 << 10, &headers).await, lines));
     }
     let stranger = app.stranger();
     for number in 0..60 {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -65,6 +66,11 @@ impl Raw {
         let read = timeout(PATIENCE, self.0.read_to_end(&mut bytes)).await;
         let _ = read.expect("the service closes the connection in time");
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Whether something came that was not read.
+    pub(crate) fn has_more(&self) -> bool {
+        self.0.peek(&mut [0]).now_or_never().is_some()
     }
 
     /// What comes, until it holds `end`.
