@@ -36,8 +36,9 @@ pub(super) fn start(
             Ok(()) => {}
             Err(NotReady::Stopped) => return,
             Err(NotReady::Failed(reason)) => {
-                tracing::error!(target: "engine", engine, "the engine could not be started: {reason}");
-                let error = Some(format!("it could not be started: {reason}"));
+                let what = if replicas.holds_one_model(replica) { "loaded" } else { "started" };
+                tracing::error!(target: "engine", engine, "it could not be {what}: {reason}");
+                let error = Some(format!("it could not be {what}: {reason}"));
                 let _ = answers.send(SchedulerInput::Stopped { replica, order, error });
                 return;
             }

@@ -62,6 +62,7 @@ pub(super) fn read(
             "shared",
             "cache_salt",
             "colocated_share",
+            "one_model_at_a_time",
             rate_limits::REQUESTS,
             rate_limits::TOKENS,
             daily_limits::REQUESTS,
