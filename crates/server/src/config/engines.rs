@@ -208,12 +208,7 @@ fn read_one(
     let name = models::name(section)?;
     let served = served(section, models)?;
     let kind = section.required("kind", section.string("kind")?)?;
-    let foreign = [
-        ("embedded", &embedded::KEYS[..]),
-        ("command", &command::KEYS[..]),
-        ("command", one_model::keys_without_it(section)?),
-    ];
-    for (other, keys) in foreign {
+    for (other, keys) in [("embedded", &embedded::KEYS[..]), ("command", &command::KEYS[..])] {
         if kind != other {
             refuse_others(section, other, keys)?;
         }

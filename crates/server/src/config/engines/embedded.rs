@@ -7,7 +7,7 @@ use overnight_hub::HubName;
 
 use super::super::section::Section;
 use super::super::{ConfigError, daily_limits, rate_limits};
-use super::{path, refuse_others};
+use super::{one_model, path, refuse_others};
 
 /// The most requests that are computed together, by default.
 pub(super) const PARALLEL: u32 = 32;
@@ -69,6 +69,7 @@ pub(super) fn read(
             daily_limits::TOKENS,
         ],
     )?;
+    refuse_others(section, "command", &one_model::COMMON_KEYS)?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();
     if names.any(|other| *other != first) {

@@ -8,7 +8,7 @@ use crate::config::{ConfigError, Millis, daily_limits, rate_limits};
 const KEY: &str = "one_model_at_a_time";
 
 /// The settings that it has in common with engines that the service starts.
-const COMMON_KEYS: [&str; 2] = ["start_timeout", "time_slice"];
+pub(super) const COMMON_KEYS: [&str; 2] = ["start_timeout", "time_slice"];
 
 /// How the models of an engine take turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,19 +53,17 @@ impl EngineConfig {
     }
 }
 
-/// Settings of engines that the service starts which another engine has only with [`KEY`].
-pub(super) fn keys_without_it(section: &Section<'_>) -> Result<&'static [&'static str], ConfigError> {
-    Ok(if section.boolean(KEY)?.unwrap_or(false) { &[] } else { &COMMON_KEYS })
-}
-
 pub(super) fn read(section: &Section<'_>) -> Result<Option<ModelTurns>, ConfigError> {
     if !section.boolean(KEY)?.unwrap_or(false) {
-        return Ok(None);
+        return match COMMON_KEYS.into_iter().find(|key| section.has(key)) {
+            Some(key) => Err(section.refuse(key, format!("needs `{KEY} = true`, or kind = \"command\""))),
+            None => Ok(None),
+        };
     }
     let limits = [rate_limits::REQUESTS, rate_limits::TOKENS, daily_limits::REQUESTS, daily_limits::TOKENS];
     let others = ["discovery", "colocated_share"].into_iter().chain(limits);
     if let Some(other) = others.into_iter().find(|key| section.has(key)) {
-        let what = format!("makes a replica of each model, and `{other}` is a setting of a whole engine");
+        let what = format!("cannot be combined with `{other}`: each model is a replica of its own");
         return Err(section.refuse(KEY, what));
     }
     let time_slice = command::time_slice(section)?.unwrap_or(TIME_SLICE);
