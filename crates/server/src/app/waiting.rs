@@ -106,7 +106,7 @@ impl fmt::Display for WaitingReason {
             }
             Self::EnginesStopped { .. } => {
                 f.write_str("waits for an engine of its model to be started or to load it")
-            },
+            }
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
             Self::Queued { ahead: 1 } => f.write_str("waits for its turn, with one other request"),
             Self::Queued { ahead } => write!(f, "waits for its turn, with {ahead} other requests"),

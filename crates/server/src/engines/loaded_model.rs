@@ -37,7 +37,7 @@ impl LoadedModel {
         ask: impl Fn(i64) -> F,
     ) -> Result<(), NotReady> {
         if !self.change(&UNLOADED, ProcessStatus::Starting) {
-            return Err(NotReady::Failed("it is being loaded already".to_owned()));
+            return Err(NotReady::Failed("it is loaded already, or being loaded".to_owned()));
         }
         let _unloaded_if_not_ready = UnloadIfNotReady(self);
         let mut status = self.status();
@@ -112,5 +112,55 @@ impl Drop for UnloadIfNotReady<'_> {
         for status in [ProcessStatus::Starting, ProcessStatus::Stopping] {
             self.0.change(&status, UNLOADED);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::config::Millis;
+
+    fn model(timeout_ms: i64) -> LoadedModel {
+        let turns = ModelTurns { start_timeout: Millis(timeout_ms), time_slice: Millis(60_000) };
+        LoadedModel::new(&turns, Arc::new(SystemClock))
+    }
+
+    fn status(model: &LoadedModel) -> ProcessStatus {
+        model.status().borrow().clone()
+    }
+
+    #[tokio::test]
+    async fn a_load_that_is_given_up_ends_and_the_next_one_may_begin() {
+        let model = model(60_000);
+        let (given_up, ()) = tokio::join!(model.load(|_| pending()), model.unload());
+        assert_eq!((given_up, status(&model)), (Err(NotReady::Stopped), UNLOADED));
+        {
+            let mut dropped = Box::pin(model.load(|_| pending()));
+            assert!(futures_util::poll!(&mut dropped).is_pending());
+            assert_eq!(status(&model), ProcessStatus::Starting);
+        }
+        assert_eq!(status(&model), UNLOADED);
+        assert_eq!(model.load(|_| ready(ProbeOutcome::Healthy)).await, Ok(()));
+        assert_eq!(status(&model), ProcessStatus::Running);
+        assert!(matches!(model.load(|_| pending()).await, Err(NotReady::Failed(_))));
+        assert_eq!(status(&model), ProcessStatus::Running);
+        model.unload().await;
+        assert_eq!(status(&model), UNLOADED);
+    }
+
+    #[tokio::test]
+    async fn a_failure_ends_a_load_and_a_busy_engine_is_asked_until_the_timeout() {
+        let failed = || ready(ProbeOutcome::Failed("status 500: no memory".to_owned()));
+        let outcome = model(60_000).load(|_| failed()).await;
+        assert_eq!(outcome, Err(NotReady::Failed("status 500: no memory".to_owned())));
+        let busy = || ready(ProbeOutcome::Busy { retry_after_ms: None, message: "loading".to_owned() });
+        let model = model(20);
+        let outcome = model.load(|_| busy()).await;
+        assert_eq!(outcome, Err(NotReady::Failed("no completion within 0 s: loading".to_owned())));
+        assert_eq!(status(&model), UNLOADED);
     }
 }

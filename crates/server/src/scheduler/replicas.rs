@@ -122,7 +122,8 @@ impl Replicas {
 
     /// The names of all that other nodes could drive as well.
     pub(super) fn shared_names(&self) -> Vec<String> {
-        let names: BTreeSet<&str> = self.keyed().filter_map(|(_, client)| client.config().shared_name()).collect();
+        let names: BTreeSet<&str> =
+            self.keyed().filter_map(|(_, client)| client.config().shared_name()).collect();
         names.into_iter().map(str::to_owned).collect()
     }
 

@@ -75,7 +75,9 @@ fn a_model_without_a_price_beside_others_that_have_one_is_found() {
 #[test]
 fn an_engine_that_loads_models_on_demand_is_to_be_sent_one_at_a_time() {
     let world = World::new();
-    world.engine.tune(|engine| (engine.models, engine.load_ms) = (["m", "n"].map(str::to_owned).into(), Some(0)));
+    world
+        .engine
+        .tune(|engine| (engine.models, engine.load_ms) = (["m", "n"].map(str::to_owned).into(), Some(0)));
     assert_eq!(state(&examine(&world).1, "engine sim"), "ok", "it serves one model");
     let two = format!("{}[[models]]\nname = \"n\"\n", world.read("overnight.toml"));
     world.write("overnight.toml", &two);

@@ -9,20 +9,13 @@ use url::Url;
 use super::super::section::Section;
 use super::super::{ConfigError, Millis, OutgoingConfig, ProxyUse, daily_limits, rate_limits};
 use super::{
-    EngineConfig, EngineKind, Extras, OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path, refuse_others, variable_name,
+    EngineConfig, EngineKind, Extras, OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path,
+    refuse_others, variable_name,
 };
 
 /// The settings that only engines of this kind have.
-pub(super) const KEYS: [&str; 8] = [
-    "command",
-    "working_dir",
-    "env",
-    "pass_env",
-    "stop_timeout",
-    "start_after",
-    "idle_stop",
-    "exclusive",
-];
+pub(super) const KEYS: [&str; 8] =
+    ["command", "working_dir", "env", "pass_env", "stop_timeout", "start_after", "idle_stop", "exclusive"];
 
 const START_TIMEOUT: Millis = Millis(15 * 60_000);
 const STOP_TIMEOUT: Millis = Millis(30_000);

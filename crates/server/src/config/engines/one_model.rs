@@ -79,7 +79,9 @@ pub(super) fn refuse_shared_name(
     let others: Vec<_> = others.iter().flat_map(EngineConfig::of_each_model).collect();
     let is_taken = |replica: &EngineConfig| others.iter().any(|other| other.name == replica.name);
     match engine.of_each_model().iter().find(|replica| is_taken(replica)) {
-        Some(replica) => Err(section.refuse("name", format!("gives two replicas the name {:?}", replica.name))),
+        Some(replica) => {
+            Err(section.refuse("name", format!("gives two replicas the name {:?}", replica.name)))
+        }
         None => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ fn other_engines_are_one_replica_without_a_device() {
     for text in [TWO.replace("= true", "= false"), TWO.replace("one_model_at_a_time = true", "")] {
         let engine = &load_text(&text).unwrap().engines[0];
         assert!(!engine.holds_one_model() && engine.device().is_none());
-        assert_eq!(engine.of_each_model(), [engine.clone()]);
+        assert_eq!(engine.of_each_model(), std::slice::from_ref(engine));
     }
 }
 

@@ -67,8 +67,7 @@ async fn mixed_requests_of_two_models_are_gathered_by_model() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterwards() {
-    let (setup, steps) =
-        setup("one_model_at_a_time = true\ntime_slice = \"24h\"\nrequest_timeout = \"24h\"");
+    let (setup, steps) = setup("one_model_at_a_time = true\ntime_slice = \"24h\"\nrequest_timeout = \"24h\"");
     let (mut urgent, mut others) = (None, Vec::new());
     let moved = Arc::clone(&steps);
     let rig = Rig::start_all(vec![swapping(20, 50)], setup, async |services, account| {
@@ -106,14 +105,13 @@ async fn an_engine_that_is_away_is_paused_with_the_reason_and_no_attempt_counts(
     let (setup, steps) = setup("one_model_at_a_time = true");
     let rig = Rig::start_all(vec![swapping(20, 5)], setup, async |_, _| {}).await;
     rig.engines[0].die(2_000);
-    let (one, other) = (
-        rig.create("one").await,
-        create_for_model(&rig.services, rig.account, "other", "other").await,
-    );
+    let (one, other) =
+        (rig.create("one").await, create_for_model(&rig.services, rig.account, "other", "other").await);
     let waits = async {
         loop {
             let record = rig.record(one).await;
-            let reason = app::waiting::reason_for_operators(&rig.services, "sim", &record.summary.state).await;
+            let reason =
+                app::waiting::reason_for_operators(&rig.services, "sim", &record.summary.state).await;
             if let Ok(Some(WaitingReason::EnginesPaused { reason: Some(reason), .. })) = reason {
                 return reason;
             }
@@ -140,7 +138,8 @@ async fn a_model_that_is_added_and_one_that_is_removed_leave_the_others_alone() 
     let runs = eventually("the model works", || rig.engines[0].counters().answered > 5);
     steps.advance_until(STEP, runs).await;
     let changed = rig.reload(|config| {
-        let third = overnight_server::config::ModelConfig { name: "third".to_owned(), ..config.models[0].clone() };
+        let third =
+            overnight_server::config::ModelConfig { name: "third".to_owned(), ..config.models[0].clone() };
         config.models.push(third);
         config.models.retain(|model| model.name != "other");
         let served = &mut config.engines[0].models;
