@@ -68,24 +68,23 @@ async fn mixed_requests_of_two_models_are_gathered_by_model() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterwards() {
     let (setup, steps) = setup("one_model_at_a_time = true\ntime_slice = \"24h\"\nrequest_timeout = \"24h\"");
-    let (mut urgent, mut others) = (None, Vec::new());
-    let moved = Arc::clone(&steps);
-    let rig = Rig::start_all(vec![swapping(20, 50)], setup, async |services, account| {
-        urgent = Some(create_for_model(services, account, "sim", "urgent").await);
-        moved.advance(20 * HOUR);
-        for number in 0..600 {
-            others.push(create_for_model(services, account, "other", &format!("other {number}")).await);
-        }
-        // All are queued at once, and the first replica is that of `other`.
-        moved.advance(STEP);
-    });
-    let rig = rig.await;
-    let runs = eventually("the other model works", || rig.engines[0].counters().answered > 20);
+    let rig = Rig::start_all(vec![swapping(20, 100)], setup, async |_, _| {}).await;
+    let create = async |content: &str| create_for_model(&rig.services, rig.account, "other", content).await;
+    // One request keeps the model in use while hours pass, after which the deadlines of the rest lie behind that of the urgent one.
+    let mut others = vec![create("[[sim:delay=1000]]").await];
+    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:delay=1000]]") == 1);
+    steps.advance_until(STEP, arrives).await;
+    let urgent = rig.create("urgent").await;
+    steps.advance(20 * HOUR);
+    for number in 0..600 {
+        others.push(create(&format!("other {number}")).await);
+    }
+    let runs = eventually("the rest is worked on", || rig.engines[0].counters().answered > 20);
     steps.advance_until(STEP, runs).await;
     assert_eq!(rig.engines[0].loads().loaded, ["other"]);
 
     steps.advance(3 * HOUR);
-    let record = steps.advance_until(STEP, rig.ended(urgent.expect("a request"))).await;
+    let record = steps.advance_until(STEP, rig.ended(urgent)).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed);
     let last = rig.status(*others.last().expect("requests")).await;
     assert_ne!(last, RequestStatus::Completed, "the deadline came before the work of the other");
