@@ -174,13 +174,14 @@ fn describe_engine(report: &EngineReport) -> String {
             .map_or_else(String::new, |at| format!(" until {}", times::utc(seconds(at))))
     };
     let is_running = engine.process.is_none_or(|process| process.is_running());
+    let words = engine.process.map_or("", |process| process.words());
     let state = match (&engine.pause, engine.closed_until) {
         _ if !engine.is_driven => "driven by another node".to_owned(),
         (_, Some(at)) => format!("outside its hours{}", until(Some(at))),
         (Some(pause), None) => format!("paused{}: {}", until(pause.until), pause.reason),
         (None, None) if !is_running => match engine.process.and_then(|process| process.ready_at) {
-            Some(at) => format!("starting, ready about {}", times::utc(seconds(at))),
-            None => engine.process.map_or("", |process| process.status.as_str()).to_owned(),
+            Some(at) => format!("{words}, ready about {}", times::utc(seconds(at))),
+            None => words.to_owned(),
         },
         (None, None) => format!("{} of {} slots in use", engine.in_flight, engine.max_concurrency),
     };

@@ -43,7 +43,8 @@ pub enum WaitingReason {
         /// When the first of them is used again, in milliseconds; `None` where that is now.
         until: Option<i64>,
     },
-    /// The engines of its model do not run: one is started when there is enough work for it, or its turn on its device comes.
+    /// The engines of its model do not run, or have another model loaded: one is started or loads it when there is enough work for it, or
+    /// its turn comes.
     EnginesStopped {
         /// When the first of them is ready, in milliseconds; `None` where that is not known.
         until: Option<i64>,
@@ -103,7 +104,9 @@ impl fmt::Display for WaitingReason {
             Self::EnginesOverBudget { .. } => {
                 f.write_str("waits for the engines of its model, whose daily budgets are used up")
             }
-            Self::EnginesStopped { .. } => f.write_str("waits for an engine of its model to be started"),
+            Self::EnginesStopped { .. } => {
+                f.write_str("waits for an engine of its model to be started or to load it")
+            }
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
             Self::Queued { ahead: 1 } => f.write_str("waits for its turn, with one other request"),
             Self::Queued { ahead } => write!(f, "waits for its turn, with {ahead} other requests"),

@@ -4,6 +4,7 @@ mod command;
 mod embedded;
 mod extras;
 mod key_source;
+mod one_model;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,6 +17,7 @@ pub use self::command::{CommandConfig, ExclusiveDevice};
 pub use self::embedded::{EmbeddedConfig, ModelSource};
 pub use self::extras::{Extras, ValueSource};
 pub use self::key_source::KeySource;
+pub use self::one_model::ModelTurns;
 use super::models::{self, ModelConfig};
 use super::section::Section;
 use super::{
@@ -82,6 +84,8 @@ pub struct OpenAiConfig {
     pub rate_limits: RateLimits,
     /// What it is sent on a day, at most.
     pub daily_limits: DailyLimits,
+    /// Where it holds one model at a time: how its models take turns.
+    pub turns: Option<ModelTurns>,
 }
 
 /// Whether an engine is sent `cache_salt`, which strict engines refuse as an unknown field.
@@ -189,33 +193,11 @@ pub(super) fn read(
         if engines.iter().any(|other| other.name == engine.name) {
             return Err(section.refuse("name", format!("is given twice: {:?}", engine.name)));
         }
-        refuse_shared_port(&section, &engine, &engines)?;
+        command::refuse_shared_port(&section, &engine, &engines)?;
+        one_model::refuse_shared_name(&section, &engine, &engines)?;
         engines.push(engine);
     }
     Ok(engines)
-}
-
-/// Two commands cannot listen at one port, unless they never run together.
-fn refuse_shared_port(
-    section: &Section<'_>,
-    engine: &EngineConfig,
-    others: &[EngineConfig],
-) -> Result<(), ConfigError> {
-    let EngineKind::Command(command) = &engine.kind else { return Ok(()) };
-    let clashes = |other: &&EngineConfig| match &other.kind {
-        EngineKind::Command(other) => !command.fits_with(other),
-        EngineKind::OpenAi(_) | EngineKind::Embedded(_) => false,
-    };
-    match others.iter().find(clashes) {
-        Some(other) => {
-            let what = format!(
-                "has the port of the engine {:?}: give it another one, or give both engines the same `exclusive`",
-                other.name
-            );
-            Err(section.refuse("base_url", what))
-        }
-        None => Ok(()),
-    }
 }
 
 fn read_one(
@@ -311,6 +293,7 @@ fn read_openai(section: &Section<'_>, outgoing: &OutgoingConfig) -> Result<OpenA
         colocated_percent,
         rate_limits: rate_limits::read(section)?,
         daily_limits: daily_limits::read(section)?,
+        turns: one_model::read(section)?,
     })
 }
 

@@ -44,7 +44,7 @@ pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
 pub use encryption::EncryptionConfig;
 pub use engines::{
     CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, Extras,
-    KeySource, ModelSource, OpenAiConfig, ValueSource,
+    KeySource, ModelSource, ModelTurns, OpenAiConfig, ValueSource,
 };
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
@@ -180,11 +180,11 @@ impl Config {
         self.metrics_listen.is_none() && (self.metrics_token_env.is_some() || is_here)
     }
 
-    /// The engine that has a replica of this name: its own, or one of those that DNS names for it.
+    /// The engine that has a replica of this name: its own, one of those that DNS names for it, or that of one of its models.
     pub fn engine_of(&self, replica: &str) -> Option<&EngineConfig> {
         let is_meant = |engine: &&EngineConfig| {
             engine.name == replica
-                || engine.is_discovered()
+                || (engine.is_discovered() || engine.holds_one_model())
                     && replica.strip_prefix(&*engine.name).is_some_and(|rest| rest.starts_with('/'))
         };
         self.engines.iter().find(is_meant)

@@ -14,6 +14,7 @@ mod environment;
 mod hours;
 mod models;
 mod object_store;
+mod one_model;
 mod outgoing;
 mod quotas;
 mod rate_limits;
@@ -83,7 +84,7 @@ fn the_manual_switched_on_is_a_configuration_that_shows_the_defaults() {
     assert_eq!(config.models[0].shared_cache, plain.models[0].shared_cache);
     assert_eq!(cache_salt_of(&config), cache_salt_of(&plain));
     let (EngineKind::Embedded(shown), EngineKind::Embedded(boxed)) =
-        (&config.engines[3].kind, &EngineConfig::boxed().kind)
+        (&config.engines[4].kind, &EngineConfig::boxed().kind)
     else {
         panic!("not embedded");
     };

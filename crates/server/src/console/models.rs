@@ -35,7 +35,7 @@ impl ModelRow {
             Some(WaitingReason::NoEngine) => ("failed", "no engine"),
             Some(WaitingReason::EnginesClosed { .. }) => ("registered", "outside its hours"),
             Some(WaitingReason::EnginesOverBudget { .. }) => ("registered", "over its daily budget"),
-            Some(WaitingReason::EnginesStopped { .. }) => ("registered", "started when needed"),
+            Some(WaitingReason::EnginesStopped { .. }) => ("registered", "ready when needed"),
             Some(_) => ("registered", "waiting"),
         }
     }

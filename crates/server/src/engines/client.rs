@@ -19,6 +19,7 @@ use super::command::CommandProcess;
 use super::embedded::{Embedded, EmbeddedState};
 use super::limit_fields::LimitFields;
 use super::load;
+use super::loaded_model::LoadedModel;
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::refusal::Refusal;
 use super::served::ServedEndpoints;
@@ -65,6 +66,8 @@ pub(super) enum Source {
     Embedded(Arc<Embedded>),
     /// From the settings of a process that the service starts.
     Command(Arc<Target>, Arc<CommandProcess>),
+    /// From the settings of an engine that holds one model at a time, of which this is one.
+    Turns(Arc<Target>, Arc<LoadedModel>),
 }
 
 /// What an engine is asked for.
@@ -127,23 +130,15 @@ impl EngineClient {
     /// How its child process is, if it has one.
     pub fn embedded_state(&self) -> Option<watch::Receiver<EmbeddedState>> {
         match &self.source {
-            Source::Fixed(_) | Source::Command(..) => None,
+            Source::Fixed(_) | Source::Command(..) | Source::Turns(..) => None,
             Source::Embedded(embedded) => Some(embedded.state()),
-        }
-    }
-
-    /// Its process, where the service starts it by a command.
-    pub(super) fn process(&self) -> Option<&CommandProcess> {
-        match &self.source {
-            Source::Command(_, process) => Some(process),
-            Source::Fixed(_) | Source::Embedded(_) => None,
         }
     }
 
     /// Whether it calls with the keys, headers and parameters of `target`.
     pub(super) fn calls_like(&self, target: Option<&Target>) -> bool {
         let own = match &self.source {
-            Source::Fixed(target) | Source::Command(target, _) => Some(&**target),
+            Source::Fixed(target) | Source::Command(target, _) | Source::Turns(target, _) => Some(&**target),
             Source::Embedded(_) => None,
         };
         match (own, target) {
@@ -329,7 +324,9 @@ impl EngineClient {
     /// Where the engine is; a child that is not ready is waited for as long as connecting may take.
     pub(super) async fn target(&self) -> Result<Arc<Target>, String> {
         match &self.source {
-            Source::Fixed(target) | Source::Command(target, _) => Ok(Arc::clone(target)),
+            Source::Fixed(target) | Source::Command(target, _) | Source::Turns(target, _) => {
+                Ok(Arc::clone(target))
+            }
             Source::Embedded(embedded) => {
                 let until = self.clock.now().saturating_add(self.config.connect_timeout.0);
                 embedded.target(self.clock.sleep_until(until)).await

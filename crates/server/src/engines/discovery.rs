@@ -56,10 +56,10 @@ impl Discovered {
         Self(join_all(found).await.into_iter().collect())
     }
 
-    /// The engines with a replica for each address instead of each name.
+    /// The engines with a replica for each address instead of each name, and for each model of one that holds one at a time.
     pub(super) fn expand(&self, configs: &[EngineConfig]) -> Vec<EngineConfig> {
         let replicas = |config: &EngineConfig| match config.is_discovered() {
-            false => vec![config.clone()],
+            false => config.of_each_model(),
             true => {
                 let found = self.0.get(&config.name).map(|found| &found.addresses);
                 found.into_iter().flatten().map(|address| config.at(*address)).collect()

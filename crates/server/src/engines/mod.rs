@@ -11,6 +11,7 @@ mod environment;
 mod keys;
 mod limit_fields;
 mod load;
+mod loaded_model;
 mod log_lines;
 mod model_file;
 mod models;

@@ -11,6 +11,8 @@ use tokio::sync::watch;
 /// What vLLM and llama-server write into `owned_by`.
 const VLLM: &str = "vllm";
 const LLAMA_SERVER: &str = "llamacpp";
+/// What llama-swap, Ollama (of a model of its library) and LM Studio write there.
+const SWAPPING: [&str; 3] = ["llama-swap", "library", "organization_owner"];
 
 /// An answer is asked for again after this time, by the next request.
 const ASK_EVERY_MS: i64 = 60_000;
@@ -31,6 +33,8 @@ pub struct ListedModel {
     pub id: String,
     /// Tokens of a prompt and its completion together, at most; `None` where the engine does not say it.
     pub context: Option<u64>,
+    /// Whether the engine loads it when a request names it, and may unload another for it.
+    pub is_loaded_on_demand: bool,
     pub(super) is_vllm: bool,
     pub(super) is_llama_server: bool,
 }
@@ -47,14 +51,20 @@ struct Entry {
     /// llama-server.
     #[serde(default)]
     meta: Value,
+    /// llama-server in router mode: whether the model is loaded, in `value`.
+    #[serde(default)]
+    status: Value,
 }
 
 impl From<Entry> for ListedModel {
-    fn from(Entry { id, owned_by, max_model_len, meta }: Entry) -> Self {
+    fn from(Entry { id, owned_by, max_model_len, meta, status }: Entry) -> Self {
         let context = max_model_len.as_u64().or_else(|| meta.get("n_ctx")?.as_u64());
         let is_of = |software: &str| owned_by.as_str() == Some(software);
         let (is_vllm, is_llama_server) = (is_of(VLLM), is_of(LLAMA_SERVER));
-        Self { id, context: context.filter(|tokens| *tokens > 0), is_vllm, is_llama_server }
+        let has_status = status.get("value").is_some_and(Value::is_string);
+        let is_loaded_on_demand = has_status || SWAPPING.into_iter().any(is_of);
+        let context = context.filter(|tokens| *tokens > 0);
+        Self { id, context, is_loaded_on_demand, is_vllm, is_llama_server }
     }
 }
 
@@ -100,7 +110,7 @@ impl KnownModels {
     pub(super) fn tell(&self, listed: Result<ModelList, String>) -> Option<Arc<BTreeMap<String, Traits>>> {
         let listed = listed.map(|list| {
             let traits = |model: ListedModel| {
-                let ListedModel { id, is_vllm, is_llama_server, context } = model;
+                let ListedModel { id, is_vllm, is_llama_server, context, .. } = model;
                 (id, Traits { is_vllm, is_llama_server, context })
             };
             Arc::new(list.data.into_iter().map(traits).collect::<BTreeMap<_, _>>())
@@ -181,6 +191,23 @@ mod tests {
         ] {
             let model: ListedModel = serde_json::from_str(listed).unwrap();
             assert_eq!(model.context, expected, "{listed}");
+        }
+    }
+
+    #[test]
+    fn engines_that_load_models_on_demand_are_known_by_their_lists() {
+        for (listed, expected) in [
+            (r#"{"id":"a","object":"model","status":{"value":"unloaded"}}"#, true),
+            (r#"{"id":"a","status":{"value":"loaded","args":["llama-server","-ctx","4096"]}}"#, true),
+            (r#"{"id":"a","owned_by":"llama-swap"}"#, true),
+            (r#"{"id":"a","owned_by":"library"}"#, true),
+            (r#"{"id":"a","owned_by":"organization_owner"}"#, true),
+            (r#"{"id":"a","owned_by":"llamacpp","status":"ready"}"#, false),
+            (r#"{"id":"a","owned_by":"vllm","status":{"value":1}}"#, false),
+            (r#"{"id":"a"}"#, false),
+        ] {
+            let model: ListedModel = serde_json::from_str(listed).unwrap();
+            assert_eq!(model.is_loaded_on_demand, expected, "{listed}");
         }
     }
 

@@ -9,6 +9,7 @@ use super::client::{EngineClient, Source};
 use super::command::CommandProcess;
 use super::embedded::{Embedded, ModelFile, Program};
 use super::keys::Keys;
+use super::loaded_model::LoadedModel;
 use super::target::Target;
 use crate::clock::SharedClock;
 use crate::config::{EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
@@ -57,7 +58,13 @@ impl Opening {
                 let process = CommandProcess::new(name, command.clone(), guard, clock, supervisor);
                 Source::Command(target, Arc::new(process))
             }
-            (EngineKind::OpenAi(_), Some(target)) => Source::Fixed(target),
+            (EngineKind::OpenAi(openai), Some(target)) => match &openai.turns {
+                Some(turns) => {
+                    let model = LoadedModel::new(turns, Arc::clone(&self.clock));
+                    Source::Turns(target, Arc::new(model))
+                }
+                None => Source::Fixed(target),
+            },
             (EngineKind::Embedded(embedded), _) => {
                 let program = program(&config.name, embedded, &self.data_dir)?;
                 let (clock, ids) = (Arc::clone(&self.clock), Arc::clone(&self.ids));

@@ -27,11 +27,17 @@ impl EngineClient {
     /// another engine than before a pause, so it is also asked for its models before anything is sent to it. If the model
     /// `is_charged`, an answer without a usage fails the probe, because every request would fail.
     pub async fn probe(&self, model: &str, is_charged: bool) -> ProbeOutcome {
+        let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
+        self.probe_within(model, is_charged, limit_ms).await
+    }
+
+    /// The same, in which each answer may take so long, in milliseconds.
+    pub(super) async fn probe_within(&self, model: &str, is_charged: bool, limit_ms: i64) -> ProbeOutcome {
         // It may have been listed since.
         if self.known_models.lacks(self.engine_model(model)) {
             self.learn_models().await;
         }
-        let outcome = self.probe_endpoints(model, is_charged).await;
+        let outcome = self.probe_endpoints(model, is_charged, limit_ms).await;
         let works = matches!(outcome, ProbeOutcome::Healthy | ProbeOutcome::Refused { .. });
         if works && self.config.openai().is_some() {
             self.learn_models().await;
@@ -40,7 +46,7 @@ impl EngineClient {
     }
 
     /// What the first endpoint says at which there is something; of none, what the likeliest says.
-    async fn probe_endpoints(&self, model: &str, is_charged: bool) -> ProbeOutcome {
+    async fn probe_endpoints(&self, model: &str, is_charged: bool, limit_ms: i64) -> ProbeOutcome {
         let target = match self.target().await {
             Ok(target) => target,
             Err(why) => return ProbeOutcome::Failed(why),
@@ -48,7 +54,7 @@ impl EngineClient {
         let endpoints = target.only.map_or_else(|| self.served.to_probe(model), |only| vec![only]);
         let mut first = None;
         for endpoint in endpoints {
-            match self.probe_once(model, endpoint, is_charged).await {
+            match self.probe_once(model, endpoint, is_charged, limit_ms).await {
                 Ok(outcome) => return outcome,
                 Err(outcome) => drop(first.get_or_insert(outcome)),
             }
@@ -62,8 +68,8 @@ impl EngineClient {
         model: &str,
         endpoint: Endpoint,
         is_charged: bool,
+        limit_ms: i64,
     ) -> Result<ProbeOutcome, ProbeOutcome> {
-        let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
         let body = Json::from_stored(probe_body(endpoint)).expect("the probe is JSON");
         let max_tokens = endpoint.has_output().then_some(1);
         let (cache_salt, traceparent, is_probe) = (None, None, true);

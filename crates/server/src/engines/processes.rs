@@ -1,7 +1,9 @@
-//! The process of an engine that the service starts: started until the engine answers, watched, stopped.
+//! The process of an engine that the service starts: started until the engine answers, watched, stopped. A model of an engine that holds
+//! one at a time is loaded and given up in the same way.
 
 use std::sync::Arc;
 
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::scheduler::ProbeOutcome;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -16,11 +18,12 @@ impl EngineClient {
         (self.has_process() && self.config.kind == *kind).then(|| self.source.clone())
     }
 
-    /// Whether both clients call the same process of this service.
+    /// Whether both clients call the same process of this service, or the same model that takes turns.
     pub fn shares_process(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
             (Source::Embedded(one), Source::Embedded(other)) => Arc::ptr_eq(one, other),
             (Source::Command(_, one), Source::Command(_, other)) => Arc::ptr_eq(one, other),
+            (Source::Turns(_, one), Source::Turns(_, other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }
@@ -30,37 +33,48 @@ impl EngineClient {
         before.shares_process(self) || !before.has_process() && !self.has_process()
     }
 
-    /// Whether what answers it is a process of this service.
+    /// Whether what answers it is a process of this service, or a model that takes turns.
     pub const fn has_process(&self) -> bool {
         !matches!(self.source, Source::Fixed(_))
     }
 
-    /// How its process is, now and later; `None` where the service does not start it by a command.
+    /// How its process or its model is, now and later; `None` where the service neither starts it by a command nor has it loaded.
     pub fn process_status(&self) -> Option<watch::Receiver<ProcessStatus>> {
-        Some(self.process()?.status())
+        match &self.source {
+            Source::Command(_, process) => Some(process.status()),
+            Source::Turns(_, model) => Some(model.status()),
+            Source::Fixed(_) | Source::Embedded(_) => None,
+        }
     }
 
-    /// Starts the engine's process and waits until the engine has answered a probe of its first model, within `start_timeout`.
-    /// Does nothing where the service does not start it. Dropped before that, the process is ended.
+    /// Starts the engine's process, or has its model loaded, and waits until the engine has answered a probe of its first model, within
+    /// `start_timeout`. Does nothing for another engine. Dropped before that, the process is ended.
     ///
     /// # Errors
     /// Why it is not ready.
     pub async fn start_process(&self) -> Result<(), NotReady> {
-        let Some(process) = self.process() else { return Ok(()) };
-        process.start(&|| Box::pin(self.check_ready())).await
+        match &self.source {
+            Source::Command(_, process) => process.start(&|| Box::pin(self.check_ready())).await,
+            Source::Turns(_, model) => model.load(|limit_ms| self.ask_for_model(limit_ms)).await,
+            Source::Fixed(_) | Source::Embedded(_) => Ok(()),
+        }
     }
 
     /// Waits until a process that was ready no longer runs. Returns why it ended, in words, where it did so by itself; `None` where it
-    /// was stopped. Never ends where the service does not start the engine.
+    /// was stopped, or its model was given up. Never ends for another engine.
     pub async fn process_ended(&self) -> Option<String> {
-        match self.process() {
-            Some(process) => process.ended().await,
-            None => std::future::pending().await,
+        match &self.source {
+            Source::Command(_, process) => process.ended().await,
+            Source::Turns(_, model) => {
+                model.unloaded().await;
+                None
+            }
+            Source::Fixed(_) | Source::Embedded(_) => std::future::pending().await,
         }
     }
 
     /// Ends the engine's process with all that it started, and waits until nothing of it is left and its port is free. Does
-    /// nothing where it does not run. An embedded engine is not started again.
+    /// nothing where it does not run. An embedded engine is not started again. A model that takes turns is given up.
     ///
     /// # Errors
     /// What is left, in words: a process that cannot be killed, or another one at the port.
@@ -69,14 +83,29 @@ impl EngineClient {
             Source::Fixed(_) => {}
             Source::Embedded(embedded) => embedded.stop().await,
             Source::Command(_, process) => return process.stop().await,
+            Source::Turns(_, model) => model.unload().await,
         }
         Ok(())
     }
 
     /// Waits until nothing is left of the engine's process, however long that takes. Does nothing where it does not run.
     pub async fn process_gone(&self) {
-        if let Some(process) = self.process() {
-            _ = process.stopped().await;
+        match &self.source {
+            Source::Command(_, process) => _ = process.stopped().await,
+            Source::Turns(_, model) => model.unloaded().await,
+            Source::Fixed(_) | Source::Embedded(_) => {}
+        }
+    }
+
+    /// Asks for a completion of its first model, which makes the engine load that.
+    async fn ask_for_model(&self, limit_ms: i64) -> ProbeOutcome {
+        match self.config.models.keys().next() {
+            Some(model) => {
+                // Nothing was asked of it before, and a model of embeddings does not chat.
+                self.served.note_asked(model, Endpoint::Embeddings);
+                self.probe_within(model, false, limit_ms).await
+            }
+            None => ProbeOutcome::Failed("it serves no model".to_owned()),
         }
     }
 

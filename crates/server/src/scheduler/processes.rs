@@ -36,8 +36,12 @@ pub(super) fn start(
             Ok(()) => {}
             Err(NotReady::Stopped) => return,
             Err(NotReady::Failed(reason)) => {
-                tracing::error!(target: "engine", engine, "the engine could not be started: {reason}");
-                let error = Some(format!("it could not be started: {reason}"));
+                let (what, done) = match replicas.holds_one_model(replica) {
+                    true => ("model", "loaded"),
+                    false => ("engine", "started"),
+                };
+                tracing::error!(target: "engine", engine, "the {what} could not be {done}: {reason}");
+                let error = Some(format!("it could not be {done}: {reason}"));
                 let _ = answers.send(SchedulerInput::Stopped { replica, order, error });
                 return;
             }

@@ -1,6 +1,6 @@
 //! The engine replicas by the keys under which the scheduler knows them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use overnight_domain::answers::{Completion, Warning};
@@ -13,10 +13,15 @@ use overnight_domain::scheduler::{
 
 use super::token_counters::TokenCounters;
 use crate::app::Models;
-use crate::config::{EngineKind, WeeklyHours};
+use crate::config::{EngineKind, Millis, WeeklyHours};
 use crate::engines::{Asked, EngineClient, Engines, NotReady};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
+
+/// How long a model that takes turns with others on its engine must have had work before it is loaded.
+const LOAD_AFTER: Millis = Millis(0);
+/// How long it must have had none before it counts as let go: the engine may unload it by itself then, and another model waits no longer.
+const IDLE_MODEL: Millis = Millis(600_000);
 
 /// The replicas as the settings name them now, and those that leave. It never changes: what comes after it is another one.
 pub struct Replicas {
@@ -100,10 +105,9 @@ impl Replicas {
     }
 
     fn add_device(&mut self, client: &EngineClient) {
-        let EngineKind::Command(command) = &client.config().kind else { return };
-        let Some(device) = &command.exclusive else { return };
+        let Some((device, _)) = client.config().device() else { return };
         let next = u32::try_from(self.devices.len()).map_or(DeviceKey(u32::MAX), DeviceKey);
-        self.devices.entry(device.name.clone()).or_insert(next);
+        self.devices.entry(device.to_owned()).or_insert(next);
     }
 
     /// What the scheduler is to know of them.
@@ -118,7 +122,9 @@ impl Replicas {
 
     /// The names of all that other nodes could drive as well.
     pub(super) fn shared_names(&self) -> Vec<String> {
-        self.keyed().filter_map(|(_, client)| client.config().shared_name().map(str::to_owned)).collect()
+        let names: BTreeSet<&str> =
+            self.keyed().filter_map(|(_, client)| client.config().shared_name()).collect();
+        names.into_iter().map(str::to_owned).collect()
     }
 
     /// The replicas with that name, those that leave too.
@@ -152,15 +158,20 @@ impl Replicas {
         }
     }
 
-    /// When its process is started and stopped, where the service does that.
+    /// When its process is started and stopped, where the service does that, or its model is loaded and given up.
     fn process_rules(&self, client: &EngineClient) -> Option<ProcessRules> {
-        let EngineKind::Command(command) = &client.config().kind else { return None };
-        let device = command.exclusive.as_ref();
+        let config = client.config();
+        let (start_after, idle_stop) = match &config.kind {
+            EngineKind::Command(command) => (command.start_after, command.idle_stop),
+            EngineKind::OpenAi(_) if config.holds_one_model() => (LOAD_AFTER, IDLE_MODEL),
+            EngineKind::OpenAi(_) | EngineKind::Embedded(_) => return None,
+        };
+        let device = config.device();
         Some(ProcessRules {
-            start_after_ms: command.start_after.0,
-            idle_stop_ms: command.idle_stop.0,
-            device: device.and_then(|device| self.devices.get(&device.name).copied()),
-            time_slice_ms: device.map_or(i64::MAX, |device| device.time_slice.0),
+            start_after_ms: start_after.0,
+            idle_stop_ms: idle_stop.0,
+            device: device.and_then(|(device, _)| self.devices.get(device).copied()),
+            time_slice_ms: device.map_or(i64::MAX, |(_, time_slice)| time_slice.0),
         })
     }
 
@@ -199,6 +210,11 @@ impl Replicas {
     /// What the operator calls it.
     pub fn name(&self, key: ReplicaKey) -> &str {
         self.client(key).map_or("unknown", |client| &client.config().name)
+    }
+
+    /// Whether it is a model of an engine that holds one at a time.
+    pub(super) fn holds_one_model(&self, key: ReplicaKey) -> bool {
+        self.client(key).is_some_and(|client| client.config().holds_one_model())
     }
 
     /// Whether it is the key of a model, and not that of an alias.

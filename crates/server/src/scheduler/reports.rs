@@ -124,7 +124,7 @@ pub(super) fn state_of(
         pause,
         closed_until,
         models_out: models_out.chain(spent).chain(busy).collect(),
-        process: process_of(replica, scheduler),
+        process: process_of(replica, replicas, scheduler),
         rates: if is_driven { rates } else { EngineRates::default() },
         prefix_cache: if is_driven {
             replicas.prefix_cache(replica.key)
@@ -134,7 +134,7 @@ pub(super) fn state_of(
     }
 }
 
-fn process_of(replica: &Replica, scheduler: &Scheduler) -> Option<EngineProcess> {
+fn process_of(replica: &Replica, replicas: &Replicas, scheduler: &Scheduler) -> Option<EngineProcess> {
     let (status, _) = scheduler.process_status(replica.key)?;
     let status = match status {
         ProcessStatus::Stopped => EngineProcessStatus::Stopped,
@@ -142,5 +142,6 @@ fn process_of(replica: &Replica, scheduler: &Scheduler) -> Option<EngineProcess>
         ProcessStatus::Running => EngineProcessStatus::Running,
         ProcessStatus::Draining | ProcessStatus::Stopping => EngineProcessStatus::Stopping,
     };
-    Some(EngineProcess { status, ready_at: scheduler.ready_at(replica.key) })
+    let is_model = replicas.holds_one_model(replica.key);
+    Some(EngineProcess { status, ready_at: scheduler.ready_at(replica.key), is_model })
 }

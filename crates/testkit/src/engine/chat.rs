@@ -52,6 +52,10 @@ pub(super) async fn complete(
         return struck;
     }
     let mut completion = asked.completion;
+    let _visit_of_model = match settings.load_ms {
+        Some(load_ms) => Some(state.holder.enter(asked.name, load_ms).await),
+        None => None,
+    };
     match compute(state, settings, &asked.request, &completion).await {
         Ok(cached_tokens) => completion.cached_tokens = cached_tokens,
         Err(Refusal::Full) => {
@@ -81,7 +85,9 @@ struct Asked<'a> {
     request: ChatRequest<'a>,
     script: Script,
     completion: Completion,
-    /// The model's name as a JSON string.
+    /// The model's name.
+    name: &'a str,
+    /// The same as a JSON string.
     model: &'a str,
 }
 
@@ -119,7 +125,7 @@ impl<'a> Asked<'a> {
                 format!("This model's maximum context length is {longest} tokens; {tokens} were asked for."),
             ));
         }
-        Ok(Self { request, script, completion, model: &model.quoted })
+        Ok(Self { request, script, completion, name: &model.name, model: &model.quoted })
     }
 }
 

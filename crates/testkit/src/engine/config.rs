@@ -138,6 +138,8 @@ pub struct Tunables {
     pub waiting_max: usize,
     /// How a request past `waiting_max` is refused.
     pub overload: Overload,
+    /// Of an engine that holds one of its models at a time: milliseconds that loading one takes.
+    pub load_ms: Option<u64>,
     /// How often which fault strikes.
     pub faults: FaultRates,
 }
@@ -161,6 +163,7 @@ impl Default for Tunables {
             running_max: 256,
             waiting_max: usize::MAX,
             overload: Overload { status: 429, retry_after_s: Some(1) },
+            load_ms: None,
             faults: FaultRates::default(),
         }
     }

@@ -60,10 +60,15 @@ fn list_models(state: &State, settings: &Settings) -> String {
     let created = time::unix_seconds();
     let context = settings.lists_context.then_some(state.config.context_tokens);
     let models = settings.models.iter().map(|model| {
-        serde_json::json!({
+        let mut listed = serde_json::json!({
             "id": model.name, "object": "model", "created": created, "owned_by": settings.owned_by,
             "root": model.name, "parent": null, "max_model_len": context,
-        })
+        });
+        if settings.load_ms.is_some() {
+            let value = if state.holder.holds(&model.name) { "loaded" } else { "unloaded" };
+            listed["status"] = serde_json::json!({"value": value});
+        }
+        listed
     });
     serde_json::json!({"object": "list", "data": models.collect::<Vec<_>>()}).to_string()
 }

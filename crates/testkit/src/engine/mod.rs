@@ -20,6 +20,7 @@ mod driver;
 mod faults;
 mod forms;
 mod gate;
+mod holder;
 mod http;
 mod markers;
 mod metrics;
@@ -45,6 +46,7 @@ pub use self::behaviours::{Behaviour, Outcome};
 pub use self::cache::BLOCK_TOKENS;
 pub use self::config::{CostModel, Overload, Recording, SimConfig, Speed, Tunables};
 pub use self::faults::{Canned, Fault, FaultRates};
+pub use self::holder::Loads;
 pub use self::model::{EngineModel, Finished, Job, JobId, ModelStats, Step};
 pub use self::prompt::echo_of;
 pub use self::recorder::Counters;
@@ -119,6 +121,11 @@ impl SimEngine {
     /// What it counted.
     pub fn counters(&self) -> Counters {
         self.state.recorder.counters()
+    }
+
+    /// What it loaded, where it holds one model at a time.
+    pub fn loads(&self) -> Loads {
+        self.state.holder.loads()
     }
 
     /// The model's counters and levels; `None` for an instant engine.

@@ -8,6 +8,7 @@ use super::config::{Overload, SimConfig, Speed, Tunables};
 use super::driver::Driver;
 use super::faults::FaultRates;
 use super::gate::Gate;
+use super::holder::Holder;
 use super::metrics::Metrics;
 use super::recorder::{Ending, Recorder};
 
@@ -26,6 +27,7 @@ pub(super) struct State {
     pub(super) recorder: Recorder,
     pub(super) metrics: Metrics,
     pub(super) gate: Gate,
+    pub(super) holder: Holder,
     pub(super) driver: Option<Driver>,
     pub(super) commands: UnboundedSender<Command>,
     tunables: RwLock<(Tunables, Arc<Settings>)>,
@@ -47,6 +49,7 @@ pub(super) struct Settings {
     pub(super) authorization: Option<String>,
     pub(super) is_healthy: bool,
     pub(super) reports_metrics: bool,
+    pub(super) load_ms: Option<u64>,
     pub(super) base_latency_ms: u64,
     pub(super) waiting_max: usize,
     pub(super) overload: Overload,
@@ -90,6 +93,7 @@ impl Settings {
             base_latency_ms: tunables.base_latency_ms,
             waiting_max: tunables.waiting_max,
             overload: tunables.overload,
+            load_ms: tunables.load_ms,
             faults: tunables.faults.clone(),
         })
     }
@@ -106,6 +110,7 @@ impl State {
             recorder: Recorder::default(),
             metrics: Metrics::default(),
             gate: Gate::new(running_max),
+            holder: Holder::default(),
             driver,
             commands,
             tunables: RwLock::new((config.tunables.clone(), Settings::new(&config.tunables))),
@@ -131,6 +136,7 @@ impl State {
     /// Forgets what dies with a process: the cache, the batch, the metrics.
     pub(super) fn reset(&self) {
         self.metrics.reset();
+        self.holder.reset();
         if let Some(driver) = &self.driver {
             driver.reset();
         }

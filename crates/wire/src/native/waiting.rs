@@ -39,7 +39,8 @@ pub enum WaitingReason {
     EnginesClosed,
     /// The daily budgets of the engines of its model are used up: they are used again at 00:00 UTC.
     EnginesOverBudget,
-    /// The engines of its model do not run: one is started when there is enough work for it, or its turn on its device comes.
+    /// The engines of its model do not run, or have another model loaded: one is started or loads it when there is enough work for it, or its
+    /// turn comes.
     EnginesStopped,
     /// Its turn has not come.
     Queue,

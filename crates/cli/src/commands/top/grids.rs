@@ -92,7 +92,7 @@ fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
         return ("driven by no node".to_owned(), Some(Tone::Doubtful));
     }
     if let Some(process) = engine.process.filter(|process| !process.is_running()) {
-        return (process.status.as_str().to_owned(), Some(Tone::Doubtful));
+        return (process.words().to_owned(), Some(Tone::Doubtful));
     }
     match engine.models_out.first() {
         Some(out) => {

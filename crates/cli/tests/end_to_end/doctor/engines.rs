@@ -71,3 +71,20 @@ fn a_model_without_a_price_beside_others_that_have_one_is_found() {
     world.write("overnight.toml", &settings.replace("[[models]]\nname = \"m\"\n", &free));
     assert_eq!(state(&examine(&world).1, "billing"), "ok", "it is meant to be free");
 }
+
+#[test]
+fn an_engine_that_loads_models_on_demand_is_to_be_sent_one_at_a_time() {
+    let world = World::new();
+    world
+        .engine
+        .tune(|engine| (engine.models, engine.load_ms) = (["m", "n"].map(str::to_owned).into(), Some(0)));
+    assert_eq!(state(&examine(&world).1, "engine sim"), "ok", "it serves one model");
+    let two = format!("{}[[models]]\nname = \"n\"\n", world.read("overnight.toml"));
+    world.write("overnight.toml", &two);
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "engine sim")), (0, "warn"), "{report}");
+    assert!(told(&report, "engine sim").contains("add `one_model_at_a_time = true`"), "{report}");
+    let told_so = two.replace("kind = \"openai\"", "kind = \"openai\"\none_model_at_a_time = true");
+    world.write("overnight.toml", &told_so);
+    assert_eq!(state(&examine(&world).1, "engine sim"), "ok", "{}", examine(&world).1);
+}

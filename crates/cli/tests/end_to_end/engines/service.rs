@@ -91,7 +91,7 @@ fn a_service_that_is_killed_leaves_no_engine_behind_and_its_successor_finishes_t
     wait_until("that is told", || {
         let explained = explain(&world);
         let sentence = &explained["waiting_for"]["sentence"];
-        *sentence == "the request waits for an engine of its model to be started"
+        *sentence == "the request waits for an engine of its model to be started or to load it"
             && explained["engines"].to_string().contains("\"starting\"")
     });
     serving.kill();

@@ -9,28 +9,19 @@ use url::Url;
 use super::super::section::Section;
 use super::super::{ConfigError, Millis, OutgoingConfig, ProxyUse, daily_limits, rate_limits};
 use super::{
-    Extras, OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path, refuse_others, variable_name,
+    EngineConfig, EngineKind, Extras, OpenAiConfig, base_url, cache_salt, is_loopback, key_source, path,
+    refuse_others, variable_name,
 };
 
 /// The settings that only engines of this kind have.
-pub(super) const KEYS: [&str; 10] = [
-    "command",
-    "working_dir",
-    "env",
-    "pass_env",
-    "start_timeout",
-    "stop_timeout",
-    "start_after",
-    "idle_stop",
-    "exclusive",
-    "time_slice",
-];
+pub(super) const KEYS: [&str; 8] =
+    ["command", "working_dir", "env", "pass_env", "stop_timeout", "start_after", "idle_stop", "exclusive"];
 
 const START_TIMEOUT: Millis = Millis(15 * 60_000);
 const STOP_TIMEOUT: Millis = Millis(30_000);
 const START_AFTER: Millis = Millis(10_000);
 const IDLE_STOP: Millis = Millis(10 * 60_000);
-const TIME_SLICE: Millis = Millis(3_600_000);
+pub(super) const TIME_SLICE: Millis = Millis(3_600_000);
 
 /// A server of the OpenAI API that the service starts and stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +70,29 @@ impl CommandConfig {
     }
 }
 
+/// Two commands cannot listen at one port, unless they never run together.
+pub(super) fn refuse_shared_port(
+    section: &Section<'_>,
+    engine: &EngineConfig,
+    others: &[EngineConfig],
+) -> Result<(), ConfigError> {
+    let EngineKind::Command(command) = &engine.kind else { return Ok(()) };
+    let clashes = |other: &&EngineConfig| match &other.kind {
+        EngineKind::Command(other) => !command.fits_with(other),
+        EngineKind::OpenAi(_) | EngineKind::Embedded(_) => false,
+    };
+    match others.iter().find(clashes) {
+        Some(other) => {
+            let what = format!(
+                "has the port of the engine {:?}: give it another one, or give both engines the same `exclusive`",
+                other.name
+            );
+            Err(section.refuse("base_url", what))
+        }
+        None => Ok(()),
+    }
+}
+
 pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> {
     if !cfg!(unix) {
         return Err(section.refuse("kind", "\"command\" needs Linux or another Unix"));
@@ -86,6 +100,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
     let hosted = [
         "shared",
         "colocated_share",
+        "one_model_at_a_time",
         rate_limits::REQUESTS,
         rate_limits::TOKENS,
         daily_limits::REQUESTS,
@@ -98,8 +113,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
         working_dir: path(section, "working_dir")?,
         env: read_env(section)?,
         pass_env: read_names(section)?,
-        start_timeout: duration("start_timeout", Millis(1_000)..=Millis(86_400_000), "1s to 24h")?
-            .unwrap_or(START_TIMEOUT),
+        start_timeout: start_timeout(section)?,
         stop_timeout: duration("stop_timeout", Millis(1_000)..=Millis(3_600_000), "1s to 1h")?
             .unwrap_or(STOP_TIMEOUT),
         start_after: duration("start_after", Millis(0)..=Millis(86_400_000), "0s to 24h")?
@@ -118,8 +132,20 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
             colocated_percent: None,
             rate_limits: RateLimits::default(),
             daily_limits: DailyLimits::default(),
+            turns: None,
         },
     })
+}
+
+/// How long it may take until it is ready.
+pub(super) fn start_timeout(section: &Section<'_>) -> Result<Millis, ConfigError> {
+    let read = section.bounded("start_timeout", Millis(1_000)..=Millis(86_400_000), "1s to 24h")?;
+    Ok(read.unwrap_or(START_TIMEOUT))
+}
+
+/// How long it may keep what it shares, where that is said.
+pub(super) fn time_slice(section: &Section<'_>) -> Result<Option<Millis>, ConfigError> {
+    section.bounded("time_slice", Millis(60_000)..=Millis(86_400_000), "1m to 24h")
 }
 
 fn read_command(section: &Section<'_>) -> Result<Vec<String>, ConfigError> {
@@ -162,8 +188,7 @@ fn read_exclusive(section: &Section<'_>) -> Result<Option<ExclusiveDevice>, Conf
         name => Ok(name.to_owned()),
     };
     let name = section.read("exclusive", named)?;
-    let time_slice = section.bounded("time_slice", Millis(60_000)..=Millis(86_400_000), "1m to 24h")?;
-    match (name, time_slice) {
+    match (name, time_slice(section)?) {
         (Some(name), time_slice) => {
             Ok(Some(ExclusiveDevice { name, time_slice: time_slice.unwrap_or(TIME_SLICE) }))
         }

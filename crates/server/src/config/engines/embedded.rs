@@ -7,7 +7,7 @@ use overnight_hub::HubName;
 
 use super::super::section::Section;
 use super::super::{ConfigError, daily_limits, rate_limits};
-use super::{path, refuse_others};
+use super::{one_model, path, refuse_others};
 
 /// The most requests that are computed together, by default.
 pub(super) const PARALLEL: u32 = 32;
@@ -62,12 +62,14 @@ pub(super) fn read(
             "shared",
             "cache_salt",
             "colocated_share",
+            "one_model_at_a_time",
             rate_limits::REQUESTS,
             rate_limits::TOKENS,
             daily_limits::REQUESTS,
             daily_limits::TOKENS,
         ],
     )?;
+    refuse_others(section, "command", &one_model::COMMON_KEYS)?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();
     if names.any(|other| *other != first) {

@@ -20,7 +20,7 @@ fn read(settings: &str) -> CommandConfig {
 fn a_command_has_the_defaults_that_the_manual_shows() {
     let plain = read("");
     let shown = load_text(&manual::uncommented()).unwrap();
-    let EngineKind::Command(shown) = &shown.engines[2].kind else { panic!("not a command") };
+    let EngineKind::Command(shown) = &shown.engines[3].kind else { panic!("not a command") };
     let times = |it: &CommandConfig| (it.start_timeout, it.stop_timeout, it.start_after, it.idle_stop);
     assert_eq!(times(&plain), times(shown));
     assert_eq!(read("exclusive = \"gpu-0\"").exclusive, shown.exclusive);
@@ -98,6 +98,7 @@ fn settings_of_other_kinds_are_refused_for_a_command_and_its_own_for_them() {
     for (setting, kind) in [
         ("shared = true", "openai"),
         ("colocated_share = \"50%\"", "openai"),
+        ("one_model_at_a_time = true", "openai"),
         ("max_requests_per_minute = 1", "openai"),
         ("max_tokens_per_minute = 1", "openai"),
         ("max_tokens_per_day = 1", "openai"),

@@ -79,19 +79,33 @@ pub enum Why<'a> {
     Stopped,
 }
 
-/// The process of an engine that the service starts and stops.
+/// The process of an engine that the service starts and stops, or the model of an engine that holds one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineProcess {
     /// How it is.
     pub status: EngineProcessStatus,
     /// Of one that is starting: when it will be ready, in milliseconds, as long as its last start took. `None` where that is not known.
     pub ready_at: Option<i64>,
+    /// Whether it is a model that the engine loads, and no process. A node of an earlier version knows processes alone.
+    #[serde(default)]
+    pub is_model: bool,
 }
 
 impl EngineProcess {
     /// Whether it is sent requests.
     pub fn is_running(&self) -> bool {
         self.status == EngineProcessStatus::Running
+    }
+
+    /// How it is, in a word or two.
+    pub fn words(&self) -> &'static str {
+        match self.status {
+            EngineProcessStatus::Stopped if self.is_model => "not loaded",
+            EngineProcessStatus::Starting if self.is_model => "loading",
+            EngineProcessStatus::Running if self.is_model => "loaded",
+            EngineProcessStatus::Stopping if self.is_model => "finishing",
+            status => status.as_str(),
+        }
     }
 }
 

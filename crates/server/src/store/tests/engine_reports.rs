@@ -102,7 +102,7 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
 #[test]
 fn an_engine_is_out_while_it_is_closed_paused_or_does_not_run() {
     let process = |status, ready_at| EngineState {
-        process: Some(EngineProcess { status, ready_at }),
+        process: Some(EngineProcess { status, ready_at, is_model: false }),
         ..engine("gpu-0")
     };
     let model_out = |until, reason: Option<&str>, is_over_budget| {

@@ -92,14 +92,14 @@ pub(super) const METRICS: &[Metric] = &[
         Gauge,
         Unit::Count,
         ENGINE,
-        "1 while the engine runs, 0 while one that the service starts is stopped, starts or stops.",
+        "1 while the engine runs, 0 while one that the service starts is stopped, starts or stops, or has another model loaded.",
     ),
     metric(
         "overnight_engine_starts_total",
         Counter,
         Unit::Count,
         Labels::OfEngine("outcome", &["ready", "failed", "stopped"]),
-        "Starts of an engine that the service starts, by outcome.",
+        "Starts of an engine that the service starts, and loads of a model that takes turns, by outcome.",
     ),
     metric(
         ENGINE_START,

@@ -12,6 +12,7 @@ mod forecasts;
 mod hours;
 mod limits;
 mod logs;
+mod one_model;
 mod poison;
 mod rates;
 mod reloading;
@@ -67,6 +68,8 @@ struct Rig {
 #[derive(Clone)]
 struct Setup {
     environment: Vec<(String, String)>,
+    /// Models besides, which each engine serves under the same names.
+    other_models: &'static [&'static str],
     /// More settings of each engine, one a line.
     engine_settings: &'static str,
     clock: SharedClock,
@@ -76,7 +79,8 @@ struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { environment: Vec::new(), engine_settings: "", clock: Arc::new(SystemClock), lookup: None }
+        let (environment, clock) = (Vec::new(), Arc::new(SystemClock));
+        Self { environment, other_models: &[], engine_settings: "", clock, lookup: None }
     }
 }
 
@@ -216,8 +220,12 @@ async fn schedule(services: &Services, setup: &Setup) -> (Arc<Engines>, oneshot:
 }
 
 async fn create_in(services: &Services, account: AccountKey, content: &str) -> RequestId {
+    create_for_model(services, account, "sim", content).await
+}
+
+async fn create_for_model(services: &Services, account: AccountKey, model: &str, content: &str) -> RequestId {
     let body = format!(
-        r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
+        r#"{{"request_body":{{"model":"{model}","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
     );
     create_of(services, account, body).await.id
 }
@@ -253,9 +261,14 @@ fn config(folder: &Path, engines: &[SimEngine], setup: &Setup) -> Config {
         "data_dir = \"{}\"\naggregation_period = \"50ms\"\n[[models]]\nname = \"sim\"\n",
         folder.display()
     );
+    let mut served = "\"sim\" = \"sim-model\"".to_owned();
+    for model in setup.other_models {
+        text += &format!("[[models]]\nname = \"{model}\"\n");
+        served += &format!(", \"{model}\" = \"{model}\"");
+    }
     for (number, engine) in engines.iter().enumerate() {
         text += &format!(
-            "[[engines]]\nname = \"sim-{number}\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = {{ \"sim\" = \"sim-model\" }}\nmax_concurrency = 16\n{}\n",
+            "[[engines]]\nname = \"sim-{number}\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = {{ {served} }}\nmax_concurrency = 16\n{}\n",
             engine.base_url(),
             setup.engine_settings
         );

@@ -28,6 +28,13 @@ pub(super) fn judge(name: String, config: &Config, engine: &EngineConfig, told: 
         let message = format!("answers, and does not list {}", missing.join(", "));
         return Finding::warn(name, message, format!("it lists {names}: correct its `models`"));
     }
+    let is_swapped = |id: &String| find(id).is_some_and(|model| model.is_loaded_on_demand);
+    let swapped = engine.models.values().filter(|id| is_swapped(id)).count();
+    if swapped > 1 && !engine.holds_one_model() {
+        let message = format!("answers, and loads and unloads its {swapped} models as requests name them");
+        let hint = "if it cannot hold all of them at once, add `one_model_at_a_time = true` to its settings: it then gets the requests of one model after those of another, instead of a swap for each";
+        return Finding::warn(name, message, hint);
+    }
     let limit = |ours: &String| config.models.iter().find(|model| model.name == *ours);
     let too_long = engine.models.iter().filter_map(|(ours, id)| {
         let (limit, context) = (limit(ours)?.default_max_tokens, find(id)?.context?);

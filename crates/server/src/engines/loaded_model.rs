@@ -1,0 +1,166 @@
+//! A model that an engine loads when a request names it, and for which it lets go of another. When to load it is the scheduler's to say.
+
+use overnight_domain::scheduler::ProbeOutcome;
+use tokio::sync::watch;
+
+use super::command::{NotReady, ProcessStatus};
+use crate::clock::SharedClock;
+use crate::config::ModelTurns;
+
+/// How often an engine that has no room for the model yet is asked again.
+const BUSY_PAUSE_MS: i64 = 500;
+
+/// Whether the engine holds the model, as far as the service made it. No process of the service is behind it.
+pub(super) struct LoadedModel {
+    timeout_ms: i64,
+    clock: SharedClock,
+    status: watch::Sender<ProcessStatus>,
+}
+
+const UNLOADED: ProcessStatus = ProcessStatus::Stopped { reason: None };
+
+impl LoadedModel {
+    /// A model of which nothing is known.
+    pub(super) fn new(turns: &ModelTurns, clock: SharedClock) -> Self {
+        let (status, _) = watch::channel(UNLOADED);
+        Self { timeout_ms: turns.start_timeout.0, clock, status }
+    }
+
+    /// How it is, now and later.
+    pub(super) fn status(&self) -> watch::Receiver<ProcessStatus> {
+        self.status.subscribe()
+    }
+
+    /// Makes the engine load it: asks for a completion, which may take the given time in milliseconds. Dropped, it is as it was.
+    pub(super) async fn load<F: Future<Output = ProbeOutcome>>(
+        &self,
+        ask: impl Fn(i64) -> F,
+    ) -> Result<(), NotReady> {
+        if !self.change(&UNLOADED, ProcessStatus::Starting) {
+            return Err(NotReady::Failed("it is loaded already, or being loaded".to_owned()));
+        }
+        let _unloaded_if_not_ready = UnloadIfNotReady(self);
+        let mut status = self.status();
+        let is_given_up = |status: &ProcessStatus| *status != ProcessStatus::Starting;
+        tokio::select! {
+            biased;
+            _ = status.wait_for(is_given_up) => return Err(NotReady::Stopped),
+            loaded = self.ask_until_loaded(ask) => loaded.map_err(NotReady::Failed)?,
+        }
+        match self.change(&ProcessStatus::Starting, ProcessStatus::Running) {
+            true => Ok(()),
+            false => Err(NotReady::Stopped),
+        }
+    }
+
+    /// An engine that cannot be reached, or fails, is left alone for as long as the scheduler says; one that says that it has no room
+    /// may be loading.
+    async fn ask_until_loaded<F: Future<Output = ProbeOutcome>>(
+        &self,
+        ask: impl Fn(i64) -> F,
+    ) -> Result<(), String> {
+        let late_at = self.clock.now().saturating_add(self.timeout_ms);
+        let mut why = String::new();
+        let asking = async {
+            loop {
+                match ask(self.timeout_ms).await {
+                    ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => return Ok(()),
+                    ProbeOutcome::Failed(why) => return Err(why),
+                    ProbeOutcome::Busy { message, .. } => why = format!(": {message}"),
+                    ProbeOutcome::TimedOut(_) => {}
+                }
+                self.clock.sleep_until(self.clock.now().saturating_add(BUSY_PAUSE_MS)).await;
+            }
+        };
+        tokio::select! {
+            loaded = asking => return loaded,
+            () = self.clock.sleep_until(late_at) => {}
+        }
+        Err(format!("no completion within {} s{why}", self.timeout_ms / 1_000))
+    }
+
+    /// Its turn is over. The engine is told nothing: it lets go of the model when it is asked for another one. Waits until a load under
+    /// way has been given up.
+    pub(super) async fn unload(&self) {
+        self.change(&ProcessStatus::Running, UNLOADED);
+        self.change(&ProcessStatus::Starting, ProcessStatus::Stopping);
+        self.unloaded().await;
+    }
+
+    /// Waits until its turn is over.
+    pub(super) async fn unloaded(&self) {
+        _ = self.status().wait_for(|status| *status == UNLOADED).await;
+    }
+
+    /// Makes one status another; whether it was that one.
+    fn change(&self, from: &ProcessStatus, to: ProcessStatus) -> bool {
+        self.status.send_if_modified(|status| {
+            let is_from = status == from;
+            if is_from {
+                *status = to;
+            }
+            is_from
+        })
+    }
+}
+
+/// Ends a load that failed, or for which nobody waits any longer.
+struct UnloadIfNotReady<'a>(&'a LoadedModel);
+
+impl Drop for UnloadIfNotReady<'_> {
+    fn drop(&mut self) {
+        for status in [ProcessStatus::Starting, ProcessStatus::Stopping] {
+            self.0.change(&status, UNLOADED);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::config::Millis;
+
+    fn model(timeout_ms: i64) -> LoadedModel {
+        let turns = ModelTurns { start_timeout: Millis(timeout_ms), time_slice: Millis(60_000) };
+        LoadedModel::new(&turns, Arc::new(SystemClock))
+    }
+
+    fn status(model: &LoadedModel) -> ProcessStatus {
+        model.status().borrow().clone()
+    }
+
+    #[tokio::test]
+    async fn a_load_that_is_given_up_ends_and_the_next_one_may_begin() {
+        let model = model(60_000);
+        let (given_up, ()) = tokio::join!(model.load(|_| pending()), model.unload());
+        assert_eq!((given_up, status(&model)), (Err(NotReady::Stopped), UNLOADED));
+        {
+            let mut dropped = Box::pin(model.load(|_| pending()));
+            assert!(futures_util::poll!(&mut dropped).is_pending());
+            assert_eq!(status(&model), ProcessStatus::Starting);
+        }
+        assert_eq!(status(&model), UNLOADED);
+        assert_eq!(model.load(|_| ready(ProbeOutcome::Healthy)).await, Ok(()));
+        assert_eq!(status(&model), ProcessStatus::Running);
+        assert!(matches!(model.load(|_| pending()).await, Err(NotReady::Failed(_))));
+        assert_eq!(status(&model), ProcessStatus::Running);
+        model.unload().await;
+        assert_eq!(status(&model), UNLOADED);
+    }
+
+    #[tokio::test]
+    async fn a_failure_ends_a_load_and_a_busy_engine_is_asked_until_the_timeout() {
+        let failed = || ready(ProbeOutcome::Failed("status 500: no memory".to_owned()));
+        let outcome = model(60_000).load(|_| failed()).await;
+        assert_eq!(outcome, Err(NotReady::Failed("status 500: no memory".to_owned())));
+        let busy = || ready(ProbeOutcome::Busy { retry_after_ms: None, message: "loading".to_owned() });
+        let model = model(20);
+        let outcome = model.load(|_| busy()).await;
+        assert_eq!(outcome, Err(NotReady::Failed("no completion within 0 s: loading".to_owned())));
+        assert_eq!(status(&model), UNLOADED);
+    }
+}

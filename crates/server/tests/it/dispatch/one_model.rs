@@ -1,0 +1,159 @@
+//! Engines that hold one model at a time and load another when a request names it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::AccountKey;
+use overnight_server::app::{self, waiting::WaitingReason};
+use overnight_testkit::engine::{Loads, SimConfig, Tunables};
+
+use super::stepped::STEP;
+use super::{Rig, Setup, create_for_model, eventually, pause};
+use crate::support::{SharedSteps, SteppedClock};
+
+const START: i64 = 1_750_000_000_000;
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// An engine that serves three models and takes so long to load one, and for each request.
+fn swapping(load_ms: u64, base_latency_ms: u64) -> SimConfig {
+    let models = ["sim-model", "other", "third"].map(str::to_owned).into();
+    let tunables = Tunables { models, load_ms: Some(load_ms), base_latency_ms, ..Tunables::default() };
+    SimConfig { tunables, ..SimConfig::default() }
+}
+
+/// What a service has that sends such an engine requests of two models, on a clock that the test moves on.
+fn setup(engine_settings: &'static str) -> (Setup, Arc<SteppedClock>) {
+    let steps = SteppedClock::at(START);
+    let clock = Arc::new(SharedSteps(Arc::clone(&steps)));
+    (Setup { other_models: &["other"], engine_settings, clock, ..Setup::default() }, steps)
+}
+
+/// Mixed requests of two models and two accounts, all of which complete without a failed attempt: what the engine loaded for them.
+async fn loads_of_mixed_requests(engine_settings: &'static str) -> Loads {
+    let (setup, steps) = setup(engine_settings);
+    let mut ids: Vec<(AccountKey, RequestId)> = Vec::new();
+    let rig = Rig::start_all(vec![swapping(20, 5)], setup, async |services, account| {
+        let second = app::accounts::create(services, "second").await.expect("an account").key;
+        for number in 0..10 {
+            for account in [account, second] {
+                for model in ["sim", "other"] {
+                    let content = format!("{model} {number}");
+                    ids.push((account, create_for_model(services, account, model, &content).await));
+                }
+            }
+        }
+    });
+    let rig = rig.await;
+    for (account, id) in ids {
+        let record = steps.advance_until(STEP, rig.ended_of(account, id)).await;
+        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
+    }
+    let loads = rig.engines[0].loads();
+    steps.advance_until(STEP, rig.finish()).await;
+    loads
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mixed_requests_of_two_models_are_gathered_by_model() {
+    let loads = loads_of_mixed_requests("one_model_at_a_time = true").await;
+    // Nobody's deadline is in danger and no slice of an hour ends: whichever model is first has all its requests done, then the other.
+    assert_eq!((loads.loaded.len(), loads.mixed), (2, 0), "{loads:?}");
+    // The engine does swap where it is sent both.
+    let unaware = loads_of_mixed_requests("").await;
+    assert!(unaware.loaded.len() > 2 && unaware.mixed > 0, "{unaware:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterwards() {
+    let (setup, steps) = setup("one_model_at_a_time = true\ntime_slice = \"24h\"\nrequest_timeout = \"24h\"");
+    let rig = Rig::start_all(vec![swapping(20, 100)], setup, async |_, _| {}).await;
+    let create = async |content: &str| create_for_model(&rig.services, rig.account, "other", content).await;
+    // One request keeps the model in use while hours pass, after which the deadlines of the rest lie behind that of the urgent one.
+    let mut others = vec![create("[[sim:delay=1000]]").await];
+    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:delay=1000]]") == 1);
+    steps.advance_until(STEP, arrives).await;
+    let urgent = rig.create("urgent").await;
+    steps.advance(20 * HOUR);
+    for number in 0..600 {
+        others.push(create(&format!("other {number}")).await);
+    }
+    let runs = eventually("the rest is worked on", || rig.engines[0].counters().answered > 20);
+    steps.advance_until(STEP, runs).await;
+    assert_eq!(rig.engines[0].loads().loaded, ["other"]);
+
+    steps.advance(3 * HOUR);
+    let record = steps.advance_until(STEP, rig.ended(urgent)).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Completed);
+    let last = rig.status(*others.last().expect("requests")).await;
+    assert_ne!(last, RequestStatus::Completed, "the deadline came before the work of the other");
+    for id in others {
+        let record = steps.advance_until(STEP, rig.ended(id)).await;
+        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
+    }
+    assert_eq!(
+        rig.engines[0].loads(),
+        Loads { loaded: ["other", "sim-model", "other"].map(str::to_owned).into(), mixed: 0 }
+    );
+    steps.advance_until(STEP, rig.finish()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_is_away_is_paused_with_the_reason_and_no_attempt_counts() {
+    let (setup, steps) = setup("one_model_at_a_time = true");
+    let rig = Rig::start_all(vec![swapping(20, 5)], setup, async |_, _| {}).await;
+    rig.engines[0].die(2_000);
+    let (one, other) =
+        (rig.create("one").await, create_for_model(&rig.services, rig.account, "other", "other").await);
+    let waits = async {
+        loop {
+            let record = rig.record(one).await;
+            let reason =
+                app::waiting::reason_for_operators(&rig.services, "sim", &record.summary.state).await;
+            if let Ok(Some(WaitingReason::EnginesPaused { reason: Some(reason), .. })) = reason {
+                return reason;
+            }
+            pause().await;
+        }
+    };
+    let reason = steps.advance_until(STEP, waits).await;
+    assert!(reason.starts_with("it could not be loaded: "), "{reason}");
+    for id in [one, other] {
+        let record = steps.advance_until(STEP, rig.ended(id)).await;
+        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
+    }
+    steps.advance_until(STEP, rig.finish()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_is_added_and_one_that_is_removed_leave_the_others_alone() {
+    let (setup, steps) = setup("one_model_at_a_time = true");
+    let rig = Rig::start_all(vec![swapping(20, 50)], setup, async |_, _| {}).await;
+    let mut ids = Vec::new();
+    for number in 0..60 {
+        ids.push(rig.create(&format!("one {number}")).await);
+    }
+    let runs = eventually("the model works", || rig.engines[0].counters().answered > 5);
+    steps.advance_until(STEP, runs).await;
+    let changed = rig.reload(|config| {
+        let third =
+            overnight_server::config::ModelConfig { name: "third".to_owned(), ..config.models[0].clone() };
+        config.models.push(third);
+        config.models.retain(|model| model.name != "other");
+        let served = &mut config.engines[0].models;
+        served.insert("third".to_owned(), "third".to_owned());
+        served.remove("other");
+    });
+    changed.await.expect("a reload");
+    ids.push(create_for_model(&rig.services, rig.account, "third", "third").await);
+    for id in ids {
+        let record = steps.advance_until(STEP, rig.ended(id)).await;
+        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
+    }
+    let names: Vec<_> = rig.clients.list().iter().map(|client| client.config().name.clone()).collect();
+    assert_eq!(names, ["sim-0/sim", "sim-0/third"]);
+    let loads = rig.engines[0].loads();
+    assert_eq!(loads, Loads { loaded: ["sim-model", "third"].map(str::to_owned).into(), mixed: 0 });
+    steps.advance_until(STEP, rig.finish()).await;
+}
