@@ -19,6 +19,7 @@ pub mod forms;
 pub mod ids;
 pub mod json;
 pub mod limits;
+pub mod line_digests;
 pub mod money;
 pub mod pieces;
 pub mod quotas;

@@ -11,11 +11,11 @@ use overnight_wire::native::bulk::{BulkLine, LineCreated, LineRefused};
 use overnight_wire::native::errors::ErrorBody;
 use overnight_wire::native::requests::RequestCreated;
 use reqwest::Url;
+use reqwest::header::HeaderValue;
 use sha2::{Digest, Sha256};
 
 use self::window::Window;
 use crate::lines::RawLines;
-use crate::once::read_key;
 use crate::pause::pause;
 use crate::retries::{Repeatable, pause_after};
 use crate::{Client, Error};
@@ -99,7 +99,7 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
                 if self.window.is_empty() {
                     return Ok(None);
                 }
-                let key = read_key(&derive_key(&self.key, self.window.segment()))?;
+                let key = derive_key(&self.key, self.window.segment())?;
                 let answer = self.client.post_lines(self.url.clone(), key, self.window.content()).await?;
                 self.answers = Some(RawLines::new(answer));
                 continue;
@@ -152,8 +152,9 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
 }
 
 /// The idempotency key of a segment of what a key is for.
-fn derive_key(key: &str, segment: u64) -> String {
-    format!("{:x}", Sha256::digest(format!("{key}\n{segment}")))
+fn derive_key(key: &str, segment: u64) -> Result<HeaderValue, Error> {
+    let key = format!("{:x}", Sha256::digest(format!("{key}\n{segment}")));
+    HeaderValue::try_from(key).map_err(|error| Error::Invalid(error.to_string()))
 }
 
 impl<S> fmt::Debug for Bulk<S> {

@@ -85,6 +85,7 @@ mod tests {
             ("Unsupported parameter (param max_tokens)", MaxTokens, true),
             ("unknown field `max_completion_tokens`", MaxCompletionTokens, true),
             ("max_tokens must be at least 1, got 0.", MaxTokens, false),
+            ("`max_completion_tokens` must be less than or equal to `16384`", MaxCompletionTokens, false),
             (
                 "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048 tokens",
                 MaxTokens,

@@ -7,7 +7,7 @@ use super::command::{NotReady, ProcessStatus};
 use crate::clock::SharedClock;
 use crate::config::ModelTurns;
 
-/// How often an engine that has no room for the model yet is asked again.
+/// When an engine that has no room for the model yet is asked again, unless it names a later time.
 const BUSY_PAUSE_MS: i64 = 500;
 
 /// Whether the engine holds the model, as far as the service made it. No process of the service is behind it.
@@ -63,13 +63,17 @@ impl LoadedModel {
         let mut why = String::new();
         let asking = async {
             loop {
+                let mut named_ms = 0;
                 match ask(self.timeout_ms).await {
                     ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => return Ok(()),
                     ProbeOutcome::Failed(why) => return Err(why),
-                    ProbeOutcome::Busy { message, .. } => why = format!(": {message}"),
+                    ProbeOutcome::Busy { message, retry_after_ms } => {
+                        why = format!(": {message}");
+                        named_ms = retry_after_ms.unwrap_or(0);
+                    }
                     ProbeOutcome::TimedOut(_) => {}
                 }
-                self.clock.sleep_until(self.clock.now().saturating_add(BUSY_PAUSE_MS)).await;
+                self.clock.sleep_until(self.clock.now().saturating_add(BUSY_PAUSE_MS.max(named_ms))).await;
             }
         };
         tokio::select! {

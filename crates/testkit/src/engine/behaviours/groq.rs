@@ -48,10 +48,6 @@ pub(super) const ROWS: &[Behaviour] = &[
         .answers(400, r#"{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#)
         .becomes(FailsAtOnce)
         .says("Please reduce the length of the messages or completion."),
-    row("groq-limit-too-high", "https://github.com/Alishahryar1/free-claude-code/issues/1354")
-        .answers(400, r#"{"error":{"message":"`max_completion_tokens` must be less than or equal to `16384`, the maximum value for `max_completion_tokens` is less than the `context_window` for this model","type":"invalid_request_error","param":"max_completion_tokens"}}"#)
-        .becomes(FailsAtOnce)
-        .says("must be less than or equal to `16384`"),
     row("groq-refuses-parts", "https://github.com/microsoft/PyRIT/issues/704")
         .answers(400, r#"{"error":{"message":"'messages.0.content' must be a string","type":"invalid_request_error"}}"#)
         .becomes(FailsAtOnce)
