@@ -137,7 +137,7 @@ has_fonts() {
 }
 
 # Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; a
-# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; buildah; what replicates a PostgreSQL; and published clients.
+# browser, with what drives it; Python for scripts/disturb; promtool, which comes with Prometheus; buildah; what replicates a PostgreSQL; proxies; and published clients.
 install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
@@ -155,6 +155,8 @@ install_test_needs() {
         command -v patroni >/dev/null || missing+=(patroni)
         command -v etcd >/dev/null || missing+=(etcd-server)
         command -v haproxy >/dev/null || missing+=(haproxy)
+        command -v caddy >/dev/null || missing+=(caddy)
+        command -v nginx >/dev/null || missing+=(nginx-light)
         command -v ip >/dev/null || missing+=(iproute2)
     fi
     [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
@@ -177,7 +179,7 @@ install_test_packages() {
         install_packages "${missing[@]}"
     )
     # Debian starts these for the system, now and at every boot: a pooler with nothing behind it, a Prometheus, and so on.
-    for service in pgbouncer prometheus patroni etcd haproxy; do
+    for service in pgbouncer prometheus patroni etcd haproxy caddy nginx; do
         case "${missing[*]}" in
             *"$service"*)
                 $as_root service "$service" stop >/dev/null 2>&1 || true

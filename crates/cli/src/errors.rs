@@ -170,6 +170,10 @@ impl From<ClientError> for CliError {
             }
             ClientError::Api { status: 429 | 500.., .. }
             | ClientError::Foreign { status: 429 | 500.., .. } => Self::unavailable(&error),
+            ClientError::Foreign { status: 413, .. } => {
+                Self::refused("a proxy in front of the service refuses a body of this length (HTTP 413)")
+                    .with_hint("raise its limit of bodies, in nginx `client_max_body_size`: docs/operating/proxies.md")
+            }
             ClientError::Api { .. } | ClientError::Foreign { .. } => Self::refused(&error),
             ClientError::Transport(_) if error.to_string().contains("certificate") => {
                 Self::unavailable(&error).with_hint("set SSL_CERT_FILE to a file with the authority of its certificate")

@@ -38,6 +38,7 @@ mod packages;
 mod postgresql;
 #[cfg(target_os = "linux")]
 mod power_loss;
+mod proxies;
 mod published;
 mod python;
 mod readme;
