@@ -1,8 +1,9 @@
 //! Bulk create: one Create Request a line. Lines are taken in while they come, many at once, and answered in their order, each with
 //! the digest of its line.
 //!
-//! Some proxies lose bytes of a request whose response has begun (Go's server for HTTP/1.1: golang/go#57786). So the response begins
-//! when the body has ended, if the body is short or came through a proxy.
+//! Some proxies lose bytes of a request whose response has begun (Go's server for HTTP/1.1: golang/go#57786), and bytes of a response
+//! that begins as soon as the request has ended (golang/go#40747). So a short body, and one that came through a proxy, is answered as a
+//! whole, or after a second if its lines wait.
 
 mod lines;
 
@@ -47,8 +48,11 @@ const BYTES_MAX: usize = 1 << 20;
 /// An answer is sent on once it has reached this length, or nothing more is ready.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// A body of at most this length has ended before it is answered.
+/// A body of at most this length is answered as a whole.
 const SHORT_BYTES: u64 = 1 << 20;
+
+/// How long after the end of its body a response begins at the latest.
+const BEGIN_AFTER_MS: i64 = 1_000;
 
 /// Headers by which a proxy announces itself.
 const OF_PROXIES: [HeaderName; 4] = [
@@ -101,9 +105,12 @@ impl Bulk {
         let limit = self.context.services.config().limits.request_body_bytes;
         let (parts, ready) = mpsc::unbounded_channel();
         let key = self.opened.key;
-        let is_awaited = must_end_first(headers, &body);
-        let (begin, begun) = oneshot::channel();
+        let is_whole = is_answered_as_whole(headers, &body);
+        let clock = Arc::clone(&self.context.services.clock);
+        let (begin, may_begin) = oneshot::channel();
+        let (finish, finished) = oneshot::channel::<Infallible>();
         let work = async move {
+            let _finish = finish;
             let lines = lines(body, buffers, limit);
             let run = Run { bulk: &self, permit: &permit, parts: &parts, has_logged: AtomicBool::new(false) };
             tokio::select! {
@@ -113,17 +120,19 @@ impl Bulk {
         };
         let actor = Actor { id: ActorId::ApiKey(key), address: None };
         tasks::spawn(actor.scope(traces::in_current_call(ReadsFor::current().scope(work.in_current_span()))));
-        if is_awaited {
-            // It is dropped, not sent.
-            _ = begun.await;
+        if is_whole && may_begin.await.is_err() {
+            tokio::select! {
+                _ = finished => {}
+                () = clock.sleep_until(clock.now() + BEGIN_AFTER_MS) => {}
+            }
         }
         let chunks = stream::try_unfold(ready, next_chunk);
         Ok(answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks)))
     }
 }
 
-/// Whether the response begins when the body has ended.
-fn must_end_first(headers: &HeaderMap, body: &Body) -> bool {
+/// Whether the response begins after the body has ended.
+fn is_answered_as_whole(headers: &HeaderMap, body: &Body) -> bool {
     let is_short = body.size_hint().exact().is_some_and(|length| length <= SHORT_BYTES);
     is_short || OF_PROXIES.iter().any(|name| headers.contains_key(name))
 }
@@ -145,12 +154,8 @@ struct Run<'b> {
 
 impl Run<'_> {
     /// Nothing here waits for anything while lines under way are not polled: they hold turns that other accounts wait for. `begin` is
-    /// dropped once the body has ended, or answers wait for memory.
-    async fn take_all(
-        &self,
-        lines: impl Stream<Item = Result<Line, Refusal>>,
-        begin: oneshot::Sender<Infallible>,
-    ) {
+    /// sent once answers wait for memory, and dropped once the body has ended.
+    async fn take_all(&self, lines: impl Stream<Item = Result<Line, Refusal>>, begin: oneshot::Sender<()>) {
         let mut begin = Some(begin);
         let mut lines = pin!(lines.fuse());
         let mut under_way = FuturesOrdered::new();
@@ -166,8 +171,10 @@ impl Run<'_> {
             if end.is_none() && self.bulk.context.services.signals.is_stopping() {
                 (end, waiting) = (Some(Err(BrokenOff)), None);
             }
-            if end.is_some() || held.is_some() && !chunk.is_empty() {
-                drop(begin.take());
+            if end.is_some() {
+                begin = None;
+            } else if held.is_some() && !chunk.is_empty() {
+                begin.take().map(|begin| begin.send(()));
             }
             if end.is_some() && waiting.is_none() && held.is_none() && under_way.is_empty() {
                 break;

@@ -69,8 +69,8 @@ fn write_created(request: &records::RequestSummary, out: &mut Vec<u8>) {
 /// request, or why there is none. `sha256` is the digest of the line that an answer is to. Accept an answer only for the line with that
 /// digest, and send lines without an answer again: some proxies lose parts of a body.
 ///
-/// The response begins after the body has ended if the body is at most 1 MiB long or a proxy announces itself (`Via`, `Forwarded`,
-/// `X-Forwarded-For`, `X-Forwarded-Proto`). Otherwise lines are answered while the next ones come. The body as a whole has no limit; a line
+/// The response begins after all lines are answered, or a second after the body has ended, if the body is at most 1 MiB long or a proxy
+/// announces itself (`Via`, `Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`). Otherwise lines are answered while the next ones come. The body as a whole has no limit; a line
 /// has the limit of a body. Send at most 1 MiB in one call, or read the answers while you send: the answers of a call take at most the
 /// account's memory for responses, 64 MiB by default.
 ///
