@@ -142,8 +142,13 @@ mod tests {
         assert!(refusals.note_refusal(2, 4, 3_000, &mut random, 0));
         assert_eq!((refusals.most_held(2_999), refusals.until(0)), (0, Some(3_000)));
         assert_eq!((refusals.most_held(3_000), refusals.until(3_000)), (5, None));
+        for (seq, held, is_narrower) in
+            [(3, 5, false), (4, 4, true), (5, 4, false), (6, 0, true), (7, 1, false)]
+        {
+            assert_eq!(refusals.note_refusal(seq, held, 0, &mut random, 3_000), is_narrower, "{seq}");
+        }
         refusals.note_completion(16);
-        assert_eq!(refusals.most_held(0), 4);
+        assert_eq!(refusals.most_held(0), 2);
     }
 
     #[test]
