@@ -10,7 +10,11 @@ use sha2::{Digest, Sha256};
 
 use crate::errors::CliError;
 use crate::journal::Journal;
-use crate::prompts::PART_LINES;
+use crate::output::Output;
+use crate::prompts::{PART_LINES, Prompts};
+
+/// How many lines or requests are named.
+const NAMES_SHOWN: usize = 10;
 
 /// What a batch is made with beside its requests.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +77,53 @@ pub(crate) async fn group(
             },
         }
     }
+}
+
+/// Compares the batches of a part with the lines of it that were sent. Names requests that belong to no line; they run, and cost.
+///
+/// # Errors
+/// Lines that have no request of their own in the batches.
+pub(crate) async fn compare(
+    client: &Client,
+    prompts: &Prompts,
+    journal: &Journal,
+    lines: impl Iterator<Item = usize>,
+    batches: &[String],
+    output: &Output,
+) -> Result<(), CliError> {
+    let mut held = HashSet::new();
+    for batch in batches {
+        extend(&mut held, &client.get_batch(batch).await?.requests_ids);
+    }
+    let missing = take_missing(journal.asked(), lines, &mut held);
+    // Those of an earlier attempt belong to lines that changed since, or failed.
+    if !held.is_empty() && !journal.is_resumed() {
+        let some = shown(held.iter().map(ToString::to_string));
+        output.note(&format!("{} of the batches belong to no line: {some}", held.len()));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let some = shown(missing.iter().map(|index| prompts.name_of(*index)));
+    Err(CliError::unavailable(format!("{} have no request in their batch: {some}", missing.len())))
+}
+
+/// The lines without a request of their own among those that are held. The requests of the others are taken out.
+fn take_missing(
+    asked: &[Option<RequestId>],
+    lines: impl Iterator<Item = usize>,
+    held: &mut HashSet<RequestId>,
+) -> Vec<usize> {
+    lines.filter(|index| !asked.get(*index).copied().flatten().is_some_and(|id| held.remove(&id))).collect()
+}
+
+/// The first of them, as a list.
+fn shown(names: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<_> = names.take(NAMES_SHOWN + 1).collect();
+    if names.len() > NAMES_SHOWN {
+        names[NAMES_SHOWN] = "…".to_owned();
+    }
+    names.join(", ")
 }
 
 /// Refuses a webhook that the service would refuse, before anything is sent: a batch of nothing is refused whatever it
@@ -138,4 +189,24 @@ fn explained(error: ClientError) -> CliError {
         return told;
     }
     told.with_hint("these requests are no longer kept, or were made with another key: delete the run's state to begin anew")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_a_request_of_its_own_is_missing_and_a_request_without_a_line_is_left() {
+        let [first, second, third] = [1, 2, 3].map(|number| RequestId::from_bits(number));
+        let mut held = HashSet::from([first, third]);
+        let asked = [Some(first), Some(second), Some(first), None, None];
+        let missing = take_missing(&asked, [0, 1, 2, 4].into_iter(), &mut held);
+        assert_eq!((missing, held), (vec![1, 2, 4], HashSet::from([third])));
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_shown() {
+        assert_eq!(shown((1..=10).map(|it| it.to_string())), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10");
+        assert_eq!(shown((1..=11).map(|it| it.to_string())), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …");
+    }
 }

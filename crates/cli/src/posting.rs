@@ -1,6 +1,7 @@
 //! Sending the lines that have no request yet, as one bulk create.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
@@ -71,27 +72,37 @@ pub(crate) struct Refusal {
 }
 
 /// Sends these lines, counted from 0 in the part, that the journal has no request for, and writes down each one accepted. A line that
-/// the service refuses is kept with the refusals, and does not stop the others.
+/// the service refuses is kept with the refusals, and does not stop the others. Returns the lines that were refused.
 ///
 /// # Errors
 /// What keeps any line from being sent. What was accepted by then is written down.
-pub(crate) async fn post_missing(sending: &mut Sending<'_>, missing: &[usize]) -> Result<(), CliError> {
+pub(crate) async fn post_missing(
+    sending: &mut Sending<'_>,
+    missing: &[usize],
+) -> Result<HashSet<usize>, CliError> {
     if missing.is_empty() {
-        return Ok(());
+        return Ok(HashSet::new());
     }
-    let changed = post(sending, missing).await?;
+    let Posted { changed, mut refused } = post(sending, missing).await?;
     sending.journal.record_sent()?;
     // Of what went with the key of the attempt that broke off nothing is in doubt now.
     if !changed.is_empty() {
-        post(sending, &changed).await?;
+        refused.extend(post(sending, &changed).await?.refused);
         sending.journal.record_sent()?;
     }
-    Ok(())
+    Ok(refused)
 }
 
-/// Sends these lines, each under its number in the file, with the key of the journal. Returns those that an attempt that broke off has
-/// sent with this key, and that changed since.
-async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, CliError> {
+/// Lines that have no request after they were sent.
+#[derive(Default)]
+struct Posted {
+    /// Those that an attempt that broke off has sent with this key, and that changed since.
+    changed: Vec<usize>,
+    refused: HashSet<usize>,
+}
+
+/// Sends these lines, each under its number in the file, with the key of the journal.
+async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Posted, CliError> {
     let Sending { client, prompts, journal, output, interrupt, total: all, refusals } = sending;
     let total = prompts.lines().len();
     let mut done = prompts.first() + total - lines.len();
@@ -109,7 +120,7 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
     });
     let mut bulk = client.once(&journal.key_to_send())?.create_requests_raw(stream::iter(bodies))?;
     let mut outcomes = Box::pin(bulk.outcomes().ready_chunks(RECORDED_AT_ONCE));
-    let (mut changed, mut refused, mut failure) = (Vec::new(), 0, None);
+    let (mut posted, mut failure) = (Posted::default(), None);
     while let Some(chunk) = outcomes.next().await {
         let mut asked = Vec::with_capacity(chunk.len());
         for outcome in chunk {
@@ -122,10 +133,10 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
                 Ok((index, Err(ClientError::Api { status: 413 | 422, error, .. })))
                     if error.code == KEY_REUSED =>
                 {
-                    changed.push(index);
+                    posted.changed.push(index);
                 }
                 Ok((index, Err(ClientError::Api { status: status @ (413 | 422), error, .. }))) => {
-                    refused += 1;
+                    posted.refused.insert(index);
                     if refusals.reasons.see(&error.message) {
                         progress.note(&format!("{} was refused: {}", prompts.name_of(index), error.message));
                     }
@@ -141,15 +152,15 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Vec<usize>, 
         }
         done += asked.len();
         journal.record_asked(prompts.lines(), &asked)?;
-        let beside = match refused {
+        let beside = match posted.refused.len() {
             0 => String::new(),
             count => format!("{count} refused"),
         };
-        progress.set((done + refused + changed.len()) as u64, &beside);
+        progress.set((done + posted.refused.len() + posted.changed.len()) as u64, &beside);
     }
     drop(outcomes);
     tell_of_strays(output, bulk.strays());
-    unread.take().or(failure).map_or(Ok(changed), Err)
+    unread.take().or(failure).map_or(Ok(posted), Err)
 }
 
 /// Names requests of lines that no file has: a proxy changed what was sent. They run, and cost.

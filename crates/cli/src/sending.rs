@@ -99,13 +99,16 @@ impl Submission<'_> {
             let refusals = &mut refusals;
             let mut sending =
                 Sending { client, prompts: &prompts, journal, output, interrupt, total, refusals };
-            post_missing(&mut sending, &missing).await?;
+            let refused = post_missing(&mut sending, &missing).await?;
             all_accepted += accepted(sending.journal);
             if interrupt.is_raised() {
                 let message = format!("stopped: {all_accepted} of {total} lines are sent");
                 return Err(CliError::interrupted(message));
             }
             let Grouped { current, outdated } = batches::group(client, sending.journal, self.wanted).await?;
+            let lines = (0..prompts.lines().len())
+                .filter(|index| chosen.has(prompts.first() + index, total) && !refused.contains(index));
+            batches::compare(client, &prompts, journal, lines, &current, output).await?;
             all_batches.extend(current);
             tell_of_outdated(output, &outdated);
         }
