@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 
 use hyper::header::{HeaderValue, InvalidHeaderValue};
+use url::form_urlencoded;
 
 /// A key. Its text is told to those who want it, and to no log.
 #[derive(Clone)]
@@ -59,7 +60,11 @@ impl Secret {
 
     /// The text without the key, which some repeat when they refuse it.
     pub(crate) fn conceal(&self, text: String) -> String {
-        if text.contains(&self.0) { text.replace(&self.0, "[key]") } else { text }
+        let encoded: String = form_urlencoded::byte_serialize(self.0.as_bytes()).collect();
+        [&self.0, &encoded].into_iter().fold(text, |text, secret| match text.contains(secret) {
+            true => text.replace(secret, "[key]"),
+            false => text,
+        })
     }
 }
 

@@ -63,7 +63,8 @@ impl<'a> Ending<'a> {
             Kind::Object => reason.to_object()?.get("type")?.decode_string(),
             _ => reason.decode_string(),
         });
-        let aborted = reason.as_deref().filter(|reason| ABORTED.contains(reason));
+        let aborted =
+            reason.as_deref().filter(|reason| ABORTED.iter().any(|name| name.eq_ignore_ascii_case(reason)));
         if aborted.is_none() && self.error.is_none() {
             return None;
         }

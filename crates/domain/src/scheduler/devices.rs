@@ -6,7 +6,7 @@
 //! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. A replica that gave its device up for
 //! another's deadlines needs no credit to come back for its own: that of the swap there was for both. One that has nothing
 //! to do, and could not pay, is stopped like any other that has long been idle: so work gathers where there is little of it for each
-//! of several models.
+//! of several models. One that is paused and works on nothing gives way without credit.
 //!
 //! Deadlines give no replica a lead over another that is longer than a slice. Else an account whose requests are always in danger,
 //! because they are more than can be done, would keep the device from all others. What a replica had of the device while nobody else
@@ -26,6 +26,8 @@ const EARNED_OF: i64 = 20;
 const CREDIT_MAX_MS: i64 = 600_000;
 /// A replica that has had no work for so long gives way.
 const IDLE_MS: i64 = 2_000;
+/// A replica that is paused for all its models, and works on nothing, gives way after so long.
+const UNWELL_MS: i64 = 10_000;
 /// What replicas had of a device counts half where one of them had so many slices.
 const REMEMBERED_SLICES: i64 = 4;
 
@@ -180,7 +182,7 @@ impl Scheduler {
         let (Some(running), Some(waiting)) = (self.process(holder), self.process(other)) else {
             return false;
         };
-        if self.has_precedence(holder, other, credit_ms) {
+        if self.has_precedence(holder, other, credit_ms) || self.is_of_no_use(holder, now) {
             return true;
         }
         let is_urgent = self.is_urgent(holder, other);
@@ -190,6 +192,13 @@ impl Scheduler {
         let is_idle = running.idle_since.is_some_and(|since| now - since >= IDLE_MS);
         let slice_ms = self.slice_ms(holder).unwrap_or(0);
         is_idle || waiting.used_ms < running.used_ms && now - running.since >= slice_ms
+    }
+
+    /// Whether a replica is paused for all its models, and works on nothing.
+    fn is_of_no_use(&self, key: ReplicaKey, now: i64) -> bool {
+        let Some(replica) = self.replicas.get(&key).filter(|it| it.claimed() == 0) else { return false };
+        let since = replica.process.as_ref().and_then(|it| it.unwell_since);
+        since.is_some_and(|since| now - since >= UNWELL_MS)
     }
 
     /// Whether another's deadlines go before all that the `holder` has to do.

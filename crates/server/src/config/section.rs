@@ -84,7 +84,8 @@ impl<'a> Section<'a> {
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<Option<T>, ConfigError> {
         let Some(text) = self.string(key)? else { return Ok(None) };
-        let refuse = |wanted| self.refuse(key, format!("must be {wanted}, and is {text:?}"));
+        let refuse =
+            |wanted| self.refuse(key, format!("must be {wanted}, and is {:?}", without_password(text)));
         parse(text).map(Some).map_err(refuse)
     }
 
@@ -151,5 +152,13 @@ fn as_string(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(text),
         _ => None,
+    }
+}
+
+/// An address without the name and the password in it.
+fn without_password(text: &str) -> String {
+    match (text.find("://"), text.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme < at => format!("{}[key]{}", &text[..scheme + 3], &text[at..]),
+        _ => text.to_owned(),
     }
 }

@@ -50,8 +50,8 @@ impl EngineClient {
                 let choices = u64::from(choices_asked(asked.body));
                 let most = limit.map_or(u64::MAX, |(_, limit)| limit.saturating_mul(choices));
                 let is_too_long = completion.usage.completion_tokens > most;
-                if learnt.is_none() && sent == LimitField::MaxCompletionTokens && is_too_long {
-                    // The engine ignored the field.
+                if sent == LimitField::MaxCompletionTokens && is_too_long {
+                    // The engine ignores the field, whatever it taught before.
                     self.limit_fields.set(asked.model, Some(LimitField::MaxTokens));
                 }
                 return outcome;

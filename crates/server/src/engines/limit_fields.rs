@@ -21,6 +21,10 @@ const REFUSALS: [&str; 12] = [
     "instead",
 ];
 
+/// Phrases of refusals of a value, in lower case.
+const OF_VALUES: [&str; 8] =
+    ["at most", "the most", "maximum", "exceed", "less than", "greater than", "too large", "too high"];
+
 /// The names that engines have for an output limit.
 const LIMITS: [&str; 4] = ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"];
 
@@ -58,7 +62,8 @@ impl LimitFields {
 /// Whether the message of a refusal says that the engine does not accept a limit under this name.
 pub(super) fn refuses(message: &str, field: LimitField) -> bool {
     let message = message.to_ascii_lowercase();
-    message.contains(field.name()) && REFUSALS.iter().any(|words| message.contains(words))
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
+    message.contains(field.name()) && has(&REFUSALS) && !has(&OF_VALUES)
 }
 
 /// Whether the message of a refusal is about an output limit.
@@ -85,6 +90,7 @@ mod tests {
             ("Unsupported parameter (param max_tokens)", MaxTokens, true),
             ("unknown field `max_completion_tokens`", MaxCompletionTokens, true),
             ("max_tokens must be at least 1, got 0.", MaxTokens, false),
+            ("max_tokens=4096 is not allowed: the most is 2048", MaxTokens, false),
             ("`max_completion_tokens` must be less than or equal to `16384`", MaxCompletionTokens, false),
             (
                 "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048 tokens",

@@ -65,8 +65,12 @@ impl LoadedModel {
             loop {
                 let mut named_ms = 0;
                 match ask(self.timeout_ms).await {
-                    ProbeOutcome::Healthy | ProbeOutcome::Refused { .. } => return Ok(()),
+                    ProbeOutcome::Healthy => return Ok(()),
                     ProbeOutcome::Failed(why) => return Err(why),
+                    // llama-server and LM Studio refuse a model that they cannot load with 400.
+                    ProbeOutcome::Refused { code, message } => {
+                        return Err(format!("status {code}: {message}"));
+                    }
                     ProbeOutcome::Busy { message, retry_after_ms } => {
                         why = format!(": {message}");
                         named_ms = retry_after_ms.unwrap_or(0);
@@ -154,6 +158,14 @@ mod tests {
         assert_eq!(status(&model), ProcessStatus::Running);
         model.unload().await;
         assert_eq!(status(&model), UNLOADED);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_ends_a_load() {
+        let refused =
+            || ready(ProbeOutcome::Refused { code: 400, message: "Failed to load model".to_owned() });
+        let outcome = model(60_000).load(|_| refused()).await;
+        assert_eq!(outcome, Err(NotReady::Failed("status 400: Failed to load model".to_owned())));
     }
 
     #[tokio::test]

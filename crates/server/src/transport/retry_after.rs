@@ -23,8 +23,22 @@ const EPOCH_MILLISECONDS_MIN: f64 = 1e12;
 
 /// Words before a time in the text of an error, in small letters and without punctuation. Gemini has `retryDelay`; OpenRouter has
 /// headers in its body.
-const TOLD: [&str; 6] =
-    ["try again in", "retry in", "retry after", "retryafter", "retrydelay", "x ratelimit reset"];
+const TOLD: [&str; 8] = [
+    "try again in",
+    "retry in",
+    "retry after",
+    "retryafter",
+    "retrydelay",
+    "reset after",
+    "resets in",
+    "x ratelimit reset",
+];
+
+/// How much of an error is searched for times, in bytes.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// The longest time in a text, in bytes.
+const TIME_BYTES_MAX: usize = 64;
 
 /// Units of durations, in milliseconds.
 const UNITS: [(&str, f64); 16] = [
@@ -60,7 +74,8 @@ pub(crate) fn read_answer(headers: &HeaderMap, status: u16, body: &[u8], now: i6
     if asked.is_some() || !matches!(status, 429 | 503) {
         return asked;
     }
-    read_resets(headers, now).or_else(|| read_text(&String::from_utf8_lossy(body), now))
+    let text = || String::from_utf8_lossy(&body[..body.len().min(TEXT_BYTES_MAX)]);
+    read_resets(headers, now).or_else(|| read_text(&text(), now))
 }
 
 /// The longest of the vendor's resets: `x-ratelimit-reset`, also with `-requests` and `-tokens`. If `x-ratelimit-remaining` headers are
@@ -91,7 +106,11 @@ fn read_text(text: &str, now: i64) -> Option<i64> {
     let text = letters.collect::<String>();
     let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     let told = TOLD.iter().flat_map(|words| text.match_indices(words).map(|(at, _)| at + words.len()));
-    told.filter_map(|at| read_time(text[at..].trim_start(), now)).max()
+    told.filter_map(|at| {
+        let end = text.floor_char_boundary(at.saturating_add(TIME_BYTES_MAX));
+        read_time(text[at..end].trim_start(), now)
+    })
+    .max()
 }
 
 /// A time at the beginning of a text: `45 seconds`, `1m47.5s and`, `ms 500`, `1700000000000`.
@@ -291,6 +310,9 @@ mod tests {
             (r#"{"retry_after_ms": 500}"#, Some(500)),
             (r#"{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Reset":"1700000007000"}}"#, Some(7_000)),
             (r#"{"retry_after":null}"#, None),
+            ("Your quota will reset after 1h41m36s.", Some(6_096_000)),
+            (&format!("{} retry after 7 s", "retrydelay".repeat(1_500)), Some(7_000)),
+            (&format!("retry after {}", "7".repeat(400)), Some(WAIT_MS_MAX)),
             ("Please try again in a moment.", None),
             ("Please try again in -5 s", Some(5_000)),
             ("Please retry after 2023-11-14T22:13:27Z.", Some(7_000)),

@@ -223,6 +223,23 @@ fn two_thousand_requests_of_each_model_with_deadlines_among_them_are_done_in_tim
 }
 
 #[test]
+fn an_engine_that_is_paused_gives_the_device_up_without_payment() {
+    let mut night = Night::new(2);
+    night.post(1, 1, 100, 24 * HOUR);
+    night.pass(30_000 + LOAD_MS);
+    assert_eq!(night.order(), [1]);
+    night.post(2, 2, 10, 24 * HOUR);
+    for seq in night.desk.flying() {
+        night.desk.fail(seq, AttemptError::NoUsage("usage is missing".to_owned()));
+    }
+    for _ in 0..24 {
+        night.desk.probed_failed();
+        night.pass(5_000);
+    }
+    assert_eq!(night.order(), [1, 2]);
+}
+
+#[test]
 fn a_deadline_in_danger_takes_the_device_from_one_that_has_time_and_gives_it_back() {
     let mut night = Night::new(2);
     night.post(1, 1, 6_000, 24 * HOUR);
