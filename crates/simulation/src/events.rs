@@ -32,6 +32,8 @@ pub(super) enum Event {
     Client(Client),
     /// The machine's clock is set by so many milliseconds; forward: the machine slept.
     Jump { ms: i64 },
+    /// The clock was set a moment ago, and this request came afterwards: it has left gathering, and was sent if an engine is free.
+    Prompt { request: Tag, life: u64 },
     /// The process dies: now, or with the next group of writes.
     Crash(Option<CrashPoint>),
     /// The process ends as asked.

@@ -10,6 +10,7 @@ mod deletions;
 mod duties;
 mod files;
 mod filler;
+mod promptness;
 mod scheduling;
 mod verify;
 mod weather;
@@ -154,6 +155,7 @@ impl<'f> World<'f> {
             Event::Weather { replica, weather } => self.change_weather(replica, weather),
             Event::Client(client) => self.serve_client(client).await,
             Event::Jump { ms } => self.jump(ms),
+            Event::Prompt { request, life } => self.check_promptness(request, life).await,
             Event::Crash(point) => self.plan_crash(point).await,
             Event::Stop => self.stop().await,
             Event::Start => self.begin_life().await,
@@ -171,6 +173,7 @@ impl<'f> World<'f> {
                 event,
                 Event::Weather { .. }
                     | Event::Jump { .. }
+                    | Event::Prompt { .. }
                     | Event::Crash(_)
                     | Event::Stop
                     | Event::Start

@@ -120,6 +120,7 @@ impl World<'_> {
             let late_ms = self.chance.between(0, 1_000);
             self.plan_expirer(late_ms);
             self.plan_tick(1_000);
+            self.plan_promptness();
         }
         Ok(())
     }
