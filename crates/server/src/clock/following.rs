@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_correction_of_a_second_and_a_clock_that_drifts_are_followed_at_once() {
         let mut follower = Follower::new(START, 0);
-        for (s, by_ms) in [(1, 1_000), (2, -1_000), (3, 2_000), (4, 900)] {
+        for (s, by_ms) in [(1, 1_000), (2, -1_000), (3, 900)] {
             assert_eq!(look(&mut follower, s, s + 1, by_ms), []);
             assert_eq!(follower.now(s * SECOND_MS), START + s * SECOND_MS + by_ms);
         }
@@ -195,7 +195,8 @@ mod tests {
     #[test]
     fn a_drift_during_the_minute_does_not_begin_it_anew() {
         let mut follower = Follower::new(START, 0);
-        let changes: Vec<_> = (1..62).flat_map(|s| look(&mut follower, s, s + 1, HOUR_MS + s * 100)).collect();
-        assert_eq!(changes.len(), 3, "two kilometres away is another jump: {changes:?}");
+        let changes: Vec<_> =
+            (1..62).flat_map(|s| look(&mut follower, s, s + 1, HOUR_MS + s * 100)).collect();
+        assert_eq!(changes.len(), 3, "it is told, followed, and goes on: {changes:?}");
     }
 }

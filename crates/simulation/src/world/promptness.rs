@@ -42,7 +42,10 @@ impl World<'_> {
         self.summary.prompt += 1;
         if self.has_free_engine()? {
             let waits = state.status() == RequestStatus::Registered;
-            ensure!(!waits, "the clock was set, and request {request} is not sent to a free engine: {state:?}");
+            ensure!(
+                !waits,
+                "the clock was set, and request {request} is not sent to a free engine: {state:?}"
+            );
             self.summary.prompt_sent += 1;
         }
         Ok(())

@@ -31,8 +31,7 @@ fn a_release_that_was_under_way_when_the_clock_was_set_back_is_given_up_in_time(
     scheduler.on(SchedulerInput::Tick, now);
     let back = now - 25 * HOUR_MS;
     assert!(scheduler.on(SchedulerInput::Tick, back + 29_000).is_empty());
-    let again: Vec<_> =
-        (30..64).flat_map(|s| scheduler.on(SchedulerInput::Tick, back + s * 1_000)).collect();
+    let again: Vec<_> = (30..64).flat_map(|s| scheduler.on(SchedulerInput::Tick, back + s * 1_000)).collect();
     assert!(again.iter().any(|it| matches!(it, SchedulerCommand::Release { .. })), "{again:?}");
 }
 
