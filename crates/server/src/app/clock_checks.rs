@@ -37,13 +37,16 @@ impl ClockFault {
     }
 }
 
-/// What is wrong with a clock that shows `now`, as far as the store and the file of the program tell.
+/// What is wrong with a clock that shows `now`, as far as the store, where there is one, and the file of the program tell.
 ///
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn find_fault(store: &Store, now: i64) -> Result<Option<ClockFault>, StoreError> {
-    let newest_at = waits::newest_at(store).await?;
+pub async fn find_fault(store: Option<&Store>, now: i64) -> Result<Option<ClockFault>, StoreError> {
+    let newest_at = match store {
+        Some(store) => waits::newest_at(store).await?,
+        None => None,
+    };
     let built_at = std::env::current_exe().ok().and_then(|program| written_at(&program));
     Ok(fault(now, newest_at, built_at))
 }
@@ -67,7 +70,7 @@ fn written_at(path: &Path) -> Option<i64> {
 /// Only what the store could not do.
 pub async fn at_start(services: &Services) -> Result<(), StoreError> {
     let now = services.clock.now();
-    let Some(fault) = find_fault(&services.store, now).await? else { return Ok(()) };
+    let Some(fault) = find_fault(Some(&services.store), now).await? else { return Ok(()) };
     let (behind_seconds, reason) = (fault.behind_ms() / 1_000, fault.what());
     tracing::warn!(behind_seconds, reason, "the clock is behind; set it, best by NTP");
     let by_ms = match fault {

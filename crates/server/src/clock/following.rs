@@ -72,12 +72,14 @@ impl Follower {
             self.offset_ms += by_ms;
             return self.apart.take().map(|_| ClockChange::Returned);
         }
-        let Some(apart) = self.apart.filter(|apart| (by_ms - apart.by_ms).abs() <= CORRECTION_MS_MAX) else {
+        let is_same = |apart: &Apart| (by_ms - apart.by_ms).abs() <= CORRECTION_MS_MAX;
+        let Some(Apart { since, .. }) = self.apart.filter(is_same) else {
             self.apart = Some(Apart { by_ms, since: monotonic });
             let (machine_ms, monotonic_ms) = (machine - before.0, monotonic - before.1);
             return Some(ClockChange::Jumped { machine_ms, monotonic_ms });
         };
-        if monotonic - apart.since < HOLD_MS {
+        if monotonic - since < HOLD_MS {
+            self.apart = Some(Apart { by_ms, since });
             return None;
         }
         self.offset_ms += by_ms;
@@ -195,8 +197,9 @@ mod tests {
     #[test]
     fn a_drift_during_the_minute_does_not_begin_it_anew() {
         let mut follower = Follower::new(START, 0);
-        let changes: Vec<_> =
-            (1..62).flat_map(|s| look(&mut follower, s, s + 1, HOUR_MS + s * 100)).collect();
-        assert_eq!(changes.len(), 3, "it is told, followed, and goes on: {changes:?}");
+        let drift = |s: i64| HOUR_MS + s * 100;
+        let changes: Vec<_> = (1..62).flat_map(|s| look(&mut follower, s, s + 1, drift(s))).collect();
+        let followed = ClockChange::Followed { by_ms: drift(61) };
+        assert_eq!((changes.len(), changes[1]), (2, (61, followed)), "{changes:?}");
     }
 }
