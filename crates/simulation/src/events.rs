@@ -68,7 +68,9 @@ impl Event {
 pub(super) enum Duty {
     Heartbeat,
     /// Stored waits follow the clock, which moved by so many milliseconds.
-    ClockFollower { by_ms: i64 },
+    ClockFollower {
+        by_ms: i64,
+    },
     Expirer,
     BatchCancelResumer,
     BatchDeletionResumer,
