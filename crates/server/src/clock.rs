@@ -1,11 +1,15 @@
 //! Time, handed in: the service reads it and waits on it here only, so that the simulation can own it.
 
+mod following;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
+
+pub use self::following::{CORRECTION_MS_MAX, ClockChange, Follower, FollowingClock, HOLD_MS};
 
 /// A wait that ends when its time has come.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -17,6 +21,21 @@ pub trait Clock: Send + Sync + 'static {
 
     /// Ends once [`Clock::now`] has reached `at`, or at once if it has.
     fn sleep_until(&self, at: i64) -> Sleep;
+
+    /// What the machine's clock shows, followed or not: for signatures and tokens, which others hold against their own clocks.
+    fn machine_now(&self) -> i64 {
+        self.now()
+    }
+
+    /// Whether the machine's clock has jumped and is not followed yet.
+    fn is_apart(&self) -> bool {
+        false
+    }
+
+    /// Compares the machine's clock with the monotonic clock, where the two are told apart; what changed.
+    fn look(&self) -> Option<ClockChange> {
+        None
+    }
 }
 
 /// A clock shared by all who need it.
@@ -41,7 +60,7 @@ impl TimeLimit {
     }
 }
 
-/// The machine's clock.
+/// The machine's clock as it stands, for commands that soon end.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemClock;
 
@@ -53,6 +72,30 @@ impl Clock for SystemClock {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one place that waits")]
+    fn sleep_until(&self, at: i64) -> Sleep {
+        let wait_ms = u64::try_from(at.saturating_sub(self.now())).unwrap_or(0);
+        Box::pin(tokio::time::sleep(Duration::from_millis(wait_ms)))
+    }
+}
+
+/// Milliseconds since its start. It never jumps, and on Linux it stands still while the machine sleeps.
+#[derive(Debug, Clone, Copy)]
+pub struct MonotonicClock(Instant);
+
+impl MonotonicClock {
+    /// A clock that shows 0 now.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the monotonic clock")]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for MonotonicClock {
+    fn now(&self) -> i64 {
+        i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one place that waits by it")]
     fn sleep_until(&self, at: i64) -> Sleep {
         let wait_ms = u64::try_from(at.saturating_sub(self.now())).unwrap_or(0);
         Box::pin(tokio::time::sleep(Duration::from_millis(wait_ms)))

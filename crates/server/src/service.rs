@@ -15,8 +15,8 @@ use self::stopping::Stopping;
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
 use crate::app::sessions::Link;
-use crate::app::{MetricsTokenUnusable, Models, Services, left_behind, store_options};
-use crate::clock::{SharedClock, SystemClock};
+use crate::app::{MetricsTokenUnusable, Models, Services, clock_checks, left_behind, store_options};
+use crate::clock::{FollowingClock, SharedClock};
 use crate::config::{Config, Reloaded};
 use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners, Tls, TlsUnusable};
@@ -106,7 +106,7 @@ impl Service {
     async fn start_all(mut config: Config) -> Result<Self, ServiceError> {
         // The scheduler may settle before the first route is there.
         telemetry::install();
-        let clock: SharedClock = Arc::new(SystemClock);
+        let clock: SharedClock = Arc::new(FollowingClock::of_machine());
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
         if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
@@ -118,6 +118,7 @@ impl Service {
         let config = Arc::new(config);
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
+        clock_checks::at_start(&services).await?;
         warn_of_left_behind(&services).await?;
         services.payments.check()?;
         services.metrics_access.check()?;

@@ -32,6 +32,10 @@ pub(super) enum Event {
     Client(Client),
     /// The machine's clock is set by so many milliseconds; forward: the machine slept.
     Jump { ms: i64 },
+    /// The service compares the clocks.
+    Look,
+    /// The clock was set a moment ago, and this request came afterwards: it has left gathering, and was sent if an engine is free.
+    Prompt { request: Tag, life: u64 },
     /// The process dies: now, or with the next group of writes.
     Crash(Option<CrashPoint>),
     /// The process ends as asked.
@@ -52,6 +56,7 @@ impl Event {
                 | Self::DrainSignals
                 | Self::Commit
                 | Self::Duty(_)
+                | Self::Look
                 | Self::Answer { .. }
                 | Self::Tried { .. }
         )
@@ -62,6 +67,10 @@ impl Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duty {
     Heartbeat,
+    /// Stored waits follow the clock, which moved by so many milliseconds.
+    ClockFollower {
+        by_ms: i64,
+    },
     Expirer,
     BatchCancelResumer,
     BatchDeletionResumer,

@@ -125,6 +125,10 @@ summary! {
     jumps_forward: "clock jumps forward",
     /// Times the clock was set back.
     jumps_back: "clock jumps back",
+    /// Requests that came after the clock was set and were looked at seconds later.
+    prompt: "released promptly after a jump",
+    /// Of those, the ones for which an engine was free.
+    prompt_sent: "sent promptly after a jump",
     /// Audits, each without a breach.
     audits: "audits",
 }

@@ -1,9 +1,9 @@
-//! Virtual time: what happens next, and what the machine's clock shows meanwhile.
+//! Virtual time: what happens next, and what the clocks of the machine and of the service show meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overnight_server::clock::ManualClock;
+use overnight_server::clock::{ClockChange, Follower, ManualClock};
 
 use super::events::Event;
 
@@ -13,12 +13,13 @@ const START: i64 = 1_750_000_000_000;
 /// Names a planned event.
 pub(super) type Slot = (i64, u64);
 
-/// Events in the order of elapsed time. The clock shows elapsed time plus an offset, and a jump changes the offset only, as
-/// the system clock of a machine that slept or was set does.
+/// Events in the order of elapsed time. The machine's clock shows elapsed time plus an offset, and a jump changes the offset only, as
+/// the system clock of a machine that slept or was set does. The service's clock follows it.
 #[derive(Debug)]
 pub(super) struct Timeline {
     elapsed: i64,
     offset: i64,
+    follower: Follower,
     clock: Arc<ManualClock>,
     events: BTreeMap<Slot, Event>,
     serial: u64,
@@ -27,16 +28,17 @@ pub(super) struct Timeline {
 impl Timeline {
     pub(super) fn new() -> Self {
         let clock = ManualClock::at(START);
-        Self { elapsed: 0, offset: START, clock, events: BTreeMap::new(), serial: 0 }
+        let follower = Follower::new(START, 0);
+        Self { elapsed: 0, offset: START, follower, clock, events: BTreeMap::new(), serial: 0 }
     }
 
     pub(super) fn clock(&self) -> Arc<ManualClock> {
         Arc::clone(&self.clock)
     }
 
-    /// What the machine's clock shows, in milliseconds.
+    /// What the service's clock shows, in milliseconds.
     pub(super) const fn now(&self) -> i64 {
-        self.elapsed + self.offset
+        self.follower.now(self.elapsed)
     }
 
     /// Milliseconds since the run began.
@@ -65,8 +67,28 @@ impl Timeline {
     }
 
     /// Sets the machine's clock forward or back.
-    pub(super) fn jump(&mut self, ms: i64) {
+    pub(super) const fn jump(&mut self, ms: i64) {
         self.offset += ms;
+    }
+
+    /// The service compares the clocks, as it does once a second; by how much its own has moved, if it has followed a jump.
+    pub(super) fn look(&mut self) -> Option<i64> {
+        let change = self.follower.look(self.elapsed + self.offset, self.elapsed);
+        self.clock.set(self.now());
+        match change? {
+            ClockChange::Followed { by_ms } => Some(by_ms),
+            ClockChange::Jumped { .. } | ClockChange::Returned => None,
+        }
+    }
+
+    /// Whether the machine's clock has jumped and is not followed yet.
+    pub(super) const fn is_apart(&self) -> bool {
+        self.follower.is_apart()
+    }
+
+    /// The process starts, with the time that the machine's clock shows.
+    pub(super) fn start_clock(&mut self) {
+        self.follower = Follower::new(self.elapsed + self.offset, self.elapsed);
         self.clock.set(self.now());
     }
 

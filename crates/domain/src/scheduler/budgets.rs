@@ -73,7 +73,7 @@ impl Scheduler {
     /// Takes a replica out for models of which nothing fits into its budget at `now`, or uses it for them again.
     pub(super) fn follow_budget(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let rest = replica.budget.pass(now);
+        let rest = replica.budget.pass(self.time.shown(now));
         let sum = if replica.budget.is_unknown() { replica.budget.ask() } else { None };
         self.out.extend(rest.into_iter().chain(sum).map(SchedulerCommand::CountUse));
         let is_spent = |model: &&ModelKey| replica.budget.is_spent_for(**model);
@@ -92,7 +92,7 @@ impl Scheduler {
     /// None of the requests that a replica found next for a model fits into its budget.
     pub(super) fn hold_back(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
         if let Some(replica) = self.replicas.get_mut(&key) {
-            replica.budget.hold_back(model, now);
+            replica.budget.hold_back(model, self.time.shown(now));
             self.touched.insert(key);
         }
     }

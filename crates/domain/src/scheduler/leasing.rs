@@ -183,7 +183,7 @@ impl Scheduler {
         let mut passed = BTreeSet::new();
         let taken = self.take_run(key, model, wanted, spread, &mut passed, now);
         if let Some(replica) = self.replicas.get_mut(&key).filter(|_| !passed.is_empty()) {
-            replica.budget.note_short(now);
+            replica.budget.note_short(self.time.shown(now));
         }
         match taken {
             Taken::Run(account, run) => self.ask_lease(key, QueuePartition { model, account }, run, now),

@@ -53,6 +53,7 @@ mod segments;
 mod settings;
 mod spreading;
 mod starts;
+mod steady_time;
 mod suspects;
 mod sweep;
 mod throughput;
@@ -77,13 +78,14 @@ use random::Random;
 use releases::Releases;
 use replicas::ReplicaState;
 pub use settings::Settings;
+use steady_time::SteadyTime;
 pub use throughput::Pace;
 use timers::{Timer, Timers};
 pub use weakest_link::weakest_link;
 
 /// The scheduler. Its memory is bounded by the partitions that have work and the requests it holds a lease of.
 ///
-/// The same seed, inputs and times bring the same commands. It relies on four promises of its shell: a
+/// The same seed, inputs and times bring the same commands. Where the clock is set back, every wait ends when it would have ended. It relies on four promises of its shell: a
 /// [`SchedulerInput::Tick`] comes at least once a second; every [`SchedulerCommand::Send`] that is not aborted is
 /// answered in the end, or its request is named by [`SchedulerInput::Ended`] when its deadline passes; every
 /// [`SchedulerCommand::Lease`] that committed is answered, however late; and so is every [`SchedulerCommand::CountUse`],
@@ -91,6 +93,8 @@ pub use weakest_link::weakest_link;
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
+    /// All times in here are of this one.
+    time: SteadyTime,
     random: Random,
     releases: Releases,
     models: BTreeMap<ModelKey, Model>,
@@ -120,6 +124,7 @@ impl Scheduler {
     pub const fn new(settings: Settings, seed: u64) -> Self {
         Self {
             settings,
+            time: SteadyTime::new(),
             random: Random::new(seed),
             releases: Releases::new(),
             models: BTreeMap::new(),
@@ -142,7 +147,8 @@ impl Scheduler {
     /// Takes note of what happened at `now` (milliseconds) and says what is to be done, in order. At most one
     /// [`SchedulerCommand::WakeAt`] is among it, and only when the time changed.
     pub fn on(&mut self, input: SchedulerInput, now: i64) -> Vec<SchedulerCommand> {
-        match input {
+        let now = self.pass(now);
+        match self.read(input) {
             SchedulerInput::Tick => self.repair(now),
             SchedulerInput::Backlogs(backlogs) => self.recount(&backlogs, now),
             SchedulerInput::Replicas(list) => self.replace_replicas(list, now),
@@ -189,6 +195,7 @@ impl Scheduler {
     /// Stops: nothing new is released, leased or sent, and leases that were not sent are released. What is in flight
     /// is still taken note of.
     pub fn drain(&mut self, now: i64) -> Vec<SchedulerCommand> {
+        let now = self.pass(now);
         self.is_draining = true;
         let keys: Vec<_> = self.replicas.keys().copied().collect();
         for key in keys {
@@ -223,7 +230,7 @@ impl Scheduler {
         if let Some(at) = self.timers.announce() {
             self.out.push(SchedulerCommand::WakeAt { at });
         }
-        std::mem::take(&mut self.out)
+        self.take_commands()
     }
 
     fn touch_all(&mut self) {

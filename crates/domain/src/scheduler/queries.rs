@@ -51,7 +51,7 @@ impl Scheduler {
     /// `i64::MAX` where it never opens.
     pub fn closed_until(&self, replica: ReplicaKey) -> Option<i64> {
         let closed = self.replicas.get(&replica).filter(|it| it.is_closed());
-        closed.map(|it| it.hours.until.unwrap_or(i64::MAX))
+        closed.map(|it| self.time.shown(it.hours.until.unwrap_or(i64::MAX)))
     }
 
     /// Why the replica was paused last, while it is paused for every one of its models. One that does not run is not.
@@ -61,19 +61,19 @@ impl Scheduler {
 
     /// Until when nothing is sent to the replica, in milliseconds, while it is paused for every one of its models.
     pub fn paused_until(&self, replica: ReplicaKey) -> Option<i64> {
-        self.whole_pause(replica)?.probe_at()
+        self.whole_pause(replica)?.probe_at().map(|at| self.time.shown(at))
     }
 
     /// Whether the engine had no room for requests of a model and completed none since: until when the replica rests or their accounts are
     /// held back, in milliseconds, and the engine's message.
     pub fn busy(&self, replica: ReplicaKey, model: ModelKey, now: i64) -> Option<(i64, &str)> {
-        let replica = self.replicas.get(&replica)?;
+        let (replica, now) = (self.replicas.get(&replica)?, self.time.own(now));
         let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
         let mut refused = partitions.filter(|(account, _)| replica.refused.has(**account)).peekable();
         refused.peek()?;
         let rests = (replica.busy_until > now).then_some(replica.busy_until);
         let until = refused.filter_map(|(_, it)| it.refusals.until(now)).chain(rests).max()?;
-        Some((until, replica.refused.message()))
+        Some((self.time.shown(until), replica.refused.message()))
     }
 
     /// Models of which the replica is sent nothing: until when, in milliseconds, and why it is paused; `None` outside its hours.
@@ -85,12 +85,13 @@ impl Scheduler {
         let closed = replica.closed_for.iter().map(|model| (*model, opens_at, None));
         let paused = replica.paused().filter(|(model, _)| !replica.closed_for.contains(model));
         let paused = paused.map(|(model, breaker)| (model, breaker.probe_at(), Some(breaker.reason())));
-        closed.chain(paused).collect()
+        let shown = |at: Option<i64>| at.map(|at| self.time.shown(at));
+        closed.chain(paused).map(|(model, until, why)| (model, shown(until), why)).collect()
     }
 
     /// How the process of a replica is, and since when in milliseconds; `None` where the scheduler does not start it.
     pub fn process_status(&self, replica: ReplicaKey) -> Option<(ProcessStatus, i64)> {
-        self.replicas.get(&replica)?.process.as_ref().map(|it| (it.status, it.since))
+        self.replicas.get(&replica)?.process.as_ref().map(|it| (it.status, self.time.shown(it.since)))
     }
 
     /// Whether the engine of a replica runs, as far as the scheduler starts and stops it.
@@ -103,7 +104,7 @@ impl Scheduler {
     pub fn process_error(&self, replica: ReplicaKey) -> Option<(&str, i64)> {
         let process = self.replicas.get(&replica)?.process.as_ref()?;
         let has_ended = process.status == ProcessStatus::Stopped;
-        Some((process.error.as_deref().filter(|_| has_ended)?, process.not_before))
+        Some((process.error.as_deref().filter(|_| has_ended)?, self.time.shown(process.not_before)))
     }
 
     /// When a process that is being started will be ready, in milliseconds, as long as its last start took; `None` where that is not
@@ -111,7 +112,7 @@ impl Scheduler {
     pub fn ready_at(&self, replica: ReplicaKey) -> Option<i64> {
         let process = self.replicas.get(&replica)?.process.as_ref()?;
         let is_starting = process.status == ProcessStatus::Starting;
-        process.start_ms.filter(|_| is_starting).map(|ms| process.since.saturating_add(ms))
+        process.start_ms.filter(|_| is_starting).map(|ms| self.time.shown(process.since.saturating_add(ms)))
     }
 
     /// The breaker whose probe is due first, where no model of the replica is in use: whoever waits for another model of it does

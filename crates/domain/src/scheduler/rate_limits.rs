@@ -73,6 +73,7 @@ impl ReplicaState {
 impl Scheduler {
     /// Whether requests wait that a replica would be sent but for its rate limits, at `now`.
     pub fn is_rate_limited(&self, replica: ReplicaKey, now: i64) -> bool {
+        let now = self.time.own(now);
         let Some(replica) = self.replicas.get(&replica) else { return false };
         let waits = || replica.config.models.iter().any(|model| self.waiting(*model) > 0);
         replica.rate.opens_at(now).is_some() && (!replica.buffered.is_empty() || waits())

@@ -60,6 +60,11 @@ impl Timers {
         })
     }
 
+    /// The earliest wake-up is announced once more: the clock by which it was told was set back.
+    pub(super) const fn announce_again(&mut self) {
+        self.announced_at = None;
+    }
+
     /// The earliest wake-up, if it is not what was announced last.
     pub(super) fn announce(&mut self) -> Option<i64> {
         let &(at, _) = self.order.first()?;

@@ -7,6 +7,7 @@ pub mod api_keys;
 pub mod audit_log;
 pub mod batches;
 pub mod bootstrap;
+pub mod clock_checks;
 pub mod closing;
 pub mod engine_history;
 pub mod engines;

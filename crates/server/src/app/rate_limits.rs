@@ -67,7 +67,9 @@ impl RateLimits {
     pub(super) fn take(&self, account: AccountKey, now: i64) -> Result<(), QuotaExceeded> {
         let mut buckets = self.buckets();
         let Some(bucket) = buckets.get_mut(&account) else { return Ok(()) };
-        let full_at_us = bucket.full_at_us.max(now * 1_000) + bucket.request_us();
+        // Refused or not, what was stored by a clock that was set back since counts no longer.
+        bucket.full_at_us = bucket.full_at_us(now);
+        let full_at_us = bucket.full_at_us + bucket.request_us();
         let early_us = full_at_us - (now + BURST_MS) * 1_000;
         if early_us > 0 {
             let limit = bucket.per_second;
@@ -82,7 +84,7 @@ impl RateLimits {
     pub fn standing(&self, account: AccountKey, now: i64) -> Option<RateStanding> {
         let bucket = *self.buckets().get(&account)?;
         let (now_us, burst_us) = (now * 1_000, BURST_MS * 1_000);
-        let taken_us = bucket.full_at_us.max(now_us) - now_us;
+        let taken_us = bucket.full_at_us(now) - now_us;
         Some(RateStanding {
             limit: burst_us / bucket.request_us(),
             remaining: (burst_us - taken_us).max(0) / bucket.request_us(),
@@ -96,6 +98,11 @@ impl RateLimits {
 }
 
 impl Bucket {
+    /// When it is full, in microseconds. It fills within [`BURST_MS`] from empty, though the clock was set back.
+    fn full_at_us(self, now: i64) -> i64 {
+        self.full_at_us.clamp(now * 1_000, (now + BURST_MS) * 1_000)
+    }
+
     /// How long it fills for one request, in microseconds.
     fn request_us(self) -> i64 {
         (1_000_000 / self.per_second.max(1)).max(1)
@@ -123,6 +130,8 @@ mod tests {
         assert!((200..=201).contains(&refused.retry_after_ms), "{refused:?}");
         assert_eq!(taken(&limits, NOW + 1_000), 5);
         assert_eq!(taken(&limits, NOW + 3_600_000), 50);
+        assert_eq!(taken(&limits, NOW), 0, "the clock was set back, and what was taken counts");
+        assert_eq!(taken(&limits, NOW + 1_000), 5, "it fills as before");
     }
 
     #[test]

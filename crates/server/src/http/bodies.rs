@@ -75,8 +75,15 @@ impl Received {
     fn poll_time_out(&mut self, task: &mut Task<'_>) -> Poll<()> {
         let timer = self.timer.get_or_insert_with(|| {
             let clock = &self.context.services.clock;
-            let idle_at = after(clock.now(), self.context.timeouts.body_idle);
-            clock.sleep_until(self.ends_at.min(idle_at))
+            let (now, timeouts) = (clock.now(), self.context.timeouts);
+            let idle_at = after(now, timeouts.body_idle);
+            // The clock may have been set back: no body takes longer than it may.
+            let ends_at = if self.ends_at == i64::MAX {
+                i64::MAX
+            } else {
+                self.ends_at.min(after(now, timeouts.body_total))
+            };
+            clock.sleep_until(ends_at.min(idle_at))
         });
         timer.as_mut().poll(task)
     }

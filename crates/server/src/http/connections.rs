@@ -195,7 +195,8 @@ impl Connection {
     /// Whether it has been without a call for as long as it may.
     fn has_idled(&self) -> bool {
         let (now, wait) = (self.context.services.clock.now(), self.context.timeouts.idle);
-        self.activity.idle_since().is_some_and(|since| after(since, wait) <= now)
+        // A time that lies ahead is of a clock that was set back since.
+        self.activity.idle_since().is_some_and(|since| after(since, wait) <= now || since > now)
     }
 
     /// Ends when a connection that makes room has had its time.

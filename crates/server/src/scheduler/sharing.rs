@@ -92,7 +92,8 @@ impl Sharing {
     /// Tells the other nodes that there is something to ask for, though not at every turn.
     pub(super) fn tell(&mut self) {
         let now = self.services.clock.now();
-        if now.saturating_sub(self.hinted_at) < HINT_MS {
+        // The clock may have been set back.
+        if (0..HINT_MS).contains(&now.saturating_sub(self.hinted_at)) {
             return;
         }
         self.hinted_at = now;

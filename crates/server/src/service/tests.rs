@@ -24,6 +24,7 @@ const LOOPS: &[&str] = &[
     "batch_cancel_resumer",
     "batch_deletion_resumer",
     "cache_sizes",
+    "clock_follower",
     "dead_node_reaper",
     "deadline_slack",
     "deliverer",

@@ -33,6 +33,7 @@ mod read_queue;
 pub mod requests;
 mod row;
 pub mod schema;
+pub mod waits;
 mod writer;
 mod writes;
 

@@ -156,7 +156,7 @@ impl Exporter {
             };
             self.tell(&failure);
             let again_at = wait_ms.map(|ms| self.clock.now().saturating_add(ms.max(RETRY_MS)));
-            let Some(again_at) = again_at.filter(|at| *at < give_up_at) else {
+            let Some(again_at) = again_at.filter(|at| (1..=RETRY_FOR_MS).contains(&(give_up_at - at))) else {
                 drop_spans(batch.len(), reason);
                 break;
             };

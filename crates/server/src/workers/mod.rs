@@ -1,6 +1,7 @@
 //! Background workers. A recurring worker is a function without input that may run at any time and as often as it likes;
 //! [`spawn`] lists them. The deliverer alone has something under way between two runs, and is a task of its own.
 
+mod clock_follower;
 pub mod deliverer;
 pub mod eraser;
 mod filler;
@@ -56,7 +57,7 @@ const ENGINE_HISTORY_MS: i64 = 60_000;
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
 
-/// Runs every recurring worker at its own interval, the filler of batches and the eraser, until the set is dropped.
+/// Runs every recurring worker at its own interval, the follower of the clock, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
     let recurring: [(&str, i64, Run); 21] = [
@@ -94,6 +95,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         .into_iter()
         .map(|(name, interval_ms, run)| (name, repeat(services.clone(), name, interval_ms, run).boxed()));
     let others = [
+        (clock_follower::NAME, clock_follower::run(services.clone()).boxed()),
         (filler::NAME, filler::run(services.clone()).boxed()),
         (eraser::NAME, eraser::run(services.clone()).boxed()),
     ];
@@ -122,8 +124,12 @@ pub async fn heartbeat(services: &Services, now: i64) -> Result<(), StoreError> 
     nodes::heartbeat(&services.store, now).await
 }
 
-/// Reclaims the leases of nodes whose heartbeat is too old.
+/// Reclaims the leases of nodes whose heartbeat is too old. While the clock has just jumped, that says nothing: nodes that share it
+/// look dead until their next heartbeat.
 pub async fn dead_node_reaper(services: &Services, now: i64) -> Result<(), StoreError> {
+    if services.clock.is_apart() {
+        return Ok(());
+    }
     let lease_ms = services.config().lease.0;
     let reclaimed =
         nodes::reclaim_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;

@@ -177,7 +177,7 @@ impl World<'_> {
             Duty::Heartbeat => self.plan_duty(duty, HEARTBEAT_MS),
             Duty::BatchDeletionResumer => self.plan_duty(duty, BATCH_CANCEL_RESUMER_MS),
             Duty::Files => self.plan_duty(duty, FILES_MS),
-            Duty::Courier | Duty::Filler => {}
+            Duty::Courier | Duty::Filler | Duty::ClockFollower { .. } => {}
             Duty::BatchCancelResumer => {
                 self.cancelling.clear();
                 self.plan_duty(duty, BATCH_CANCEL_RESUMER_MS);

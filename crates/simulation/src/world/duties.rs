@@ -4,7 +4,7 @@ use overnight_domain::answers::Reader;
 use overnight_domain::chat::parse_completion;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::scheduler::FailureCode;
-use overnight_server::app::failures;
+use overnight_server::app::{clock_checks, failures};
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::leases::ReleaseLease;
 use overnight_server::store::queue::settle;
@@ -43,6 +43,7 @@ impl World<'_> {
         let services = self.life()?.services.clone();
         let operation = async move {
             let answer = match duty {
+                Duty::ClockFollower { by_ms } => clock_checks::follow(&services, by_ms).await,
                 Duty::Heartbeat => workers::heartbeat(&services, now).await,
                 Duty::Expirer => workers::expirer(&services, now).await,
                 Duty::BatchCancelResumer => workers::batch_cancel_resumer(&services, now).await,

@@ -10,6 +10,7 @@ mod deletions;
 mod duties;
 mod files;
 mod filler;
+mod promptness;
 mod scheduling;
 mod verify;
 mod weather;
@@ -154,6 +155,8 @@ impl<'f> World<'f> {
             Event::Weather { replica, weather } => self.change_weather(replica, weather),
             Event::Client(client) => self.serve_client(client).await,
             Event::Jump { ms } => self.jump(ms),
+            Event::Look => self.look().await,
+            Event::Prompt { request, life } => self.check_promptness(request, life).await,
             Event::Crash(point) => self.plan_crash(point).await,
             Event::Stop => self.stop().await,
             Event::Start => self.begin_life().await,
@@ -171,6 +174,7 @@ impl<'f> World<'f> {
                 event,
                 Event::Weather { .. }
                     | Event::Jump { .. }
+                    | Event::Prompt { .. }
                     | Event::Crash(_)
                     | Event::Stop
                     | Event::Start
@@ -225,6 +229,7 @@ impl<'f> World<'f> {
     /// Opens the store and starts everything as the program does; what crashed before is found again.
     async fn begin_life(&mut self) -> Step {
         self.lives += 1;
+        self.timeline.start_clock();
         let seed = self.seed ^ self.lives.wrapping_mul(0x2545_f491_4f6c_dd1d);
         let life = Life::begin(self.folder, Arc::clone(&self.config), self.timeline.clock(), seed).await?;
         if self.replicas.is_empty() {
@@ -236,6 +241,8 @@ impl<'f> World<'f> {
         self.audit().await?;
         self.verify().await?;
         self.forget_deletions();
+        // As a start does where the clock is behind.
+        self.begin_duty(Duty::ClockFollower { by_ms: 0 }).await?;
         self.begin_scheduling().await?;
         self.begin_duty(Duty::Heartbeat).await?;
         let late_ms = self.chance.between(0, BATCH_CANCEL_RESUMER_LATE_MS);

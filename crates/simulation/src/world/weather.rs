@@ -5,8 +5,10 @@ use overnight_domain::scheduler::{AttemptError, ReplicaKey};
 use super::World;
 use crate::broken::Step;
 use crate::engines::Weather;
-use crate::events::Event;
+use crate::events::{Duty, Event};
 
+/// The service compares its clock with the machine's this often.
+const LOOK_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// A blackout is longer than a completion window.
@@ -105,6 +107,7 @@ impl World<'_> {
     /// The machine's clock is set. Forward, the machine slept: most of its connections are gone when it wakes.
     pub(super) fn jump(&mut self, ms: i64) -> Step {
         self.timeline.jump(ms);
+        self.timeline.after(self.chance.between(0, LOOK_MS), Event::Look);
         if ms < 0 {
             self.summary.jumps_back += 1;
         } else {
@@ -115,12 +118,31 @@ impl World<'_> {
                 }
             }
         }
-        self.expect_punctuality_after(0);
         if self.life.is_some() {
-            let late_ms = self.chance.between(0, 1_000);
-            self.plan_expirer(late_ms);
-            self.plan_tick(1_000);
+            self.plan_promptness();
         }
         Ok(())
+    }
+
+    /// The service compares the clocks once a second; here only while they may differ.
+    pub(super) async fn look(&mut self) -> Step {
+        let followed = self.timeline.look();
+        if self.timeline.is_apart() {
+            self.timeline.after(LOOK_MS, Event::Look);
+        }
+        if self.life.is_none() {
+            return Ok(());
+        }
+        self.expect_punctuality_after(0);
+        let late_ms = self.chance.between(0, 1_000);
+        self.plan_expirer(late_ms);
+        self.plan_tick(1_000);
+        match followed {
+            Some(by_ms) => {
+                self.plan_promptness();
+                self.begin_duty(Duty::ClockFollower { by_ms }).await
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -96,6 +96,8 @@ fn idle_checks(total: &Summary) -> Vec<&'static str> {
         ("expiries", total.expired),
         ("clock jumps forward", total.jumps_forward),
         ("clock jumps back", total.jumps_back),
+        ("requests released promptly after a jump", total.prompt),
+        ("requests sent promptly after a jump", total.prompt_sent),
     ];
     counts.into_iter().filter(|(_, count)| *count == 0).map(|(what, _)| what).collect()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use overnight_server::app::{left_behind, store_options};
+use overnight_server::app::{clock_checks, left_behind, store_options};
 use overnight_server::config::{ByteSize, Config, Database};
 use overnight_server::store::identity::accounts;
 use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, exposures};
@@ -155,14 +155,20 @@ pub(super) fn log(data_dir: &Path) -> Option<Finding> {
 }
 
 /// Whether the clock can be right.
-pub(super) fn clock(data_dir: &Path) -> Finding {
+pub(super) async fn clock(config: &Config) -> Finding {
     let now = times::now();
     let shown = times::utc(now / 1_000);
     let hint = "set the clock, best by NTP: completion windows and key expiry go by it";
-    let last_written = fs::metadata(data_dir.join(DATABASE_FILE)).and_then(|found| found.modified()).ok();
+    let database = config.data_dir.join(DATABASE_FILE);
+    let last_written = fs::metadata(database).and_then(|found| found.modified()).ok();
     let limit = UNIX_EPOCH + Duration::from_millis(u64::try_from(now + AHEAD_MS).unwrap_or(0));
     if now < EARLIEST_MS {
         return Finding::fail("clock", format!("it shows {shown}"), hint);
+    }
+    // A database that cannot be read is told by its own check.
+    let store = super::open_database(config).await;
+    if let Ok(Some(fault)) = clock_checks::find_fault(store.as_ref(), now).await {
+        return Finding::warn("clock", format!("it shows {shown}, and {}", fault.what()), hint);
     }
     if last_written.is_some_and(|at| at > limit) {
         return Finding::warn("clock", format!("it shows {shown}, and the database was written later"), hint);

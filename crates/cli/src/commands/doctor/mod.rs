@@ -87,7 +87,7 @@ async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
     for warning in config.warnings() {
         findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));
     }
-    findings.push(folder::clock(&config.data_dir));
+    findings.push(folder::clock(config).await);
     findings.extend(folder::check(&config.data_dir));
     findings.extend(folder::database(config).await);
     findings.extend(models::retirements(config));

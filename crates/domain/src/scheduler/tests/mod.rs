@@ -25,6 +25,7 @@ mod rate_shares;
 mod rate_window;
 mod replicas;
 mod segments;
+mod set_back;
 mod spreading;
 mod starts;
 mod store;

@@ -3,8 +3,8 @@
 use crate::store::database::Sql;
 use crate::store::{
     audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
-    identity, ledger, low_credits, nodes, objects, opening, operations, outbox, queue, requests, writer,
-    writes,
+    identity, ledger, low_credits, nodes, objects, opening, operations, outbox, queue, requests, waits,
+    writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -122,6 +122,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         queue::attempts::STATEMENTS,
         queue::totals::STATEMENTS,
         requests::records::STATEMENTS,
+        waits::STATEMENTS,
         writer::core::STATEMENTS,
         writes::STATEMENTS,
     ]

@@ -72,6 +72,7 @@ mod turns;
 mod uploads;
 mod usage;
 mod users;
+mod waits;
 mod webhooks;
 mod wholes;
 

@@ -166,6 +166,8 @@ const READS_ALL: &[(&str, &str)] = &[
     ("nodes::lifecycle::RECLAIM_ALL", "the same at a start, which counts the queue anyway"),
     ("nodes::statuses::LIST", "asked by `doctor` alone"),
     ("nodes::statuses::COUNT_ORPHANED", "asked by `doctor` alone"),
+    ("waits::RETRIES", "when the clock has changed"),
+    ("waits::EVENTS", "when the clock has changed"),
     ("operations::backup::restoring::COUNTS", "once, behind an audit, which reads all of it"),
     ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
     ("queue::scan::BACKLOGS", "once, when a node starts"),

@@ -14,6 +14,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Log lines dropped because they could not be written: the reader has gone or stopped, or the disk is full.",
     ),
     metric(
+        "overnight_clock_jumps_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Jumps of the machine's clock by more than two seconds, and times that the machine slept. The log has their sizes.",
+    ),
+    metric(
         "overnight_panics_total",
         Counter,
         Unit::Count,

@@ -45,7 +45,8 @@ impl Try {
     async fn run(self, services: Services, sender: Arc<Sender>) -> AttemptResult {
         let Self { due, claimed, payload, secrets, permit } = self;
         let started_at = services.clock.now();
-        let timestamp_s = started_at.div_euclid(1_000);
+        // The receiver holds it against its own clock.
+        let timestamp_s = services.clock.machine_now().div_euclid(1_000);
         let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
         let permit: Hold = Arc::new(permit);
         let hold = Arc::clone(&permit);

@@ -10,6 +10,7 @@ mod ends;
 mod faults;
 mod forecasts;
 mod hours;
+mod jumps;
 mod limits;
 mod logs;
 mod one_model;

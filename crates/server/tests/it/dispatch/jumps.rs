@@ -1,0 +1,155 @@
+//! The machine's clock is set forward and back, or the machine sleeps, while requests gather, run and come.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::requests::RequestStatus;
+use overnight_server::clock::{CORRECTION_MS_MAX, Clock, FollowingClock, Sleep};
+use overnight_testkit::engine::SimConfig;
+
+use super::{Rig, Setup, eventually};
+use crate::support::{START, SharedSteps, SteppedClock};
+
+/// Time passes in such steps, so that what the machine's disk takes is a small part of what a request may.
+const STEP: Duration = Duration::from_millis(20);
+const SECOND: Duration = Duration::from_secs(1);
+const SECOND_MS: i64 = 1_000;
+const HOUR_MS: i64 = 3_600 * SECOND_MS;
+/// Far less than the clock is set by where that would hold something up.
+const SOON_MS: i64 = 15 * SECOND_MS;
+
+/// A machine's clock that is ahead of the time that passes.
+struct MachineClock {
+    steps: Arc<SteppedClock>,
+    ahead_ms: AtomicI64,
+}
+
+impl MachineClock {
+    fn jump(&self, by_ms: i64) {
+        self.ahead_ms.fetch_add(by_ms, Ordering::Relaxed);
+    }
+
+    /// The time that has passed.
+    fn passed(&self) -> i64 {
+        SharedSteps(Arc::clone(&self.steps)).now()
+    }
+}
+
+impl Clock for MachineClock {
+    fn now(&self) -> i64 {
+        self.passed() + self.ahead_ms.load(Ordering::Relaxed)
+    }
+
+    fn sleep_until(&self, _at: i64) -> Sleep {
+        panic!("nobody waits by the machine's clock")
+    }
+}
+
+/// A service on the clock that services have, its machine's clock, and the time that the test lets pass.
+async fn start(engine_settings: &'static str) -> (Rig, Arc<MachineClock>, Arc<SteppedClock>) {
+    let steps = SteppedClock::at(START);
+    let machine = Arc::new(MachineClock { steps: Arc::clone(&steps), ahead_ms: AtomicI64::new(0) });
+    let monotonic = Arc::new(SharedSteps(Arc::clone(&steps)));
+    let clock = Arc::new(FollowingClock::new(Arc::clone(&machine) as Arc<dyn Clock>, monotonic));
+    let setup = Setup { engine_settings, clock, ..Setup::default() };
+    let rig = Rig::start_all(vec![SimConfig::default()], setup, async |_, _| {}).await;
+    (rig, machine, steps)
+}
+
+async fn create(rig: &Rig, count: usize, name: &str) -> Vec<RequestId> {
+    let mut ids = Vec::new();
+    for number in 0..count {
+        ids.push(rig.create(&format!("{name} {number}")).await);
+    }
+    ids
+}
+
+/// All of them complete, and soon by the time that passes.
+async fn complete_soon(rig: &Rig, machine: &MachineClock, ids: &[RequestId], case: &str) {
+    let began = machine.passed();
+    for id in ids {
+        let ended = machine.steps.advance_until(STEP, rig.ended(*id)).await;
+        assert_eq!(ended.summary.state.status(), RequestStatus::Completed, "{case}: {ended:?}");
+    }
+    let took_ms = machine.passed() - began;
+    assert!(took_ms <= SOON_MS, "{case}: {took_ms} ms");
+}
+
+/// Waits until the service's time is that of the machine.
+async fn followed(rig: &Rig, machine: &MachineClock) {
+    let clock = &rig.services.clock;
+    let is_followed = || (clock.now() - machine.now()).abs() <= CORRECTION_MS_MAX && !clock.is_apart();
+    machine.steps.advance_until(SECOND, eventually("the clock is followed", is_followed)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_jump_of_any_size_requests_are_sent_at_once_and_nothing_is_lost() {
+    let (rig, machine, _steps) = start("").await;
+    let sizes_ms = [SECOND_MS, 20 * SECOND_MS, HOUR_MS, 25 * HOUR_MS];
+    // Back and forth, back twice, and forth twice.
+    let jumps = sizes_ms.into_iter().flat_map(|ms| [ms, -ms, -ms, ms, ms, -ms]);
+    for (number, by_ms) in jumps.enumerate() {
+        let case = format!("jump {number}, {by_ms} ms");
+        let before = create(&rig, 12, "before").await;
+        machine.jump(by_ms);
+        let after = create(&rig, 4, "after").await;
+        complete_soon(&rig, &machine, &[before, after].concat(), &case).await;
+        followed(&rig, &machine).await;
+        let later = create(&rig, 4, "later").await;
+        complete_soon(&rig, &machine, &later, &case).await;
+    }
+    machine.steps.advance_until(SECOND, rig.finish()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_when_the_clock_is_set_back_waits_no_longer() {
+    let (rig, machine, steps) = start("").await;
+    // It fails until its waits are half a minute long, and gathers by the time that is wrong.
+    let id = rig.create("[[sim:status=500 x5]]").await;
+    steps.advance_until(STEP, rig.failed_times(id, 1)).await;
+    machine.jump(-25 * HOUR_MS);
+    followed(&rig, &machine).await;
+    let began = machine.passed();
+    let ended = steps.advance_until(SECOND, rig.ended(id)).await;
+    assert_eq!(ended.summary.state.status(), RequestStatus::Completed, "{ended:?}");
+    assert!(machine.passed() - began < HOUR_MS);
+    steps.advance_until(SECOND, rig.finish()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_slept_goes_on_at_once_and_expires_nothing_in_the_first_minute() {
+    let (rig, machine, steps) = start("request_timeout = \"24h\"").await;
+    let running = rig.create("[[sim:delay=500]]").await;
+    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:delay=500]]") == 1);
+    steps.advance_until(STEP, arrives).await;
+    let hopeless = rig.create("[[sim:hang]]").await;
+    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:hang]]") == 1);
+    steps.advance_until(STEP, arrives).await;
+    machine.jump(25 * HOUR_MS);
+    let fresh = create(&rig, 3, "fresh").await;
+    complete_soon(&rig, &machine, &[vec![running], fresh].concat(), "asleep for 25 h").await;
+    assert_eq!(rig.status(hopeless).await, RequestStatus::InProgress, "not yet");
+    followed(&rig, &machine).await;
+    let expired = steps.advance_until(SECOND, rig.ended(hopeless)).await;
+    assert_eq!(expired.summary.state.status(), RequestStatus::Failed, "{expired:?}");
+    steps.advance_until(SECOND, rig.finish()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_wrong_for_less_than_a_minute_expires_nothing() {
+    let (rig, machine, steps) = start("request_timeout = \"24h\"").await;
+    let hopeless = rig.create("[[sim:hang]]").await;
+    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:hang]]") == 1);
+    steps.advance_until(STEP, arrives).await;
+    machine.jump(25 * HOUR_MS);
+    let is_apart = || rig.services.clock.is_apart();
+    steps.advance_until(STEP, eventually("the jump is seen", is_apart)).await;
+    machine.jump(-25 * HOUR_MS);
+    followed(&rig, &machine).await;
+    let until = machine.passed() + 120 * SECOND_MS;
+    steps.advance_until(SECOND, eventually("two minutes pass", || machine.passed() >= until)).await;
+    assert_eq!(rig.status(hopeless).await, RequestStatus::InProgress);
+    steps.advance_until(SECOND, rig.finish()).await;
+}
