@@ -8,7 +8,9 @@ use overnight_wire::native::bulk::LineDigest;
 /// How many places share an idempotency key. A call repeats those before its own as blank lines, so they are few.
 const SEGMENT_LINES: u64 = 1_024;
 /// How long a call's lines are together at most, unless one alone is longer: the service reads so much before it answers.
-const BYTES_MAX: usize = (1 << 20) - SEGMENT_LINES as usize;
+const BYTES_MAX: usize = (1 << 20) - BLANKS_MAX;
+/// Blank lines in a call: fewer than places in a segment.
+const BLANKS_MAX: usize = 1_024;
 
 /// Bodies of one segment, in their order.
 #[derive(Default)]
@@ -72,7 +74,7 @@ impl Window {
 
     /// The lines as they are sent, each at its place in the segment; blank ones stand for what is not sent.
     pub(super) fn content(&self) -> Bytes {
-        let mut content = Vec::with_capacity(self.bytes + SEGMENT_LINES as usize);
+        let mut content = Vec::with_capacity(self.bytes + BLANKS_MAX);
         let mut at = self.segment() * SEGMENT_LINES;
         for line in &self.lines {
             content.extend((at + 1..line.place).map(|_| b'\n'));
