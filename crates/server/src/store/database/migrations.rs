@@ -1,11 +1,14 @@
 //! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
 //! databases.
 
+use std::collections::BTreeSet;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rusqlite::TransactionBehavior;
 use sqlx::{Connection as _, Executor, PgConnection, Row as _};
 
+use crate::store::database::ownership::{APPLICATION_ID, names_made_by};
 use crate::store::database::{Connection, Dialect, statements};
 use crate::store::error::{StoreError, Trouble};
 
@@ -93,8 +96,27 @@ pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i
             }
         }
     }
+    if let Connection::Sqlite(connection) = connection {
+        sign(connection.inner())?;
+    }
     Ok((found, NEWEST))
 }
+
+/// The names of the tables and views that migrations make on PostgreSQL.
+pub(super) fn names() -> BTreeSet<&'static str> {
+    names_made_by(MIGRATIONS.iter().map(|migration| migration.postgres))
+}
+
+/// Writes into a file of an earlier release whose it is.
+fn sign(connection: &rusqlite::Connection) -> Result<(), StoreError> {
+    let found: i64 = connection.pragma_query_value(None, APPLICATION, |row| row.get(0))?;
+    if found != APPLICATION_ID {
+        connection.pragma_update(None, APPLICATION, APPLICATION_ID)?;
+    }
+    Ok(())
+}
+
+const APPLICATION: &str = "application_id";
 
 /// Readers change no schema.
 const READ_ONLY: StoreError = StoreError::Damaged("a read-only connection");
@@ -118,6 +140,7 @@ fn run_on_sqlite(connection: &mut rusqlite::Connection, number: i64, file: &str)
     if found < number {
         tx.execute_batch(file)?;
         tx.pragma_update(None, "user_version", number)?;
+        sign(&tx)?;
     }
     Ok(tx.commit()?)
 }
