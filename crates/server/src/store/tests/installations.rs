@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use overnight_testkit::postgres::Cluster;
 use rusqlite::Connection;
@@ -37,54 +37,80 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A folder that was served, with an API key.
-async fn used_folder() -> Fixture {
-    let fixture = Fixture::on_sqlite().await;
-    fs::write(fixture.folder().join(KEY_FILE), "a key").expect("a file");
-    fixture.store.close().await;
-    fixture
+struct Used {
+    folder: TempDir,
+    options: StoreOptions,
+}
+
+impl Used {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = options(&folder);
+        let store = open(&options).await;
+        store.close().await;
+        drop(store);
+        fs::write(folder.path().join(KEY_FILE), "a key").expect("a file");
+        let used = Self { folder, options };
+        // All of it in one file.
+        used.file().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("a checkpoint");
+        used
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self) -> Connection {
+        Connection::open(self.path(DATABASE_FILE)).expect("a database")
+    }
+
+    fn remove(&self, name: &str) {
+        fs::remove_file(self.path(name)).expect("a file");
+    }
+
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        files(self.folder.path())
+    }
 }
 
 #[tokio::test]
 async fn a_used_folder_whose_database_is_gone_or_empty_is_refused_and_keeps_its_key() {
     for (has_number, is_empty) in [(true, false), (true, true), (false, false), (false, true)] {
-        let fixture = used_folder().await;
-        let folder = fixture.folder();
-        assert!(is_used(folder));
-        fs::remove_file(folder.join(DATABASE_FILE)).expect("a database");
+        let used = Used::new().await;
+        assert!(is_used(used.folder.path()));
+        used.remove(DATABASE_FILE);
         if !has_number {
             // As the first releases left it.
-            fs::remove_file(folder.join(INSTALLATION_FILE)).expect("a number");
+            used.remove(INSTALLATION_FILE);
         }
         if is_empty {
-            fs::write(folder.join(DATABASE_FILE), "").expect("a file");
+            fs::write(used.path(DATABASE_FILE), "").expect("a file");
         }
-        let before = files(folder);
-        for refused in refusals(&fixture.options).await {
+        let before = used.files();
+        for refused in refusals(&used.options).await {
             let told = refused.to_string();
             assert!(matches!(refused, StoreError::Lost { .. }), "{refused:?}");
             assert!(told.contains("overnight restore") && told.contains("--data-dir"), "{told}");
         }
-        assert_eq!(files(folder), before, "nothing was made");
+        assert_eq!(used.files(), before, "nothing was made");
     }
 }
 
 #[tokio::test]
 async fn a_used_folder_with_the_database_of_another_is_refused() {
-    let (fixture, other) = (used_folder().await, used_folder().await);
-    let path = fixture.folder().join(DATABASE_FILE);
-    fs::copy(other.folder().join(DATABASE_FILE), &path).expect("a copy");
-    let before = fs::read(&path).expect("a database");
-    for refused in refusals(&fixture.options).await {
+    let (used, other) = (Used::new().await, Used::new().await);
+    fs::copy(other.path(DATABASE_FILE), used.path(DATABASE_FILE)).expect("a copy");
+    let before = used.files();
+    for refused in refusals(&used.options).await {
         assert!(matches!(refused, StoreError::OtherInstallation { .. }), "{refused:?}");
     }
-    assert_eq!(fs::read(&path).expect("a database"), before);
+    assert!(used.files() == before);
 }
 
 #[tokio::test]
 async fn a_folder_that_is_moved_with_its_database_is_served() {
-    let fixture = used_folder().await;
     let elsewhere = tempfile::tempdir().expect("a folder");
-    for (name, bytes) in files(fixture.folder()) {
+    for (name, bytes) in Used::new().await.files() {
         fs::write(elsewhere.path().join(name), bytes).expect("a file");
     }
     open(&options(&elsewhere)).await.close().await;
@@ -92,44 +118,39 @@ async fn a_folder_that_is_moved_with_its_database_is_served() {
 
 #[tokio::test]
 async fn a_folder_of_an_earlier_release_gets_its_number_at_the_first_start() {
-    let fixture = used_folder().await;
-    let folder = fixture.folder();
-    let number = fs::read(folder.join(INSTALLATION_FILE)).expect("a number");
-    fs::remove_file(folder.join(INSTALLATION_FILE)).expect("a file");
+    let used = Used::new().await;
     let application_id = || -> i64 {
-        let file = Connection::open(folder.join(DATABASE_FILE)).expect("a database");
-        file.pragma_query_value(None, "application_id", |row| row.get(0)).expect("a number")
+        used.file().pragma_query_value(None, "application_id", |row| row.get(0)).expect("a number")
     };
-    let signed = application_id();
-    assert_ne!(signed, 0);
-    let file = Connection::open(folder.join(DATABASE_FILE)).expect("a database");
-    file.pragma_update(None, "application_id", 0).expect("an earlier release");
-    file.close().expect("an end");
-    Store::open_to_read(&fixture.options).await.expect("a store to read").close().await;
-    assert_eq!(
-        (application_id(), folder.join(INSTALLATION_FILE).exists()),
-        (0, false),
-        "a look writes neither"
-    );
-    open(&fixture.options).await.close().await;
-    assert_eq!(application_id(), signed);
-    assert_eq!(fs::read(folder.join(INSTALLATION_FILE)).expect("a number"), number);
+    let number = || fs::read(used.path(INSTALLATION_FILE)).ok();
+    let (signed, noted) = (application_id(), number());
+    assert!(signed != 0 && noted.is_some());
+    used.remove(INSTALLATION_FILE);
+    used.file().pragma_update(None, "application_id", 0).expect("an earlier release");
+    Store::open_to_read(&used.options).await.expect("a store to read").close().await;
+    assert_eq!((application_id(), number()), (0, None), "a look writes neither");
+    open(&used.options).await.close().await;
+    assert_eq!((application_id(), number()), (signed, noted));
 }
 
 #[tokio::test]
 async fn a_restore_and_an_import_make_a_folder_their_databases() {
-    let (fixture, lost) = (Fixture::on_sqlite().await, used_folder().await);
+    let fixture = Fixture::on_sqlite().await;
     let backups = tempfile::tempdir().expect("a folder");
     let repository = Repository::open_to_write(&backups.path().join("backups")).expect("a repository");
     backup::take(&fixture.store, &repository, START).await.expect("a backup");
-    fs::remove_file(lost.folder().join(DATABASE_FILE)).expect("a database");
-    restore(&repository, None, &lost.options, OnBreach::Refuse).await.expect("a folder");
-    open(&lost.options).await.close().await;
-    let lost = used_folder().await;
-    fs::remove_file(lost.folder().join(DATABASE_FILE)).expect("a database");
     let file = exported(&fixture.store).await;
-    import(&lost.options, &mut &file[..], START).await.expect("an import");
-    open(&lost.options).await.close().await;
+    for is_import in [false, true] {
+        let lost = Used::new().await;
+        lost.remove(DATABASE_FILE);
+        match is_import {
+            false => {
+                drop(restore(&repository, None, &lost.options, OnBreach::Refuse).await.expect("a folder"))
+            }
+            true => drop(import(&lost.options, &mut &file[..], START).await.expect("an import")),
+        }
+        open(&lost.options).await.close().await;
+    }
 }
 
 /// A folder with the database of another program.
