@@ -41,14 +41,14 @@ pub(super) enum Purpose {
 /// Checks that the database may be opened, before anything is written to it or made.
 ///
 /// # Errors
-/// [`StoreError::Foreign`], [`StoreError::Lost`], [`StoreError::OtherInstallation`], and to read [`StoreError::Outdated`].
+/// [`StoreError::Foreign`], [`StoreError::Lost`], [`StoreError::OtherInstallation`], [`StoreError::Newer`], and to read [`StoreError::Outdated`].
 pub(super) async fn check(options: &StoreOptions, purpose: Purpose) -> Result<(), StoreError> {
     let found = ownership::look(&options.database()?).await?;
     check_number(options, purpose, &found)?;
-    match (purpose, found.version) {
-        (Purpose::Read, found) if found < migrations::NEWEST => {
-            Err(StoreError::Outdated { found, known: migrations::NEWEST })
-        }
+    let (found, known) = (found.version, migrations::NEWEST);
+    match purpose {
+        _ if found > known => Err(StoreError::Newer { found, known }),
+        Purpose::Read if found < known => Err(StoreError::Outdated { found, known }),
         _ => Ok(()),
     }
 }
