@@ -38,18 +38,18 @@ pub(super) enum Purpose {
     Fill,
 }
 
-/// Checks that the database may be opened, before anything is written to it or made.
+/// Checks that the database may be opened, before anything is written to it or made; the number of its schema, 0 where it has none.
 ///
 /// # Errors
 /// [`StoreError::Foreign`], [`StoreError::Lost`], [`StoreError::OtherInstallation`], [`StoreError::Newer`], and to read [`StoreError::Outdated`].
-pub(super) async fn check(options: &StoreOptions, purpose: Purpose) -> Result<(), StoreError> {
+pub(super) async fn check(options: &StoreOptions, purpose: Purpose) -> Result<i64, StoreError> {
     let found = ownership::look(&options.database()?).await?;
     check_number(options, purpose, &found)?;
     let (found, known) = (found.version, migrations::NEWEST);
     match purpose {
         _ if found > known => Err(StoreError::Newer { found, known }),
         Purpose::Read if found < known => Err(StoreError::Outdated { found, known }),
-        _ => Ok(()),
+        _ => Ok(found),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::store::database::Connection;
 use crate::store::database::folder::prepare_folder;
-use crate::store::database::{migrations, ownership};
+use crate::store::database::migrations;
 use crate::store::installation::{self, Purpose};
 use crate::store::{FolderLock, StoreError, StoreOptions};
 
@@ -23,10 +23,7 @@ pub struct Schema {
 /// The database cannot be read, is another program's, or is newer than this program.
 pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
     let newest = migrations::NEWEST;
-    let found = ownership::look(&options.database()?).await?.version;
-    if found > newest {
-        return Err(StoreError::Newer { found, known: newest });
-    }
+    let found = installation::check(options, Purpose::Change).await?;
     Ok(Schema { found, now: found, newest })
 }
 

@@ -14,7 +14,11 @@ use crate::store::error::{StoreError, Trouble};
 
 statements! {
     VERSION_OF_FILE = { sqlite: "SELECT user_version AS version FROM pragma_user_version" };
-    IS_VERSIONED = { postgres: "SELECT to_regclass('schema_version') IS NOT NULL AS is_there" };
+    /// Another program may have a table of this name, in a schema that the search path has too.
+    IS_VERSIONED = {
+        postgres: "SELECT count(*) = 2 AS is_there FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
+            AND attname IN ('version', 'applied_at')",
+    };
     VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
 }
 

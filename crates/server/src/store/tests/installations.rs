@@ -143,11 +143,10 @@ async fn a_restore_and_an_import_make_a_folder_their_databases() {
     for is_import in [false, true] {
         let lost = Used::new().await;
         lost.remove(DATABASE_FILE);
-        match is_import {
-            false => {
-                drop(restore(&repository, None, &lost.options, OnBreach::Refuse).await.expect("a folder"))
-            }
-            true => drop(import(&lost.options, &mut &file[..], START).await.expect("an import")),
+        if is_import {
+            import(&lost.options, &mut &file[..], START).await.expect("an import");
+        } else {
+            restore(&repository, None, &lost.options, OnBreach::Refuse).await.expect("a folder");
         }
         open(&lost.options).await.close().await;
     }
@@ -226,8 +225,8 @@ async fn tables_of_another_program_with_our_names_are_refused_on_postgresql_and_
         Cluster::shared().execute(&name, made).expect("no table of ours");
     }
     let server_url = Cluster::shared().database("beside_others").expect("a database");
-    let others =
-        "CREATE TABLE invoices (id BIGINT); CREATE SCHEMA other; CREATE TABLE other.requests (id BIGINT)";
+    let others = "CREATE SCHEMA ours; ALTER DATABASE beside_others SET search_path = ours, public;
+        CREATE TABLE schema_version (installed_rank INT, version TEXT); CREATE TABLE ours.invoices (id BIGINT); CREATE SCHEMA other; CREATE TABLE other.requests (id BIGINT)";
     Cluster::shared().execute("beside_others", others).expect("tables");
     let folder = tempfile::tempdir().expect("a folder");
     open(&StoreOptions { server_url: Some(server_url), ..options(&folder) }).await.close().await;

@@ -1,5 +1,6 @@
 -- database::migrations::IS_VERSIONED, PostgreSQL
-SELECT to_regclass('schema_version') IS NOT NULL AS is_there;
+SELECT count(*) = 2 AS is_there FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
+            AND attname IN ('version', 'applied_at');
 
 -- database::migrations::VERSION_OF_FILE, SQLite
 SELECT user_version AS version FROM pragma_user_version;
