@@ -1,11 +1,10 @@
 //! Small files that only their owner reads, and that are there whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Replaces `path` as a whole by a new file that only its owner reads. A link in its place is replaced, not followed. It is on the
-/// disk when this returns.
+/// Replaces `path` as a whole by a new file that only its owner reads. A link in its place is replaced, not followed.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let draft = path.with_extension("new");
     match fs::remove_file(&draft) {
@@ -19,9 +18,5 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut file = options.open(&draft)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(&draft, path)?;
-    match path.parent() {
-        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
+    fs::rename(&draft, path)
 }

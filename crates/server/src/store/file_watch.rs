@@ -10,6 +10,9 @@ use crate::store::StoreError;
 use crate::store::database::folder::LOCK_FILE;
 use crate::store::options::DATABASE_FILE;
 
+/// The loop that looks at them.
+pub(super) const FILES: &str = "store_files";
+
 /// The files of a served folder, each with what it was when it was opened.
 #[derive(Debug)]
 pub(super) struct FileWatch {
@@ -28,7 +31,7 @@ impl FileWatch {
     }
 
     /// What became of one of them, if it is not in its place.
-    fn fault(&self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<String> {
         self.files.iter().find_map(|(path, opened)| {
             let what = match identity(path) {
                 Ok(found) if found == *opened => return None,
@@ -63,7 +66,7 @@ pub async fn check(store: &Store) -> Result<(), StoreError> {
     // A disk may take its time.
     let fault = tokio::task::spawn_blocking(move || watch.fault()).await.map_err(|_| StoreError::Stopped)?;
     if let Some(fault) = fault {
-        store.supervisor().files_gone("store_files", fault);
+        store.supervisor().files_gone(FILES, fault);
         store.writer().abandon();
     }
     Ok(())

@@ -162,12 +162,12 @@ impl Store {
         let watches = Arc::clone(store.batch_watches());
         let context = WriteContext { node, quotas: store.inner.quotas.subscribe(), events, watches };
         let watched = database.path().map(ToOwned::to_owned);
-        if watched.is_some() {
-            store.inner.files.get_or_init(|| Arc::new(FileWatch::of(&options.folder)));
-        }
+        let files = watched.as_ref().map(|_| Arc::new(FileWatch::of(&options.folder)));
+        let files = files.map(|files| Arc::clone(store.inner.files.get_or_init(|| files)));
         let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
         let supervisor = Arc::clone(store.supervisor());
-        Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk, supervisor)))
+        let core = WriterCore::new(&writer, database, connection, sequences, context, disk, supervisor);
+        Ok((store, core.over(files)))
     }
 
     async fn assemble(

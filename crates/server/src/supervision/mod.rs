@@ -47,10 +47,12 @@ pub struct Failure {
 impl Failure {
     /// The exit code of the process.
     pub const fn exit_code(&self) -> u8 {
-        match self.fault {
-            Fault::FilesGone(_) => EXIT_IO_ERROR,
-            _ => EXIT_SOFTWARE,
-        }
+        if self.is_of_files() { EXIT_IO_ERROR } else { EXIT_SOFTWARE }
+    }
+
+    /// Whether a file of the store is not in its place any more.
+    pub const fn is_of_files(&self) -> bool {
+        matches!(self.fault, Fault::FilesGone(_))
     }
 
     fn in_words(&self) -> String {

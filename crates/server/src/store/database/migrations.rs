@@ -8,7 +8,6 @@ use futures_util::future::BoxFuture;
 use rusqlite::TransactionBehavior;
 use sqlx::{Connection as _, Executor, PgConnection, Row as _};
 
-use crate::store::database::ownership::{APPLICATION_ID, names_made_by};
 use crate::store::database::{Connection, Dialect, statements};
 use crate::store::error::{StoreError, Trouble};
 
@@ -21,6 +20,12 @@ statements! {
     };
     VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
 }
+
+/// What the header of a file of ours names, `OvNt`: <https://www.sqlite.org/pragma.html#pragma_application_id>. Files of the first
+/// releases name nothing.
+pub(super) const APPLICATION_ID: i64 = 0x4F76_4E74;
+
+const APPLICATION: &str = "application_id";
 
 /// One numbered migration, with a text for each database.
 struct Migration {
@@ -106,9 +111,13 @@ pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i
     Ok((found, NEWEST))
 }
 
-/// The names of the tables and views that migrations make on PostgreSQL.
+/// The names of the tables and views that any migration makes on PostgreSQL.
 pub(super) fn names() -> BTreeSet<&'static str> {
-    names_made_by(MIGRATIONS.iter().map(|migration| migration.postgres))
+    const MAKING: [&str; 3] = ["CREATE TABLE ", "CREATE VIEW ", "CREATE OR REPLACE VIEW "];
+    let lines = MIGRATIONS.iter().flat_map(|migration| migration.postgres.lines());
+    let made = lines.filter_map(|line| MAKING.iter().find_map(|making| line.strip_prefix(making)));
+    let names = made.filter_map(|rest| rest.split([' ', '(']).next());
+    names.chain(["schema_version"]).collect()
 }
 
 /// Writes into a file of an earlier release whose it is.
@@ -119,8 +128,6 @@ fn sign(connection: &rusqlite::Connection) -> Result<(), StoreError> {
     }
     Ok(())
 }
-
-const APPLICATION: &str = "application_id";
 
 /// Readers change no schema.
 const READ_ONLY: StoreError = StoreError::Damaged("a read-only connection");
@@ -194,4 +201,18 @@ async fn try_on_postgres(
     }
     tx.commit().await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_tables_and_views_are_read_from_migrations() {
+        let names = names();
+        for name in ["schema_version", "requests", "prices", "current_requests", "overnight_queue"] {
+            assert!(names.contains(name), "{name}");
+        }
+        assert!(!names.contains("requests_by_account"), "an index");
+    }
 }

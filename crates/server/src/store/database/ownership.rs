@@ -1,6 +1,5 @@
 //! Whether a database is ours, found out before anything is written to it.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,12 +7,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection as Rusqlite, OpenFlags, OptionalExtension};
 
 use crate::store::StoreError;
+use crate::store::database::migrations::APPLICATION_ID;
 use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::{Connection, Database, migrations, settings, statements};
-
-/// What the header of a file of ours names, `OvNt`: <https://www.sqlite.org/pragma.html#pragma_application_id>. Files of the first
-/// releases name nothing.
-pub(super) const APPLICATION_ID: i64 = 0x4F76_4E74;
 
 const REMEDY_OF_FILE: &str = "name another folder (`--data-dir`)";
 const REMEDY_OF_SERVER: &str = "name another database or schema in `database_url`";
@@ -27,7 +23,7 @@ statements! {
                      WHERE name IN ('seq', 'id', 'account', 'model', 'created_at', 'expires_at', 'body'))
                    + (SELECT count(*) FROM pragma_table_info('settings') WHERE name IN ('name', 'value')) AS marks",
     };
-    FIRST_TABLE = { sqlite: "SELECT name FROM sqlite_schema ORDER BY name LIMIT 1" };
+    FIRST_TABLE = { sqlite: "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name LIMIT 1" };
     /// All in one statement, which sees one moment: another node may be making the schema.
     LOOK over [Text] = {
         postgres: "SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
@@ -178,15 +174,6 @@ impl Seen {
     }
 }
 
-/// The names of tables and views that any migration makes.
-pub(super) fn names_made_by<'t>(texts: impl Iterator<Item = &'t str>) -> BTreeSet<&'t str> {
-    const MAKING: [&str; 3] = ["CREATE TABLE ", "CREATE VIEW ", "CREATE OR REPLACE VIEW "];
-    let lines = texts.flat_map(str::lines);
-    let made = lines.filter_map(|line| MAKING.iter().find_map(|making| line.strip_prefix(making)));
-    let names = made.filter_map(|rest| rest.split([' ', '(']).next());
-    names.chain(["schema_version"]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,12 +182,5 @@ mod tests {
     fn a_path_stands_in_a_uri_with_all_that_would_mean_something_there_escaped() {
         assert_eq!(uri_of(Path::new("/a b/50%?#.db")), "file:///a%20b/50%25%3F%23.db?immutable=1");
         assert_eq!(uri_of(Path::new("data/overnight.db")), "file:data/overnight.db?immutable=1");
-    }
-
-    #[test]
-    fn the_names_of_tables_and_views_are_read_from_migrations() {
-        let texts =
-            ["CREATE TABLE one (\n a\n);\nCREATE INDEX x ON one (a);", "CREATE VIEW two AS\nSELECT 1;"];
-        assert_eq!(names_made_by(texts.into_iter()), BTreeSet::from(["one", "two", "schema_version"]));
     }
 }
