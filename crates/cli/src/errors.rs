@@ -15,7 +15,7 @@ use overnight_server::store::StoreError;
 use overnight_server::store::operations::backup::BackupError;
 use overnight_server::store::operations::transfer::ImportError;
 use overnight_server::store::operations::vacuum::VacuumError;
-use overnight_server::supervision::{EXIT_SOFTWARE, Failure};
+use overnight_server::supervision::{EXIT_IO_ERROR, EXIT_SOFTWARE, Failure};
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(crate) enum Exit {
     Unavailable = 4,
     /// A loop of the service failed; the process is to be started again.
     Broken = EXIT_SOFTWARE as isize,
+    /// A file of the store was removed or replaced under the service.
+    FilesGone = EXIT_IO_ERROR as isize,
     /// Ctrl-C, or SIGTERM.
     Interrupted = 130,
 }
@@ -77,7 +79,12 @@ impl CliError {
 
     /// The service in this process has failed.
     pub(crate) fn broken(failure: &Failure) -> Self {
-        Self::new(Exit::Broken, format!("the service failed: {failure}")).with_hint(
+        let message = format!("the service failed: {failure}");
+        if failure.exit_code() == EXIT_IO_ERROR {
+            return Self::new(Exit::FilesGone, message)
+                .with_hint("put the file back, or restore a backup, and start the service again: docs/operating/data-folder.md");
+        }
+        Self::new(Exit::Broken, message).with_hint(
             "start it again: accepted requests are kept. Report the lines of its log before this one",
         )
     }
@@ -210,6 +217,10 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::File { .. }
+            | StoreError::Outdated { .. }
+            | StoreError::Foreign { .. }
+            | StoreError::Lost { .. }
+            | StoreError::OtherInstallation { .. }
             | StoreError::Certificate { .. }
             | StoreError::Url(_)
             | StoreError::Encryption(

@@ -15,6 +15,7 @@ pub mod openid;
 pub mod payment;
 mod planted_bugs;
 mod postgres_url;
+mod private_files;
 pub mod scheduler;
 mod secrets;
 pub mod service;

@@ -110,7 +110,10 @@ fn parse_key_id(text: &str) -> Result<KeyId, String> {
 }
 
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let services = operator::open(globals).await?;
+    let services = match command {
+        Command::List(_) => operator::open_to_read(globals).await?,
+        _ => operator::open(globals).await?,
+    };
     match command {
         Command::Create(Create { account, name, scope, expires_in }) => {
             let expires_in_ms = expires_in.map(|Millis(ms)| ms);

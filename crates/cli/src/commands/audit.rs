@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let mut checks = audit::run(&services.store).await?;
     let present = match arguments.objects {
         true => Some(Box::pin(objects::audit(&services.store)).await?),

@@ -71,7 +71,7 @@ fn read_time(text: &str, now: i64) -> Result<i64, String> {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let account = match arguments.account {
         Some(account) => Some(accounts::get(&services, account).await?.key),
         None => None,

@@ -55,7 +55,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     if config.database != Database::Sqlite {
         return Err(BackupError::OnServer.into());
     }
-    let store = operator::open_store(globals).await?;
+    let store = operator::open_store_to_read(globals).await?;
     let Some(Millis(every_ms)) = arguments.every else {
         let (taken, pruned) = take(&arguments, &store).await?;
         note(&config, &arguments, &taken, output);

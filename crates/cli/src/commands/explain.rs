@@ -29,7 +29,7 @@ fn parse_id(text: &str) -> Result<RequestId, String> {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let explanation = explanation::explain(&services, arguments.request).await?;
     output.either(&shape_of(&explanation), || describe(&explanation))?;
     Ok(Exit::Done)

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let path = arguments.file.as_path();
-    let store = operator::open_store(globals).await?;
+    let store = operator::open_store_to_read(globals).await?;
     audit_log::note_export(&store, times::now()).await?;
     let counts = if path == Path::new("-") {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());

@@ -6,7 +6,7 @@ use overnight_server::app::{Services, store_options};
 use overnight_server::clock::SystemClock;
 use overnight_server::config::{Config, Database};
 use overnight_server::ids::Ids;
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions};
+use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions, is_used};
 
 use crate::errors::CliError;
 use crate::globals::Globals;
@@ -18,11 +18,17 @@ pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
     open_or_make(globals).await
 }
 
-/// As [`open`], and leaves it as it is.
-pub(crate) async fn open_store(globals: &Globals) -> Result<Store, CliError> {
+/// As [`open`], for a command that reads: the schema stays as it is.
+pub(crate) async fn open_to_read(globals: &Globals) -> Result<Services, CliError> {
+    let store = open_store_to_read(globals).await?;
+    services(store, globals.load_operator_config()?).await
+}
+
+/// The store alone, for a command that reads.
+pub(crate) async fn open_store_to_read(globals: &Globals) -> Result<Store, CliError> {
     let config = globals.load_operator_config()?;
     refuse_absent(&config)?;
-    Ok(Store::open_beside(&options(&config)).await?)
+    Ok(Store::open_to_read(&options(&config)).await?)
 }
 
 /// How this command opens the store of these settings: the audit log names who runs it.
@@ -50,7 +56,7 @@ fn user_number() -> String {
 
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
     refuse_another(config)?;
-    if is_absent(config) {
+    if is_absent(config) && !is_used(&config.data_dir) {
         let message = format!("{} holds no database", config.data_dir.display());
         return Err(CliError::unusable(message)
             .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
@@ -78,13 +84,17 @@ pub(crate) fn is_absent(config: &Config) -> bool {
 
 /// Opens the store of the settings; makes it where there is none and nothing serves the folder.
 pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
-    let mut config = globals.load_operator_config()?;
+    let config = globals.load_operator_config()?;
     refuse_another(&config)?;
+    let store = Store::open_beside(&options(&config)).await?;
+    services(store, config).await
+}
+
+async fn services(store: Store, mut config: Config) -> Result<Services, CliError> {
     // A service that let the system choose its port is reached there, and not where the settings say.
     if let Some(address) = serve_file::address_of_running(&config.data_dir) {
         config.listen = address;
     }
-    let store = Store::open_beside(&options(&config)).await?;
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
     Ok(Services::new(store, clock, ids, Arc::new(config)).await?)
 }

@@ -122,7 +122,10 @@ fn roles() -> impl TypedValueParser<Value = Role> {
 }
 
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let services = operator::open(globals).await?;
+    let services = match command {
+        Command::List => operator::open_to_read(globals).await?,
+        _ => operator::open(globals).await?,
+    };
     match command {
         Command::List => list(&services, output).await?,
         Command::Create(create) => {

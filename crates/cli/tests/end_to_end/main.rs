@@ -26,6 +26,7 @@ mod explanations;
 mod file_modes;
 #[cfg(target_os = "linux")]
 mod image;
+mod installations;
 mod lines;
 mod listen;
 mod logs;

@@ -1,9 +1,7 @@
 //! The first start: an account and a key, so that the first command works without any other, and an operator, who signs in to
 //! the console by a link.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
 use overnight_domain::ids::AccountId;
@@ -15,14 +13,13 @@ use super::people;
 use super::sessions::{self, Link};
 use super::users::{self, Standing};
 use super::{Services, api_keys};
+use crate::private_files;
+pub use crate::store::KEY_FILE;
 use crate::store::identity::sign_ups;
 use crate::store::{self, StoreError};
 
 /// The name of the account that is made.
 const ACCOUNT: &str = "default";
-
-/// The file in the data folder that holds the key.
-pub const KEY_FILE: &str = "api-key";
 
 /// What the first start made.
 #[derive(Debug, Clone)]
@@ -61,7 +58,7 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
     let (key, stored) =
         api_keys::new(services, api_keys::KeyDraft { name: Some(ACCOUNT), ..api_keys::KeyDraft::PLAIN });
     let key_path = services.config().data_dir.join(KEY_FILE);
-    write_privately(&key_path, &key)
+    private_files::replace(&key_path, &format!("{key}\n"))
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
     let account = if let Some(alone) = alone {
         api_keys::store(services, alone.key, (key.clone(), stored)).await?;
@@ -111,21 +108,4 @@ pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError
         }
         _ => Ok(None),
     }
-}
-
-/// Replaces `path` as a whole by a new file that only its owner reads. A link in its place is replaced, not followed.
-fn write_privately(path: &Path, key: &str) -> io::Result<()> {
-    let draft = path.with_extension("new");
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&draft)?;
-    writeln!(file, "{key}")?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
 }

@@ -165,6 +165,10 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
     if health::is_path(request.uri().path()) {
         return Ok(None);
     }
+    // What is read or written there would be wrong or lost.
+    if context.services.supervisor.failure().is_some_and(|failure| failure.is_of_files()) {
+        return Err(AppError::stopping().into());
+    }
     if request.extensions().get::<IsReserve>().is_some() {
         return Err(AppError::Unavailable("too many connections are open".to_owned()).into());
     }

@@ -2,6 +2,7 @@
 //! stands in the list.
 
 mod items;
+mod store_files;
 
 use std::path::Path;
 use std::time::Duration;
@@ -53,6 +54,7 @@ const LOOPS: &[&str] = &[
     "settling",
     "store_answers",
     "store_checkpoint",
+    "store_files",
     "store_reader",
     "store_writer",
     "traces",

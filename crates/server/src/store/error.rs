@@ -47,6 +47,46 @@ pub enum StoreError {
         /// The newest schema known here.
         known: i64,
     },
+    /// The database is older than this program, and the command changes no schema.
+    #[error(
+        "the database has schema {found}, and this program needs {known}: `overnight migrate` brings it there"
+    )]
+    Outdated {
+        /// The schema found; 0 where there is none.
+        found: i64,
+        /// The schema that is needed.
+        known: i64,
+    },
+    /// Another program made the database; nothing was written to it.
+    #[error("{place} belongs to another program ({found}) and was left as it is: {remedy}")]
+    Foreign {
+        /// Which database.
+        place: String,
+        /// By what it was told.
+        found: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The data folder was used, and its database is gone.
+    #[error("the data folder {folder} was used before, and {database} is missing or empty: {remedy}")]
+    Lost {
+        /// The data folder.
+        folder: String,
+        /// Its database.
+        database: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The data folder was used with another database.
+    #[error("the data folder {folder} was used with another database than {database}: {remedy}")]
+    OtherInstallation {
+        /// The data folder.
+        folder: String,
+        /// The database found.
+        database: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// Another process serves this data folder.
     #[error("{folder} is served by process {pid}; stop it first, or choose another data folder")]
     Locked {

@@ -23,6 +23,8 @@ use crate::store::effects::EventContext;
 use crate::store::encryption::{self, DataKeys};
 use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
+use crate::store::file_watch::FileWatch;
+use crate::store::installation::{self, Purpose};
 use crate::store::nodes;
 use crate::store::objects::{self, Objects};
 use crate::store::options::StoreOptions;
@@ -85,6 +87,7 @@ struct Inner {
     watches: Arc<BatchWatches>,
     erasure: Progress,
     node: OnceLock<Node>,
+    files: OnceLock<Arc<FileWatch>>,
     supervisor: Arc<Supervisor>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
@@ -120,9 +123,21 @@ impl Store {
     pub fn open_beside(options: &StoreOptions) -> BoxFuture<'_, Result<Self, StoreError>> {
         // Boxed, so that it is compiled here and not as a part of each command.
         Box::pin(async {
-            prepare_folder(&options.folder)?;
             schema::bring_up_to_date(options).await?;
-            Self::assemble(options, None, Writer::default(), Arc::new(SystemClock)).await
+            prepare_folder(&options.folder)?;
+            Self::assemble(options, Purpose::Change, None, Arc::new(SystemClock)).await
+        })
+    }
+
+    /// As [`Store::open_beside`], for commands that read: nothing is made, and the schema stays as it is.
+    ///
+    /// # Errors
+    /// Also [`StoreError::Outdated`], where the schema is older than this program's.
+    pub fn open_to_read(options: &StoreOptions) -> BoxFuture<'_, Result<Self, StoreError>> {
+        Box::pin(async {
+            installation::check(options, Purpose::Read).await?;
+            prepare_folder(&options.folder)?;
+            Self::assemble(options, Purpose::Read, None, Arc::new(SystemClock)).await
         })
     }
 
@@ -131,10 +146,11 @@ impl Store {
         clock: SharedClock,
         now: i64,
     ) -> Result<(Self, WriterCore), StoreError> {
+        installation::check(options, Purpose::Serve).await?;
         prepare_folder(&options.folder)?;
         let lock = FolderLock::take(&options.folder)?;
-        let writer = Writer::default();
-        let store = Self::assemble(options, Some(lock), writer.clone(), clock).await?;
+        let store = Self::assemble(options, Purpose::Serve, Some(lock), clock).await?;
+        let writer = store.writer().clone();
         encryption::prepare(&store).await?;
         objects::check(&store).await?;
         let mut connection = store.connect().await?;
@@ -146,22 +162,30 @@ impl Store {
         let watches = Arc::clone(store.batch_watches());
         let context = WriteContext { node, quotas: store.inner.quotas.subscribe(), events, watches };
         let watched = database.path().map(ToOwned::to_owned);
+        let files = watched.as_ref().map(|_| Arc::new(FileWatch::of(&options.folder)));
+        let files = files.map(|files| Arc::clone(store.inner.files.get_or_init(|| files)));
         let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
         let supervisor = Arc::clone(store.supervisor());
-        Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk, supervisor)))
+        let core = WriterCore::new(&writer, database, connection, sequences, context, disk, supervisor);
+        Ok((store, core.over(files)))
     }
 
     async fn assemble(
         options: &StoreOptions,
+        purpose: Purpose,
         lock: Option<FolderLock>,
-        writer: Writer,
         clock: SharedClock,
     ) -> Result<Self, StoreError> {
         let supervisor = Arc::<Supervisor>::default();
         let database = options.database()?.supervised(&supervisor);
         let mut connection = database.connect().await?;
-        migrations::run(&mut connection).await?;
+        if purpose != Purpose::Read {
+            migrations::run(&mut connection).await?;
+        }
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
+        if purpose == Purpose::Serve || purpose == Purpose::Change && options.server_url.is_none() {
+            installation::note(&options.folder, &secret)?;
+        }
         let readers = Readers::open(database.clone(), options.readers).await?;
         // On SQLite one is done and the next waits. On PostgreSQL each takes a reader, of which long reads have half.
         let account_transactions = if options.server_url.is_some() { 1 } else { 2 };
@@ -170,7 +194,7 @@ impl Store {
             long_reads: LongReads::over(options.readers as usize / 2),
             account_transactions: Turns::over(account_transactions),
             account_cancels: Turns::over(ACCOUNT_CANCELS_MAX),
-            writer,
+            writer: Writer::default(),
             database,
             beside: std::sync::Mutex::default(),
             disk_reserve: watch::Sender::new(options.disk_reserve),
@@ -184,6 +208,7 @@ impl Store {
             watches: Arc::default(),
             erasure: Progress::unknown(),
             node: OnceLock::new(),
+            files: OnceLock::new(),
             supervisor,
             task: Mutex::new(None),
             lock: Mutex::new(lock),
@@ -298,6 +323,11 @@ impl Store {
     /// This process, where it leases.
     pub(super) fn node(&self) -> Option<&Node> {
         self.inner.node.get()
+    }
+
+    /// The files of the folder that this process serves, where the database is one of them.
+    pub(super) fn file_watch(&self) -> Option<&Arc<FileWatch>> {
+        self.inner.files.get()
     }
 
     /// Up to when everything with a deadline has ended.

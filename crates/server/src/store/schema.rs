@@ -3,7 +3,7 @@
 use crate::store::database::Connection;
 use crate::store::database::folder::prepare_folder;
 use crate::store::database::migrations;
-use crate::store::options::DATABASE_FILE;
+use crate::store::installation::{self, Purpose};
 use crate::store::{FolderLock, StoreError, StoreOptions};
 
 /// Which schema a database had and has: the number of the newest migration that it has seen, 0 where it is empty.
@@ -20,18 +20,10 @@ pub struct Schema {
 /// Says which schema the store of `options` has, and changes nothing.
 ///
 /// # Errors
-/// The database cannot be read, or is newer than this program.
+/// The database cannot be read, is another program's, or is newer than this program.
 pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
     let newest = migrations::NEWEST;
-    if options.server_url.is_none() && !options.folder.join(DATABASE_FILE).exists() {
-        return Ok(Schema { found: 0, now: 0, newest });
-    }
-    let mut connection = options.database()?.connect_reader().await?;
-    let found = migrations::version(&mut connection).await?;
-    connection.close().await?;
-    if found > newest {
-        return Err(StoreError::Newer { found, known: newest });
-    }
+    let found = installation::check(options, Purpose::Change).await?;
     Ok(Schema { found, now: found, newest })
 }
 
@@ -41,7 +33,7 @@ pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
 /// # Errors
 /// The database cannot be used, is newer than this program, or is in a folder that a process serves with an older schema.
 pub async fn bring_up_to_date(options: &StoreOptions) -> Result<Schema, StoreError> {
-    let mut connection = connect(options).await?;
+    let mut connection = connect(options, Purpose::Change).await?;
     let found = migrations::version(&mut connection).await?;
     let is_old = (1..migrations::NEWEST).contains(&found);
     let lock = if is_old { take_folder(options)? } else { None };
@@ -54,15 +46,17 @@ pub async fn bring_up_to_date(options: &StoreOptions) -> Result<Schema, StoreErr
 /// A connection to the store of `options`, up to date; nobody serves its folder until the lock is dropped.
 pub(super) async fn open_alone(
     options: &StoreOptions,
+    purpose: Purpose,
 ) -> Result<(Connection, Option<FolderLock>), StoreError> {
-    let mut connection = connect(options).await?;
+    let mut connection = connect(options, purpose).await?;
     let lock = take_folder(options)?;
     migrations::run(&mut connection).await?;
     Ok((connection, lock))
 }
 
-/// Makes what is not there yet of the folder and its file.
-async fn connect(options: &StoreOptions) -> Result<Connection, StoreError> {
+/// Makes what is not there yet of the folder and its file, unless they are not to be used.
+async fn connect(options: &StoreOptions, purpose: Purpose) -> Result<Connection, StoreError> {
+    installation::check(options, purpose).await?;
     if options.server_url.is_none() {
         prepare_folder(&options.folder)?;
     }

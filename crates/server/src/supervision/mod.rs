@@ -31,14 +31,36 @@ use crate::tasks;
 /// The exit code of a process that ends because a loop did: `EX_SOFTWARE` of `sysexits.h`.
 pub const EXIT_SOFTWARE: u8 = 70;
 
+/// The exit code of a process that ends because of its files or their disk: `EX_IOERR` of `sysexits.h`.
+pub const EXIT_IO_ERROR: u8 = 74;
+
 /// Why the process ends.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the loop `{name}` {fault}")]
+#[error("{}", self.in_words())]
 pub struct Failure {
     /// The loop's name.
     pub name: &'static str,
     /// What happened to it.
     pub fault: Fault,
+}
+
+impl Failure {
+    /// The exit code of the process.
+    pub const fn exit_code(&self) -> u8 {
+        if self.is_of_files() { EXIT_IO_ERROR } else { EXIT_SOFTWARE }
+    }
+
+    /// Whether a file of the store is not in its place any more.
+    pub const fn is_of_files(&self) -> bool {
+        matches!(self.fault, Fault::FilesGone(_))
+    }
+
+    fn in_words(&self) -> String {
+        match &self.fault {
+            Fault::FilesGone(why) => why.clone(),
+            fault => format!("the loop `{}` {fault}", self.name),
+        }
+    }
 }
 
 /// What happens to a loop.
@@ -59,6 +81,9 @@ pub enum Fault {
     /// The system refused the thread it needs.
     #[error("could not be started: {0}")]
     NotStarted(String),
+    /// It found that a file of the store is not in its place any more.
+    #[error("found that {0}")]
+    FilesGone(String),
 }
 
 /// The loops of a process and their state.
@@ -225,6 +250,11 @@ impl Supervisor {
     /// A loop could not be started. The process ends.
     pub(crate) fn not_started(&self, name: &'static str, why: &dyn Display) {
         self.fail(name, Fault::NotStarted(why.to_string()));
+    }
+
+    /// A file of the store is not in its place any more: what is written there is lost. The process ends.
+    pub(crate) fn files_gone(&self, name: &'static str, why: String) {
+        self.fail(name, Fault::FilesGone(why));
     }
 
     fn panicked(&self, name: &'static str, panic: Panic) {

@@ -8,7 +8,7 @@ use std::{process, thread};
 use tokio::runtime::Builder;
 
 use super::pulse::{ENDS_S, NOT_READY_S, Verdict};
-use super::{EXIT_SOFTWARE, Fault, Supervisor};
+use super::{Failure, Fault, Supervisor};
 use crate::clock::SharedClock;
 
 const LOOK_MS: i64 = 1_000;
@@ -62,15 +62,16 @@ async fn watch(supervisor: Weak<Supervisor>, clock: SharedClock) {
             return;
         }
         supervisor.look();
-        failed_for += u32::from(supervisor.failure().is_some());
+        let Some(failure) = supervisor.failure() else { continue };
+        failed_for += 1;
         if failed_for >= EXIT_AFTER_S {
-            end_process();
+            end_process(&failure);
         }
     }
 }
 
 #[expect(clippy::exit, reason = "the process was told to end and hangs")]
-fn end_process() -> ! {
+fn end_process(failure: &Failure) -> ! {
     tracing::error!("the process has not ended after {EXIT_AFTER_S} s; it is ended");
-    process::exit(EXIT_SOFTWARE.into())
+    process::exit(failure.exit_code().into())
 }

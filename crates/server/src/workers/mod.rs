@@ -17,6 +17,7 @@ use crate::app::{
 use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::audit_log;
+use crate::store::file_watch;
 use crate::store::files;
 use crate::store::idempotency_keys;
 use crate::store::nodes;
@@ -38,6 +39,8 @@ const DEADLINE_SLACK_MS: i64 = 10_000;
 const MONTHLY_GRANTS_MS: i64 = 60_000;
 /// Who pays hears of it before the rest is spent; where nobody's credits are low, a look finds an empty index.
 const LOW_CREDITS_MS: i64 = 5_000;
+/// What is acknowledged until then after a file was removed is lost.
+const STORE_FILES_MS: i64 = 1_000;
 const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
 /// An operator waits for it.
@@ -60,13 +63,14 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the follower of the clock, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 21] = [
+    let recurring: [(&str, i64, Run); 22] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
         }),
         ("expirer", EXPIRER_MS, |services, now| Box::pin(expirer(services, now))),
         ("deadline_slack", DEADLINE_SLACK_MS, |services, now| Box::pin(deadline_slack(services, now))),
+        ("store_files", STORE_FILES_MS, |services, _| Box::pin(file_watch::check(&services.store))),
         ("requests_waiting", REQUESTS_WAITING_MS, |services, _| Box::pin(requests_waiting(services))),
         ("batch_cancel_resumer", BATCH_CANCEL_RESUMER_MS, |services, now| {
             Box::pin(batch_cancel_resumer(services, now))

@@ -56,7 +56,7 @@ impl From<Entry> for Record {
 }
 
 pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<(), CliError> {
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let account = accounts::get(&services, arguments.account).await?;
     let kind = arguments.kind.as_deref().and_then(EntryKind::parse);
     let limit = arguments.limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);

@@ -171,7 +171,7 @@ async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), Cl
 }
 
 async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let mut list = List::begin(output, COLUMNS);
     for account in accounts::list(&services).await? {
         let account = accounts::record(&services, &account).await?;

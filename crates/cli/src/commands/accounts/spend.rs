@@ -62,7 +62,7 @@ fn grouping(by: &[By]) -> Grouping {
 }
 
 pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<(), CliError> {
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let account = accounts::get(&services, arguments.account).await?;
     let grouping = grouping(&arguments.by);
     let days = usage::last_days(&services, arguments.days);

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use overnight_server::app::{clock_checks, left_behind, store_options};
 use overnight_server::config::{ByteSize, Config, Database};
 use overnight_server::store::identity::accounts;
-use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, exposures};
+use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used};
 
 use super::{Finding, models};
 use crate::connection::whole;
@@ -112,7 +112,7 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
     let (hint, place) = match &config.database {
         Database::Sqlite => {
             let path = config.data_dir.join(DATABASE_FILE);
-            if !path.exists() {
+            if !path.exists() && !is_used(&config.data_dir) {
                 let made = format!("{} is made by the first start", path.display());
                 return (Finding::ok("database", made), None, Vec::new());
             }
@@ -123,9 +123,12 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
             format!("{url} "),
         ),
     };
-    let store = match Store::open_beside(&store_options(config)).await {
+    let store = match Store::open_to_read(&store_options(config)).await {
         Ok(store) => store,
-        Err(error) => return (Finding::fail("database", error.to_string(), hint), None, Vec::new()),
+        Err(error) => {
+            let finding = Finding::fail("database", error.to_string(), hint_for(&error).unwrap_or(hint));
+            return (finding, None, Vec::new());
+        }
     };
     let listed = accounts::list(&store).await;
     let space = store.disk_space().await.ok().flatten();
@@ -137,6 +140,19 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
             (Finding::ok("database", message), space, left)
         }
         Err(error) => (Finding::fail("database", error.to_string(), hint), space, Vec::new()),
+    }
+}
+
+/// What to do about a database that is not to be used as it is.
+const fn hint_for(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Outdated { .. } => {
+            Some("stop the service of the older release, and run `overnight migrate`")
+        }
+        StoreError::Foreign { .. } | StoreError::Lost { .. } | StoreError::OtherInstallation { .. } => {
+            Some("the service does not start until then: docs/operating/data-folder.md")
+        }
+        _ => None,
     }
 }
 

@@ -113,7 +113,7 @@ async fn open_database(config: &Config) -> Option<Store> {
     if operator::is_absent(config) {
         return None;
     }
-    Store::open_beside(&store_options(config)).await.ok()
+    Store::open_to_read(&store_options(config)).await.ok()
 }
 
 fn report(findings: &[Finding], output: &Output) -> Result<Exit, CliError> {

@@ -14,7 +14,7 @@ const DAY_MS: i64 = 86_400_000;
 pub(super) async fn check(globals: &Globals, config: &Config) -> Vec<Finding> {
     let mut findings = vec![reach(config)];
     // Whether there is a store, and can be read, is told by another check.
-    if let Ok(services) = operator::open(globals).await {
+    if let Ok(services) = operator::open_to_read(globals).await {
         if let Ok(count) = webhooks::count_exhausted(&services, times::now() - DAY_MS).await {
             findings.push(given_up(count));
         }

@@ -55,7 +55,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         return Err(CliError::unusable("there is no terminal to draw on")
             .with_hint("`overnight top --once` prints one picture as text"));
     }
-    let services = operator::open(globals).await?;
+    let services = operator::open_to_read(globals).await?;
     let place = place(&services.config());
     if is_once {
         let taken = snapshot::take(&services).await?;

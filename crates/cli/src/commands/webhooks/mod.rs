@@ -122,7 +122,12 @@ fn parse_event_id(text: &str) -> Result<EventId, String> {
 }
 
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let services = operator::open(globals).await?;
+    let services = match command {
+        Command::Secret(_) | Command::Events(_) | Command::Deliveries(_) => {
+            operator::open_to_read(globals).await?
+        }
+        _ => operator::open(globals).await?,
+    };
     match command {
         Command::Secret(of) => {
             let account = of.account(&services, globals).await?;

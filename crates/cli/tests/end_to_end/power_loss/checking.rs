@@ -63,7 +63,12 @@ fn audit(data: &Path) -> Ran {
     let settings = data.with_extension("toml");
     let engine = "[[models]]\nname = \"m\"\n[[engines]]\nname = \"sim\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n";
     fs::write(&settings, format!("data_dir = \"{}\"\n{engine}", data.display())).unwrap();
-    program().arg("audit").arg("--config").arg(settings).output().unwrap().into()
+    // The power may have been lost while the schema was made.
+    let migrated: Ran = program().arg("migrate").arg("--config").arg(&settings).output().unwrap().into();
+    match migrated.code {
+        0 => program().arg("audit").arg("--config").arg(settings).output().unwrap().into(),
+        _ => migrated,
+    }
 }
 
 /// Every request and batch with its status.

@@ -1,6 +1,8 @@
 //! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
 //! databases.
 
+use std::collections::BTreeSet;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rusqlite::TransactionBehavior;
@@ -11,9 +13,19 @@ use crate::store::error::{StoreError, Trouble};
 
 statements! {
     VERSION_OF_FILE = { sqlite: "SELECT user_version AS version FROM pragma_user_version" };
-    IS_VERSIONED = { postgres: "SELECT to_regclass('schema_version') IS NOT NULL AS is_there" };
+    /// Another program may have a table of this name, in a schema that the search path has too.
+    IS_VERSIONED = {
+        postgres: "SELECT count(*) = 2 AS is_there FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
+            AND attname IN ('version', 'applied_at')",
+    };
     VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
 }
+
+/// What the header of a file of ours names, `OvNt`: <https://www.sqlite.org/pragma.html#pragma_application_id>. Files of the first
+/// releases name nothing.
+pub(super) const APPLICATION_ID: i64 = 0x4F76_4E74;
+
+const APPLICATION: &str = "application_id";
 
 /// One numbered migration, with a text for each database.
 struct Migration {
@@ -93,7 +105,28 @@ pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i
             }
         }
     }
+    if let Connection::Sqlite(connection) = connection {
+        sign(connection.inner())?;
+    }
     Ok((found, NEWEST))
+}
+
+/// The names of the tables and views that any migration makes on PostgreSQL.
+pub(super) fn names() -> BTreeSet<&'static str> {
+    const MAKING: [&str; 3] = ["CREATE TABLE ", "CREATE VIEW ", "CREATE OR REPLACE VIEW "];
+    let lines = MIGRATIONS.iter().flat_map(|migration| migration.postgres.lines());
+    let made = lines.filter_map(|line| MAKING.iter().find_map(|making| line.strip_prefix(making)));
+    let names = made.filter_map(|rest| rest.split([' ', '(']).next());
+    names.chain(["schema_version"]).collect()
+}
+
+/// Writes into a file of an earlier release whose it is.
+fn sign(connection: &rusqlite::Connection) -> Result<(), StoreError> {
+    let found: i64 = connection.pragma_query_value(None, APPLICATION, |row| row.get(0))?;
+    if found != APPLICATION_ID {
+        connection.pragma_update(None, APPLICATION, APPLICATION_ID)?;
+    }
+    Ok(())
 }
 
 /// Readers change no schema.
@@ -118,6 +151,7 @@ fn run_on_sqlite(connection: &mut rusqlite::Connection, number: i64, file: &str)
     if found < number {
         tx.execute_batch(file)?;
         tx.pragma_update(None, "user_version", number)?;
+        sign(&tx)?;
     }
     Ok(tx.commit()?)
 }
@@ -167,4 +201,18 @@ async fn try_on_postgres(
     }
     tx.commit().await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_tables_and_views_are_read_from_migrations() {
+        let names = names();
+        for name in ["schema_version", "requests", "prices", "current_requests", "overnight_queue"] {
+            assert!(names.contains(name), "{name}");
+        }
+        assert!(!names.contains("requests_by_account"), "an index");
+    }
 }

@@ -14,6 +14,7 @@ pub(in crate::store) mod folder;
 pub(in crate::store) mod leftovers;
 pub(in crate::store) mod migrations;
 mod options;
+pub(in crate::store) mod ownership;
 mod page;
 mod postgres;
 mod readers;

@@ -15,6 +15,14 @@ statements! {
     FIND_SORT_KEY_SECRET = "SELECT value FROM settings WHERE name = 'sort_key_secret'";
 }
 
+/// The secret under which sort keys are made, where it was drawn.
+pub(in crate::store) async fn find_secret(
+    connection: &mut Connection,
+) -> Result<Option<[u8; 32]>, StoreError> {
+    let rows = connection.fetch(FIND_SORT_KEY_SECRET.unbound()).await?;
+    rows.first().map(|row| row.get("value")).transpose()
+}
+
 /// The secret under which sort keys are made: `given` or else drawn by the database itself, the first time.
 pub(in crate::store) async fn sort_key_secret(
     connection: &mut Connection,

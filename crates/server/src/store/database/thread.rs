@@ -9,10 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::store::StoreError;
 use crate::store::database::sqlite::{Sqlite, SqliteOptions};
-use crate::supervision::Supervisor;
-
-/// `EX_IOERR` of `sysexits.h`.
-const EXIT_IO_ERROR: i32 = 74;
+use crate::supervision::{EXIT_IO_ERROR, Supervisor};
 
 /// The loop of each thread that reads.
 const READER: &str = "store_reader";
@@ -45,7 +42,7 @@ pub(super) fn spawn_for_messages<M: Send + 'static>(
 #[expect(clippy::exit, reason = "no answer may be given, and no destructor may write")]
 pub(in crate::store) fn end_process(error: &StoreError) -> ! {
     tracing::error!(%error, "store failed; the process ends");
-    std::process::exit(EXIT_IO_ERROR)
+    std::process::exit(EXIT_IO_ERROR.into())
 }
 
 type Work = Box<dyn FnOnce(&mut Sqlite) + Send>;

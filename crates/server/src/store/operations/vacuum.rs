@@ -9,6 +9,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::store::database::statements;
+use crate::store::installation::Purpose;
 use crate::store::options::DATABASE_FILE;
 use crate::store::{DiskSpace, StoreError, StoreOptions, schema};
 
@@ -68,7 +69,7 @@ pub fn vacuum(options: &StoreOptions) -> BoxFuture<'_, Result<Vacuumed, VacuumEr
         if !path.exists() {
             return Err(VacuumError::Absent { folder: options.folder.display().to_string() });
         }
-        let (mut connection, lock) = schema::open_alone(options).await?;
+        let (mut connection, lock) = schema::open_alone(options, Purpose::Change).await?;
         // What is in the log belongs to the file.
         connection.truncate_log().await?;
         let bytes_before = length(&path)?;

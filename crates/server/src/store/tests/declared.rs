@@ -26,6 +26,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         closing::erase::STATEMENTS,
         closing::live::STATEMENTS,
         database::migrations::STATEMENTS,
+        database::ownership::STATEMENTS,
         database::settings::STATEMENTS,
         database::transaction::STATEMENTS,
         disk_space::STATEMENTS,

@@ -39,6 +39,7 @@ mod filling;
 mod grouping;
 mod idempotency_keys;
 mod in_line;
+mod installations;
 mod leasing;
 mod listing;
 mod live_counts;

@@ -116,6 +116,7 @@ async fn a_newer_database_is_refused_untouched_by_whoever_opens_it(fixture: Fixt
         schema::read(options).await.err(),
         schema::bring_up_to_date(options).await.err(),
         Store::open_beside(options).await.err(),
+        Store::open_to_read(options).await.err(),
         Store::open(options, ManualClock::at(START)).await.err(),
     ] {
         assert!(matches!(refused, Some(StoreError::Newer { found: 99, .. })), "{refused:?}");

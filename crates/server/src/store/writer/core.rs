@@ -16,6 +16,7 @@ use crate::store::database::{
 };
 use crate::store::disk_space::{self, FREE_PAGES};
 use crate::store::error::{StoreError, Trouble};
+use crate::store::file_watch::{FILES, FileWatch};
 use crate::store::writer::disk::DiskWatch;
 use crate::store::writer::group::{CrashPoint, Done, Failure, NotDone, WriteGroup};
 use crate::store::writer::pace::Pace;
@@ -61,6 +62,8 @@ pub(in crate::store) struct WriterCore {
     checkpointer: Option<Checkpointer>,
     /// `None` where the disk of the database is another machine's.
     disk: Option<DiskWatch>,
+    /// `None` where the files of the database are another machine's.
+    files: Option<Arc<FileWatch>>,
     /// The task that answers the askers of a group; `None` where the writer does so itself.
     done: Option<UnboundedSender<Done>>,
     supervisor: Arc<Supervisor>,
@@ -89,10 +92,16 @@ impl WriterCore {
             pace: Pace::default(),
             checkpointer: None,
             disk,
+            files: None,
             done: None,
             supervisor,
             pulse,
         }
+    }
+
+    /// The same, which knows the files that it writes to.
+    pub(in crate::store) fn over(self, files: Option<Arc<FileWatch>>) -> Self {
+        Self { files, ..self }
     }
 
     /// Writes until the queues are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
@@ -358,8 +367,13 @@ impl WriterCore {
     }
 
     /// After an I/O error the state of this machine's disk is unknown: the process ends, and the next start reads the
-    /// disk again. An error of a PostgreSQL server ends no process.
+    /// disk again. An error of a PostgreSQL server ends no process. Where a file is gone, the supervisor ends it.
     fn give_up(&self, group: WriteGroup, error: StoreError) {
+        if let Some(fault) = self.files.as_ref().and_then(|files| files.fault()) {
+            self.supervisor.files_gone(FILES, fault);
+            self.queues.abandon();
+            return group.refuse(|| StoreError::Stopped);
+        }
         match (self.connection.dialect(), error) {
             (_, StoreError::Stopped) => group.refuse(|| StoreError::Stopped),
             (Dialect::Sqlite, error) => end_process(&error),

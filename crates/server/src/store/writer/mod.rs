@@ -72,6 +72,11 @@ impl Writer {
         self.queues.depth()
     }
 
+    /// Nothing more is taken, and what is in line is refused.
+    pub(super) fn abandon(&self) {
+        self.queues.abandon();
+    }
+
     /// Nothing more is taken; what is in line is still done.
     pub(super) fn close(&self) {
         self.queues.close();

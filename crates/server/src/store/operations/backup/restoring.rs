@@ -14,7 +14,8 @@ use tokio::task::spawn_blocking;
 
 use crate::file_owner::leave_to_owner;
 use crate::store::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
-use crate::store::database::{Database, migrations, statements};
+use crate::store::database::{Database, migrations, settings, statements};
+use crate::store::installation;
 use crate::store::operations::audit;
 use crate::store::operations::backup::errors::BackupError;
 use crate::store::operations::backup::files;
@@ -96,7 +97,10 @@ pub fn restore<'a>(
         read(repository, &manifest, |bytes| file.write_all(bytes).map_err(BackupError::file(&path))).await?;
         file.sync_all().map_err(BackupError::file(&path))?;
         drop(file);
-        let restored = look_at(&path, manifest, on_breach).await?;
+        let (restored, secret) = look_at(&path, manifest, on_breach).await?;
+        if let Some(secret) = secret {
+            installation::note(folder, &secret)?;
+        }
         place.settle(folder)?;
         drop(lock);
         Ok(restored)
@@ -146,8 +150,12 @@ fn refuse_occupied(folder: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// Brings the schema up to date, and checks what must hold.
-async fn look_at(path: &Path, manifest: Manifest, on_breach: OnBreach) -> Result<Restored, BackupError> {
+/// Brings the schema up to date, and checks what must hold; also the secret by which the folder knows its database.
+async fn look_at(
+    path: &Path,
+    manifest: Manifest,
+    on_breach: OnBreach,
+) -> Result<(Restored, Option<[u8; 32]>), BackupError> {
     // On the thread that asks, so that the file is closed, and its log gone, when the connection is dropped.
     let mut connection = Database::file(path, manifest.page_bytes, true, Arc::default()).connect().await?;
     let check = connection.fetch_one(CHECK.unbound()).await?;
@@ -165,7 +173,8 @@ async fn look_at(path: &Path, manifest: Manifest, on_breach: OnBreach) -> Result
     if let (OnBreach::Refuse, Some(&(rule, breaches))) = (on_breach, breaches.first()) {
         return Err(BackupError::Unsound { rule, breaches });
     }
-    Ok(Restored {
+    let secret = settings::find_secret(&mut connection).await?;
+    let restored = Restored {
         backup: manifest.summary,
         schema,
         requests: counts.get("requests")?,
@@ -174,7 +183,8 @@ async fn look_at(path: &Path, manifest: Manifest, on_breach: OnBreach) -> Result
         objects: counts.get("objects")?,
         rules: checks.len(),
         breaches,
-    })
+    };
+    Ok((restored, secret))
 }
 
 /// The folder inside the data folder in which the database is restored; dropped, it is gone.

@@ -1,7 +1,10 @@
 //! The empty store that an import fills, in one transaction.
 
+use std::path::PathBuf;
+
 use crate::store::audit_log;
-use crate::store::database::{Connection, Dialect, Value, sql, statements};
+use crate::store::database::{Connection, Dialect, Value, settings, sql, statements};
+use crate::store::installation::{self, Purpose};
 use crate::store::operations::audit;
 use crate::store::operations::transfer::errors::ImportError;
 use crate::store::operations::transfer::tables::{TABLES, Table};
@@ -30,14 +33,16 @@ const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, result
 pub(super) struct Target {
     connection: Connection,
     operator: Option<String>,
+    folder: PathBuf,
     _lock: Option<FolderLock>,
 }
 
 impl Target {
     /// Opens it with the newest schema; makes it where there is none.
     pub(super) async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
-        let (connection, lock) = schema::open_alone(options).await?;
-        Ok(Self { connection, operator: options.operator.clone(), _lock: lock })
+        let (connection, lock) = schema::open_alone(options, Purpose::Fill).await?;
+        let (operator, folder) = (options.operator.clone(), options.folder.clone());
+        Ok(Self { connection, operator, folder, _lock: lock })
     }
 
     pub(super) const fn dialect(&self) -> Dialect {
@@ -98,6 +103,12 @@ impl Target {
         let checks = audit::recount(&mut self.connection).await?;
         if let Some(check) = checks.iter().find(|check| check.breaches > 0) {
             return Err(ImportError::Unsound { rule: check.rule, breaches: check.breaches });
+        }
+        if self.dialect() == Dialect::Sqlite
+            && let Some(secret) = settings::find_secret(&mut self.connection).await?
+        {
+            // Before the database is another one.
+            installation::note(&self.folder, &secret)?;
         }
         self.connection.execute_all("COMMIT").await?;
         Ok(())

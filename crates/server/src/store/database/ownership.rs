@@ -1,0 +1,186 @@
+//! Whether a database is ours, found out before anything is written to it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection as Rusqlite, OpenFlags, OptionalExtension};
+
+use crate::store::StoreError;
+use crate::store::database::migrations::APPLICATION_ID;
+use crate::store::database::sqlite::SqliteOptions;
+use crate::store::database::{Connection, Database, migrations, settings, statements};
+
+const REMEDY_OF_FILE: &str = "name another folder (`--data-dir`)";
+const REMEDY_OF_SERVER: &str = "name another database or schema in `database_url`";
+
+/// How many columns [`MARKS`] and [`LOOK`] look for: each schema of ours has them.
+const MARKS_MAX: i64 = 9;
+
+statements! {
+    MARKS = {
+        sqlite: "SELECT (SELECT count(*) FROM pragma_table_info('requests')
+                     WHERE name IN ('seq', 'id', 'account', 'model', 'created_at', 'expires_at', 'body'))
+                   + (SELECT count(*) FROM pragma_table_info('settings') WHERE name IN ('name', 'value')) AS marks",
+    };
+    FIRST_TABLE = { sqlite: "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name LIMIT 1" };
+    /// All in one statement, which sees one moment: another node may be making the schema.
+    LOOK over [Text] = {
+        postgres: "SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
+                       AND attname IN ('version', 'applied_at')) = 2 AS is_versioned,
+                     (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('requests')
+                       AND attname IN ('seq', 'id', 'account', 'model', 'created_at', 'expires_at', 'body'))
+                     + (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('settings')
+                       AND attname IN ('name', 'value')) AS marks,
+                     (SELECT min(c.relname::text) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                       WHERE n.nspname = current_schema() AND c.relname::text = ANY ($1::text[])) AS taken",
+    };
+}
+
+/// What a database that is ours holds, or one that is to become ours.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::store) struct Found {
+    /// The number of its newest migration; 0 where it is empty or absent.
+    pub(in crate::store) version: i64,
+    /// The secret that the first start has drawn.
+    pub(in crate::store) secret: Option<[u8; 32]>,
+}
+
+/// Looks at a database, and makes and writes nothing.
+///
+/// # Errors
+/// [`StoreError::Foreign`] where another program made it.
+pub(in crate::store) async fn look(database: &Database) -> Result<Found, StoreError> {
+    if let Database::Sqlite(options) = database {
+        return look_at_file(options);
+    }
+    let mut connection = database.connect().await?;
+    let found = look_at_server(&mut connection).await;
+    connection.close().await?;
+    found
+}
+
+async fn look_at_server(connection: &mut Connection) -> Result<Found, StoreError> {
+    let names = migrations::names().into_iter().map(|name| name.to_owned().into()).collect();
+    let row = connection.fetch_one(LOOK.over([], names)).await?;
+    let foreign = |table: &str| StoreError::Foreign {
+        place: "the database of `database_url`".to_owned(),
+        found: format!("its table `{table}`"),
+        remedy: REMEDY_OF_SERVER,
+    };
+    if !row.get::<bool>("is_versioned")? {
+        let taken: Option<String> = row.get("taken")?;
+        return taken.map_or(Ok(Found::default()), |table| Err(foreign(&table)));
+    }
+    let version = migrations::version(connection).await?;
+    if version == 0 {
+        return Ok(Found::default());
+    }
+    if row.get::<i64>("marks")? != MARKS_MAX {
+        return Err(foreign("schema_version"));
+    }
+    Ok(Found { version, secret: settings::find_secret(connection).await? })
+}
+
+fn look_at_file(options: &SqliteOptions) -> Result<Found, StoreError> {
+    let path = &options.path;
+    let failed = |source| StoreError::File { path: path.display().to_string(), source };
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::default()),
+        Err(error) => return Err(failed(error)),
+        // Opened by SQLite, it would lose the log that lies beside it.
+        Ok(found) if found.len() == 0 => return Ok(Found::default()),
+        Ok(_) => {}
+    }
+    // Without a log nobody has it open, and all of it is in the file.
+    let is_logged = beside(path, "-wal").exists();
+    match open_frozen(path).and_then(|connection| read(&connection)) {
+        Ok(seen) => {
+            seen.refuse_foreign(path, is_logged)?;
+            if !is_logged {
+                return Ok(seen.found);
+            }
+        }
+        Err(error) if !is_logged => return Err(error.into()),
+        // A page may be copied from the log at this moment.
+        Err(_) => {}
+    }
+    let options = SqliteOptions { is_read_only: true, ..options.clone() };
+    let seen = read(options.open()?.inner())?;
+    seen.refuse_foreign(path, false)?;
+    Ok(seen.found)
+}
+
+/// The file that SQLite keeps beside a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Opens the file as one that does not change: SQLite takes no lock, and makes no log beside it.
+fn open_frozen(path: &Path) -> rusqlite::Result<Rusqlite> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Rusqlite::open_with_flags(uri_of(path), flags)
+}
+
+fn uri_of(path: &Path) -> String {
+    let mut uri = if path.is_absolute() { "file://".to_owned() } else { "file:".to_owned() };
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
+            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// What stands in a file.
+struct Seen {
+    application_id: i64,
+    first_table: Option<String>,
+    has_marks: bool,
+    found: Found,
+}
+
+fn read(connection: &Rusqlite) -> rusqlite::Result<Seen> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application_id, version) = (number("application_id")?, number("user_version")?);
+    let first = connection.query_row(FIRST_TABLE.sqlite, [], |row| row.get(0)).optional()?;
+    let has_marks = connection.query_row(MARKS.sqlite, [], |row| row.get::<_, i64>(0))? == MARKS_MAX;
+    let secret = match has_marks && version > 0 {
+        true => {
+            connection.query_row(settings::FIND_SORT_KEY_SECRET.sqlite, [], |row| row.get(0)).optional()?
+        }
+        false => None,
+    };
+    Ok(Seen { application_id, first_table: first, has_marks, found: Found { version, secret } })
+}
+
+impl Seen {
+    /// A file that `is_behind` its log may lack what the log has.
+    fn refuse_foreign(&self, path: &Path, is_behind: bool) -> Result<(), StoreError> {
+        let found = match (self.application_id, &self.first_table) {
+            (APPLICATION_ID, _) => return Ok(()),
+            (0, None) if self.found.version == 0 || is_behind => return Ok(()),
+            (0, Some(_)) if self.found.version > 0 && (self.has_marks || is_behind) => return Ok(()),
+            (0, Some(table)) => format!("its table `{table}`"),
+            (0, None) => format!("its schema {}", self.found.version),
+            (id, _) => format!("its application_id {id}"),
+        };
+        Err(StoreError::Foreign { place: path.display().to_string(), found, remedy: REMEDY_OF_FILE })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stands_in_a_uri_with_all_that_would_mean_something_there_escaped() {
+        assert_eq!(uri_of(Path::new("/a b/50%?#.db")), "file:///a%20b/50%25%3F%23.db?immutable=1");
+        assert_eq!(uri_of(Path::new("data/overnight.db")), "file:data/overnight.db?immutable=1");
+    }
+}

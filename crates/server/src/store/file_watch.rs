@@ -1,0 +1,73 @@
+//! Whether the files that this process has open are still those in the data folder. What is written to a file without a name is lost
+//! with the process.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::store::Store;
+use crate::store::StoreError;
+use crate::store::database::folder::LOCK_FILE;
+use crate::store::options::DATABASE_FILE;
+
+/// The loop that looks at them.
+pub(super) const FILES: &str = "store_files";
+
+/// The files of a served folder, each with what it was when it was opened.
+#[derive(Debug)]
+pub(super) struct FileWatch {
+    files: Vec<(PathBuf, Identity)>,
+}
+
+/// What a file is, whatever it is called: its device and inode, where the system has these.
+type Identity = (u64, u64);
+
+impl FileWatch {
+    /// Those of the folder, as they are now.
+    pub(super) fn of(folder: &Path) -> Self {
+        let names = ["", "-wal", "-shm"].map(|ending| format!("{DATABASE_FILE}{ending}"));
+        let paths = names.iter().map(String::as_str).chain([LOCK_FILE]).map(|name| folder.join(name));
+        Self { files: paths.filter_map(|path| Some((path.clone(), identity(&path).ok()?))).collect() }
+    }
+
+    /// What became of one of them, if it is not in its place.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.files.iter().find_map(|(path, opened)| {
+            let what = match identity(path) {
+                Ok(found) if found == *opened => return None,
+                Ok(_) => "was replaced by another file",
+                Err(error) if error.kind() == io::ErrorKind::NotFound => "was removed or moved",
+                // Nobody knows.
+                Err(_) => return None,
+            };
+            Some(format!("{} {what} while the service had it open", path.display()))
+        })
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(|_| (0, 0))
+}
+
+/// Looks whether the files of a served folder are still in their places. Where one is not, nothing more is written, what waits is
+/// refused, and the process ends.
+///
+/// # Errors
+/// [`StoreError::Stopped`] where the process ends anyway.
+pub async fn check(store: &Store) -> Result<(), StoreError> {
+    let Some(watch) = store.file_watch().cloned() else { return Ok(()) };
+    // A disk may take its time.
+    let fault = tokio::task::spawn_blocking(move || watch.fault()).await.map_err(|_| StoreError::Stopped)?;
+    if let Some(fault) = fault {
+        store.supervisor().files_gone(FILES, fault);
+        store.writer().abandon();
+    }
+    Ok(())
+}
