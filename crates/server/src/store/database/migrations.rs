@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn the_names_of_tables_and_views_are_read_from_migrations() {
         let names = names();
-        for name in ["schema_version", "requests", "prices", "current_requests", "overnight_queue"] {
+        for name in ["schema_version", "requests", "prices", "current_requests"] {
             assert!(names.contains(name), "{name}");
         }
         assert!(!names.contains("requests_by_account"), "an index");

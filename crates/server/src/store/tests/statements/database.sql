@@ -9,7 +9,7 @@ SELECT user_version AS version FROM pragma_user_version;
 SELECT coalesce(max(version), 0) AS version FROM schema_version;
 
 -- database::ownership::FIRST_TABLE, SQLite
-SELECT name FROM sqlite_schema ORDER BY name LIMIT 1;
+SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name LIMIT 1;
 
 -- database::ownership::LOOK, PostgreSQL
 SELECT (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
