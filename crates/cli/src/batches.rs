@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_line_without_a_request_of_its_own_is_missing_and_a_request_without_a_line_is_left() {
-        let [first, second, third] = [1, 2, 3].map(|number| RequestId::from_bits(number));
+        let [first, second, third] = [1, 2, 3].map(RequestId::from_bits);
         let mut held = HashSet::from([first, third]);
         let asked = [Some(first), Some(second), Some(first), None, None];
         let missing = take_missing(&asked, [0, 1, 2, 4].into_iter(), &mut held);
