@@ -85,7 +85,8 @@ impl World {
     }
 
     fn serve(&self, block: &str) -> Terminal {
-        let serve_file = self.path("overnight-data/serve.json");
+        let named = block.split("--data-dir ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let serve_file = self.path(named.unwrap_or("overnight-data")).join("serve.json");
         assert!(!serve_file.exists(), "a service is running already");
         let mut shell = self.shell();
         shell.arg("-c").arg(self.localised(block)).stdin(Stdio::null()).stdout(Stdio::null());
@@ -182,7 +183,7 @@ fn the_readme_pasted_block_by_block_does_what_it_says() {
     let mut serving: Option<Terminal> = None;
     let mut transcript = String::new();
     for block in blocks() {
-        if block.ends_with("./overnight serve") {
+        if block.lines().last().is_some_and(|line| line.starts_with("./overnight serve")) {
             // The README says so where it starts one again.
             serving.take().into_iter().for_each(Terminal::interrupt);
             serving = Some(world.serve(&block));

@@ -87,8 +87,9 @@ async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
     for warning in config.warnings() {
         findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));
     }
-    findings.push(folder::clock(config).await);
     findings.extend(folder::check(&config.data_dir));
+    // It opens the database, which makes the files private.
+    findings.push(folder::clock(config).await);
     findings.extend(folder::database(config).await);
     findings.extend(models::retirements(config));
     findings.extend(folder::log(&config.data_dir));

@@ -61,6 +61,7 @@ async fn what_the_provider_says_to_who_began_is_logged_and_a_planted_error_is_no
     let planted = "/console/sign-in/oidc/callback?error=call+0900&state=x";
     assert_eq!(Browser::new(&world.app).get(planted).await.status, 403);
     assert_eq!(log.lines_with("access_denied").len(), 1);
-    assert_eq!(log.lines_with("0900").len(), 0);
+    // A time of the log may hold the digits alone.
+    assert_eq!(log.lines_with("call 0900").len() + log.lines_with("call+0900").len(), 0);
     world.app.stop().await;
 }
