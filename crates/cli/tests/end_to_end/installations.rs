@@ -6,7 +6,7 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::support::{World, wait_until};
+use crate::support::{World, chats, wait_until};
 
 const DATABASE: &str = "data/overnight.db";
 
@@ -45,6 +45,9 @@ fn a_service_ends_when_its_database_is_removed_and_does_not_begin_anew() {
     let key = world.read("data/api-key");
     let mut serving = world.start("serve");
     wait_until("it serves", || world.path("data/serve.json").exists());
+    // All connections to the file are open once it has stored something.
+    world.write("more.jsonl", &chats(2));
+    assert_eq!(world.run("submit more.jsonl --wait").code, 0);
     fs::remove_file(world.path(DATABASE)).unwrap();
     wait_until("it ends", || serving.has_ended());
     let ended = serving.end();

@@ -56,7 +56,7 @@ impl Checkpointer {
         }))?;
         let state = Arc::new(AtomicU8::new(IDLE));
         let (wake, woken) = mpsc::channel::<()>();
-        let copier = options.open()?;
+        let copier = options.open_again()?;
         let done = Arc::clone(&state);
         let thread = thread::spawn_for_messages(&options.supervisor, "store_checkpoint", woken, move |()| {
             checkpoint(&copier);

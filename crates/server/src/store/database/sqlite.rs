@@ -83,14 +83,21 @@ impl std::fmt::Debug for Sqlite {
 }
 
 impl SqliteOptions {
-    /// Opens the file, which is made where it is absent and may be.
+    /// Opens the file. To write, it is made where it is absent.
     pub(super) fn open(&self) -> rusqlite::Result<Sqlite> {
-        let mode = if self.is_read_only {
-            OpenFlags::SQLITE_OPEN_READ_ONLY
-        } else {
-            self.make_private();
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
-        };
+        if self.is_read_only {
+            return self.open_with(OpenFlags::SQLITE_OPEN_READ_ONLY);
+        }
+        self.make_private();
+        self.open_with(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens the file to write, which must be there: one that was removed meanwhile is not made again.
+    pub(super) fn open_again(&self) -> rusqlite::Result<Sqlite> {
+        self.open_with(OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    fn open_with(&self, mode: OpenFlags) -> rusqlite::Result<Sqlite> {
         // Each connection is used by one thread at a time.
         let connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         let sqlite = Sqlite::over(connection, self.deletions.clone(), Arc::clone(&self.keyring))?;
