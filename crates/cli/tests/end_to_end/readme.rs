@@ -183,7 +183,7 @@ fn the_readme_pasted_block_by_block_does_what_it_says() {
     let mut serving: Option<Terminal> = None;
     let mut transcript = String::new();
     for block in blocks() {
-        if block.lines().last().is_some_and(|line| line.starts_with("./overnight serve")) {
+        if block.lines().last().is_some_and(|line| line.contains("./overnight serve")) {
             // The README says so where it starts one again.
             serving.take().into_iter().for_each(Terminal::interrupt);
             serving = Some(world.serve(&block));

@@ -92,9 +92,12 @@ impl SqliteOptions {
         self.open_with(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the file to write, which must be there: one that was removed meanwhile is not made again.
+    /// Opens the file, which must be there: one that was removed meanwhile is not made again.
     pub(super) fn open_again(&self) -> rusqlite::Result<Sqlite> {
-        self.open_with(OpenFlags::SQLITE_OPEN_READ_WRITE)
+        self.open_with(match self.is_read_only {
+            true => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            false => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        })
     }
 
     fn open_with(&self, mode: OpenFlags) -> rusqlite::Result<Sqlite> {

@@ -57,7 +57,7 @@ pub(in crate::store) struct SqliteThread {
 
 impl SqliteThread {
     pub(super) fn start(options: &SqliteOptions) -> Result<Self, StoreError> {
-        let mut sqlite = options.open()?;
+        let mut sqlite = options.open_again()?;
         let interrupt = sqlite.interrupt_handle();
         let (work, wanted) = mpsc::channel::<Work>();
         let supervisor = Arc::clone(&options.supervisor);
