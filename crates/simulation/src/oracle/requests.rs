@@ -177,7 +177,14 @@ impl RequestFacts {
 /// Whether a request that was seen in one state may be seen in the other later.
 fn may_become(before: &RequestState, after: &RequestState) -> bool {
     let keeps_start = before.in_progress_at().is_none_or(|at| after.in_progress_at() == Some(at));
-    before == after || (!before.is_terminal() && stage(before) < stage(after) && keeps_start)
+    // A wait moves with a clock that was set back, and never becomes later.
+    let is_earlier = match (before, after) {
+        (RequestState::Gathering { ready_at: before }, RequestState::Gathering { ready_at: after }) => {
+            after < before
+        }
+        _ => false,
+    };
+    before == after || is_earlier || (!before.is_terminal() && stage(before) < stage(after) && keeps_start)
 }
 
 const fn stage(state: &RequestState) -> u8 {
