@@ -72,7 +72,7 @@ async fn each_body_has_its_outcome() {
 }
 
 #[tokio::test]
-async fn what_is_not_answered_is_sent_again_in_its_place() {
+async fn a_line_without_an_answer_is_sent_again_in_its_place() {
     let busy = [created("2"), refused("3", "server_error", "unavailable"), created("4")].concat();
     let replies = vec![
         refusal("503 Service Unavailable\r\nretry-after: 0", "unavailable"),

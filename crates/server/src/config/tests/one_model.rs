@@ -41,7 +41,7 @@ fn other_engines_are_one_replica_without_a_device() {
 }
 
 #[test]
-fn what_cannot_be_split_by_model_is_refused_beside_it() {
+fn settings_that_models_cannot_share_are_refused_beside_it() {
     for setting in [
         "discovery = \"dns\"",
         "max_concurrency = 8\ncolocated_share = \"50%\"",

@@ -104,7 +104,7 @@ async fn after_a_jump_of_any_size_requests_are_sent_at_once_and_nothing_is_lost(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_waits_when_the_clock_is_set_back_waits_no_longer() {
+async fn a_retry_waits_no_longer_because_the_clock_is_set_back() {
     let (rig, machine, steps) = start("").await;
     // It fails until its waits are half a minute long, and gathers by the time that is wrong.
     let id = rig.create("[[sim:status=500 x5]]").await;
