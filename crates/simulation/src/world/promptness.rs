@@ -14,7 +14,7 @@ use crate::tags::Tag;
 const SENT_MS_MAX: i64 = 10_000;
 /// A request leaves gathering within this after its time, and is sent if an engine is free.
 const WITHIN_MS: i64 = 5_000;
-/// It is sent so much later at most if it was released while a scan that began before came back empty: scans are repeated every 30 s.
+/// It is sent so much later at most if it was released while a scan that began before came back empty: such a request was seen to wait for the next scan.
 const SCANNED_AGAIN_MS: i64 = 31_000;
 /// The model without a price, so that every account can pay.
 const MODEL: usize = MODELS.len() - 1;
