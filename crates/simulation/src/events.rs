@@ -35,7 +35,7 @@ pub(super) enum Event {
     /// The service compares the clocks.
     Look,
     /// The clock was set a moment ago, and this request came afterwards: it has left gathering, and was sent if an engine is free.
-    Prompt { request: Tag, life: u64, is_last: bool },
+    Prompt { request: Tag, life: u64 },
     /// The process dies: now, or with the next group of writes.
     Crash(Option<CrashPoint>),
     /// The process ends as asked.

@@ -234,17 +234,18 @@ impl Segments {
         let Some(index) = self.list.iter().position(|it| it.sweep.awaits(scan)) else { return false };
         let is_nothing_left = last.is_none();
         let is_empty = self.list[index].sweep.absorb(fresh, last, reached_end, now);
+        let is_outdated = self.list[index].sweep.is_outdated();
         if self.is_shared {
             // The store has looked everywhere, so what other windows show has gone.
             self.list.iter_mut().filter(|_| is_nothing_left).for_each(|it| it.sweep.forget());
-            return is_empty;
+            return is_empty && !is_outdated;
         }
         if is_empty && self.list.len() > 1 {
             self.list[index].rest = 0;
             self.join(index);
             return false;
         }
-        is_empty
+        is_empty && !is_outdated
     }
 
     fn join(&mut self, index: usize) {

@@ -30,6 +30,8 @@ pub(super) struct Sweep {
     ended: bool,
     /// This revolution began at the start of the order and saw a request that was not known to be held.
     fruitful: Option<bool>,
+    /// Requests have come since this revolution began, perhaps at a place that it had passed.
+    is_outdated: bool,
     /// The scan that is awaited, and since when.
     asked: Option<(ScanKey, i64)>,
     /// It found nothing, so it does not look again until then.
@@ -88,12 +90,13 @@ impl Sweep {
         if self.scanned.is_none() {
             self.fruitful = Some(false);
         }
+        self.is_outdated &= self.scanned.is_some() && !self.is_shared;
         self.asked = Some((scan, now));
         Some(self.scanned.as_ref().or(from).cloned())
     }
 
     /// A scan's answer: `fresh` are the candidates that were not known to be held, `last` is the last of all. True
-    /// where a whole revolution saw nothing to do, so the segment is empty.
+    /// where a whole revolution saw nothing to do, so the segment was empty when it began.
     pub(super) fn absorb(
         &mut self,
         fresh: impl Iterator<Item = Candidate>,
@@ -114,7 +117,7 @@ impl Sweep {
         if self.is_shared {
             // The length of a run says nothing: the store goes on elsewhere once this replica's segment has nothing left.
             self.ended = self.window.len() == before;
-            self.quiet_until = if self.ended { now + QUIET_MS } else { 0 };
+            self.quiet_until = if self.ended && !self.is_outdated { now + QUIET_MS } else { 0 };
             return self.ended;
         }
         // An answer without candidates can only be the end, whatever it says.
@@ -131,6 +134,12 @@ impl Sweep {
     /// Requests have come.
     pub(super) const fn wake(&mut self) {
         self.quiet_until = 0;
+        self.is_outdated = true;
+    }
+
+    /// Whether requests have come since this revolution began, so that it does not tell whether any wait.
+    pub(super) const fn is_outdated(&self) -> bool {
+        self.is_outdated
     }
 
     /// Nothing waits: what the window shows has gone.

@@ -156,7 +156,7 @@ impl<'f> World<'f> {
             Event::Client(client) => self.serve_client(client).await,
             Event::Jump { ms } => self.jump(ms),
             Event::Look => self.look().await,
-            Event::Prompt { request, life, is_last } => self.check_promptness(request, life, is_last).await,
+            Event::Prompt { request, life } => self.check_promptness(request, life).await,
             Event::Crash(point) => self.plan_crash(point).await,
             Event::Stop => self.stop().await,
             Event::Start => self.begin_life().await,

@@ -14,8 +14,6 @@ use crate::tags::Tag;
 const SENT_MS_MAX: i64 = 10_000;
 /// A request leaves gathering within this after its time, and is sent if an engine is free.
 const WITHIN_MS: i64 = 5_000;
-/// It is sent so much later at most if it was released while a scan that began before came back empty: such a request was seen to wait for the next scan.
-const SCANNED_AGAIN_MS: i64 = 31_000;
 /// The model without a price, so that every account can pay.
 const MODEL: usize = MODELS.len() - 1;
 
@@ -27,11 +25,11 @@ impl World<'_> {
         let sent_ms = self.chance.between(0, SENT_MS_MAX);
         self.timeline.after(sent_ms, Event::Client(Client::Create(request)));
         let looked_ms = sent_ms + self.plan.aggregation_ms + WITHIN_MS;
-        self.timeline.after(looked_ms, Event::Prompt { request, life: self.lives, is_last: false });
+        self.timeline.after(looked_ms, Event::Prompt { request, life: self.lives });
     }
 
     /// A process that ended meanwhile took the request with it, or begins its time anew.
-    pub(super) async fn check_promptness(&mut self, request: Tag, life: u64, is_last: bool) -> Step {
+    pub(super) async fn check_promptness(&mut self, request: Tag, life: u64) -> Step {
         if self.life.is_none() || self.lives != life {
             return Ok(());
         }
@@ -44,10 +42,6 @@ impl World<'_> {
         self.summary.prompt += 1;
         if self.has_free_engine()? {
             let waits = state.status() == RequestStatus::Registered;
-            if waits && !is_last {
-                self.timeline.after(SCANNED_AGAIN_MS, Event::Prompt { request, life, is_last: true });
-                return Ok(());
-            }
             ensure!(
                 !waits,
                 "the clock was set, and request {request} is not sent to a free engine: {state:?}"

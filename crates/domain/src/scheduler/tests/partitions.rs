@@ -87,3 +87,32 @@ fn a_look_in_the_middle_of_the_order_does_not_end_the_suspicion_of_a_wrong_count
     partition.correct(is_empty, 10_000);
     assert!(partition.is_visible(), "what lies before the cursor was not scanned yet");
 }
+
+#[test]
+fn a_request_that_comes_during_an_empty_revolution_is_looked_for_at_once() {
+    for is_shared in [false, true] {
+        let mut partition = PartitionState::new(is_shared, 0);
+        partition.add(1, 0);
+        let first = scan(&mut partition, 0).scan;
+        partition.add(1, 0);
+        let is_empty = partition.lists.all.absorb(first, std::iter::empty(), None, true, 0);
+        partition.correct(is_empty, 0);
+        assert!(partition.is_visible(), "shared: {is_shared}");
+        scan_nothing(&mut partition, 0);
+        assert!(!partition.is_visible(), "shared: {is_shared}: nothing has come since");
+    }
+}
+
+#[test]
+fn a_request_may_come_at_a_place_that_the_revolution_has_passed() {
+    let mut partition = PartitionState::new(false, 0);
+    partition.add(1, 0);
+    let first = scan(&mut partition, 0).scan;
+    partition.lists.all.absorb(first, std::iter::empty(), Some(position(5)), false, 0);
+    partition.add(1, 0);
+    let rest = scan(&mut partition, 0);
+    assert_eq!(rest.after, Some(position(5)));
+    let is_empty = partition.lists.all.absorb(rest.scan, std::iter::empty(), None, true, 0);
+    partition.correct(is_empty, 0);
+    assert_eq!(scan(&mut partition, 0).after, None, "a new revolution");
+}
