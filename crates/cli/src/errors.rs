@@ -216,6 +216,9 @@ impl From<ConfigError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error {
+            error if error.is_damage() => Self::new(Exit::Failed, error).with_hint(
+                "keep a copy of it as it is, and restore the last backup: docs/operating/backup.md#a-damaged-database",
+            ),
             StoreError::File { .. }
             | StoreError::Outdated { .. }
             | StoreError::Foreign { .. }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt};
+use overnight_wire::native::errors::ErrorEnvelope;
 use reqwest::Response;
 use serde::de::DeserializeOwned;
 
@@ -94,6 +95,9 @@ impl Stream for RawLines {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Some(line) = self.take_line() {
+                if let Some(fault) = fault_in(&line) {
+                    return self.fail(Error::Cut(fault));
+                }
                 return Poll::Ready(Some(Ok(line)));
             }
             if self.unread.len() > LINE_BYTES_MAX {
@@ -108,4 +112,11 @@ impl Stream for RawLines {
             }
         }
     }
+}
+
+/// What a line says that the service writes at the end of a list it could not finish. No record begins with an error.
+fn fault_in(line: &[u8]) -> Option<String> {
+    let rest = line.starts_with(br#"{"error":{"#).then_some(line)?;
+    let ErrorEnvelope { error } = serde_json::from_slice(rest).ok()?;
+    Some(format!("{} ({}, {})", error.message, error.code, error.request_id))
 }

@@ -95,7 +95,11 @@ async def read_lines(opened: Opened) -> AsyncGenerator[bytes, None]:
         first, *others = chunk.split(b"\n")
         unread.append(first)
         for other in others:
-            yield b"".join(unread)
+            line = b"".join(unread)
+            # The service ends a list so that it could not finish; no record begins with an error.
+            if line.startswith(b'{"error":'):
+                raise CutError(f"the answer was cut off: {line.decode(errors='replace')}")
+            yield line
             unread, length = [other], 0
         length += len(unread[-1])
         if length > LINE_BYTES_MAX:

@@ -157,6 +157,15 @@ def test_results_that_are_cut_off_never_look_whole(scripted: ScriptedServer) -> 
         next(results)
 
 
+def test_results_that_end_in_an_error_line_never_look_whole(scripted: ScriptedServer) -> None:
+    # As a proxy hands them on that took the cut connection for the end.
+    scripted.answer(lines(ended(1), {"error": {"message": "a part of the database is damaged"}}))
+    results = client_of(scripted).get_batch_results("batch_1")
+    assert next(results).text == "answer 1"
+    with pytest.raises(CutError, match="damaged"):
+        next(results)
+
+
 def test_a_bulk_create_sends_what_is_not_answered_again_in_its_place(scripted: ScriptedServer) -> None:
     refused = {"message": "no", "type": "rate_limit_error", "code": "too_many_calls"}
     first, second, third, other = ({**BODY, "seed": number} for number in range(4))

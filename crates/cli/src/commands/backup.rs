@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use overnight_server::config::{Config, Database, Millis};
 use overnight_server::store::Store;
-use overnight_server::store::operations::backup::{self, BackupError, Keep, Pruned, Repository, Summary};
+use overnight_server::store::operations::backup::{
+    self, BackupError, Keep, Pruned, Repository, Summary, Taken, Unusable,
+};
 use serde_json::{Value, json};
 
 use super::model::size;
@@ -14,7 +16,7 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::last_backup::LastBackup;
-use crate::output::Output;
+use crate::output::{Output, Tone};
 use crate::times;
 
 #[derive(Debug, Args)]
@@ -57,11 +59,10 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     }
     let store = operator::open_store_to_read(globals).await?;
     let Some(Millis(every_ms)) = arguments.every else {
-        let (taken, pruned) = take(&arguments, &store).await?;
-        note(&config, &arguments, &taken, output);
-        output.either(&told(&taken, pruned.as_ref()), || in_words(&taken, pruned.as_ref()))?;
+        let done = take(&arguments, &store).await?;
+        let exit = tell(&config, &arguments, &done, output)?;
         store.close().await;
-        return Ok(Exit::Done);
+        return Ok(exit);
     };
     let interrupt = Interrupt::listen()?;
     loop {
@@ -70,14 +71,8 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             () = interrupt.raised() => return Ok(Exit::Done),
             done = take(&arguments, &store) => done,
         };
-        if let Ok((taken, _)) = &done {
-            note(&config, &arguments, taken, output);
-        }
         match done {
-            Ok((taken, pruned)) if output.is_json => {
-                output.line(&told(&taken, pruned.as_ref()).to_string())?;
-            }
-            Ok((taken, pruned)) => output.line(&in_words(&taken, pruned.as_ref()))?,
+            Ok(done) => _ = tell(&config, &arguments, &done, output)?,
             // A restore reads it: the next one is not far.
             Err(error @ BackupError::InUse { .. }) => output.say(&format!("{error}: no backup this time")),
             Err(error) => return Err(error.into()),
@@ -89,12 +84,57 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     }
 }
 
-/// Takes a backup, and deletes those that are not to be kept. The repository is free between two of them.
-async fn take(arguments: &Arguments, store: &Store) -> Result<(Summary, Option<Pruned>), BackupError> {
+/// What a run has done.
+struct Done {
+    taken: Taken,
+    unusable: Vec<Unusable>,
+    pruned: Option<Pruned>,
+}
+
+/// Takes a backup, sets those aside that cannot be restored, and deletes those that are not to be kept. The repository is free between
+/// two runs.
+async fn take(arguments: &Arguments, store: &Store) -> Result<Done, BackupError> {
     let repository = Repository::open_to_write(&arguments.repository)?;
     let taken = backup::take(store, &repository, times::now()).await?;
+    let unusable = backup::set_damaged_aside(&repository)?;
     let pruned = arguments.kept().map(|keep| backup::prune(&repository, keep)).transpose()?;
-    Ok((taken, pruned))
+    Ok(Done { taken, unusable, pruned })
+}
+
+/// Notes and tells what was done. Damage of the repository is told in any case, and fails the command where it took backups.
+fn tell(config: &Config, arguments: &Arguments, done: &Done, output: &Output) -> Result<Exit, CliError> {
+    let Done { taken, unusable, pruned } = done;
+    note(config, arguments, &taken.summary, output);
+    output.either(&done.told(), || in_words(&taken.summary, pruned.as_ref()))?;
+    if taken.repaired_chunks > 0 {
+        output.say(&format!(
+            "{} damaged files of the repository were written again: check its disk",
+            taken.repaired_chunks
+        ));
+    }
+    for Unusable { path, fault } in unusable {
+        output.say(&output.set_off(
+            &format!(
+                "{fault}: a backup that needs it cannot be restored and is now {}; docs/operating/backup.md#a-damaged-repository",
+                path.display()
+            ),
+            Tone::Bad,
+        ));
+    }
+    Ok(if unusable.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+impl Done {
+    /// As `--json` tells it.
+    fn told(&self) -> Value {
+        let mut told = told(&self.taken.summary);
+        told["repaired_chunks"] = json!(self.taken.repaired_chunks);
+        told["damaged"] = self.unusable.iter().map(|it| json!(it.path)).collect();
+        if let Some(pruned) = &self.pruned {
+            told["deleted"] = json!(pruned);
+        }
+        told
+    }
 }
 
 /// Leaves a note of the backup in the data folder. The backup stands without it.
@@ -108,15 +148,11 @@ fn note(config: &Config, arguments: &Arguments, taken: &Summary, output: &Output
 }
 
 /// A backup as `--json` tells it.
-pub(super) fn told(backup: &Summary, pruned: Option<&Pruned>) -> Value {
-    let mut told = json!({
+pub(super) fn told(backup: &Summary) -> Value {
+    json!({
         "id": backup.id, "taken_at_ms": backup.taken_at, "release": backup.release, "schema": backup.schema,
         "bytes": backup.bytes, "new_bytes": backup.new_bytes,
-    });
-    if let Some(pruned) = pruned {
-        told["deleted"] = json!(pruned);
-    }
-    told
+    })
 }
 
 fn in_words(backup: &Summary, pruned: Option<&Pruned>) -> String {
@@ -159,7 +195,9 @@ mod tests {
         let pruned = Pruned { backups: 2, chunks: 9, bytes: 4_000_000 };
         let said = in_words(&backup, Some(&pruned));
         assert_eq!(said, "20261120T211403.512Z: 12.4 GB, 31 MB stored; deleted 2 older, 4 MB");
-        assert_eq!(told(&backup, Some(&pruned))["deleted"]["chunks"], 9);
-        assert!(told(&backup, None).get("deleted").is_none());
+        let taken = Taken { summary: backup, repaired_chunks: 1 };
+        let done = |pruned| Done { taken: taken.clone(), unusable: Vec::new(), pruned };
+        assert_eq!(done(Some(pruned)).told()["deleted"]["chunks"], 9);
+        assert!(done(None).told().get("deleted").is_none());
     }
 }

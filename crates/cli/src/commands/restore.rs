@@ -1,6 +1,6 @@
 //! `overnight restore`: a data folder from a backup, audited before anything serves it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueHint};
 use overnight_server::app::store_options;
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// List the backups, and restore nothing.
     #[arg(long)]
     list: bool,
-    /// Read the backup as a restore would, and restore nothing.
+    /// Restore the backup into the system's folder for temporary files, audit it, and delete it again.
     #[arg(long)]
     check: bool,
     /// Restore a database that breaks what must hold; the breaches are told, and the exit code is 1.
@@ -51,34 +51,15 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let id = arguments.backup.as_deref();
     let repository = Repository::open_to_read(&arguments.repository)?;
     if arguments.check {
-        let checked = backup::verify(&repository, id).await?;
-        output
-            .either(&told(&checked, None), || format!("{}: {} are whole", checked.id, size(checked.bytes)))?;
-        return Ok(Exit::Done);
+        let begun = times::now();
+        let restored = backup::check(&repository, id, &std::env::temp_dir()).await?;
+        return tell(&restored, None, begun, output);
     }
     let config = globals.load_operator_config()?;
     let on_breach = if arguments.allow_breaches { OnBreach::Tell } else { OnBreach::Refuse };
     let begun = times::now();
     let restored = backup::restore(&repository, id, &store_options(&config), on_breach).await?;
-    let took_ms = times::now().saturating_sub(begun);
-    if output.is_json {
-        let breaches: Vec<_> = restored
-            .breaches
-            .iter()
-            .map(|(rule, breaches)| json!({"rule": rule, "breaches": breaches}))
-            .collect();
-        output.object(&json!({
-            "backup": told(&restored.backup, None), "data_dir": config.data_dir, "schema": restored.schema,
-            "requests": restored.requests, "live_requests": restored.live_requests,
-            "waiting_events": restored.waiting_events, "objects": restored.objects, "is_sound": restored.breaches.is_empty(),
-            "rules": restored.rules, "breaches": breaches, "duration_ms": took_ms,
-        }))?;
-    } else {
-        output.line(&in_words(&restored, &config.data_dir.display().to_string(), took_ms))?;
-    }
-    for (rule, breaches) in &restored.breaches {
-        output.say(&output.set_off(&format!("BROKEN  {rule} ({breaches} breaches)"), Tone::Bad));
-    }
+    let exit = tell(&restored, Some(&config.data_dir), begun, output)?;
     if restored.live_requests + restored.waiting_events > 0 {
         output.note(
             "a service over this folder will run these requests and send these events: serve it once the old one is stopped for good",
@@ -90,6 +71,30 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             restored.objects
         ));
     }
+    Ok(exit)
+}
+
+/// Says what was restored to `folder`, or only checked, since `begun`.
+fn tell(restored: &Restored, folder: Option<&Path>, begun: i64, output: &Output) -> Result<Exit, CliError> {
+    let took_ms = times::now().saturating_sub(begun);
+    if output.is_json {
+        let breaches: Vec<_> = restored
+            .breaches
+            .iter()
+            .map(|(rule, breaches)| json!({"rule": rule, "breaches": breaches}))
+            .collect();
+        output.object(&json!({
+            "backup": told(&restored.backup), "data_dir": folder, "schema": restored.schema,
+            "requests": restored.requests, "live_requests": restored.live_requests,
+            "waiting_events": restored.waiting_events, "objects": restored.objects, "is_sound": restored.breaches.is_empty(),
+            "rules": restored.rules, "breaches": breaches, "duration_ms": took_ms,
+        }))?;
+    } else {
+        output.line(&in_words(restored, folder, took_ms))?;
+    }
+    for (rule, breaches) in &restored.breaches {
+        output.say(&output.set_off(&format!("BROKEN  {rule} ({breaches} breaches)"), Tone::Bad));
+    }
     Ok(if restored.breaches.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
@@ -100,17 +105,19 @@ fn list(backups: &[Summary], output: &Output) -> Result<Exit, CliError> {
             (size(backup.bytes), size(backup.new_bytes), backup.schema.to_string());
         let cells =
             [&backup.id, &times::utc(backup.taken_at / 1_000), &bytes, &new_bytes, &schema, &backup.release];
-        list.row(&told(backup, None), &cells.map(String::as_str))?;
+        list.row(&told(backup), &cells.map(String::as_str))?;
     }
     list.end()?;
     Ok(Exit::Done)
 }
 
-fn in_words(restored: &Restored, folder: &str, took_ms: i64) -> String {
+fn in_words(restored: &Restored, folder: Option<&Path>, took_ms: i64) -> String {
     let Restored { backup, requests, live_requests, waiting_events, rules, .. } = restored;
     let sound = if restored.breaches.is_empty() { "all hold" } else { "not all hold" };
+    let done =
+        folder.map_or_else(|| "can be restored".to_owned(), |it| format!("restored to {}", it.display()));
     format!(
-        "{} restored to {folder}: {}, {requests} requests, {live_requests} of them live, {waiting_events} events to send; \
+        "{} {done}: {}, {requests} requests, {live_requests} of them live, {waiting_events} events to send; \
          {rules} rules checked, {sound} ({:.1} s)",
         backup.id,
         size(backup.bytes),
@@ -142,11 +149,15 @@ mod tests {
             rules: 28,
             breaches: Vec::new(),
         };
-        let said = in_words(&restored, "new", 41_260);
+        let said = in_words(&restored, Some(Path::new("new")), 41_260);
         assert_eq!(
             said,
             "20261120T211403.512Z restored to new: 12.4 GB, 7 requests, 3 of them live, 2 events to send; 28 rules checked, \
              all hold (41.3 s)"
+        );
+        assert!(
+            in_words(&restored, None, 0)
+                .starts_with("20261120T211403.512Z can be restored: 12.4 GB, 7 requests")
         );
     }
 }

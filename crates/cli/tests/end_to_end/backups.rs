@@ -17,7 +17,7 @@ fn a_folder_is_backed_up_listed_checked_and_restored_with_its_keys() {
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert!(second.stdout.starts_with(&id) && first["id"] != listed[0]["id"], "{listed}");
     assert!(world.run("restore kept --list").stdout.contains(&id));
-    assert!(world.run("restore kept --check").stdout.contains("are whole"));
+    assert!(world.run("restore kept --check").stdout.contains("can be restored: "));
     drop(serving);
 
     let told = world.run(&format!("restore kept --backup {id} --data-dir other"));

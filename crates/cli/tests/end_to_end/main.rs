@@ -16,6 +16,7 @@ mod console;
 mod counterparts;
 mod crashes;
 mod credits;
+mod damage;
 mod doctor;
 mod embedded;
 mod embedding_models;

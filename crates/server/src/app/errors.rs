@@ -77,8 +77,8 @@ pub enum AppError {
         /// What to do, if more than to try again.
         advice: Option<String>,
     },
-    /// A fault of ours.
-    #[error("something went wrong here")]
+    /// A fault of ours, or damage of the database.
+    #[error("{}", if .0.is_damage() { "a part of the database is damaged: its operator must restore it" } else { "something went wrong here" })]
     Internal(#[source] StoreError),
 }
 

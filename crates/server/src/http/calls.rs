@@ -19,9 +19,10 @@ use super::addresses::caller;
 use super::context::{Context, Peer, Shared};
 use super::counters;
 use super::dialects::Dialect;
-use super::errors::{self, Refusal};
+use super::errors::{self, Refusal, WriteRefusal};
 use super::extract::bearer;
 use super::health;
+use super::json_lines::{self, EndsInWords};
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::{Buffer, Client, MemoryPermit};
@@ -109,8 +110,12 @@ async fn carry(
     let admitted = CallTrace::scope(trace.clone(), actor.scope(admit(&context, request, next)));
     let answered = context.services.supervisor.call("call", call, admitted).await;
     let mut response = answered.unwrap_or_else(|_| Refusal::Panicked.into_response());
+    let write_refusal = dialect.map_or(errors::write_envelope as WriteRefusal, |it| it.write_refusal);
     if response.status().is_client_error() || response.status().is_server_error() {
-        errors::write(&mut response, call, dialect.map_or(errors::write_envelope, |it| it.write_refusal));
+        errors::write(&mut response, call, write_refusal);
+    }
+    if response.extensions_mut().remove::<EndsInWords>().is_some() {
+        response = response.map(|body| json_lines::end_in_words(&context, body, call, write_refusal));
     }
     if let Ok(name) = HeaderValue::try_from(call.to_string()) {
         if let Some(header) = dialect.and_then(|dialect| dialect.call_header) {

@@ -3,18 +3,20 @@
 //! when the last of its lines was sent.
 
 use std::sync::Arc;
-use std::vec;
+use std::{io, vec};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
+use overnight_domain::ids::CallId;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::mpsc::{self, Receiver};
 use tracing::{Instrument, Span};
 
 use super::answers;
 use super::context::Shared;
+use super::errors::{Refusal, WriteRefusal};
 use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::ReadsFor;
 use crate::app::errors::AppError;
@@ -32,8 +34,8 @@ const SLACK_BYTES: usize = 4 << 10;
 
 /// 200 of this type with one line for each row, appended by `write` without its line break.
 ///
-/// The first page is read before anything is answered. After that a failure cuts the connection, so that a client
-/// cannot take a part for the whole.
+/// The first page is read before anything is answered. After that a failure ends the list in an error line, see [`end_in_words`],
+/// and cuts the connection, so that a client cannot take a part for the whole.
 ///
 /// # Errors
 ///
@@ -58,7 +60,53 @@ pub(super) async fn answer<P: SizedPages>(
     let ahead = page.is_some().then(|| read_ahead(Arc::clone(context), account, pages));
     let lines = Lines::<P> { page, ahead, write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
-    Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
+    Ok(response(content_type, Body::from_stream(chunks)))
+}
+
+/// Marks a response that ends in an error line if it is cut.
+#[derive(Clone, Copy)]
+pub(super) struct EndsInWords;
+
+/// 200 of this type with these lines.
+pub(super) fn response(content_type: HeaderValue, lines: Body) -> Response {
+    let mut response = answers::typed(StatusCode::OK, content_type, lines);
+    response.extensions_mut().insert(EndsInWords);
+    response
+}
+
+/// The body of a list, which ends in a line with the refusal of its dialect if it fails, and only then cuts the connection: a proxy
+/// that speaks HTTP/1.0 to the service takes a cut connection for the end of a whole response.
+pub(super) fn end_in_words(context: &Shared, body: Body, call: CallId, write_refusal: WriteRefusal) -> Body {
+    /// So long the line has to leave before the connection is cut.
+    const AHEAD_MS: i64 = 100;
+    let context = Arc::clone(context);
+    let chunks = stream::unfold(Some(body.into_data_stream()), move |rest| {
+        let clock = context.services.clock.clone();
+        async move {
+            let Some(mut rest) = rest else {
+                clock.sleep_until(clock.now() + AHEAD_MS).await;
+                return Some((Err(io::Error::other("the list was cut")), None));
+            };
+            match rest.next().await? {
+                Ok(chunk) => Some((Ok(chunk), Some(rest))),
+                Err(error) => {
+                    let refusal =
+                        error.into_inner().downcast().map_or(Refusal::Panicked, |error| Refusal::App(*error));
+                    Some((Ok(line_of(&refusal, call, write_refusal).await), None))
+                }
+            }
+        }
+    });
+    Body::from_stream(chunks)
+}
+
+/// A refusal as a line.
+async fn line_of(refusal: &Refusal, call: CallId, write_refusal: WriteRefusal) -> Bytes {
+    let mut response = Response::default();
+    write_refusal(refusal, call, &mut response);
+    // It lies in memory, and nothing of it can fail.
+    let line = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+    [&line[..], b"\n"].concat().into()
 }
 
 /// While one page is written, the next is read; there are never more than these two.

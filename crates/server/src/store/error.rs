@@ -39,6 +39,9 @@ pub enum StoreError {
     /// A column of a stored row does not read as what it should be.
     #[error("a stored row is damaged: its column {0}")]
     DamagedColumn(&'static str),
+    /// Pages of the database do not read as they were written.
+    #[error("the database is damaged: {0}")]
+    DamagedPages(String),
     /// The database is newer than this program.
     #[error("the database has schema {found}, and this program knows up to {known}: use a newer program")]
     Newer {
@@ -225,6 +228,21 @@ impl StoreError {
             Self::ObjectStore(error) => error.is_passing(),
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
+        }
+    }
+
+    /// Whether the pages of the database do not read as they were written. A backup has them.
+    pub fn is_damage(&self) -> bool {
+        /// `data_corrupted` and `index_corrupted`.
+        const CORRUPTED: [&str; 2] = ["XX001", "XX002"];
+        match self {
+            Self::DamagedPages(_) => true,
+            Self::Database(DatabaseError::Sqlite(error)) => {
+                use rusqlite::ErrorCode;
+                let code = error.sqlite_error_code();
+                matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+            }
+            _ => self.sqlstate().is_some_and(|code| CORRUPTED.contains(&code)),
         }
     }
 

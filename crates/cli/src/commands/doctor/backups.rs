@@ -47,6 +47,21 @@ fn judge(last: &LastBackup, age_max: i64, now: i64) -> Finding {
                 format!("{place} holds none any more; the last one was of {}", stamp(last.taken_at_ms));
             Finding::warn(CHECK, message, "take one: docs/operating/backup.md")
         }
+        Ok(Some(_)) if !Repository::list_damaged(&last.repository).unwrap_or_default().is_empty() => {
+            let message = format!(
+                "{} holds backups that cannot be restored",
+                last.repository.join("damaged").display()
+            );
+            Finding::warn(CHECK, message, "docs/operating/backup.md#a-damaged-repository")
+        }
+        Ok(Some(taken_at)) if taken_at > now => {
+            let message = format!("the newest in {place} is of {}, which is later than now", stamp(taken_at));
+            Finding::warn(
+                CHECK,
+                message,
+                "see that the clock of the machine is right, and take another backup",
+            )
+        }
         Ok(Some(taken_at)) if now.saturating_sub(taken_at) > age_max => {
             let message = format!(
                 "the newest in {place} is of {}, and `backup_max_age` is {}",
@@ -67,7 +82,7 @@ fn judge(last: &LastBackup, age_max: i64, now: i64) -> Finding {
 /// The stamp of the newest backup there, in milliseconds.
 fn newest(repository: &Path) -> Result<Option<i64>, String> {
     let backups = Repository::list(repository).map_err(|error| error.to_string())?;
-    Ok(backups.iter().map(|backup| backup.taken_at).max())
+    Ok(backups.last().map(|backup| backup.taken_at))
 }
 
 fn stamp(ms: i64) -> String {

@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use overnight_server::app::{clock_checks, left_behind, store_options};
 use overnight_server::config::{ByteSize, Config, Database};
 use overnight_server::store::identity::accounts;
+use overnight_server::store::operations::integrity;
 use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used};
 
 use super::{Finding, models};
@@ -17,6 +18,10 @@ const MODES: &str = "file modes";
 const LOG: &str = "write-ahead log";
 /// It is copied into the database every few MiB, and truncated within a minute.
 const LOG_TO_WARN: u64 = GIB;
+
+const PAGES: &str = "database pages";
+/// How long the pages of the database are checked.
+const PAGES_MS: i64 = 10_000;
 
 /// The day before which no clock is right: 1 January 2026.
 const EARLIEST_MS: i64 = 1_767_225_600_000;
@@ -141,6 +146,26 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
         }
         Err(error) => (Finding::fail("database", error.to_string(), hint), space, Vec::new()),
     }
+}
+
+/// Whether the pages of the database read as they were written, as far as that is known within [`PAGES_MS`].
+pub(super) async fn pages(config: &Config) -> Option<Finding> {
+    let store = super::open_database(config).await?;
+    let checked = tokio::select! {
+        checked = integrity::check(&store) => checked,
+        () = times::pause(PAGES_MS) => {
+            let message = format!("no damage found within {}", times::duration(PAGES_MS));
+            let hint = "the database is too large for a whole check here: `overnight audit` makes it";
+            return Some(Finding { hint: Some(hint.to_owned()), ..Finding::ok(PAGES, message) });
+        }
+    };
+    Some(match checked {
+        Ok(()) => Finding::ok(PAGES, "no damage found"),
+        Err(error) => {
+            let hint = "keep a copy of the database as it is, and restore the last backup: docs/operating/backup.md#a-damaged-database";
+            Finding::fail(PAGES, error.to_string(), hint)
+        }
+    })
 }
 
 /// What to do about a database that is not to be used as it is.

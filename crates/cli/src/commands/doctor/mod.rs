@@ -91,6 +91,7 @@ async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
     // It opens the database, which makes the files private.
     findings.push(folder::clock(config).await);
     findings.extend(folder::database(config).await);
+    findings.extend(folder::pages(config).await);
     findings.extend(models::retirements(config));
     findings.extend(folder::log(&config.data_dir));
     findings.extend(backups::check(config));

@@ -115,13 +115,12 @@ pub(super) async fn answer(
         let read = reader::read(Arc::clone(context), ends.clone(), feed);
         tasks::spawn(ReadsFor::Account(account).scope(read.instrument(Span::current())));
     });
-    let content_type = match wanted.format {
-        Format::Lines => JSON_LINES,
-        Format::Events => EVENTS,
-    };
     let follower = Follower::new(context, opened, ends, member, place, wanted.format, lost);
-    let chunks = stream::try_unfold(follower, Follower::next_chunk);
-    Ok(unbuffered(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks))))
+    let chunks = Body::from_stream(stream::try_unfold(follower, Follower::next_chunk));
+    Ok(unbuffered(match wanted.format {
+        Format::Lines => json_lines::response(JSON_LINES, chunks),
+        Format::Events => answers::typed(StatusCode::OK, EVENTS, chunks),
+    }))
 }
 
 /// Asks a proxy to hand on each line as it comes.

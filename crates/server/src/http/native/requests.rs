@@ -39,7 +39,8 @@ use {
 /// List requests
 ///
 /// Your requests, one JSON object on each line, in order of arrival: how each stands, or with `full=true` each as a
-/// whole. The list stays whole while requests are added. A list that breaks off before its end was cut by a fault.
+/// whole. The list stays whole while requests are added. If the service cannot finish the list, its last line is an
+/// error, and the connection is cut.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "Requests",
     params(("full" = Option<bool>, Query, description = "Whether each line is the whole request (`Request`), not \
         only how it stands. Takes `true`, `false`, `1` and `0`; without it, `false`."), RequestFilter),

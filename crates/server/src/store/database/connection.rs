@@ -1,6 +1,7 @@
 //! A connection to either database.
 
 use std::path::Path;
+use std::sync::Once;
 
 use crate::store::StoreError;
 use crate::store::database::Dialect;
@@ -30,21 +31,23 @@ impl Connection {
 
     /// Runs a statement; the number of rows it touched.
     pub(in crate::store) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
-        match self {
+        let done = match self {
             _ if statement.is_empty() => Ok(0),
-            Self::Sqlite(sqlite) => Ok(sqlite.execute(&statement)?),
+            Self::Sqlite(sqlite) => sqlite.execute(&statement).map_err(StoreError::from),
             Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.execute(&statement)).await,
             Self::Postgres(postgres) => postgres.execute(statement).await,
-        }
+        };
+        done.inspect_err(note_damage)
     }
 
     /// Runs several statements without values or answers.
     pub(in crate::store) async fn execute_all(&mut self, text: &'static str) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(sqlite) => Ok(sqlite.run(text)?),
+        let done = match self {
+            Self::Sqlite(sqlite) => sqlite.run(text).map_err(StoreError::from),
             Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.run(text)).await,
             Self::Postgres(postgres) => postgres.run(text).await,
-        }
+        };
+        done.inspect_err(note_damage)
     }
 
     /// From here on every read sees the same moment, until a `ROLLBACK`.
@@ -67,12 +70,13 @@ impl Connection {
 
     /// Runs a statement; the rows it returned.
     pub(in crate::store) async fn fetch(&mut self, statement: Statement) -> Result<Vec<Row>, StoreError> {
-        match self {
+        let rows = match self {
             _ if statement.is_empty() => Ok(Vec::new()),
-            Self::Sqlite(sqlite) => Ok(sqlite.fetch(&statement)?),
+            Self::Sqlite(sqlite) => sqlite.fetch(&statement).map_err(StoreError::from),
             Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.fetch(&statement)).await,
             Self::Postgres(postgres) => postgres.fetch(statement).await,
-        }
+        };
+        rows.inspect_err(note_damage)
     }
 
     /// Runs a statement that returns a row; the first.
@@ -120,5 +124,16 @@ impl Connection {
             Self::Sqlite(_) | Self::SqliteThread(_) => Ok(()),
             Self::Postgres(postgres) => postgres.close().await,
         }
+    }
+}
+
+/// Counts damage that a statement has met. The first is logged with what to do.
+fn note_damage(error: &StoreError) {
+    static FIRST: Once = Once::new();
+    if error.is_damage() {
+        metrics::counter!("overnight_store_damage_total").increment(1);
+        FIRST.call_once(|| {
+            tracing::error!(%error, "database damaged: calls that read the damaged pages fail; see docs/operating/backup.md#a-damaged-database");
+        });
     }
 }

@@ -2,6 +2,7 @@
 //! of every crash test and of the simulation.
 
 use crate::store::database::{Connection, sql};
+use crate::store::operations::integrity;
 use crate::store::{Store, StoreError};
 
 /// One thing that must hold.
@@ -324,10 +325,14 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 32] = [
     ),
 ];
 
-/// Checks every rule. The database is read as of one moment, while the service goes on.
+/// Checks the pages of the database, and then every rule. The database is read as of one moment, while the service goes on.
+///
+/// # Errors
+/// [`StoreError::DamagedPages`], and what the store could not do.
 pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
     let mut reader = store.readers().take().await?;
     reader.begin_snapshot().await?;
+    integrity::check_in(&mut reader).await?;
     let checks = recount(&mut reader).await?;
     reader.execute_all("ROLLBACK").await?;
     reader.give_back();

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use overnight_domain::ids::RequestId;
 use tempfile::TempDir;
 
 use crate::store::operations::backup::{
-    self, BackupError, Keep, OnBreach, Repository, Restored, Summary, restore, verify,
+    self, BackupError, Keep, OnBreach, Repository, Restored, Summary, check, restore,
 };
 use crate::store::tests::{Fixture, START, options};
 use crate::store::{DATABASE_FILE, Store, StoreError, StoreOptions, requests};
@@ -15,27 +16,31 @@ use crate::store::{DATABASE_FILE, Store, StoreError, StoreOptions, requests};
 const LARGE: usize = 600 << 10;
 
 /// A store with a repository of backups beside it.
-struct World {
-    fixture: Fixture,
-    folder: TempDir,
+pub(super) struct World {
+    pub(super) fixture: Fixture,
+    pub(super) folder: TempDir,
 }
 
 impl World {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         Self { fixture: Fixture::on_sqlite().await, folder: tempfile::tempdir().expect("a folder") }
     }
 
-    fn repository(&self) -> PathBuf {
+    pub(super) fn repository(&self) -> PathBuf {
         self.folder.path().join("backups")
     }
 
-    async fn take(&self, now: i64) -> Result<Summary, BackupError> {
+    pub(super) async fn take(&self, now: i64) -> Result<Summary, BackupError> {
         let repository = Repository::open_to_write(&self.repository())?;
-        backup::take(&self.fixture.store, &repository, now).await
+        Ok(backup::take(&self.fixture.store, &repository, now).await?.summary)
     }
 
     /// Restores into a folder of its own.
-    async fn restore(&self, id: Option<&str>, name: &str) -> Result<(Restored, StoreOptions), BackupError> {
+    pub(super) async fn restore(
+        &self,
+        id: Option<&str>,
+        name: &str,
+    ) -> Result<(Restored, StoreOptions), BackupError> {
         let options = StoreOptions { folder: self.folder.path().join(name), ..options(&self.folder) };
         let repository = Repository::open_to_read(&self.repository())?;
         let restored = restore(&repository, id, &options, OnBreach::Refuse).await?;
@@ -43,7 +48,7 @@ impl World {
     }
 
     /// Takes in a request whose body takes many pages.
-    async fn insert_large(&mut self, letter: char) {
+    pub(super) async fn insert_large(&mut self, letter: char) -> RequestId {
         let mut request = self.fixture.request(1);
         // Nothing that compresses to nothing.
         let text: String =
@@ -51,11 +56,18 @@ impl World {
         request.body = format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{text}"}}]}}"#)
             .into_bytes()
             .into();
+        let id = request.id;
         requests::insert(&self.fixture.store, request).await.expect("an insert");
+        id
+    }
+
+    /// The description of a backup.
+    pub(super) fn manifest(&self, number: u64, id: &str) -> PathBuf {
+        self.repository().join("backups").join(format!("{number:08}-{id}.json"))
     }
 
     /// The chunks of the repository.
-    fn chunks(&self) -> Vec<PathBuf> {
+    pub(super) fn chunks(&self) -> Vec<PathBuf> {
         let below = |path: &Path| -> Vec<PathBuf> {
             fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
         };
@@ -146,7 +158,7 @@ async fn damage_is_refused_by_the_name_of_the_file_and_leaves_no_database() {
     let taken = world.take(START).await.expect("a backup");
     let chunk = world.chunks().into_iter().max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
     let whole = fs::read(&chunk).unwrap();
-    let manifest = world.repository().join("backups").join(format!("{}.json", taken.id));
+    let manifest = world.manifest(1, &taken.id);
     let text = fs::read(&manifest).unwrap();
     let flipped = |bytes: &[u8], place: usize| {
         let mut bytes = bytes.to_vec();
@@ -167,7 +179,8 @@ async fn damage_is_refused_by_the_name_of_the_file_and_leaves_no_database() {
             None => fs::remove_file(path).unwrap(),
         }
         let repository = Repository::open_to_read(&world.repository()).expect("a repository");
-        let found = verify(&repository, Some(&taken.id)).await.expect_err("damage").to_string();
+        let found = check(&repository, Some(&taken.id), world.folder.path()).await;
+        let found = found.expect_err("damage").to_string();
         assert!(found.starts_with(&path.display().to_string()), "{number}: {found}");
         drop(repository);
         let refused = world.restore(None, "restored").await.expect_err("a refusal").to_string();
@@ -215,8 +228,7 @@ async fn a_damaged_description_of_what_stays_stops_the_deletion() {
     world.insert_large('a').await;
     let taken = world.take(START).await.expect("a backup");
     world.take(START + 1).await.expect("a backup");
-    let (chunks, path) =
-        (world.chunks().len(), world.repository().join("backups").join(format!("{}.json", taken.id)));
+    let (chunks, path) = (world.chunks().len(), world.manifest(1, &taken.id));
     fs::write(&path, "{}").unwrap();
     let repository = Repository::open_to_write(&world.repository()).expect("a repository");
     let refused = backup::prune(&repository, Keep { newest: 2, days: 0 }).expect_err("a refusal");
@@ -236,7 +248,8 @@ async fn a_repository_is_written_by_one_and_is_nobody_elses_folder() {
     }
     drop(held);
     let read = [(); 2].map(|()| Repository::open_to_read(&path).expect("readers share it"));
-    assert!(matches!(verify(&read[0], None).await, Err(BackupError::Unknown { id: None, .. })));
+    let unknown = check(&read[0], None, &path).await;
+    assert!(matches!(unknown, Err(BackupError::Unknown { id: None, .. })), "{unknown:?}");
     assert!(matches!(Repository::open_to_write(&path), Err(BackupError::InUse { .. })));
     drop(read);
     let mark = |text: &str| fs::write(path.join("repository.json"), text).unwrap();
@@ -295,6 +308,8 @@ async fn what_breaks_a_rule_is_restored_only_where_that_is_asked_for() {
     assert!(!world.folder.path().join("refused").join(DATABASE_FILE).exists());
     let options = StoreOptions { folder: world.folder.path().join("told"), ..options(&world.folder) };
     let repository = Repository::open_to_read(&world.repository()).expect("a repository");
+    let checked = check(&repository, None, world.folder.path()).await.expect("a check");
+    assert_eq!(checked.breaches.len(), 1, "{checked:?}");
     let restored = restore(&repository, None, &options, OnBreach::Tell).await.expect("a folder");
     assert_eq!(restored.breaches.len(), 1, "{restored:?}");
     assert_eq!(count(&options).await, 1);

@@ -72,6 +72,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         opening::STATEMENTS,
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,
+        operations::integrity::STATEMENTS,
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
         low_credits::STATEMENTS,

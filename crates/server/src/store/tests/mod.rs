@@ -27,6 +27,7 @@ mod backups;
 mod batch_deletion;
 mod bounded_lists;
 mod conflicts;
+mod damage;
 mod declared;
 mod deliveries;
 mod disk;

@@ -35,6 +35,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Groups of writes done again after a fault of the database that passes.",
     ),
     metric(
+        "overnight_store_damage_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Statements that failed because pages of the database are damaged. Restore a backup.",
+    ),
+    metric(
         "overnight_store_unanswered_commits_total",
         Counter,
         Unit::Count,

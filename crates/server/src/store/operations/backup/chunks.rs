@@ -1,7 +1,7 @@
 //! Chunks: runs of pages, each in a file that its digest names.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,16 @@ const ENDING: &str = ".zst";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Digest([u8; 32]);
 
+/// A chunk that is in the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) digest: Digest,
+    /// Bytes that were written for it.
+    pub(super) new_bytes: u64,
+    /// Its file was damaged and has been written again.
+    pub(super) is_repaired: bool,
+}
+
 /// The chunks of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct Chunks {
@@ -31,6 +41,11 @@ pub(super) struct Chunks {
 impl Digest {
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// A number that is as good as random, for shares of all chunks.
+    pub(super) const fn first_byte(self) -> u8 {
+        self.0[0]
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -77,23 +92,29 @@ impl Chunks {
         files::make_folder(&self.kept)
     }
 
-    /// Takes a chunk in, where there is none like it; the bytes that this takes. It is there for good once [`Chunks::settle`] returns.
-    pub(super) fn store(&self, bytes: &[u8]) -> Result<(Digest, u64), BackupError> {
+    /// Stores a chunk, unless the repository holds it already. The file that is there is read and compared: a damaged one is
+    /// written again. The chunk stays once [`Chunks::settle`] returns.
+    pub(super) fn store(&self, bytes: &[u8]) -> Result<Stored, BackupError> {
         let digest = Digest::of(bytes);
-        if self.path_of(digest).exists() {
-            return Ok((digest, 0));
-        }
+        let is_repaired = match self.read(digest, bytes.len()) {
+            Ok(kept) if kept == bytes => return Ok(Stored { digest, new_bytes: 0, is_repaired: false }),
+            Err(BackupError::MissingChunk { .. }) => false,
+            _ => true,
+        };
         let path = self.incoming.join(hex(&digest.0));
         let mut file = match files::create_new(&path) {
             // Another chunk of the same backup is the same.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok((digest, 0)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Ok(Stored { digest, new_bytes: 0, is_repaired: false });
+            }
             file => file.map_err(BackupError::file(&path))?,
         };
         let written = zstd::bulk::compress(bytes, LEVEL).and_then(|compressed| {
             file.write_all(&compressed)?;
             Ok(compressed.len() as u64)
         });
-        Ok((digest, written.map_err(BackupError::file(&path))?))
+        let new_bytes = written.map_err(BackupError::file(&path))?;
+        Ok(Stored { digest, new_bytes, is_repaired })
     }
 
     /// Gives what was taken in its names, once all of it is on the disk.
@@ -114,36 +135,48 @@ impl Chunks {
 
     /// Reads a chunk of so many bytes, which must be what was taken in.
     pub(super) fn load(&self, digest: Digest, length: usize) -> Result<Vec<u8>, BackupError> {
+        let bytes = self.read(digest, length)?;
+        if bytes.len() != length || Digest::of(&bytes) != digest {
+            return Err(self.damaged(digest, "was changed: its content has another SHA-256 than its name"));
+        }
+        Ok(bytes)
+    }
+
+    /// What is in the file of a chunk, at most so many bytes.
+    fn read(&self, digest: Digest, length_max: usize) -> Result<Vec<u8>, BackupError> {
         let path = self.path_of(digest);
-        let damaged = |what| BackupError::DamagedChunk { path: path.display().to_string(), what };
         let compressed = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(BackupError::MissingChunk { path: path.display().to_string() });
             }
             read => read.map_err(BackupError::file(&path))?,
         };
-        let bytes = zstd::bulk::decompress(&compressed, length);
-        let bytes = bytes.map_err(|_| damaged("was cut off or changed: it cannot be decompressed"))?;
-        if bytes.len() != length || Digest::of(&bytes) != digest {
-            return Err(damaged("was changed: its content has another SHA-256 than its name"));
+        let bytes = zstd::bulk::decompress(&compressed, length_max);
+        bytes.map_err(|_| self.damaged(digest, "was cut off or changed: it cannot be decompressed"))
+    }
+
+    fn damaged(&self, digest: Digest, what: &'static str) -> BackupError {
+        BackupError::DamagedChunk { path: self.path_of(digest).display().to_string(), what }
+    }
+
+    /// The chunks that have a file.
+    pub(super) fn present(&self) -> Result<HashSet<Digest>, BackupError> {
+        let mut present = HashSet::new();
+        for folder in files::names_in(&self.kept)? {
+            let names = files::names_in(&self.kept.join(folder))?;
+            present.extend(names.iter().filter_map(|name| name.strip_suffix(ENDING).and_then(Digest::parse)));
         }
-        Ok(bytes)
+        Ok(present)
     }
 
     /// Deletes every chunk for which `is_used` says no; how many there were, and their bytes.
     pub(super) fn delete_unused(&self, is_used: impl Fn(Digest) -> bool) -> Result<(u64, u64), BackupError> {
         let (mut count, mut bytes) = (0, 0);
-        for folder in files::names_in(&self.kept)? {
-            let folder = self.kept.join(folder);
-            for name in files::names_in(&folder)? {
-                let Some(digest) = name.strip_suffix(ENDING).and_then(Digest::parse) else { continue };
-                if !is_used(digest) {
-                    let path = folder.join(&name);
-                    bytes += fs::metadata(&path).map_or(0, |found| found.len());
-                    fs::remove_file(&path).map_err(BackupError::file(&path))?;
-                    count += 1;
-                }
-            }
+        for digest in self.present()?.into_iter().filter(|digest| !is_used(*digest)) {
+            let path = self.path_of(digest);
+            bytes += fs::metadata(&path).map_or(0, |found| found.len());
+            fs::remove_file(&path).map_err(BackupError::file(&path))?;
+            count += 1;
         }
         Ok((count, bytes))
     }
@@ -168,29 +201,30 @@ mod tests {
     #[test]
     fn what_is_the_same_is_stored_once_and_read_as_it_was() {
         let (chunks, _folder) = chunks();
-        let (digest, bytes) = chunks.store(b"pages").expect("a chunk");
-        assert!(bytes > 0);
-        assert_eq!(chunks.store(b"pages").expect("the same"), (digest, 0));
+        let Stored { digest, new_bytes, .. } = chunks.store(b"pages").expect("a chunk");
+        assert!(new_bytes > 0);
+        let same = Stored { digest, new_bytes: 0, is_repaired: false };
+        assert_eq!(chunks.store(b"pages").expect("the same"), same);
         assert!(matches!(chunks.load(digest, 5), Err(BackupError::MissingChunk { .. })), "not settled yet");
         chunks.settle().expect("a name");
-        assert_eq!(chunks.store(b"pages").expect("the same"), (digest, 0));
+        assert_eq!(chunks.store(b"pages").expect("the same"), same);
         assert_eq!(chunks.load(digest, 5).expect("a chunk"), b"pages");
     }
 
     #[test]
     fn what_broke_off_is_no_chunk() {
         let (chunks, _folder) = chunks();
-        let (digest, _) = chunks.store(b"pages").expect("a chunk");
+        let digest = chunks.store(b"pages").expect("a chunk").digest;
         chunks.begin().expect("a new begin");
         chunks.settle().expect("nothing");
         assert!(matches!(chunks.load(digest, 5), Err(BackupError::MissingChunk { .. })));
-        assert!(chunks.store(b"pages").expect("a chunk").1 > 0, "it is stored anew");
+        assert!(chunks.store(b"pages").expect("a chunk").new_bytes > 0, "it is stored anew");
     }
 
     #[test]
     fn what_cannot_be_read_is_not_told_to_be_missing() {
         let (chunks, _folder) = chunks();
-        let (digest, _) = chunks.store(b"pages").expect("a chunk");
+        let digest = chunks.store(b"pages").expect("a chunk").digest;
         chunks.settle().expect("a name");
         let path = chunks.path_of(digest);
         fs::remove_file(&path).expect("a file");
@@ -199,16 +233,31 @@ mod tests {
     }
 
     #[test]
+    fn damaged_chunk_is_written_again_when_its_bytes_are_stored() {
+        let (chunks, _folder) = chunks();
+        let stored = chunks.store(b"pages").expect("a chunk");
+        chunks.settle().expect("a name");
+        let path = chunks.path_of(stored.digest);
+        let whole = fs::read(&path).expect("a file");
+        for damage in [whole[..3].to_vec(), Vec::new(), zstd::bulk::compress(b"other", 1).unwrap()] {
+            fs::write(&path, damage).expect("damage");
+            assert_eq!(chunks.store(b"pages").expect("a chunk"), Stored { is_repaired: true, ..stored });
+            chunks.settle().expect("a name");
+            assert_eq!(chunks.load(stored.digest, 5).expect("a chunk"), b"pages");
+        }
+    }
+
+    #[test]
     fn what_nobody_uses_is_deleted_and_told_of() {
         let (chunks, _folder) = chunks();
         let stored = [b"first".as_slice(), b"second", b"third"].map(|part| chunks.store(part).expect("it"));
         let [first, kept, third] = stored;
         chunks.settle().expect("names");
-        let deleted = chunks.delete_unused(|digest| digest == kept.0).expect("a deletion");
-        assert_eq!(deleted, (2, first.1 + third.1));
-        assert_eq!(chunks.load(kept.0, 6).expect("what is used"), b"second");
-        assert!(matches!(chunks.load(first.0, 5), Err(BackupError::MissingChunk { .. })));
-        assert_eq!(chunks.delete_unused(|digest| digest == kept.0).expect("nothing"), (0, 0));
+        let deleted = chunks.delete_unused(|digest| digest == kept.digest).expect("a deletion");
+        assert_eq!(deleted, (2, first.new_bytes + third.new_bytes));
+        assert_eq!(chunks.load(kept.digest, 6).expect("what is used"), b"second");
+        assert!(matches!(chunks.load(first.digest, 5), Err(BackupError::MissingChunk { .. })));
+        assert_eq!(chunks.delete_unused(|digest| digest == kept.digest).expect("nothing"), (0, 0));
     }
 
     #[test]

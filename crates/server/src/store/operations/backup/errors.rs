@@ -86,7 +86,7 @@ pub enum BackupError {
         path: String,
     },
     /// The database was damaged when it was backed up.
-    #[error("the database in the backup is damaged: {what}")]
+    #[error("in the backup, {what}")]
     DamagedDatabase {
         /// What SQLite says.
         what: String,

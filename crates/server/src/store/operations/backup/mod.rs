@@ -4,7 +4,8 @@
 //! ```text
 //! repository.json             what it is, and its version
 //! lock                        one backup at a time
-//! backups/20261120T211403.512Z.json     a backup: the runs of pages of the database by their digests, in order
+//! backups/00000007-20261120T211403.512Z.json   the seventh backup: the runs of pages of the database by their digests, in order
+//! damaged/                    backups that cannot be restored
 //! chunks/3f/3f9a….zst         a run of pages, compressed; its name is the SHA-256 of what is in it
 //! incoming/                   chunks of a backup that is being taken
 //! ```
@@ -12,6 +13,7 @@
 //! A chunk takes its name once it is on the disk, and a backup appears once all of its chunks have theirs: whatever breaks off,
 //! the repository holds whole backups. Nothing in it is ever changed, so it can be copied file by file.
 
+mod checking;
 mod chunks;
 mod errors;
 mod files;
@@ -21,9 +23,10 @@ mod repository;
 pub(in crate::store) mod restoring;
 pub(in crate::store) mod taking;
 
+pub use self::checking::{Unusable, set_damaged_aside};
 pub use self::errors::BackupError;
 pub use self::manifest::Summary;
 pub use self::pruning::{Keep, Pruned, prune};
 pub use self::repository::Repository;
-pub use self::restoring::{OnBreach, Restored, restore, verify};
-pub use self::taking::take;
+pub use self::restoring::{OnBreach, Restored, check, restore};
+pub use self::taking::{Taken, take};

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde::Serialize;
 
 use crate::store::operations::backup::errors::BackupError;
-use crate::store::operations::backup::repository::Repository;
+use crate::store::operations::backup::repository::{Name, Repository};
 
 /// The date in the name of a backup.
 const DATE_DIGITS: usize = 8;
@@ -35,28 +35,29 @@ pub struct Pruned {
 /// # Errors
 /// A file cannot be deleted, or the description of a backup that is kept is damaged: then no chunk is deleted.
 pub fn prune(repository: &Repository, keep: Keep) -> Result<Pruned, BackupError> {
-    let (kept, dropped) = part(&repository.ids()?, keep);
+    let (kept, dropped) = part(&repository.names()?, keep);
     let mut used = HashSet::new();
-    for id in &kept {
-        used.extend(repository.manifest(id)?.chunks);
+    for name in &kept {
+        used.extend(repository.manifest(name)?.chunks);
     }
+    used.extend(repository.damaged_manifests()?.into_iter().flat_map(|manifest| manifest.chunks));
     repository.remove(&dropped)?;
     let (chunks, bytes) = repository.chunks().delete_unused(|digest| used.contains(&digest))?;
     Ok(Pruned { backups: dropped.len(), chunks, bytes })
 }
 
 /// Parts the names of backups, the oldest first, into those that stay and those that go.
-fn part(ids: &[String], keep: Keep) -> (Vec<String>, Vec<String>) {
-    let oldest_kept = ids.len().saturating_sub(keep.newest.max(1));
+fn part(names: &[Name], keep: Keep) -> (Vec<Name>, Vec<Name>) {
+    let oldest_kept = names.len().saturating_sub(keep.newest.max(1));
     let mut days = BTreeSet::new();
-    let mut stays = vec![false; ids.len()];
-    for (place, id) in ids.iter().enumerate().rev() {
-        let day = id.get(..DATE_DIGITS).unwrap_or(id);
+    let mut stays = vec![false; names.len()];
+    for (place, name) in names.iter().enumerate().rev() {
+        let day = name.id.get(..DATE_DIGITS).unwrap_or(&name.id);
         let is_newest_of_day = (days.len() < keep.days || days.contains(day)) && days.insert(day);
         stays[place] = place >= oldest_kept || is_newest_of_day;
     }
-    let (kept, dropped): (Vec<_>, Vec<_>) = ids.iter().cloned().zip(stays).partition(|(_, stays)| *stays);
-    let names = |parted: Vec<(String, bool)>| parted.into_iter().map(|(id, _)| id).collect();
+    let (kept, dropped): (Vec<_>, Vec<_>) = names.iter().cloned().zip(stays).partition(|(_, stays)| *stays);
+    let names = |parted: Vec<(Name, bool)>| parted.into_iter().map(|(name, _)| name).collect();
     (names(kept), names(dropped))
 }
 
@@ -66,7 +67,22 @@ mod tests {
 
     fn kept(newest: usize, days: usize) -> Vec<String> {
         let ids = ["20261118T01", "20261119T01", "20261119T23", "20261121T01", "20261121T02", "20261121T03"];
-        part(&ids.map(ToOwned::to_owned), Keep { newest, days }).0
+        names_of(part(&numbered(&ids), Keep { newest, days }).0)
+    }
+
+    fn numbered(ids: &[&str]) -> Vec<Name> {
+        (1..).zip(ids).map(|(number, id)| Name { number, id: (*id).to_owned() }).collect()
+    }
+
+    fn names_of(names: Vec<Name>) -> Vec<String> {
+        names.into_iter().map(|name| name.id).collect()
+    }
+
+    #[test]
+    fn backup_of_a_wrong_clock_is_not_kept_for_its_date() {
+        let names = numbered(&["20261119T01", "20400101T01", "20261120T01", "20261120T02"]);
+        assert_eq!(names_of(part(&names, Keep { newest: 1, days: 0 }).0), ["20261120T02"]);
+        assert_eq!(names_of(part(&names, Keep { newest: 2, days: 1 }).0), ["20261120T01", "20261120T02"]);
     }
 
     #[test]

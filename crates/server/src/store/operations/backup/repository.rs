@@ -15,6 +15,7 @@ use crate::store::operations::backup::manifest::{Manifest, ManifestFault, Summar
 const MARKER: &str = "repository.json";
 const FORMAT: &str = "overnight-backups";
 const BACKUPS: &str = "backups";
+const DAMAGED: &str = "damaged";
 const LOCK: &str = "lock";
 const ENDING: &str = ".json";
 /// What a file system of its own has.
@@ -25,6 +26,29 @@ const NOBODYS: [&str; 2] = ["lost+found", "repository.part"];
 struct Marker {
     format: String,
     version: u32,
+}
+
+/// The name of the file that describes a backup: its number, which orders backups whatever the clock said, and its stamp. Those of earlier
+/// releases have no number and are older.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Name {
+    pub(super) number: u64,
+    pub(super) id: String,
+}
+
+impl Name {
+    fn parse(file: &str) -> Option<Self> {
+        let name = file.strip_suffix(ENDING)?;
+        let (number, id) = name.split_once('-').unwrap_or(("0", name));
+        Some(Self { number: number.parse().ok()?, id: id.to_owned() })
+    }
+
+    fn file(&self) -> String {
+        match self.number {
+            0 => format!("{}{ENDING}", self.id),
+            number => format!("{number:08}-{}{ENDING}", self.id),
+        }
+    }
 }
 
 /// A folder of backups, locked for as long as this lives.
@@ -95,8 +119,17 @@ impl Repository {
             return Err(BackupError::NoRepository { path: folder.display().to_string() });
         }
         let repository = Self::over(folder, None);
-        let ids = repository.ids()?;
-        ids.iter().map(|id| Ok(repository.manifest(id)?.summary)).collect()
+        let names = repository.names()?;
+        names.iter().map(|name| Ok(repository.manifest(name)?.summary)).collect()
+    }
+
+    /// The files of backups that were set aside because they cannot be restored, without a lock.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn list_damaged(folder: &Path) -> Result<Vec<PathBuf>, BackupError> {
+        let folder = folder.join(DAMAGED);
+        Ok(files::names_in(&folder)?.into_iter().map(|name| folder.join(name)).collect())
     }
 
     fn over(folder: &Path, lock: Option<File>) -> Self {
@@ -111,18 +144,20 @@ impl Repository {
         &self.chunks
     }
 
-    /// What the backups are called, the oldest first: by the clock of the machine that took them.
-    pub(super) fn ids(&self) -> Result<Vec<String>, BackupError> {
-        let names = files::names_in(&self.backups())?;
-        Ok(names.iter().filter_map(|name| name.strip_suffix(ENDING)).map(ToOwned::to_owned).collect())
+    /// The backups, in the order in which they were taken.
+    pub(super) fn names(&self) -> Result<Vec<Name>, BackupError> {
+        let files = files::names_in(&self.backups())?;
+        let mut names: Vec<_> = files.iter().filter_map(|file| Name::parse(file)).collect();
+        names.sort();
+        Ok(names)
     }
 
     /// Describes the backup of this name, or the newest.
     pub(super) fn find(&self, id: Option<&str>) -> Result<Manifest, BackupError> {
-        let ids = self.ids()?;
+        let names = self.names()?;
         let found = match id {
-            Some(id) => ids.iter().find(|found| *found == id),
-            None => ids.last(),
+            Some(id) => names.iter().find(|name| name.id == id),
+            None => names.last(),
         };
         let unknown = || BackupError::Unknown {
             path: self.folder.display().to_string(),
@@ -131,42 +166,59 @@ impl Repository {
         self.manifest(found.ok_or_else(unknown)?)
     }
 
-    pub(super) fn manifest(&self, id: &str) -> Result<Manifest, BackupError> {
-        let path = self.path_of(id);
-        let text = fs::read(&path).map_err(BackupError::file(&path))?;
-        let path = path.display().to_string();
-        Manifest::read(&text).map_err(|fault| match fault {
-            ManifestFault::Wrong(what) => BackupError::Manifest { path, what },
-            ManifestFault::Newer(found) => BackupError::OtherVersion { path, found, known: VERSION },
-        })
+    pub(super) fn manifest(&self, name: &Name) -> Result<Manifest, BackupError> {
+        manifest_in(&self.path_of(name))
     }
 
-    /// Makes the backup appear, whose chunks are there.
+    /// Describes those that were set aside, as far as that can be read.
+    pub(super) fn damaged_manifests(&self) -> Result<Vec<Manifest>, BackupError> {
+        let paths = Self::list_damaged(&self.folder)?;
+        Ok(paths.iter().filter_map(|path| manifest_in(path).ok()).collect())
+    }
+
+    /// Makes the backup appear as the newest, whose chunks are there.
     pub(super) fn add(&self, manifest: &Manifest) -> Result<(), BackupError> {
-        let path = self.path_of(&manifest.summary.id);
-        if path.exists() {
-            let taken = io::Error::from(io::ErrorKind::AlreadyExists);
-            return Err(BackupError::file(&path)(taken));
-        }
+        let number = self.names()?.last().map_or(0, |name| name.number) + 1;
+        let path = self.path_of(&Name { number, id: manifest.summary.id.clone() });
         let text = manifest.to_text().map_err(io::Error::from);
         files::write_whole(&path, &text.map_err(BackupError::file(&path))?)
     }
 
     /// Makes backups disappear; their chunks stay.
-    pub(super) fn remove(&self, ids: &[String]) -> Result<(), BackupError> {
-        for path in ids.iter().map(|id| self.path_of(id)) {
+    pub(super) fn remove(&self, names: &[Name]) -> Result<(), BackupError> {
+        for path in names.iter().map(|name| self.path_of(name)) {
             files::remove(&path).map_err(BackupError::file(&path))?;
         }
         files::sync_folder(&self.backups())
+    }
+
+    /// Puts a backup that cannot be restored among those that are damaged; the path of its description there.
+    pub(super) fn set_aside(&self, name: &Name) -> Result<PathBuf, BackupError> {
+        let folder = self.folder.join(DAMAGED);
+        files::make_folder(&folder)?;
+        let path = folder.join(name.file());
+        fs::rename(self.path_of(name), &path).map_err(BackupError::file(&path))?;
+        files::sync_folder(&folder)?;
+        files::sync_folder(&self.backups())?;
+        Ok(path)
     }
 
     fn backups(&self) -> PathBuf {
         self.folder.join(BACKUPS)
     }
 
-    fn path_of(&self, id: &str) -> PathBuf {
-        self.backups().join(format!("{id}{ENDING}"))
+    fn path_of(&self, name: &Name) -> PathBuf {
+        self.backups().join(name.file())
     }
+}
+
+fn manifest_in(path: &Path) -> Result<Manifest, BackupError> {
+    let text = fs::read(path).map_err(BackupError::file(path))?;
+    let path = path.display().to_string();
+    Manifest::read(&text).map_err(|fault| match fault {
+        ManifestFault::Wrong(what) => BackupError::Manifest { path, what },
+        ManifestFault::Newer(found) => BackupError::OtherVersion { path, found, known: VERSION },
+    })
 }
 
 fn held(folder: &Path, lock: Result<(), TryLockError>) -> Result<(), BackupError> {
@@ -190,5 +242,23 @@ fn is_repository(folder: &Path) -> Result<bool, BackupError> {
             Err(BackupError::OtherVersion { path, found: version, known: VERSION })
         }
         _ => Err(BackupError::Manifest { path, what: "describes no repository of backups".to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backups_are_ordered_by_their_number_and_those_without_one_are_older() {
+        let files = [
+            "20400101T000000.000Z.json",
+            "00000002-20261120T211403.512Z.json",
+            "00000010-20250101T000000.000Z.json",
+        ];
+        let mut names: Vec<_> = files.iter().rev().filter_map(|file| Name::parse(file)).collect();
+        names.sort();
+        assert_eq!(names.iter().map(Name::file).collect::<Vec<_>>(), files);
+        assert!(["x-2026.json", "20261120T211403.512Z.part"].iter().all(|file| Name::parse(file).is_none()));
     }
 }

@@ -16,11 +16,11 @@ use crate::file_owner::leave_to_owner;
 use crate::store::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
 use crate::store::database::{Database, migrations, settings, statements};
 use crate::store::installation;
-use crate::store::operations::audit;
 use crate::store::operations::backup::errors::BackupError;
 use crate::store::operations::backup::files;
 use crate::store::operations::backup::manifest::{Manifest, Summary};
 use crate::store::operations::backup::repository::Repository;
+use crate::store::operations::{audit, integrity};
 use crate::store::options::DATABASE_FILE;
 use crate::store::{StoreError, StoreOptions};
 
@@ -28,8 +28,6 @@ use crate::store::{StoreError, StoreOptions};
 const RESTORING: &str = "restoring";
 
 statements! {
-    /// Whether the pages make a database, in words; `ok` where they do.
-    CHECK = { sqlite: "SELECT quick_check AS said FROM pragma_quick_check LIMIT 1" };
     COUNTS = {
         sqlite: "SELECT (SELECT count(*) FROM requests) AS requests,
                         (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
@@ -92,12 +90,7 @@ pub fn restore<'a>(
         let lock = FolderLock::take(folder)?;
         refuse_occupied(folder)?;
         let place = Place::make(folder)?;
-        let (file, path) = (files::create_new(&place.database()), place.database());
-        let mut file = file.map_err(BackupError::file(&path))?;
-        read(repository, &manifest, |bytes| file.write_all(bytes).map_err(BackupError::file(&path))).await?;
-        file.sync_all().map_err(BackupError::file(&path))?;
-        drop(file);
-        let (restored, secret) = look_at(&path, manifest, on_breach).await?;
+        let (restored, secret) = rebuild(repository, manifest, &place.database(), on_breach).await?;
         if let Some(secret) = secret {
             installation::note(folder, &secret)?;
         }
@@ -107,14 +100,38 @@ pub fn restore<'a>(
     })
 }
 
-/// Reads a backup, the newest without an `id`, as a restore would, and keeps nothing of it.
+/// Restores a backup, the newest without an `id`, into a new folder inside `scratch`, audits it, and deletes it again. `scratch` needs
+/// room for the database.
 ///
 /// # Errors
-/// What is wrong with the backup.
-pub async fn verify(repository: &Repository, id: Option<&str>) -> Result<Summary, BackupError> {
-    let manifest = repository.find(id)?;
-    read(repository, &manifest, |_| Ok(())).await?;
-    Ok(manifest.summary)
+/// What is wrong with the backup; breaches of rules are told instead.
+pub fn check<'a>(
+    repository: &'a Repository,
+    id: Option<&'a str>,
+    scratch: &'a Path,
+) -> BoxFuture<'a, Result<Restored, BackupError>> {
+    Box::pin(async move {
+        let manifest = repository.find(id)?;
+        refuse_newer(&manifest)?;
+        let folder = tempfile::Builder::new().prefix("overnight-check-").tempdir_in(scratch);
+        let folder = folder.map_err(BackupError::file(scratch))?;
+        let database = folder.path().join(DATABASE_FILE);
+        Ok(rebuild(repository, manifest, &database, OnBreach::Tell).await?.0)
+    })
+}
+
+/// Puts the pages of a backup together in a new file, and looks at the database in it, see [`look_at`].
+async fn rebuild(
+    repository: &Repository,
+    manifest: Manifest,
+    path: &Path,
+    on_breach: OnBreach,
+) -> Result<(Restored, Option<[u8; 32]>), BackupError> {
+    let mut file = files::create_new(path).map_err(BackupError::file(path))?;
+    read(repository, &manifest, |bytes| file.write_all(bytes).map_err(BackupError::file(path))).await?;
+    file.sync_all().map_err(BackupError::file(path))?;
+    drop(file);
+    look_at(path, manifest, on_breach).await
 }
 
 /// Reads the chunks of a backup in their order.
@@ -158,11 +175,10 @@ async fn look_at(
 ) -> Result<(Restored, Option<[u8; 32]>), BackupError> {
     // On the thread that asks, so that the file is closed, and its log gone, when the connection is dropped.
     let mut connection = Database::file(path, manifest.page_bytes, true, Arc::default()).connect().await?;
-    let check = connection.fetch_one(CHECK.unbound()).await?;
-    let said: String = check.get("said")?;
-    if said != "ok" {
-        return Err(BackupError::DamagedDatabase { what: said });
-    }
+    integrity::check_in(&mut connection).await.map_err(|error| match error {
+        damage if damage.is_damage() => BackupError::DamagedDatabase { what: damage.to_string() },
+        error => error.into(),
+    })?;
     let (_, schema) = migrations::run(&mut connection).await?;
     connection.begin_snapshot().await?;
     let checks = audit::recount(&mut connection).await?;

@@ -4,7 +4,7 @@
 //! meanwhile, and `sqlite_dbpage` reads its pages (<https://www.sqlite.org/dbpage.html>). SQLite's own online backup would
 //! write the whole database a second time before anything of it could be compared.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::thread::available_parallelism;
 
 use futures_util::future::BoxFuture;
@@ -12,10 +12,11 @@ use jiff::Timestamp;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::store::database::{Connection, migrations, statements};
-use crate::store::operations::backup::chunks::Digest;
+use crate::store::operations::backup::chunks::{Digest, Stored};
 use crate::store::operations::backup::errors::BackupError;
 use crate::store::operations::backup::manifest::{Manifest, Summary};
 use crate::store::operations::backup::repository::Repository;
+use crate::store::operations::integrity;
 use crate::store::{Store, StoreError};
 
 /// How many pages are compared and stored together: 256 KiB of them, as pages usually are.
@@ -27,18 +28,25 @@ statements! {
     PAGE over [Integer] = { sqlite: "SELECT data FROM sqlite_dbpage WHERE pgno = ?1" };
 }
 
-type Stored = Result<(Digest, u64), BackupError>;
+/// A backup that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// What it holds.
+    pub summary: Summary,
+    /// Files of chunks that were damaged and have been written again.
+    pub repaired_chunks: u64,
+}
 
 /// Takes a backup of a store in a data folder, while the service goes on. `now` is its stamp, to be read right before: whatever was
-/// acknowledged before is in it.
+/// acknowledged before is in it. The pages are checked as of the same moment, and chunks that the repository has are read and compared.
 ///
 /// # Errors
-/// The store is a PostgreSQL or cannot be read, or the repository cannot be written; then there is no such backup.
+/// The store is a PostgreSQL, is damaged or cannot be read, or the repository cannot be written; then there is no such backup.
 pub fn take<'a>(
     store: &'a Store,
     repository: &'a Repository,
     now: i64,
-) -> BoxFuture<'a, Result<Summary, BackupError>> {
+) -> BoxFuture<'a, Result<Taken, BackupError>> {
     // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(async move {
         if store.is_shared() {
@@ -46,12 +54,12 @@ pub fn take<'a>(
         }
         let mut reader = store.readers().take().await?;
         reader.begin_snapshot().await?;
-        let image = copy(&mut reader, repository).await;
+        let image = checked_copy(&mut reader, repository).await;
         reader.execute_all("ROLLBACK").await?;
         reader.give_back();
-        let Image { schema, page_bytes, pages, chunks, new_bytes } = image?;
+        let Image { schema, page_bytes, pages, chunks, new_bytes, repaired_chunks } = image?;
         let summary = Summary {
-            id: name_of(now),
+            id: free_name(repository, now)?,
             taken_at: now,
             release: env!("CARGO_PKG_VERSION").to_owned(),
             schema,
@@ -61,8 +69,15 @@ pub fn take<'a>(
         let manifest = Manifest::new(summary, page_bytes, CHUNK_PAGES, chunks);
         repository.chunks().settle()?;
         repository.add(&manifest)?;
-        Ok(manifest.summary)
+        Ok(Taken { summary: manifest.summary, repaired_chunks })
     })
+}
+
+/// The name of a backup of this moment, or of the next for which there is none: the clock may have been set back.
+fn free_name(repository: &Repository, now: i64) -> Result<String, BackupError> {
+    let taken: HashSet<_> = repository.names()?.into_iter().map(|name| name.id).collect();
+    let mut names = (now..).map(name_of);
+    Ok(names.find(|name| !taken.contains(name)).unwrap_or_default())
 }
 
 /// The name of a backup: its stamp, in the order of which names stand.
@@ -78,6 +93,13 @@ struct Image {
     pages: u32,
     chunks: Vec<Digest>,
     new_bytes: u64,
+    repaired_chunks: u64,
+}
+
+/// [`copy`], if the pages that the transaction of `reader` sees make a database.
+async fn checked_copy(reader: &mut Connection, repository: &Repository) -> Result<Image, BackupError> {
+    integrity::check_in(reader).await?;
+    copy(reader, repository).await
 }
 
 /// Stores every page that the transaction of `reader` sees.
@@ -91,10 +113,10 @@ async fn copy(reader: &mut Connection, repository: &Repository) -> Result<Image,
     let number =
         |column| u32::try_from(size.get::<i64>(column)?).map_err(|_| StoreError::DamagedColumn(column));
     let (pages, page_bytes) = (number("page_count")?, number("page_size")?);
-    let mut image = Image { schema, page_bytes, pages, chunks: Vec::new(), new_bytes: 0 };
+    let mut image = Image { schema, page_bytes, pages, chunks: Vec::new(), new_bytes: 0, repaired_chunks: 0 };
     // The service is not to feel it: half of the cores compress, and never more than the disk can take.
     let at_once = available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
-    let mut under_way: VecDeque<JoinHandle<Stored>> = VecDeque::new();
+    let mut under_way: VecDeque<JoinHandle<Result<Stored, BackupError>>> = VecDeque::new();
     let mut first = 1;
     while first <= pages {
         let behind = first.saturating_add(CHUNK_PAGES).min(pages + 1);
@@ -130,10 +152,11 @@ async fn read_pages(
 }
 
 impl Image {
-    async fn add(&mut self, chunk: JoinHandle<Stored>) -> Result<(), BackupError> {
-        let (digest, new_bytes) = chunk.await.map_err(|_| StoreError::Stopped)??;
+    async fn add(&mut self, chunk: JoinHandle<Result<Stored, BackupError>>) -> Result<(), BackupError> {
+        let Stored { digest, new_bytes, is_repaired } = chunk.await.map_err(|_| StoreError::Stopped)??;
         self.chunks.push(digest);
         self.new_bytes += new_bytes;
+        self.repaired_chunks += u64::from(is_repaired);
         Ok(())
     }
 }

@@ -1,6 +1,3 @@
--- operations::backup::restoring::CHECK, SQLite
-SELECT quick_check AS said FROM pragma_quick_check LIMIT 1;
-
 -- operations::backup::restoring::COUNTS, SQLite
 SELECT (SELECT count(*) FROM requests) AS requests,
                         (SELECT coalesce(sum(live_requests), 0) FROM accounts) AS live_requests,
@@ -12,6 +9,12 @@ SELECT data FROM sqlite_dbpage WHERE pgno = ?1;
 
 -- operations::backup::taking::SIZE, SQLite
 SELECT page_count, page_size FROM pragma_page_count, pragma_page_size;
+
+-- operations::integrity::CHECK, SQLite
+SELECT quick_check AS said FROM pragma_quick_check LIMIT 1;
+
+-- operations::integrity::CHECKSUM_FAILURES, PostgreSQL
+SELECT coalesce(checksum_failures, 0) AS failures FROM pg_stat_database WHERE datname = current_database();
 
 -- operations::transfer::target::SERVING, PostgreSQL
 SELECT coalesce(nullif(name, ''), 'a service') AS name FROM nodes

@@ -1,0 +1,69 @@
+//! Finding the backups that cannot be restored any more, before others are deleted because of them.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::store::operations::backup::chunks::Digest;
+use crate::store::operations::backup::errors::BackupError;
+use crate::store::operations::backup::repository::{Name, Repository};
+
+/// A call reads about so many chunks, 256 MiB of pages: one part of all, and the next call reads the next part.
+const CHUNKS_AT_ONCE: usize = 1_024;
+
+/// A backup that cannot be restored.
+#[derive(Debug)]
+pub struct Unusable {
+    /// Its description, where it is now.
+    pub path: PathBuf,
+    /// What is damaged.
+    pub fault: BackupError,
+}
+
+/// Checks that every chunk of every backup is there, and reads a part of the chunks that the newest backup lacks: those of the newest
+/// were compared when it was taken. Backups that cannot be restored are set aside, so that they do not count as backups; their chunks stay.
+///
+/// # Errors
+/// The repository cannot be read or written.
+pub fn set_damaged_aside(repository: &Repository) -> Result<Vec<Unusable>, BackupError> {
+    let mut names = repository.names()?;
+    let Some(newest) = names.pop() else { return Ok(Vec::new()) };
+    let mut sound: HashSet<Digest> = repository.manifest(&newest)?.chunks.into_iter().collect();
+    let present = repository.chunks().present()?;
+    let parts = (present.len() - sound.len().min(present.len())).div_ceil(CHUNKS_AT_ONCE).clamp(1, 256);
+    let is_read =
+        |digest: Digest| u64::from(digest.first_byte()) % parts as u64 == newest.number % parts as u64;
+    let mut unusable = Vec::new();
+    for name in names {
+        if let Some(fault) = find_fault(repository, &name, &present, &mut sound, is_read)? {
+            unusable.push(Unusable { path: repository.set_aside(&name)?, fault });
+        }
+    }
+    Ok(unusable)
+}
+
+/// What keeps a backup from being restored. The chunks that were read are `sound` from then on.
+fn find_fault(
+    repository: &Repository,
+    name: &Name,
+    present: &HashSet<Digest>,
+    sound: &mut HashSet<Digest>,
+    is_read: impl Fn(Digest) -> bool,
+) -> Result<Option<BackupError>, BackupError> {
+    let manifest = match repository.manifest(name) {
+        Err(fault @ BackupError::Manifest { .. }) => return Ok(Some(fault)),
+        manifest => manifest?,
+    };
+    for (place, digest) in manifest.chunks.iter().copied().enumerate() {
+        if sound.contains(&digest) || present.contains(&digest) && !is_read(digest) {
+            continue;
+        }
+        match repository.chunks().load(digest, manifest.length_of(place)) {
+            Ok(_) => _ = sound.insert(digest),
+            Err(fault @ (BackupError::MissingChunk { .. } | BackupError::DamagedChunk { .. })) => {
+                return Ok(Some(fault));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,139 @@
+//! Damaged databases and repositories: they are told, and cost no backup that is whole.
+
+use std::fs;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::store::operations::backup::{self, BackupError, Keep, Repository, check, set_damaged_aside};
+use crate::store::operations::{audit, integrity};
+use crate::store::tests::START;
+use crate::store::tests::backups::World;
+use crate::store::{DATABASE_FILE, Store, requests};
+
+const PAGE: [u8; 4_096] = [0xA5; 4_096];
+
+/// Overwrites a page in the middle of a database that nobody has open.
+fn damage_page(folder: &Path) {
+    let path = folder.join(DATABASE_FILE);
+    let pages = fs::metadata(&path).expect("a database").len() / PAGE.len() as u64;
+    let mut file = fs::OpenOptions::new().write(true).open(path).expect("a database");
+    file.seek(SeekFrom::Start(pages / 2 * PAGE.len() as u64)).expect("a place");
+    file.write_all(&PAGE).expect("damage");
+}
+
+async fn damaged_store(world: &World) -> Store {
+    let (_, options) = world.restore(None, "damaged").await.expect("a folder");
+    damage_page(&options.folder);
+    Store::open_to_read(&options).await.expect("a store")
+}
+
+/// Every backup that the repository lists can be restored.
+async fn all_restore(world: &World) -> usize {
+    let listed = Repository::list(&world.repository()).expect("a list");
+    let repository = Repository::open_to_read(&world.repository()).expect("a repository");
+    for backup in &listed {
+        let checked = check(&repository, Some(&backup.id), world.folder.path()).await;
+        assert!(checked.expect("a backup").breaches.is_empty(), "{backup:?}");
+    }
+    listed.len()
+}
+
+fn open(world: &World) -> Repository {
+    Repository::open_to_write(&world.repository()).expect("a repository")
+}
+
+fn largest(chunks: Vec<PathBuf>) -> PathBuf {
+    chunks.into_iter().max_by_key(|path| fs::metadata(path).expect("a chunk").len()).expect("a chunk")
+}
+
+#[tokio::test]
+async fn damaged_database_is_found_by_check_audit_and_backup_and_costs_no_backup() {
+    let mut world = World::new().await;
+    world.insert_large('a').await;
+    world.take(START).await.expect("a backup");
+    let chunks = world.chunks();
+    let store = damaged_store(&world).await;
+    let found = integrity::check(&store).await.expect_err("damage");
+    assert!(found.is_damage(), "{found}");
+    let found = audit::run(&store).await.expect_err("damage");
+    assert!(found.is_damage(), "{found}");
+    let refused = backup::take(&store, &open(&world), START + 1).await;
+    assert!(matches!(&refused, Err(BackupError::Store(error)) if error.is_damage()), "{refused:?}");
+    assert_eq!((all_restore(&world).await, world.chunks()), (1, chunks));
+    assert!(integrity::check(&world.fixture.store).await.is_ok());
+}
+
+#[tokio::test]
+async fn damaged_chunk_of_the_present_database_is_repaired_by_the_next_backup() {
+    let mut world = World::new().await;
+    world.insert_large('a').await;
+    world.take(START).await.expect("a backup");
+    for damage in [&b""[..], b"other", &[0; 9_000]] {
+        fs::write(largest(world.chunks()), damage).expect("damage");
+        let taken = backup::take(&world.fixture.store, &open(&world), START + 1).await.expect("a backup");
+        assert_eq!(taken.repaired_chunks, 1);
+        assert!(set_damaged_aside(&open(&world)).expect("a check").is_empty());
+    }
+    assert_eq!(all_restore(&world).await, 4);
+}
+
+#[tokio::test]
+async fn backup_that_cannot_be_restored_is_set_aside_and_does_not_count_as_one() {
+    for is_missing in [true, false] {
+        let mut world = World::new().await;
+        let id = world.insert_large('a').await;
+        let damaged = world.take(START).await.expect("a backup");
+        let chunk = largest(world.chunks());
+        let (store, account) = (&world.fixture.store, world.fixture.account);
+        requests::cancel(store, account, id, START).await.expect("a cancel");
+        requests::delete_request(store, account, id).await.expect("a deletion");
+        for place in 1..4 {
+            world.take(START + place).await.expect("a backup");
+        }
+        match is_missing {
+            true => fs::remove_file(&chunk).expect("a chunk"),
+            false => fs::write(&chunk, "other").expect("a chunk"),
+        }
+        let found = set_damaged_aside(&open(&world)).expect("a check");
+        let name = chunk.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(found[0].fault.to_string().contains(&name) && found.len() == 1, "{found:?}");
+        let listed = Repository::list_damaged(&world.repository()).expect("a list");
+        assert!(listed.len() == 1 && listed[0].to_string_lossy().contains(&damaged.id), "{listed:?}");
+        let kept = world.chunks().len();
+        let pruned = backup::prune(&open(&world), Keep { newest: 3, days: 0 }).expect("a deletion");
+        assert_eq!((pruned.backups, world.chunks().len()), (0, kept), "its chunks stay");
+        assert_eq!(all_restore(&world).await, 3);
+        fs::remove_file(&listed[0]).expect("it is given up");
+        backup::prune(&open(&world), Keep { newest: 3, days: 0 }).expect("a deletion");
+        assert!(world.chunks().len() < kept);
+    }
+}
+
+#[tokio::test]
+async fn description_that_cannot_be_read_is_set_aside() {
+    let mut world = World::new().await;
+    world.insert_large('a').await;
+    let damaged = world.take(START).await.expect("a backup");
+    world.take(START + 1).await.expect("a backup");
+    fs::write(world.manifest(1, &damaged.id), "{}").expect("damage");
+    assert_eq!(set_damaged_aside(&open(&world)).expect("a check").len(), 1);
+    assert_eq!(all_restore(&world).await, 1);
+}
+
+#[tokio::test]
+async fn order_of_backups_is_that_in_which_they_were_taken_whatever_the_clock_said() {
+    let mut world = World::new().await;
+    world.insert_large('a').await;
+    let mut ids = Vec::new();
+    for now in [START, START + 400 * 86_400_000, START + 1, START + 1] {
+        ids.push(world.take(now).await.expect("a backup").id);
+    }
+    let listed = Repository::list(&world.repository()).expect("a list");
+    assert_eq!(listed.iter().map(|it| &it.id).collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
+    let (restored, _) = world.restore(None, "newest").await.expect("a folder");
+    assert_eq!(restored.backup.id, ids[3]);
+    backup::prune(&open(&world), Keep { newest: 1, days: 0 }).expect("a deletion");
+    let listed = Repository::list(&world.repository()).expect("a list");
+    assert_eq!(listed.iter().map(|it| &it.id).collect::<Vec<_>>(), [&ids[3]]);
+    assert_eq!(all_restore(&world).await, 1);
+}
