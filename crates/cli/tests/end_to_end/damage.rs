@@ -4,11 +4,15 @@ use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::TcpStream;
 
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::support::{World, chat};
 
 const PAGE: [u8; 4_096] = [0xA5; 4_096];
+/// A page in the middle of the body of a request in the middle of a list.
+const PAGE_OF_A_BODY: &str =
+    "SELECT pageno FROM dbstat WHERE name = 'requests' AND path LIKE '%+000005' LIMIT 1 OFFSET 30";
 /// Lists of this many requests have several pages.
 const REQUESTS: usize = 60;
 const REQUEST_BYTES: usize = 80_000;
@@ -23,9 +27,11 @@ fn damaged() -> World {
     assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
     world.json("backup kept");
     let path = world.path("data/overnight.db");
-    let pages = fs::metadata(&path).unwrap().len() / PAGE.len() as u64;
+    let database = Connection::open(&path).unwrap();
+    let page: u64 = database.query_row(PAGE_OF_A_BODY, [], |row| row.get(0)).unwrap();
+    database.close().unwrap();
     let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.seek(SeekFrom::Start(pages / 2 * PAGE.len() as u64)).unwrap();
+    file.seek(SeekFrom::Start((page - 1) * PAGE.len() as u64)).unwrap();
     file.write_all(&PAGE).unwrap();
     world
 }

@@ -72,9 +72,9 @@ pub(super) fn drop_repeated_keys(compact: &str) -> Option<String> {
 /// The ranges of the members to be dropped, in order.
 fn find_repeated(compact: &str) -> Vec<Range<usize>> {
     let bytes = compact.as_bytes();
-    let mut passed: Vec<Passed<'_>> = Vec::new();
+    let mut passed: Vec<Passed<'_>> = Vec::with_capacity(PAIRWISE_MAX);
     // For each open object, how many members were passed before it; `None` for an array.
-    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut open: Vec<Option<usize>> = Vec::with_capacity(PAIRWISE_MAX);
     let (mut dropped, mut at) = (Vec::new(), 0);
     while let Some(byte) = bytes.get(at) {
         let is_object = matches!(open.last(), Some(Some(_)));

@@ -225,13 +225,19 @@ mod tests {
     }
 
     #[test]
+    fn damage_is_told_without_its_place() {
+        let told = AppError::from(StoreError::DamagedColumn("held"));
+        assert_eq!(told.to_string(), "a part of the database is damaged: its operator must restore it");
+        assert!(told.in_full().contains("held"), "{}", told.in_full());
+    }
+
+    #[test]
     fn a_fault_of_the_store_is_told_without_its_tables_paths_and_values() {
         let said = || std::io::Error::other("/var/lib/overnight");
         let failed = rusqlite::Error::InvalidColumnName("webhook_secrets.secret".to_owned());
         for (fault, words) in [
             (StoreError::Database(DatabaseError::Sqlite(failed)), "webhook_secrets.secret"),
             (StoreError::Refused("UNIQUE constraint failed: users.email".to_owned()), "users.email"),
-            (StoreError::DamagedColumn("held"), "held"),
             (StoreError::File { path: "overnight.db".to_owned(), source: said() }, "/var/lib/overnight"),
         ] {
             let told = AppError::from(fault);

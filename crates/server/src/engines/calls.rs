@@ -64,7 +64,8 @@ impl EngineClient {
             self.limit_fields.set(asked.model, is_new.then_some(sent.other()));
             return if is_new { Err(AttemptError::LimitRefused) } else { outcome };
         }
-        let again = self.call(asked, Some(sent.other())).await;
+        // Boxed, as what is rare makes every attempt larger otherwise.
+        let again = Box::pin(self.call(asked, Some(sent.other()))).await;
         match &again {
             Err(AttemptError::Status { code: 400 | 422, message, .. }) if refuses(message, sent.other()) => {
                 outcome
@@ -93,7 +94,7 @@ impl EngineClient {
         }
         let response = self.transport.send(request).await.map_err(|error| broken(&error))?;
         if !response.status().is_success() {
-            return Err(self.refused(response, &target, asked.is_probe).await);
+            return Err(Box::pin(self.refused(response, &target, asked.is_probe)).await);
         }
         let (head, body) = response.into_parts();
         let answer = read_whole(body, ANSWER_BYTES_MAX).await.map_err(|unread| match unread {

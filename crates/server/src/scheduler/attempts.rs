@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use overnight_domain::chat::CacheSalt;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::FailedAttempt;
@@ -91,7 +92,8 @@ impl Attempts {
             trace_id = field::Empty,
         );
         let seq = lease.key.position.seq;
-        let attempt = self.attempt(&replicas, replica, lease);
+        // Each layer around it would move all of it.
+        let attempt = self.attempt(&replicas, replica, lease).boxed();
         if self.supervisor.item("attempts", seq, attempt).instrument(span).await.is_err() {
             let message = "the service failed while it worked on the request".to_owned();
             let error = AttemptError::Status { code: 500, message, retry_after_ms: None };

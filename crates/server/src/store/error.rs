@@ -231,12 +231,12 @@ impl StoreError {
         }
     }
 
-    /// Whether the pages of the database do not read as they were written. A backup has them.
+    /// Whether something in the database does not read as it was written. A backup has it.
     pub fn is_damage(&self) -> bool {
         /// `data_corrupted` and `index_corrupted`.
         const CORRUPTED: [&str; 2] = ["XX001", "XX002"];
         match self {
-            Self::DamagedPages(_) => true,
+            Self::DamagedPages(_) | Self::DamagedColumn(_) => true,
             Self::Database(DatabaseError::Sqlite(error)) => {
                 use rusqlite::ErrorCode;
                 let code = error.sqlite_error_code();

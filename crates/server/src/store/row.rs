@@ -1,5 +1,6 @@
 //! How states stand in columns.
 
+use memchr::memchr;
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::records::RequestSummary;
@@ -7,7 +8,7 @@ use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_domain::traces::TraceContext;
 
 use crate::store::StoreError;
-use crate::store::database::Row;
+use crate::store::database::{Row, note_damage};
 
 /// `request_states.state`; the literal numbers also stand in the predicates of partial indexes. 2 is never stored: who is in
 /// progress is queued in `request_states`, and has an `in_progress_at` in `queue`.
@@ -48,6 +49,18 @@ pub(super) const fn codes(status: Option<RequestStatus>) -> (i64, i64) {
         Some(RequestStatus::Failed) => (FAILED, FAILED),
         Some(RequestStatus::Cancelled) => (CANCELLED, CANCELLED),
     }
+}
+
+/// A body as it was stored, which is a compact JSON object: whatever else is there was written by a disk that failed.
+pub(super) fn body<B: AsRef<[u8]>>(bytes: B, column: &'static str) -> Result<B, StoreError> {
+    let text = bytes.as_ref();
+    let is_whole = text.starts_with(b"{") && text.ends_with(b"}");
+    if is_whole && memchr(0, text).is_none() && str::from_utf8(text).is_ok() {
+        return Ok(bytes);
+    }
+    let error = StoreError::DamagedColumn(column);
+    note_damage(&error);
+    Err(error)
 }
 
 /// What a request asks for: reads `endpoint`.

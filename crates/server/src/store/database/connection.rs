@@ -127,8 +127,8 @@ impl Connection {
     }
 }
 
-/// Counts damage that a statement has met. The first is logged with what to do.
-fn note_damage(error: &StoreError) {
+/// Counts damage that was met. The first is logged with what to do.
+pub(in crate::store) fn note_damage(error: &StoreError) {
     static FIRST: Once = Once::new();
     if error.is_damage() {
         metrics::counter!("overnight_store_damage_total").increment(1);

@@ -31,7 +31,7 @@ mod value;
 pub use self::actor::{Actor, ActorId};
 pub(super) use self::checkpoint::Checkpointer;
 pub(super) use self::columns::{Column, Columns, JointColumns};
-pub(super) use self::connection::Connection;
+pub(super) use self::connection::{Connection, note_damage};
 pub(super) use self::deletions::Deletions;
 pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;

@@ -114,7 +114,8 @@ pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Promp
     for row in &rows {
         // The name of an object is short, whatever it holds.
         if row.reference("body")?.is_none() {
-            prompts.push(read_prompt(row, row.get("body")?)?);
+            // A damaged one costs no other; it is told when it is read alone.
+            prompts.extend(read_prompt(row, row.get("body")?));
         }
     }
     Ok(prompts)
@@ -125,7 +126,7 @@ pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, Stor
     let Some(row) = store.readers().fetch_optional(FIND_PROMPT.bind(seq)).await? else { return Ok(None) };
     let body = match row.reference("body")? {
         None => row.get("body")?,
-        Some(_) => Box::pin(store.load(&row, "body")).await?.ok_or(StoreError::DamagedColumn("body"))?.into(),
+        Some(_) => Box::pin(store.load(&row, "body")).await?.unwrap_or_default().into(),
     };
     read_prompt(&row, body).map(Some)
 }
@@ -134,7 +135,7 @@ fn read_prompt(row: &Row, body: Vec<u8>) -> Result<Prompt, StoreError> {
     Ok(Prompt {
         seq: row.get("seq")?,
         id: row.get("id")?,
-        body,
+        body: row::body(body, "body")?,
         endpoint: row::endpoint(row)?,
         created_at: row.get("created_at")?,
         max_tokens: row.get("max_tokens")?,

@@ -172,8 +172,8 @@ fn record_of(row: &Row, body: Option<Bytes>, result: Option<Bytes>) -> Result<Re
         batch_id: row.get("batch_id")?,
         endpoint: row::endpoint(row)?,
         client: ClientFields { metadata: row.share("metadata")?, webhook: row.get("webhook")? },
-        body: body.ok_or(StoreError::DamagedColumn("body"))?,
-        result,
+        body: row::body(body.unwrap_or_default(), "body")?,
+        result: result.map(|result| row::body(result, "result")).transpose()?,
         warnings: row.share("warnings")?,
         attempts: Vec::new(),
     })
