@@ -28,10 +28,10 @@ fn damaged() -> World {
     world.json("backup kept");
     let path = world.path("data/overnight.db");
     let database = Connection::open(&path).unwrap();
-    let page: u64 = database.query_row(PAGE_OF_A_BODY, [], |row| row.get(0)).unwrap();
+    let page: i64 = database.query_row(PAGE_OF_A_BODY, [], |row| row.get(0)).unwrap();
     database.close().unwrap();
     let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.seek(SeekFrom::Start((page - 1) * PAGE.len() as u64)).unwrap();
+    file.seek(SeekFrom::Start((page as u64 - 1) * PAGE.len() as u64)).unwrap();
     file.write_all(&PAGE).unwrap();
     world
 }

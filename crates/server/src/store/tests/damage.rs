@@ -4,8 +4,13 @@ use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use overnight_domain::records::RequestRecord;
+use overnight_domain::scheduler::AccountKey;
+use overnight_testkit::proof;
+
 use crate::store::operations::backup::{self, BackupError, Keep, Repository, check, set_damaged_aside};
 use crate::store::operations::{audit, integrity};
+use crate::store::requests::{Direction, Filter, PageScope};
 use crate::store::tests::START;
 use crate::store::tests::backups::World;
 use crate::store::{DATABASE_FILE, Store, requests};
@@ -136,4 +141,119 @@ async fn order_of_backups_is_that_in_which_they_were_taken_whatever_the_clock_sa
     let listed = Repository::list(&world.repository()).expect("a list");
     assert_eq!(listed.iter().map(|it| &it.id).collect::<Vec<_>>(), [&ids[3]]);
     assert_eq!(all_restore(&world).await, 1);
+}
+
+/// Numbers that a seed decides: SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).expect("a small number")
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) {
+        bytes.fill_with(|| self.next().to_le_bytes()[0]);
+    }
+}
+
+/// How a disk fails.
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    ZeroedPage,
+    Garbage,
+    ZeroedSector,
+    GarbageSector,
+    /// The page was written to another place.
+    Misdirected,
+}
+
+impl Failure {
+    const ALL: [Self; 5] =
+        [Self::ZeroedPage, Self::Garbage, Self::ZeroedSector, Self::GarbageSector, Self::Misdirected];
+
+    fn happen(self, file: &mut [u8], chance: &mut Chance) {
+        const SECTOR: usize = 512;
+        let pages = file.len() / PAGE.len();
+        let at = (1 + chance.below(pages - 1)) * PAGE.len();
+        let sector = at + chance.below(PAGE.len() / SECTOR) * SECTOR;
+        match self {
+            Self::ZeroedPage => file[at..at + PAGE.len()].fill(0),
+            Self::Garbage => chance.fill(&mut file[at..at + PAGE.len()]),
+            Self::ZeroedSector => file[sector..sector + SECTOR].fill(0),
+            Self::GarbageSector => chance.fill(&mut file[sector..sector + SECTOR]),
+            Self::Misdirected => {
+                let from = (1 + chance.below(pages - 1)) * PAGE.len();
+                file.copy_within(from..from + PAGE.len(), at);
+            }
+        }
+    }
+}
+
+/// What a list of all requests of the account holds, and whether it ended whole.
+async fn list(store: &Store, account: AccountKey) -> (Vec<RequestRecord>, bool) {
+    let (mut found, mut after) = (Vec::new(), None);
+    let scope = PageScope::Account(account, Direction::OldestFirst);
+    loop {
+        match requests::page_records(store, scope, &Filter::default(), after, None).await {
+            Ok(page) => {
+                found.extend(page.rows);
+                after = page.next;
+                if after.is_none() {
+                    return (found, true);
+                }
+            }
+            Err(_) => return (found, false),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_disk_did_to_a_page_is_an_error_or_found_by_the_check() {
+    let runs = std::env::var("OVERNIGHT_DAMAGED_DATABASES").map_or(50, |it| it.parse().expect("a number"));
+    let mut world = World::new().await;
+    for letter in ['a', 'b', 'c'] {
+        world.insert_large(letter).await;
+        world.fixture.insert(&(0..40).collect::<Vec<_>>()).await;
+    }
+    let (known, is_whole) = list(&world.fixture.store, world.fixture.account).await;
+    assert!(is_whole && known.len() == 123);
+    world.take(START).await.expect("a backup");
+    let (_, options) = world.restore(None, "damaged").await.expect("a folder");
+    let path = options.folder.join(DATABASE_FILE);
+    let whole = fs::read(&path).expect("a database");
+    let (mut chance, mut untouched, mut errors, mut found_by_check) = (Chance(1), 0, 0, 0);
+    for run in 0..runs {
+        let failure = Failure::ALL[run % Failure::ALL.len()];
+        let mut bytes = whole.clone();
+        failure.happen(&mut bytes, &mut chance);
+        fs::write(&path, &bytes).expect("a database");
+        let Ok(store) = Store::open_to_read(&options).await else {
+            errors += 1;
+            continue;
+        };
+        match list(&store, world.fixture.account).await {
+            (found, true) if found == known => untouched += 1,
+            (found, false) if found.iter().all(|it| known.contains(it)) => errors += 1,
+            (found, ended) => {
+                let refused = backup::take(&store, &open(&world), START + 1).await;
+                let told = format!("run {run}, {failure:?}: {} listed, ended: {ended}", found.len());
+                assert!(matches!(&refused, Err(BackupError::Store(error)) if error.is_damage()), "{told}");
+                found_by_check += 1;
+            }
+        }
+        store.close().await;
+    }
+    assert_eq!(all_restore(&world).await, 1);
+    let figure = format!(
+        "{runs} databases with a damaged page: {errors} lists ended in an error, {untouched} did not need the page, \
+         {found_by_check} lacked lines and were found by the check of a backup; every backup restores"
+    );
+    proof::record("damaged-pages", &figure);
 }
