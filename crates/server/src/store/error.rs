@@ -5,8 +5,10 @@ use thiserror::Error;
 use sqlx::Error as PostgresError;
 
 use crate::encryption::KeyringError;
+use crate::file_owner::owner_of_denied;
 use crate::object_store::ObjectStoreError;
 use crate::store::exposures::Exposure;
+use crate::store::outages::{is_connection_error, of_sqlite};
 use crate::store::postgres_words::{in_words, said};
 
 /// Why the store did not do what it was asked.
@@ -96,10 +98,18 @@ pub enum StoreError {
         pid: String,
     },
     /// A file of the data folder could not be used.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}{}", owner_of_denied(path.as_ref(), source))]
     File {
         /// Which.
         path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system has no thread left. The process ends.
+    #[error("the thread `{name}` cannot be started: {source}")]
+    Thread {
+        /// What it is for.
+        name: &'static str,
         /// Why.
         source: std::io::Error,
     },
@@ -123,6 +133,16 @@ pub enum StoreError {
         /// The file.
         path: String,
         /// What is wrong.
+        fault: String,
+    },
+    /// A file that holds the URL of the server, or its password, cannot be used.
+    #[error("`{setting}`: the file {path} {fault}")]
+    Secret {
+        /// The setting that names it.
+        setting: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong, as the end of a sentence.
         fault: String,
     },
     /// The server and we did not agree on TLS.
@@ -220,11 +240,8 @@ impl StoreError {
     /// Whether the same may be asked again later: nothing was done, and the reason is one that passes.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
-            Self::Certificate { .. } | Self::Tls(_) | Self::Encryption(_) => true,
-            Self::ObjectStore(error) => error.is_passing(),
-            Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
-            _ => false,
+            Self::Unavailable(_) | Self::DiskReserved | Self::Stopped => true,
+            _ => self.outage().is_some(),
         }
     }
 
@@ -249,7 +266,7 @@ impl StoreError {
                 None => Trouble::Fatal,
             },
             Self::Refused(_) => Trouble::Constraint,
-            Self::Pooled | Self::Certificate { .. } | Self::Tls(_) => Trouble::Refusing,
+            Self::Pooled | Self::Certificate { .. } | Self::Secret { .. } | Self::Tls(_) => Trouble::Refusing,
             _ => Trouble::Fatal,
         }
     }
@@ -270,16 +287,13 @@ impl StoreError {
     }
 }
 
-const fn is_connection_error(error: &PostgresError) -> bool {
-    matches!(error, PostgresError::Io(_) | PostgresError::Tls(_) | PostgresError::Protocol(_))
-}
-
 /// By its primary result code (<https://sqlite.org/rescode.html>).
 fn trouble_of_sqlite(error: &rusqlite::Error) -> Trouble {
     use rusqlite::ErrorCode;
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Trouble::Constraint,
-        Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => Trouble::Refusing,
+        Some(ErrorCode::SystemIoFailure) => Trouble::Fatal,
+        _ if of_sqlite(error).is_some() => Trouble::Refusing,
         _ => Trouble::Fatal,
     }
 }
@@ -290,8 +304,8 @@ fn trouble_of_postgres(code: &str) -> Trouble {
     const AGAIN: [&str; 3] = ["40001", "40P01", "55P03"];
     const READ_ONLY: &str = "25006";
     /// The connection waits to be closed: its session was ended, or its transaction has failed and was not rolled back.
-    const OUT_OF_ORDER: [&str; 2] = ["25P03", "25P02"];
-    const AWAY: [&str; 4] = ["08", "53", "57", "58"];
+    const OUT_OF_ORDER: [&str; 3] = ["25P03", "25P02", "25P04"];
+    const AWAY: [&str; 7] = ["08", "28", "3D", "53", "57", "58", "F0"];
     if AGAIN.contains(&code) {
         Trouble::Again
     } else if code == READ_ONLY || OUT_OF_ORDER.contains(&code) || AWAY.iter().any(|it| code.starts_with(it))
@@ -325,6 +339,7 @@ mod tests {
         for (codes, trouble) in [
             (&["40001", "40P01", "55P03"][..], Trouble::Again),
             (&["25006", "25P02", "25P03", "08006", "53300", "57P01", "58030"], Trouble::Refusing),
+            (&["28P01", "28000", "3D000", "25P04", "F0000"], Trouble::Refusing),
             (&["23505", "22001", "42501", "25001", "40002", "55000"], Trouble::Constraint),
         ] {
             for code in codes {

@@ -3,6 +3,7 @@
 //! One writer writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
 //! stand in the file of their noun. See `ARCHITECTURE.md` for the modules, the tables and the invariants.
 
+mod access;
 pub mod audit_log;
 mod batch_watches;
 pub mod batches;
@@ -28,6 +29,7 @@ pub mod objects;
 mod opening;
 pub mod operations;
 mod options;
+mod outages;
 pub mod outbox;
 mod postgres_words;
 pub mod queue;
@@ -48,7 +50,7 @@ pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};
 pub use installation::{INSTALLATION_FILE, KEY_FILE, is_used};
 pub use opening::{Store, Turn};
-pub use options::{DATABASE_FILE, Durability, StoreOptions};
+pub use options::{DATABASE_FILE, Durability, ServerFiles, StoreOptions};
 pub use writer::{CrashPoint, ManualWriter};
 
 #[cfg(test)]

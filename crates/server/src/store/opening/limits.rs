@@ -24,6 +24,14 @@ impl Store {
         self.inner.writer.is_closed()
     }
 
+    /// Why the store is not available, if it is not: it refuses writes, or the database refuses further connections.
+    pub async fn outage(&self) -> Option<&'static str> {
+        match self.refusing() {
+            Some(why) => Some(why),
+            None => self.readers().outage().await,
+        }
+    }
+
     /// Why writes are refused now, if they are.
     pub fn refusing(&self) -> Option<&'static str> {
         self.inner.writer.refusing()

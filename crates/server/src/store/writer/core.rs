@@ -17,6 +17,7 @@ use crate::store::database::{
 use crate::store::disk_space::{self, FREE_PAGES};
 use crate::store::error::{StoreError, Trouble};
 use crate::store::file_watch::{FILES, FileWatch};
+use crate::store::outages::UNREACHABLE;
 use crate::store::writer::disk::DiskWatch;
 use crate::store::writer::group::{CrashPoint, Done, Failure, NotDone, WriteGroup};
 use crate::store::writer::pace::Pace;
@@ -28,8 +29,6 @@ use crate::tasks;
 
 /// The loop that answers the askers of groups.
 const ANSWERS: &str = "store_answers";
-const DISK: &str = "the disk is full or another process locks the database";
-const AWAY: &str = "the database does not answer or accepts no writes";
 const BUSY: &str = "other nodes write the same rows";
 const TEST_WRITE_MS: i64 = 1_000;
 /// Without anything to write, the disk is looked at this often: writes may be taken again.
@@ -285,7 +284,7 @@ impl WriterCore {
     /// What became of a commit that was not answered; waits for as long as the database is away. `None` where the process
     /// ends before that is known.
     async fn outcome_of(&mut self, id: Numbered, clock: &SharedClock) -> Option<Outcome> {
-        self.queues.set_refusing(Some(AWAY));
+        self.queues.set_refusing(Some(UNREACHABLE));
         let outcome = loop {
             match self.ask_outcome(id).await {
                 Ok(outcome) => break Some(outcome),
@@ -320,7 +319,7 @@ impl WriterCore {
                 continue;
             };
             match error.trouble() {
-                Trouble::Constraint => single.refuse(|| StoreError::Refused(error.to_string())),
+                Trouble::Constraint => self.refuse_single(single, &error, clock).await,
                 Trouble::Again => single.refuse(|| StoreError::Unavailable(BUSY)),
                 Trouble::Refusing => self.refuse_until_well(single, &error, clock).await,
                 Trouble::Fatal => self.give_up(single, error),
@@ -328,12 +327,22 @@ impl WriterCore {
         }
     }
 
+    /// Refuses one write for good, or for as long as the database lacks what that one needs: a right or a table. Where nothing
+    /// can be written without it, all are refused.
+    async fn refuse_single(&mut self, single: WriteGroup, error: &StoreError, clock: &SharedClock) {
+        let Some(why) = error.outage() else {
+            return single.refuse(|| StoreError::Refused(error.to_string()));
+        };
+        if self.write_for_test().await.is_err() {
+            return self.refuse_until_well(single, error, clock).await;
+        }
+        tracing::error!(%error, "store refused a write: {why}");
+        single.refuse(|| StoreError::Unavailable(why));
+    }
+
     /// Refuses writes until a test write succeeds; one is tried each second. Reads continue.
     async fn refuse_until_well(&mut self, group: WriteGroup, error: &StoreError, clock: &SharedClock) {
-        let why = match self.connection.dialect() {
-            Dialect::Sqlite => DISK,
-            Dialect::Postgres => AWAY,
-        };
+        let mut why = error.outage().unwrap_or(UNREACHABLE);
         tracing::error!(%error, "store unavailable; refusing writes: {why}");
         self.queues.set_refusing(Some(why));
         group.refuse(|| StoreError::Unavailable(why));
@@ -347,7 +356,13 @@ impl WriterCore {
                 Err(error) if error.trouble() == Trouble::Fatal => {
                     return self.give_up(WriteGroup::default(), error);
                 }
-                Err(_) => {}
+                Err(error) => {
+                    let before = std::mem::replace(&mut why, error.outage().unwrap_or(UNREACHABLE));
+                    if before != why {
+                        tracing::error!(%error, "store still unavailable; refusing writes: {why}");
+                        self.queues.set_refusing(Some(why));
+                    }
+                }
             }
             clock.sleep_until(clock.now() + TEST_WRITE_MS).await;
             while let Some(group) = self.queues.take() {
