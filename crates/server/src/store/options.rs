@@ -23,6 +23,15 @@ pub enum Durability {
     ProcessOnly,
 }
 
+/// Files that are read for each new connection to a server, so that a password that changes needs no restart.
+#[derive(Debug, Clone, Default)]
+pub struct ServerFiles {
+    /// That of the URL.
+    pub url: Option<PathBuf>,
+    /// That of the password, which the URL does not have then.
+    pub password: Option<PathBuf>,
+}
+
 /// How to open a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -30,6 +39,8 @@ pub struct StoreOptions {
     pub folder: PathBuf,
     /// The PostgreSQL server that nodes share, as a `postgres://` URL; `None` for the file in the folder.
     pub server_url: Option<String>,
+    /// The files of what the URL of the server is made of.
+    pub server_files: ServerFiles,
     /// What people call this process.
     pub node: String,
     /// The name of the operator whose command this process is; `None` where it is the service.
@@ -65,6 +76,7 @@ impl StoreOptions {
         Self {
             folder,
             server_url: None,
+            server_files: ServerFiles::default(),
             node: String::new(),
             operator: None,
             schedules: true,
@@ -104,7 +116,7 @@ impl StoreOptions {
         let is_durable = self.durability == Durability::Full;
         let keyring = Arc::new(Keyring::of(self.key_folder.clone()));
         match &self.server_url {
-            Some(url) => Database::server(url, keyring),
+            Some(url) => Database::server(url, self.server_files.clone(), keyring),
             None => {
                 let path = self.folder.join(DATABASE_FILE);
                 Ok(Database::file(&path, self.page_bytes, is_durable, keyring))
