@@ -35,7 +35,7 @@ pub(crate) enum Exit {
     Broken = EXIT_SOFTWARE as isize,
     /// A file of the store was removed or replaced under the service.
     FilesGone = EXIT_IO_ERROR as isize,
-    /// Ctrl-C, or SIGTERM.
+    /// Ctrl-C, SIGTERM or SIGQUIT.
     Interrupted = 130,
 }
 

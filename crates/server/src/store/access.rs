@@ -8,51 +8,31 @@ use std::path::Path;
 use crate::store::database::folder::FolderLock;
 use crate::store::database::{Database, beside};
 use crate::store::error::StoreError;
-use crate::store::options::DATABASE_FILE;
+use crate::store::options::{DATABASE_FILE, StoreOptions};
 
 /// The files of a database.
 const ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
-/// How a command that reads opens a data folder.
-#[derive(Debug)]
-pub(super) enum Reading {
-    /// With files that it makes or finds beside the database.
-    Usual,
-    /// With those that it finds: another process, or one that crashed, has made them.
-    Found,
-    /// As a file that does not change. No service can begin while this is held.
-    Frozen(Option<FolderLock>),
-}
-
-impl Reading {
-    /// How this folder is read. One that can be written is read as usual.
-    ///
-    /// # Errors
-    /// The log of the database holds commits, and its index is missing, which cannot be made here.
-    pub(super) fn of(folder: &Path) -> Result<Self, StoreError> {
-        let database = folder.join(DATABASE_FILE);
-        if [folder, &database].into_iter().all(|path| check(path, true).is_ok()) {
-            return Ok(Self::Usual);
-        }
-        let [log, index] = ["-wal", "-shm"].map(|ending| beside(&database, ending));
-        let is_logged = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
-        match (FolderLock::share(folder)?, is_logged) {
-            (Some(lock), false) => Ok(Self::Frozen(lock)),
-            (Some(_), true) if !index.exists() => {
-                let why = "holds commits that cannot be read where no file can be made: copy the folder to where one can";
-                Err(StoreError::File { path: log.display().to_string(), source: io::Error::other(why) })
-            }
-            _ => Ok(Self::Found),
-        }
+/// The database for a command that reads, and what keeps services from its folder meanwhile. In a folder that cannot be written, SQLite
+/// reads with the files beside the database that it finds there. If there are none it reads the database as one that does not change.
+///
+/// # Errors
+/// The log of the database holds commits, and its index is missing, which cannot be made there.
+pub(super) fn to_read(options: &StoreOptions) -> Result<(Database, Option<FolderLock>), StoreError> {
+    let (database, path) = (options.database()?, options.folder.join(DATABASE_FILE));
+    let may_be_written = || [&options.folder, &path].into_iter().all(|path| check(path, true).is_ok());
+    if options.server_url.is_some() || may_be_written() {
+        return Ok((database, None));
     }
-
-    /// The database, opened so, and what is held meanwhile.
-    pub(super) fn apply(self, database: Database) -> (Database, Option<FolderLock>) {
-        match self {
-            Self::Usual => (database, None),
-            Self::Found => (database.read_only(false), None),
-            Self::Frozen(lock) => (database.read_only(true), lock),
+    let [log, index] = ["-wal", "-shm"].map(|ending| beside(&path, ending));
+    let is_logged = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    match FolderLock::share(&options.folder)? {
+        Some(lock) if !is_logged => Ok((database.read_only(true), lock)),
+        Some(_) if !index.exists() => {
+            let why = "holds commits that cannot be read where no file can be made: copy the folder to where one can";
+            Err(StoreError::File { path: log.display().to_string(), source: io::Error::other(why) })
         }
+        _ => Ok((database.read_only(false), None)),
     }
 }
 

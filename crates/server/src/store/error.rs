@@ -8,7 +8,7 @@ use crate::encryption::KeyringError;
 use crate::file_owner::owner_of_denied;
 use crate::object_store::ObjectStoreError;
 use crate::store::exposures::Exposure;
-use crate::store::outages::{is_connection_error, of_sqlite};
+use crate::store::outages::{is_connection_error, of_postgres, of_sqlite};
 use crate::store::postgres_words::{in_words, said};
 
 /// Why the store did not do what it was asked.
@@ -242,6 +242,23 @@ impl StoreError {
         match self {
             Self::Unavailable(_) | Self::DiskReserved | Self::Stopped => true,
             _ => self.outage().is_some(),
+        }
+    }
+
+    /// Why the store is not available, if that is all that is wrong; for everybody to read.
+    pub fn outage(&self) -> Option<&'static str> {
+        match self {
+            Self::Pooled => Some("a pooler lends the database by transaction"),
+            Self::Certificate { .. } | Self::Secret { .. } => {
+                Some("a file that the way to the database needs cannot be used")
+            }
+            Self::Thread { .. } => Some("the machine has no thread left"),
+            Self::Tls(_) => Some("the database and the service do not agree on TLS"),
+            Self::Encryption(_) => Some("the encryption keys cannot be used"),
+            Self::ObjectStore(error) if error.is_passing() => Some("the object store cannot be used"),
+            Self::Database(DatabaseError::Sqlite(error)) => of_sqlite(error),
+            Self::Database(DatabaseError::Postgres(error)) => of_postgres(error),
+            _ => None,
         }
     }
 

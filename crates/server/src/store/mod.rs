@@ -43,14 +43,14 @@ mod writes;
 
 pub use batch_watches::{BatchWatch, watch_batch};
 pub use database::folder::{FolderLock, LOCK_FILE, prepare_folder};
-pub use database::{Actor, ActorId, ReadsFor};
+pub use database::{Actor, ActorId, ReadsFor, ServerFiles};
 pub use disk_space::DiskSpace;
 pub use encryption::check_keys;
 pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};
 pub use installation::{INSTALLATION_FILE, KEY_FILE, is_used};
 pub use opening::{Store, Turn};
-pub use options::{DATABASE_FILE, Durability, ServerFiles, StoreOptions};
+pub use options::{DATABASE_FILE, Durability, StoreOptions};
 pub use writer::{CrashPoint, ManualWriter};
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::{SharedClock, SystemClock};
-use crate::store::access::Reading;
+use crate::store::access;
 use crate::store::batch_watches::BatchWatches;
 use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
@@ -136,11 +136,7 @@ impl Store {
     /// Also [`StoreError::Outdated`], where the schema is older than this program's.
     pub fn open_to_read(options: &StoreOptions) -> BoxFuture<'_, Result<Self, StoreError>> {
         Box::pin(async {
-            let database = options.database()?;
-            let (database, lock) = match options.server_url {
-                Some(_) => (database, None),
-                None => Reading::of(&options.folder)?.apply(database),
-            };
+            let (database, lock) = access::to_read(options)?;
             installation::check(options, Purpose::Read).await?;
             // The modes of a folder that cannot be written are not ours to correct.
             if !database.is_read_only() {
@@ -362,11 +358,6 @@ impl Store {
     /// The installation's secret under which sort keys are made.
     pub fn sort_key_secret(&self) -> &[u8; 32] {
         &self.inner.secret
-    }
-
-    /// Whether it is a folder that cannot be written.
-    pub fn is_read_only(&self) -> bool {
-        self.inner.database.is_read_only()
     }
 
     /// Whether other nodes may work on the same database.

@@ -7,7 +7,7 @@ use overnight_domain::quotas::{Quota, Quotas};
 
 use crate::encryption::Keyring;
 use crate::object_store::ObjectStoreOptions;
-use crate::store::database::{Actor, ActorId, Database};
+use crate::store::database::{Actor, ActorId, Database, ServerFiles};
 use crate::store::disk_space;
 use crate::store::error::StoreError;
 
@@ -21,15 +21,6 @@ pub enum Durability {
     Full,
     /// A commit survives the end of the process only: for simulations.
     ProcessOnly,
-}
-
-/// Files that are read for each new connection to a server, so that a password that changes needs no restart.
-#[derive(Debug, Clone, Default)]
-pub struct ServerFiles {
-    /// That of the URL.
-    pub url: Option<PathBuf>,
-    /// That of the password, which the URL does not have then.
-    pub password: Option<PathBuf>,
 }
 
 /// How to open a store.

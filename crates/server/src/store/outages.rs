@@ -5,33 +5,13 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi::SQLITE_READONLY_DBMOVED;
 use sqlx::Error as PostgresError;
 
-use super::error::{DatabaseError, StoreError};
-use super::postgres_words::said;
+use crate::store::postgres_words::said;
 
 /// The server, or the way to it, is gone.
 pub(super) const UNREACHABLE: &str = "the database does not answer";
 const DENIED: &str = "access to the database file is denied";
 const MISSING: &str = "the database, or a table of it, does not exist";
 const REFUSED: &str = "the database rejects the role or the password of the service";
-
-impl StoreError {
-    /// Why the store is not available, if that is all that is wrong; for everybody to read.
-    pub fn outage(&self) -> Option<&'static str> {
-        match self {
-            Self::Pooled => Some("a pooler lends the database by transaction"),
-            Self::Certificate { .. } | Self::Secret { .. } => {
-                Some("a file that the way to the database needs cannot be used")
-            }
-            Self::Thread { .. } => Some("the machine has no thread left"),
-            Self::Tls(_) => Some("the database and the service do not agree on TLS"),
-            Self::Encryption(_) => Some("the encryption keys cannot be used"),
-            Self::ObjectStore(error) if error.is_passing() => Some("the object store cannot be used"),
-            Self::Database(DatabaseError::Sqlite(error)) => of_sqlite(error),
-            Self::Database(DatabaseError::Postgres(error)) => of_postgres(error),
-            _ => None,
-        }
-    }
-}
 
 /// By its primary result code (<https://sqlite.org/rescode.html>).
 pub(super) fn of_sqlite(error: &rusqlite::Error) -> Option<&'static str> {
@@ -51,7 +31,8 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Option<&'static str> {
     }
 }
 
-fn of_postgres(error: &PostgresError) -> Option<&'static str> {
+/// By what the server said, or that it said nothing.
+pub(super) fn of_postgres(error: &PostgresError) -> Option<&'static str> {
     match said(error) {
         Some(said) => of_sqlstate(said.code()),
         None => is_connection_error(error).then_some(UNREACHABLE),

@@ -24,12 +24,16 @@ impl Supervisor {
     /// Starts the watchdog.
     pub(crate) fn start_watchdog(self: &Arc<Self>, clock: SharedClock) {
         let supervisor = Arc::downgrade(self);
-        let begin = || {
-            let runtime = Builder::new_current_thread().enable_time().build()?;
-            let watch = move || runtime.block_on(watch(supervisor, clock));
-            thread::Builder::new().name("watchdog".to_owned()).spawn(watch)
+        // A runtime that is dropped here, because there is no thread for it, would panic.
+        let begin = move || match Builder::new_current_thread().enable_time().build() {
+            Ok(runtime) => runtime.block_on(watch(supervisor, clock)),
+            Err(error) => {
+                if let Some(supervisor) = supervisor.upgrade() {
+                    supervisor.not_started("watchdog", &error);
+                }
+            }
         };
-        if let Err(error) = begin() {
+        if let Err(error) = thread::Builder::new().name("watchdog".to_owned()).spawn(begin) {
             self.not_started("watchdog", &error);
         }
     }

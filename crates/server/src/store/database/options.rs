@@ -10,10 +10,9 @@ use crate::store::database::checkpoint::Checkpointer;
 use crate::store::database::connection::Connection;
 use crate::store::database::deletions::Deletions;
 use crate::store::database::postgres::Postgres;
-use crate::store::database::server::Server;
+use crate::store::database::server::{Server, ServerFiles};
 use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::thread::SqliteThread;
-use crate::store::options::ServerFiles;
 use crate::supervision::Supervisor;
 
 /// How connections are made.

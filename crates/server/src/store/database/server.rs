@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -21,7 +21,6 @@ use crate::secret_files;
 use crate::store::StoreError;
 use crate::store::database::PostgresError;
 use crate::store::error::DatabaseError;
-use crate::store::options::ServerFiles;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// What `connect_timeout=0` asks for is no limit.
@@ -30,6 +29,15 @@ const CONNECT_NEVER: Duration = Duration::from_secs(86_400);
 const NOT_TAKEN: &str = "28000";
 /// Many certificates of authorities are less.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Files that are read for each new connection to a server, so that a password that changes needs no restart.
+#[derive(Debug, Clone, Default)]
+pub struct ServerFiles {
+    /// That of the URL.
+    pub url: Option<PathBuf>,
+    /// That of the password, which the URL does not have then.
+    pub password: Option<PathBuf>,
+}
 
 /// How connections to a server are made. What files say is read for each of them.
 #[derive(Debug, Clone)]

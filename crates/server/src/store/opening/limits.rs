@@ -19,6 +19,11 @@ impl Store {
         self.inner.disk_reserve.send_replace(options.disk_reserve);
     }
 
+    /// Whether it is a folder that cannot be written.
+    pub fn is_read_only(&self) -> bool {
+        self.database().is_read_only()
+    }
+
     /// Whether nothing is written any more.
     pub fn is_closed(&self) -> bool {
         self.inner.writer.is_closed()

@@ -342,9 +342,7 @@ impl WriterCore {
 
     /// Refuses writes until a test write succeeds; one is tried each second. Reads continue.
     async fn refuse_until_well(&mut self, group: WriteGroup, error: &StoreError, clock: &SharedClock) {
-        let mut why = error.outage().unwrap_or(UNREACHABLE);
-        tracing::error!(%error, "store unavailable; refusing writes: {why}");
-        self.queues.set_refusing(Some(why));
+        let mut why = self.refuse_for(error);
         group.refuse(|| StoreError::Unavailable(why));
         self.queues.hold_large(false);
         while !self.queues.is_closed() {
@@ -356,13 +354,8 @@ impl WriterCore {
                 Err(error) if error.trouble() == Trouble::Fatal => {
                     return self.give_up(WriteGroup::default(), error);
                 }
-                Err(error) => {
-                    let before = std::mem::replace(&mut why, error.outage().unwrap_or(UNREACHABLE));
-                    if before != why {
-                        tracing::error!(%error, "store still unavailable; refusing writes: {why}");
-                        self.queues.set_refusing(Some(why));
-                    }
-                }
+                Err(error) if reason(&error) != why => why = self.refuse_for(&error),
+                Err(_) => {}
             }
             clock.sleep_until(clock.now() + TEST_WRITE_MS).await;
             while let Some(group) = self.queues.take() {
@@ -371,6 +364,13 @@ impl WriterCore {
             self.queues.drop_transactions();
         }
         self.queues.set_refusing(None);
+    }
+
+    fn refuse_for(&self, error: &StoreError) -> &'static str {
+        let why = reason(error);
+        tracing::error!(%error, "store unavailable; refusing writes: {why}");
+        self.queues.set_refusing(Some(why));
+        why
     }
 
     async fn write_for_test(&mut self) -> Result<(), StoreError> {
@@ -398,6 +398,10 @@ impl WriterCore {
             }
         }
     }
+}
+
+fn reason(error: &StoreError) -> &'static str {
+    error.outage().unwrap_or(UNREACHABLE)
 }
 
 #[cfg(test)]

@@ -63,12 +63,19 @@ async fn a_database_that_refuses_the_service_is_told_with_its_reason_until_it_ta
         };
         tokio::time::timeout(Duration::from_secs(20), told).await.unwrap_or_else(|_| panic!("{part}"));
         execute(mended);
+        let mut last = None;
         let back = async {
-            while app.client().post("/v1/requests", &TestApp::quick_start("x")).await.status != 201 {
+            loop {
+                let answered = app.client().post("/v1/requests", &TestApp::quick_start("x")).await;
+                if answered.status == 201 {
+                    break;
+                }
+                last = Some(answered);
                 app.clock.set(app.clock.now() + SECOND_MS);
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), back).await.expect("the store is there again");
+        let back = tokio::time::timeout(Duration::from_secs(20), back).await;
+        assert!(back.is_ok(), "{part}: {last:?}");
         assert_eq!(app.anonymous().get("/readyz").await.status, 200, "{part}");
     }
     app.stop().await;
