@@ -22,8 +22,8 @@ impl Interrupt {
     }
 
     fn listen_to(signals: std::io::Result<Signals>) -> Result<Self, CliError> {
-        let mut signals = signals.map_err(deaf)?;
-        let mut idle = Signals::that_ask_for_nothing().map_err(deaf)?;
+        let mut signals = signals.map_err(|error| deaf(&error))?;
+        let mut idle = Signals::that_ask_for_nothing().map_err(|error| deaf(&error))?;
         let (raise, raised) = watch::channel(false);
         tokio::spawn(async move {
             signals.next().await;
@@ -54,7 +54,7 @@ impl Interrupt {
     }
 }
 
-fn deaf(error: std::io::Error) -> CliError {
+fn deaf(error: &std::io::Error) -> CliError {
     CliError::unusable(format!("signals cannot be heard: {error}"))
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Hangups(Signals);
 impl Hangups {
     /// Begins to listen.
     pub(crate) fn listen() -> Result<Self, CliError> {
-        Signals::that_reload().map(Self).map_err(deaf)
+        Signals::that_reload().map(Self).map_err(|error| deaf(&error))
     }
 
     /// Ends when the signal came since the last time; several that came meanwhile count as one.

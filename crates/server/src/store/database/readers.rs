@@ -9,6 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::{FutureExt, TryFutureExt};
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -84,14 +85,15 @@ impl Readers {
     }
 
     /// Every row of a read. A connection that was lost while it lay idle is replaced by a new one.
-    pub(in crate::store) async fn fetch_all(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
-        let rows = self.fetch(statement).await;
-        if let Err(error) = &rows
-            && let Some(why) = error.outage()
-        {
-            self.note(Some(why));
-        }
-        rows
+    pub(in crate::store) fn fetch_all(
+        &self,
+        statement: Statement,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send {
+        self.fetch(statement).inspect_err(|error| {
+            if let Some(why) = error.outage() {
+                self.note(Some(why));
+            }
+        })
     }
 
     async fn fetch(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
@@ -170,10 +172,9 @@ impl Readers {
         connection.close().await
     }
 
-    async fn connect(&self) -> Result<Connection, StoreError> {
-        let made = self.database.connect_reader().await;
-        self.note(made.as_ref().err().and_then(StoreError::outage));
-        made
+    fn connect(&self) -> impl Future<Output = Result<Connection, StoreError>> + Send {
+        let made = self.database.connect_reader();
+        made.inspect(|made| self.note(made.as_ref().err().and_then(StoreError::outage)))
     }
 
     fn note(&self, outage: Option<&'static str>) {

@@ -33,7 +33,8 @@ impl Store {
     pub async fn outage(&self) -> Option<&'static str> {
         match self.refusing() {
             Some(why) => Some(why),
-            None => self.readers().outage().await,
+            // Boxed, so that it is no part of what each call holds.
+            None => Box::pin(self.readers().outage()).await,
         }
     }
 
