@@ -9,7 +9,7 @@ use crate::file_owner::owner_of_denied;
 use crate::object_store::ObjectStoreError;
 use crate::store::exposures::Exposure;
 use crate::store::outages::{is_connection_error, of_postgres, of_sqlite};
-use crate::store::postgres_words::{in_words, said};
+use crate::store::postgres_words::{fault_of_tls, in_words, in_words_of_tls, said};
 
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]
@@ -17,6 +17,14 @@ pub enum StoreError {
     /// Nothing was taken: too many writes wait, or the disk takes none. It may be tried again.
     #[error("the store accepts no writes now: {0}")]
     Unavailable(&'static str),
+    /// Nothing was taken: the database lacks what this write needs, and does others. It may be tried again.
+    #[error("{said}")]
+    Lacking {
+        /// What it lacks, for everybody to read.
+        why: &'static str,
+        /// The same in its own words, and what to do.
+        said: String,
+    },
     /// Nothing was taken: what is left of the disk is kept for the results of what runs. It may be tried again.
     #[error("the store accepts no writes now: the disk is nearly full")]
     DiskReserved,
@@ -195,34 +203,6 @@ fn sqlstate(error: &PostgresError) -> Option<&str> {
     said(error).map(|said| said.code())
 }
 
-/// Why the handshake failed, if it did.
-fn fault_of_tls(error: &PostgresError) -> Option<&rustls::Error> {
-    let PostgresError::Io(error) = error else { return None };
-    error.get_ref()?.downcast_ref()
-}
-
-/// The same, with what to do.
-fn in_words_of_tls(fault: &rustls::Error) -> String {
-    use rustls::CertificateError as Certificate;
-    let rustls::Error::InvalidCertificate(certificate) = fault else { return fault.to_string() };
-    match certificate {
-        Certificate::UnknownIssuer => {
-            format!("{fault}; name the file of its authority: sslrootcert=FILE")
-        }
-        Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
-            format!("{fault}; the certificate is for another host")
-        }
-        // In its own words it lists bytes.
-        Certificate::UnsupportedSignatureAlgorithmContext { .. }
-        | Certificate::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            "the certificate, or that of an authority, is signed in a way that is not supported: use RSA keys of \
-             2048 bits or more, P-256, P-384 or Ed25519, and SHA-256 or longer"
-                .to_owned()
-        }
-        _ => fault.to_string(),
-    }
-}
-
 /// What went wrong with a group, as far as it decides what is done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -248,6 +228,7 @@ impl StoreError {
     /// Why the store is not available, if that is all that is wrong; for everybody to read.
     pub fn outage(&self) -> Option<&'static str> {
         match self {
+            Self::Lacking { why, .. } => Some(why),
             Self::Pooled => Some("a pooler lends the database by transaction"),
             Self::Certificate { .. } | Self::Secret { .. } => {
                 Some("a file that the way to the database needs cannot be used")
@@ -363,16 +344,6 @@ mod tests {
                 assert_eq!(trouble_of_postgres(code), trouble, "{code}");
             }
         }
-    }
-
-    #[test]
-    fn a_certificate_that_is_signed_in_an_old_way_is_refused_in_words() {
-        let fault = rustls::CertificateError::UnsupportedSignatureAlgorithmContext {
-            signature_algorithm_id: vec![42, 134, 72],
-            supported_algorithms: Vec::new(),
-        };
-        let words = in_words_of_tls(&rustls::Error::InvalidCertificate(fault));
-        assert!(words.contains("SHA-256") && !words.contains("134"), "{words}");
     }
 
     #[test]

@@ -63,8 +63,8 @@ async fn a_write_that_lacks_a_table_may_be_tried_again_and_the_others_are_done()
     };
     rename("requests", "elsewhere");
     let request = fixture.request(1);
-    let refused = requests::insert(&fixture.store, request.clone()).await;
-    assert!(matches!(refused, Err(StoreError::Unavailable(why)) if why.contains("table")), "{refused:?}");
+    let refused = requests::insert(&fixture.store, request.clone()).await.expect_err("no table");
+    assert!(refused.outage().is_some_and(|why| why.contains("table")), "{refused}");
     assert_eq!(fixture.store.refusing(), None, "others are written");
     rename("elsewhere", "requests");
     requests::insert(&fixture.store, request).await.expect("a table");

@@ -22,7 +22,7 @@ impl WriterCore {
             return self.refuse_until_well(single, error, clock).await;
         }
         tracing::error!(%error, "store refused a write: {why}");
-        single.refuse(|| StoreError::Unavailable(why));
+        single.refuse(|| StoreError::Lacking { why, said: error.to_string() });
     }
 
     /// Refuses writes until a test write succeeds; one is tried each second. Reads continue.
