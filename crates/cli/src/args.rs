@@ -18,10 +18,10 @@ Exit codes:
   2    the command line, the settings or a file cannot be used
   3    the service refused: the key, too few credits, an unknown identifier, a request or batch that has ended
   4    the service or its store cannot be reached, or cannot serve now
-  70   a part of the service failed (serve, run); start it again
+  70   a part of the service failed, or the system starts no more threads (serve, run); start it again
   74   the disk failed a sync, or a file of the store was removed or replaced (serve, run); put the file back where one is
        gone, and start the service again
-  130  stopped by Ctrl-C or SIGTERM (serve, listen and backup --every: 0)";
+  130  stopped by Ctrl-C, SIGTERM or SIGQUIT (serve, listen and backup --every: 0)";
 
 /// Asynchronous batch inference: send chat completions now, read the answers within 24 hours.
 ///

@@ -9,6 +9,7 @@ use overnight_client::Error as ClientError;
 use overnight_server::app::errors::AppError;
 use overnight_server::config::ConfigError;
 use overnight_server::encryption::KeyringError;
+use overnight_server::file_owner::owner_of_denied;
 use overnight_server::object_store::ObjectStoreError;
 use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
@@ -34,7 +35,7 @@ pub(crate) enum Exit {
     Broken = EXIT_SOFTWARE as isize,
     /// A file of the store was removed or replaced under the service.
     FilesGone = EXIT_IO_ERROR as isize,
-    /// Ctrl-C, or SIGTERM.
+    /// Ctrl-C, SIGTERM or SIGQUIT.
     Interrupted = 130,
 }
 
@@ -89,6 +90,13 @@ impl CliError {
         )
     }
 
+    /// The system has no thread left.
+    pub(crate) fn no_threads(error: impl Display) -> Self {
+        Self::new(Exit::Broken, error).with_hint(
+            "raise the limit of tasks, `TasksMax` of systemd, `pids.max` of a container or `ulimit -u`, and start it again",
+        )
+    }
+
     /// The service cannot be reached, or cannot serve now.
     pub(crate) fn unavailable(message: impl Display) -> Self {
         Self::new(Exit::Unavailable, message)
@@ -101,7 +109,7 @@ impl CliError {
 
     /// A file that cannot be read or written.
     pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
-        Self::unusable(format!("{}: {error}", path.display()))
+        Self::unusable(format!("{}: {error}{}", path.display(), owner_of_denied(path, error)))
     }
 
     /// What is piped in cannot be read.
@@ -225,6 +233,7 @@ impl From<StoreError> for CliError {
             | StoreError::Lost { .. }
             | StoreError::OtherInstallation { .. }
             | StoreError::Certificate { .. }
+            | StoreError::Secret { .. }
             | StoreError::Url(_)
             | StoreError::Encryption(
                 KeyringError::NoFolder | KeyringError::Missing { .. } | KeyringError::File { .. },
@@ -232,6 +241,7 @@ impl From<StoreError> for CliError {
             | StoreError::ObjectStore(ObjectStoreError::Settings(_) | ObjectStoreError::NotNamed) => {
                 Self::unusable(error)
             }
+            StoreError::Thread { .. } => Self::no_threads(error),
             StoreError::Exposed(exposure) => {
                 let hint = exposure.advice();
                 Self::unusable(StoreError::Exposed(exposure)).with_hint(hint)

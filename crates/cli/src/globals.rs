@@ -8,6 +8,7 @@ use overnight_server::config::{CONFIG_VARIABLE, Config, Database, Sources};
 use overnight_server::store::DATABASE_FILE;
 
 use crate::errors::CliError;
+use crate::paths::path;
 use crate::serve_file::settings_of_running;
 use crate::settings_file::SettingsFile;
 use crate::shell::quoted;
@@ -17,7 +18,7 @@ use crate::shell::quoted;
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
     /// The file of settings [default: $OVERNIGHT_CONFIG, else that of the service that runs over the data folder, else overnight.toml if there is one].
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
     /// The folder of everything that is kept [default: overnight-data].
     #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath)]

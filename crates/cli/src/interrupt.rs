@@ -1,7 +1,9 @@
-//! Ctrl-C and SIGTERM: the first asks to stop, the second does not ask. SIGHUP asks to load the settings again.
+//! Signals. Ctrl-C, SIGTERM and SIGQUIT ask to stop; the second of them does not ask. SIGHUP asks to load the settings again, or to stop
+//! where there are none to load. SIGUSR1, SIGUSR2 and SIGALRM ask for nothing that there is, and end nothing.
 
 use tokio::sync::watch;
 
+use self::signals::Signals;
 use crate::errors::{CliError, Exit};
 
 /// Whether the user asked to stop; clones see the same.
@@ -11,14 +13,29 @@ pub(crate) struct Interrupt(watch::Receiver<bool>);
 impl Interrupt {
     /// Begins to listen; from now on the first signal no longer ends the process.
     pub(crate) fn listen() -> Result<Self, CliError> {
-        let mut signals = Signals::open()
-            .map_err(|error| CliError::unusable(format!("signals cannot be heard: {error}")))?;
+        Self::listen_to(Signals::that_stop())
+    }
+
+    /// The same for a process that stops when its terminal is closed, unless `nohup` has started it.
+    pub(crate) fn listen_with_terminal() -> Result<Self, CliError> {
+        Self::listen_to(Signals::that_stop().and_then(Signals::and_hangup))
+    }
+
+    fn listen_to(signals: std::io::Result<Signals>) -> Result<Self, CliError> {
+        let mut signals = signals.map_err(|error| deaf(&error))?;
+        let mut idle = Signals::that_ask_for_nothing().map_err(|error| deaf(&error))?;
         let (raise, raised) = watch::channel(false);
         tokio::spawn(async move {
             signals.next().await;
             raise.send_replace(true);
             signals.next().await;
             std::process::exit(Exit::Interrupted as i32);
+        });
+        tokio::spawn(async move {
+            loop {
+                let name = idle.next().await;
+                tracing::warn!("{name} asks for nothing here, and is ignored");
+            }
         });
         Ok(Self(raised))
     }
@@ -37,76 +54,138 @@ impl Interrupt {
     }
 }
 
-/// SIGHUP. While this is held, the signal does not end the process.
-#[cfg(unix)]
-#[derive(Debug)]
-pub(crate) struct Hangups(tokio::signal::unix::Signal);
+fn deaf(error: &std::io::Error) -> CliError {
+    CliError::unusable(format!("signals cannot be heard: {error}"))
+}
 
-#[cfg(unix)]
+/// SIGHUP. While this is held, the signal does not end the process.
+#[derive(Debug)]
+pub(crate) struct Hangups(Signals);
+
 impl Hangups {
     /// Begins to listen.
     pub(crate) fn listen() -> Result<Self, CliError> {
-        let signals = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
-        signals.map(Self).map_err(|error| CliError::unusable(format!("signals cannot be heard: {error}")))
+        Signals::that_reload().map(Self).map_err(|error| deaf(&error))
     }
 
     /// Ends when the signal came since the last time; several that came meanwhile count as one.
     pub(crate) async fn next(&mut self) {
-        if self.0.recv().await.is_none() {
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-/// There is no such signal here.
-#[cfg(not(unix))]
-#[derive(Debug)]
-pub(crate) struct Hangups;
-
-#[cfg(not(unix))]
-impl Hangups {
-    pub(crate) fn listen() -> Result<Self, CliError> {
-        Ok(Self)
-    }
-
-    pub(crate) async fn next(&mut self) {
-        std::future::pending::<()>().await;
+        self.0.next().await;
     }
 }
 
 #[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
+mod signals {
+    use std::future::poll_fn;
+    use std::io;
+    use std::task::Poll;
 
-#[cfg(unix)]
-impl Signals {
-    fn open() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    /// Signals that are waited for, with their names.
+    #[derive(Debug)]
+    pub(super) struct Signals(Vec<(&'static str, Signal)>);
+
+    impl Signals {
+        pub(super) fn that_stop() -> io::Result<Self> {
+            Self::of([
+                ("SIGINT", SignalKind::interrupt()),
+                ("SIGTERM", SignalKind::terminate()),
+                ("SIGQUIT", SignalKind::quit()),
+            ])
+        }
+
+        pub(super) fn that_ask_for_nothing() -> io::Result<Self> {
+            Self::of([
+                ("SIGUSR1", SignalKind::user_defined1()),
+                ("SIGUSR2", SignalKind::user_defined2()),
+                ("SIGALRM", SignalKind::alarm()),
+            ])
+        }
+
+        pub(super) fn that_reload() -> io::Result<Self> {
+            Self::of([("SIGHUP", SignalKind::hangup())])
+        }
+
+        /// With SIGHUP, if the system tells that whoever started the process does not have it ignored.
+        pub(super) fn and_hangup(mut self) -> io::Result<Self> {
+            if std::fs::read_to_string("/proc/self/status").is_ok_and(|status| !ignores_hangup(&status)) {
+                self.0.extend(Self::that_reload()?.0);
+            }
+            Ok(self)
+        }
+
+        fn of<const N: usize>(kinds: [(&'static str, SignalKind); N]) -> io::Result<Self> {
+            kinds
+                .into_iter()
+                .map(|(name, kind)| Ok((name, signal(kind)?)))
+                .collect::<io::Result<_>>()
+                .map(Self)
+        }
+
+        /// Ends with the name of the next.
+        pub(super) async fn next(&mut self) -> &'static str {
+            poll_fn(|context| {
+                let mut all = self.0.iter_mut();
+                let came =
+                    all.find_map(|(name, signal)| signal.poll_recv(context).is_ready().then_some(*name));
+                came.map_or(Poll::Pending, Poll::Ready)
+            })
+            .await
+        }
     }
 
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+    /// Whether the first bit of the mask of ignored signals is set.
+    fn ignores_hangup(status: &str) -> bool {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & 1 == 1)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::ignores_hangup;
+
+        #[test]
+        fn a_hangup_that_nohup_has_ignored_is_told_from_one_that_counts() {
+            assert!(ignores_hangup("Name:\tx\nSigIgn:\t0000000000001001\n"));
+            assert!(!ignores_hangup("Name:\tx\nSigIgn:\t0000000000001000\n"));
+            assert!(ignores_hangup("Name:\tx\n"), "nobody knows");
         }
     }
 }
 
+/// There is nothing but Ctrl-C here.
 #[cfg(not(unix))]
-struct Signals;
+mod signals {
+    use std::io;
 
-#[cfg(not(unix))]
-impl Signals {
-    fn open() -> std::io::Result<Self> {
-        Ok(Self)
+    #[derive(Debug)]
+    pub(super) struct Signals {
+        is_interrupt: bool,
     }
 
-    async fn next(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+    impl Signals {
+        pub(super) fn that_stop() -> io::Result<Self> {
+            Ok(Self { is_interrupt: true })
+        }
+
+        pub(super) fn that_ask_for_nothing() -> io::Result<Self> {
+            Ok(Self { is_interrupt: false })
+        }
+
+        pub(super) fn that_reload() -> io::Result<Self> {
+            Ok(Self { is_interrupt: false })
+        }
+
+        pub(super) fn and_hangup(self) -> io::Result<Self> {
+            Ok(self)
+        }
+
+        pub(super) async fn next(&mut self) -> &'static str {
+            if !self.is_interrupt || tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            "Ctrl-C"
         }
     }
 }

@@ -29,6 +29,7 @@ mod logging;
 mod neighbours;
 mod output;
 mod pages;
+mod paths;
 mod posting;
 mod progress;
 mod prompts;
@@ -51,8 +52,12 @@ mod times;
 mod umask;
 mod waiting;
 
+use std::fmt::Display;
+use std::panic;
 use std::process::ExitCode;
 use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
 
 use crate::args::{Cli, Work};
 use crate::commands::engine_guard;
@@ -75,14 +80,11 @@ fn main() -> ExitCode {
         umask::make_private();
     }
     let output = Output::new(&globals);
-    let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(dispatch::run(command, &globals, &output));
-            runtime.shutdown_timeout(BACKGROUND_MAX);
-            outcome
-        }
-        Err(error) => Err(CliError::unusable(format!("no threads can be started: {error}"))),
-    };
+    let outcome = start_runtime().and_then(|runtime| {
+        let outcome = runtime.block_on(dispatch::run(command, &globals, &output));
+        runtime.shutdown_timeout(BACKGROUND_MAX);
+        outcome
+    });
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => {
@@ -90,4 +92,15 @@ fn main() -> ExitCode {
             error.exit().into()
         }
     }
+}
+
+/// The threads of the program. The runtime panics where the system refuses its first one.
+fn start_runtime() -> Result<Runtime, CliError> {
+    let failed = |why: &dyn Display| CliError::no_threads(format!("no threads can be started: {why}"));
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let built = panic::catch_unwind(|| Builder::new_multi_thread().enable_all().build());
+    panic::set_hook(hook);
+    let built = built.map_err(|_| failed(&"the system refuses them"))?;
+    built.map_err(|error| failed(&error))
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_domain::ids::{BatchId, RequestId};
+use overnight_server::paths::expanded;
 
 use crate::errors::CliError;
 
@@ -44,7 +45,7 @@ impl Subjects {
     /// Reads an identifier or the name of a file, as clap wants its readers.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix(FROM_FILE) {
-            Some(path) => Ok(Self::File(PathBuf::from(path))),
+            Some(path) => expanded(path).map(Self::File),
             None => Subject::parse(text).map(Self::One),
         }
     }

@@ -1,8 +1,48 @@
-//! Who owns what a command makes.
+//! Who owns what a command makes, or cannot use.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
+
+/// Whose a file is that this process may not use because it is another user's, as the end of a sentence; otherwise nothing.
+pub fn owner_of_denied(path: &Path, error: &io::Error) -> String {
+    let words = if error.kind() == io::ErrorKind::PermissionDenied { whose(path) } else { None };
+    words.map_or_else(String::new, |words| format!("; {words}"))
+}
+
+/// Of the file, or of the folder that hides it.
+#[cfg(unix)]
+fn whose(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+
+    let whole = std::path::absolute(path).ok()?;
+    let (found, owner) = whole.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?.uid())))?;
+    let own = rustix::process::geteuid().as_raw();
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let (owned_by, run_by) = (user(&users, owner), user(&users, own));
+    (owner != own).then(|| {
+        format!(
+            "{} belongs to the user {owned_by}, and this process runs as {run_by}: run it as {owned_by}, or change the owner (chown)",
+            found.display()
+        )
+    })
+}
+
+#[cfg(not(unix))]
+const fn whose(_path: &Path) -> Option<String> {
+    None
+}
+
+/// What the system calls the user of this number, with the number.
+#[cfg(unix)]
+fn user(users: &str, number: u32) -> String {
+    let named = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(number)).then_some(name)
+    });
+    named.map_or_else(|| number.to_string(), |name| format!("{name} ({number})"))
+}
 
 /// A file or folder that root made in the folder of another user is that user's, whose service is to open it.
 ///
@@ -41,6 +81,28 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, chown, symlink};
 
     use super::*;
+
+    #[test]
+    fn a_user_is_named_with_its_number_as_far_as_the_system_names_it() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nbroken\nnight:x:998:998::/nonexistent:/bin/false\n";
+        assert_eq!([0, 998, 1_000].map(|number| user(users, number)), ["root (0)", "night (998)", "1000"]);
+    }
+
+    #[test]
+    fn the_owner_is_told_of_what_is_denied_and_belongs_to_another_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [denied, absent] =
+            [io::ErrorKind::PermissionDenied, io::ErrorKind::NotFound].map(io::Error::from);
+        let path = folder.path().join("hidden/overnight.db");
+        assert_eq!(owner_of_denied(&path, &denied), "", "it is our own");
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: only root gives files to others");
+        }
+        chown(folder.path(), Some(54_321), None).expect("an owner");
+        let words = owner_of_denied(&path, &denied);
+        assert!(words.contains("belongs to the user 54321, and this process runs as root (0)"), "{words}");
+        assert_eq!(owner_of_denied(&path, &absent), "");
+    }
 
     #[test]
     fn what_a_link_points_to_is_never_given_away() {

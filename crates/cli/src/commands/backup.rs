@@ -1,6 +1,7 @@
 //! `overnight backup`: the data folder as of one moment, in a repository of backups.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use overnight_server::config::{Config, Database, Millis};
@@ -12,11 +13,13 @@ use serde_json::{Value, json};
 
 use super::model::size;
 use super::operator;
+use crate::connection::whole;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::last_backup::LastBackup;
 use crate::output::{Output, Tone};
+use crate::paths::path;
 use crate::times;
 
 #[derive(Debug, Args)]
@@ -29,7 +32,7 @@ sort keys as they are, hashes of passwords, digests of API keys, and all prompts
 its owner only, as the data folder is. Encrypt what leaves this machine.")]
 pub(crate) struct Arguments {
     /// The folder of the backups, on another disk; made if it is absent.
-    #[arg(value_name = "REPOSITORY", value_hint = ValueHint::DirPath)]
+    #[arg(value_name = "REPOSITORY", value_hint = ValueHint::DirPath, value_parser = path())]
     repository: PathBuf,
     /// Go on, and take one each time so long after the last began, such as 1m.
     #[arg(long, value_name = "DURATION", value_parser = str::parse::<Millis>)]
@@ -57,6 +60,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     if config.database != Database::Sqlite {
         return Err(BackupError::OnServer.into());
     }
+    refuse_nested(&config.data_dir, &arguments.repository)?;
     let store = operator::open_store_to_read(globals).await?;
     let Some(Millis(every_ms)) = arguments.every else {
         let done = take(&arguments, &store).await?;
@@ -82,6 +86,30 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             () = times::pause(next.saturating_sub(times::now())) => {}
         }
     }
+}
+
+/// Backups in the folder that they save are lost with it, and a folder in a repository is no backup of its own.
+fn refuse_nested(data_dir: &Path, repository: &Path) -> Result<(), CliError> {
+    let (inner, outer) = (real(repository), real(data_dir));
+    if !inner.starts_with(&outer) && !outer.starts_with(&inner) {
+        return Ok(());
+    }
+    let message =
+        format!("{} and the data folder {} are one in the other", repository.display(), data_dir.display());
+    Err(CliError::unusable(message).with_hint("name a folder elsewhere, best on another disk"))
+}
+
+/// Where a path leads, as far as that is there.
+fn real(path: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    for component in whole(path).components() {
+        match component {
+            Component::ParentDir => _ = real.pop(),
+            other => real.push(other),
+        }
+        real = fs::canonicalize(&real).unwrap_or(real);
+    }
+    real
 }
 
 /// What a run has done.
@@ -171,6 +199,32 @@ mod tests {
 
     fn kept(keep: Option<u32>, keep_days: Option<u32>) -> Option<Keep> {
         Arguments { repository: PathBuf::new(), every: None, keep, keep_days }.kept()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_repository_in_the_data_folder_or_around_it_is_refused_by_whatever_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("data/sub")).unwrap();
+        fs::create_dir(path("database")).unwrap();
+        std::os::unix::fs::symlink(path("data/sub"), path("link")).unwrap();
+        for name in [
+            "data",
+            "data/new",
+            "data/sub/a/b",
+            "link",
+            "link/new",
+            "database/../data/x",
+            ".",
+            "new/../data/y",
+        ] {
+            refuse_nested(&path("data"), &path(name)).expect_err(name);
+        }
+        for name in ["database", "backups", "data/../backups", "link/../../backups", "data-2/new"] {
+            refuse_nested(&path("data"), &path(name)).unwrap_or_else(|_| panic!("{name}"));
+        }
+        refuse_nested(&path("link"), &path("data/sub/x")).expect_err("the data folder by a link");
     }
 
     #[test]

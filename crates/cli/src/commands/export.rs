@@ -1,5 +1,6 @@
 //! `overnight export`: everything that is kept, as a file.
 
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use crate::errors::{CliError, Exit};
 use crate::files::AtomicFile;
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::paths::path;
 use crate::times;
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -29,15 +31,25 @@ output goes. Whoever reads it can forge webhooks and try passwords: keep it as y
 leaves this machine, and delete it after the import.")]
 pub(crate) struct Arguments {
     /// The file to write, once all of it is there; - is standard output.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = path())]
     file: PathBuf,
+    /// Replace FILE if there is one.
+    #[arg(long)]
+    force: bool,
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let path = arguments.file.as_path();
+    let is_file = path != Path::new("-");
+    if is_file && !arguments.force {
+        refuse_to_replace(path)?;
+    }
     let store = operator::open_store_to_read(globals).await?;
-    audit_log::note_export(&store, times::now()).await?;
-    let counts = if path == Path::new("-") {
+    match store.is_read_only() {
+        true => output.note("the data folder cannot be written: its audit log does not tell of this export"),
+        false => audit_log::note_export(&store, times::now()).await?,
+    }
+    let counts = if !is_file {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let failed = |error| CliError::stdout(&error);
         let counts = write(&store, &mut out, failed).await?;
@@ -63,6 +75,17 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     }
     store.close().await;
     Ok(Exit::Done)
+}
+
+/// A file with nothing in it is replaced, and so is what is no file.
+fn refuse_to_replace(path: &Path) -> Result<(), CliError> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() > 0 => {
+            let message = format!("{} exists, and the export would replace it", path.display());
+            Err(CliError::unusable(message).with_hint("name another file, or add --force"))
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn write(

@@ -12,6 +12,7 @@ use super::operator;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::paths::path;
 use crate::times;
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -22,7 +23,7 @@ All of the file is stored, or nothing is. From SQLite to PostgreSQL without a fi
   overnight export - | overnight --database-url postgres://… import -")]
 pub(crate) struct Arguments {
     /// The file to read; - is standard input.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = path())]
     file: PathBuf,
 }
 

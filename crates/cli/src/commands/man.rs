@@ -8,11 +8,12 @@ use clap_mangen::Man;
 
 use crate::errors::{CliError, Exit};
 use crate::output::Output;
+use crate::paths::path;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Write the pages of all commands into this folder, which is made [default: the page of the program to standard output].
-    #[arg(long, short, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    #[arg(long, short, value_name = "FOLDER", value_hint = ValueHint::DirPath, value_parser = path())]
     output: Option<PathBuf>,
 }
 

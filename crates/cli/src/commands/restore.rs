@@ -13,6 +13,7 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::{Output, Tone};
+use crate::paths::path;
 use crate::times;
 
 const COLUMNS: Columns =
@@ -28,7 +29,7 @@ Stop the old service for good before you serve the restored folder: both would r
 webhooks. What was acknowledged or done after the stamp of the backup is not in it: docs/operating/backup.md says what follows.")]
 pub(crate) struct Arguments {
     /// The folder of the backups.
-    #[arg(value_name = "REPOSITORY", value_hint = ValueHint::DirPath)]
+    #[arg(value_name = "REPOSITORY", value_hint = ValueHint::DirPath, value_parser = path())]
     repository: PathBuf,
     /// Which backup, as --list shows it [default: the newest].
     #[arg(long, value_name = "BACKUP", conflicts_with = "list")]

@@ -1,9 +1,10 @@
 //! What is asked about each row of a table: templates, and what every request has besides.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
+use overnight_server::paths::expanded;
 use overnight_tables::{Kind, Row, Template};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -12,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::PART_LINES;
 use crate::errors::CliError;
 use crate::fixed_values::kinds;
+use crate::paths::path;
 use crate::schema::AnswerSchema;
 
 /// What precedes the name of a file that holds what is asked for.
@@ -35,7 +37,7 @@ pub(crate) struct TableArguments {
     #[arg(long, value_name = "JSON", requires = "prompt")]
     body: Option<String>,
     /// Ask for answers by this JSON Schema, and give each of its properties a column.
-    #[arg(long, value_name = "FILE", requires = "prompt")]
+    #[arg(long, value_name = "FILE", requires = "prompt", value_parser = path())]
     schema: Option<PathBuf>,
     /// Put this before the names of the columns that answers go to.
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
@@ -173,5 +175,6 @@ fn members(text: &str) -> Result<Map<String, Value>, CliError> {
 /// The text, or what is in the file that it names.
 fn text_of(text: &str) -> Result<String, CliError> {
     let Some(path) = text.strip_prefix(FROM_FILE) else { return Ok(text.to_owned()) };
-    fs::read_to_string(path).map_err(|error| CliError::file(Path::new(path), &error))
+    let path = expanded(path).map_err(|wanted| CliError::unusable(format!("{text} must name {wanted}")))?;
+    fs::read_to_string(&path).map_err(|error| CliError::file(&path, &error))
 }

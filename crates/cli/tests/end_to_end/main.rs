@@ -24,6 +24,7 @@ mod embedding_models;
 mod encryption;
 mod engines;
 mod explanations;
+mod faults;
 mod file_modes;
 #[cfg(target_os = "linux")]
 mod image;

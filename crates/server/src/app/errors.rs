@@ -68,8 +68,8 @@ pub enum AppError {
     /// The store takes no writes now; nothing was accepted, and it may be tried again.
     #[error("the service cannot do this now: {0}")]
     Unavailable(String),
-    /// The database does not answer at this moment. It may be tried again.
-    #[error("the store is not available at the moment: {}", .advice.as_deref().unwrap_or("try again"))]
+    /// The database is not available at this moment. It may be tried again.
+    #[error("the store is not available at the moment: {}; {}", outage(.cause), .advice.as_deref().unwrap_or("try again"))]
     StoreAway {
         /// What the driver of the database says.
         #[source]
@@ -137,6 +137,11 @@ impl AppError {
     }
 }
 
+/// Why the store is away, in words that tell a client nothing of the installation.
+fn outage(cause: &StoreError) -> &'static str {
+    cause.outage().unwrap_or("it does not answer")
+}
+
 /// What a quota allows, and what to do.
 fn quota_words(QuotaExceeded { quota, limit, .. }: &QuotaExceeded) -> String {
     match quota {
@@ -195,14 +200,9 @@ impl From<StoreError> for AppError {
             StoreError::TooManyChanges(most) => Self::TooManyChanges(most),
             StoreError::AccountSuspended => Self::AccountSuspended,
             StoreError::AccountClosed => Self::invalid("account", codes::CONFLICT, "is closed for good"),
-            error if !error.is_passing() => Self::Internal(error),
-            StoreError::Database(_)
-            | StoreError::Pooled
-            | StoreError::Certificate { .. }
-            | StoreError::Encryption(_)
-            | StoreError::ObjectStore(_)
-            | StoreError::Tls(_) => Self::StoreAway { cause: error, advice: None },
-            error => Self::Unavailable(error.to_string()),
+            error if error.outage().is_some() => Self::StoreAway { cause: error, advice: None },
+            error if error.is_passing() => Self::Unavailable(error.to_string()),
+            error => Self::Internal(error),
         }
     }
 }
@@ -216,9 +216,14 @@ mod tests {
     fn what_the_driver_of_the_database_said_is_for_the_log_alone() {
         let said = std::io::Error::other("no route to 10.1.2.3");
         let away = AppError::from(StoreError::Database(DatabaseError::Postgres(said.into())));
-        assert_eq!(away.to_string(), "the store is not available at the moment: try again");
+        let told = "the store is not available at the moment: the database does not answer; try again";
+        assert_eq!(away.to_string(), told);
         assert!(away.in_full().contains("10.1.2.3"), "{}", away.in_full());
-        assert_eq!(AppError::from(StoreError::Pooled).to_string(), away.to_string());
+        let pooled = AppError::from(StoreError::Pooled);
+        assert!(
+            matches!(pooled, AppError::StoreAway { .. })
+                && pooled.to_string().ends_with("by transaction; try again")
+        );
         let full = AppError::from(StoreError::Unavailable("the disk is full"));
         let told = "the service cannot do this now: the store accepts no writes now: the disk is full";
         assert_eq!((full.to_string(), full.in_full()), (told.to_owned(), told.to_owned()));

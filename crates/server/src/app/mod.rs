@@ -82,7 +82,7 @@ use crate::object_store::ObjectStoreOptions;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 pub use crate::store::{Actor, ActorId, ReadsFor};
-use crate::store::{Store, StoreError, StoreOptions};
+use crate::store::{ServerFiles, Store, StoreError, StoreOptions};
 use crate::supervision::Supervisor;
 use crate::tasks;
 use crate::traces::{self, Traces};
@@ -205,13 +205,17 @@ impl Services {
 
 /// How the store of these settings is opened.
 pub fn store_options(config: &Config) -> StoreOptions {
-    let server_url = match &config.database {
-        Database::Sqlite => None,
-        Database::Postgres(url) => Some(url.reveal().to_owned()),
+    let (server_url, server_files) = match &config.database {
+        Database::Sqlite => (None, ServerFiles::default()),
+        Database::Postgres(url) => {
+            let files = ServerFiles { url: url.file.clone(), password: url.password_file.clone() };
+            (Some(url.reveal().to_owned()), files)
+        }
     };
     let node = config.node.clone().unwrap_or_else(names::of_process);
     StoreOptions {
         server_url,
+        server_files,
         node,
         schedules: config.role.schedules(),
         quotas: config.quotas,

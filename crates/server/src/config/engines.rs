@@ -23,6 +23,7 @@ use super::section::Section;
 use super::{
     BOXED_MODEL, ConfigError, Millis, OutgoingConfig, WeeklyHours, daily_limits, hours, rate_limits,
 };
+use crate::paths::expanded;
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
@@ -367,8 +368,7 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
 
 /// A path that is not empty.
 pub(super) fn path(section: &Section<'_>, key: &str) -> Result<Option<PathBuf>, ConfigError> {
-    let read = |text: &str| if text.is_empty() { Err("a path".to_owned()) } else { Ok(PathBuf::from(text)) };
-    section.read(key, read)
+    section.read(key, |text| if text.is_empty() { Err("a path".to_owned()) } else { expanded(text) })
 }
 
 fn refuse_others(section: &Section<'_>, kind: &str, keys: &[&str]) -> Result<(), ConfigError> {

@@ -1,11 +1,14 @@
 //! What a process is among others: the database that it shares, its part of the work, its name.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::section::Section;
-use super::{ConfigError, Millis};
+use super::{ConfigError, Millis, engines};
+use crate::paths::expanded;
 use crate::postgres_url::PostgresUrl;
+use crate::secret_files;
 
 /// Where a PostgreSQL listens unless it is told otherwise.
 const PORT: u16 = 5432;
@@ -20,19 +23,35 @@ pub enum Database {
 }
 
 /// The URL of a PostgreSQL server. It may hold a password, and is not shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerUrl(String);
+#[derive(Clone)]
+pub struct ServerUrl {
+    text: String,
+    /// The file that the URL was read from; `None` where it stands in the settings.
+    pub file: Option<PathBuf>,
+    /// The file that holds the password.
+    pub password_file: Option<PathBuf>,
+}
+
+/// What stands in a file may change without a restart, so its path alone counts.
+impl PartialEq for ServerUrl {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = self.file == other.file && self.password_file == other.password_file;
+        is_same && (self.file.is_some() || self.text == other.text)
+    }
+}
+
+impl Eq for ServerUrl {}
 
 impl ServerUrl {
-    /// The URL, with its password.
+    /// The URL, with its password if that is a part of it.
     pub fn reveal(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The host and the port of the server. What the URL leaves out stands in the `variable`s that libpq knows, and behind
     /// a socket of the file system is a server of this machine.
     pub fn address(&self, variable: impl Fn(&str) -> Option<String>) -> Option<(String, u16)> {
-        let url = PostgresUrl::parse(&self.0).ok()?;
+        let url = PostgresUrl::parse(&self.text).ok()?;
         let host = url.address.map(|address| address.to_string()).or(url.host);
         let host = host.or_else(|| variable("PGHOSTADDR")).or_else(|| variable("PGHOST"));
         let host = host.filter(|host| !host.starts_with('/')).unwrap_or_else(|| "localhost".to_owned());
@@ -50,7 +69,7 @@ impl fmt::Debug for ServerUrl {
 /// Without the user, the password and the options.
 impl fmt::Display for ServerUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ok(url) = PostgresUrl::parse(&self.0) else { return formatter.write_str("postgres://…") };
+        let Ok(url) = PostgresUrl::parse(&self.text) else { return formatter.write_str("postgres://…") };
         let host = url.host.or_else(|| url.address.map(|address| address.to_string())).unwrap_or_default();
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         let port = url.port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -127,16 +146,36 @@ pub(super) fn read(root: &Section<'_>) -> Result<Nodes, ConfigError> {
 
 /// A refusal does not repeat what was written: it may hold a password.
 fn database(root: &Section<'_>) -> Result<Database, ConfigError> {
-    const WANTED: &str = "must be \"sqlite\" or \"postgres://user:password@host/database\"";
-    let text = root.required("database_url", root.string("database_url")?)?;
+    const WANTED: &str =
+        "must be \"sqlite\" or \"postgres://user:password@host/database\", or \"file:PATH\" with a URL in it";
+    let refuse = |what: String| root.refuse("database_url", what);
+    let text = root.required("database_url", root.string("database_url")?)?.trim();
+    let password_file = engines::path(root, "database_password_file")?;
     if text == "sqlite" {
         return Ok(Database::Sqlite);
     }
-    match PostgresUrl::parse(text) {
-        Ok(PostgresUrl { database: Some(_), .. }) => Ok(Database::Postgres(ServerUrl(text.to_owned()))),
-        Err(fault) if text.starts_with("postgres") => {
-            Err(root.refuse("database_url", format!("is no URL of a PostgreSQL: {fault}")))
+    let (text, file) = match text.strip_prefix("file:") {
+        Some(path) => {
+            let path = expanded(path).map_err(|wanted| refuse(format!("must name {wanted}")))?;
+            let read = secret_files::read(&path);
+            (
+                read.map_err(|fault| refuse(format!("names the file {}, which {fault}", path.display())))?,
+                Some(path),
+            )
         }
-        _ => Err(root.refuse("database_url", WANTED)),
+        None => (text.to_owned(), None),
+    };
+    match PostgresUrl::parse(&text) {
+        Ok(PostgresUrl { database: Some(_), password: Some(_), .. }) if password_file.is_some() => {
+            let what = "stands beside a password in `database_url`: give one of them";
+            Err(root.refuse("database_password_file", what))
+        }
+        Ok(PostgresUrl { database: Some(_), .. }) => {
+            Ok(Database::Postgres(ServerUrl { text, file, password_file }))
+        }
+        Err(fault) if text.starts_with("postgres") => {
+            Err(refuse(format!("is no URL of a PostgreSQL: {fault}")))
+        }
+        _ => Err(refuse(WANTED.to_owned())),
     }
 }

@@ -83,7 +83,8 @@ impl<'a> Section<'a> {
         key: &str,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<Option<T>, ConfigError> {
-        let Some(text) = self.string(key)? else { return Ok(None) };
+        // What is copied from elsewhere often has a space or a line's end behind it.
+        let Some(text) = self.string(key)?.map(str::trim) else { return Ok(None) };
         let refuse =
             |wanted| self.refuse(key, format!("must be {wanted}, and is {:?}", without_password(text)));
         parse(text).map(Some).map_err(refuse)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::tree::{Node, Value};
 use super::{ConfigError, manual};
+use crate::paths::expanded;
 
 const PREFIX: &str = "OVERNIGHT_";
 
@@ -32,7 +33,11 @@ impl Sources {
     /// The sources of this process: `file` if given, else what `OVERNIGHT_CONFIG` names, else `overnight.toml` in
     /// the working directory if there is one; the process's environment; and `flags`.
     pub fn of_process(file: Option<PathBuf>, flags: Vec<(String, String)>) -> Self {
-        let named = || std::env::var_os(CONFIG_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+        let named = || {
+            let name = std::env::var_os(CONFIG_VARIABLE).filter(|name| !name.is_empty())?;
+            // What cannot be expanded is looked for as it is, and told of when it is not there.
+            Some(expanded(&name).unwrap_or_else(|_| PathBuf::from(name)))
+        };
         let beside = || Some(PathBuf::from("overnight.toml")).filter(|path| path.exists());
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| {
@@ -49,6 +54,8 @@ impl Sources {
             settings.merge(read_file(path)?);
         }
         for (name, value) in &self.environment {
+            // Secrets of Kubernetes often end in a line's end.
+            let value = value.trim();
             if let Some(path) = setting_of(name).filter(|_| !value.is_empty()) {
                 settings.merge(from_text(&path, value, name)?);
             }

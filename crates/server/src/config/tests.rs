@@ -311,6 +311,45 @@ fn a_database_server_is_shown_without_its_password() {
 }
 
 #[test]
+fn the_address_of_a_database_and_its_password_may_stand_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (url, password) = (folder.path().join("url"), folder.path().join("password"));
+    let of_url = format!("database_url = \"file:{}\"", url.display());
+    check_refused(&of_url, &["`database_url` names the file", "url, which cannot be read: "]);
+    std::fs::write(&url, "\u{feff}postgres://me:secret@h/d\n").unwrap();
+    let load = |text: &str| match load_text(text).unwrap().database {
+        Database::Postgres(url) => url,
+        Database::Sqlite => panic!("{text}"),
+    };
+    let loaded = load(&of_url);
+    assert_eq!((loaded.reveal(), loaded.file.as_ref()), ("postgres://me:secret@h/d", Some(&url)));
+    std::fs::write(&url, "postgres://me:other@h/d").unwrap();
+    assert_eq!(load(&of_url), loaded, "what stands in the file changes without a restart");
+    let of_password =
+        |url: &str| format!("database_url = \"{url}\"\ndatabase_password_file = \"{}\"", password.display());
+    assert_eq!(load(&of_password("postgres://me@h/d")).password_file, Some(password.clone()));
+    assert_eq!(load_text(&of_password("sqlite")).unwrap().database, Database::Sqlite);
+    check_refused(&of_password("postgres://me:secret@h/d"), &["stands beside a password", "line 2"]);
+    for (text, part) in [("", "is empty"), ("post\0gres", "NUL"), ("sqlite", "must be \"sqlite\"")] {
+        std::fs::write(&url, text).unwrap();
+        check_refused(&of_url, &["`database_url`", part]);
+    }
+}
+
+#[test]
+fn a_tilde_begins_a_path_in_the_home_folder() {
+    let home = std::env::home_dir().unwrap();
+    let text = "data_dir = \"~/night\"\n[tls]\ncert = \"~/c.pem\"\nkey = \"~other/k.pem\"\n[encryption]\nkey_dir = \"~/keys\"";
+    let config = load_text(text).unwrap();
+    let tls = config.tls.unwrap();
+    assert_eq!((config.data_dir, tls.cert), (home.join("night"), home.join("c.pem")));
+    assert_eq!(
+        (tls.key, config.encryption.unwrap().key_dir),
+        (PathBuf::from("~other/k.pem"), home.join("keys"))
+    );
+}
+
+#[test]
 fn a_model_is_a_file_or_one_of_the_hub() {
     let settings = |path: &str| {
         format!(

@@ -3,19 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use futures_util::future::try_join_all;
 
 use super::EngineUnusable;
 use crate::clock::SharedClock;
 use crate::config::{EngineConfig, KeySource, OpenAiConfig};
+use crate::secret_files;
 use crate::secrets::Secret;
-
-/// The longest file that holds a key, in bytes.
-const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// A file that takes longer is given up: a mount may have stopped answering.
 const READ_MS: i64 = 5_000;
@@ -30,7 +26,7 @@ impl Keys {
         let key = |(source, engine): (&KeySource, &str)| {
             let text = match source {
                 KeySource::Variable(name) => Ok(std::env::var_os(name)),
-                KeySource::File(path) => read_file(path).map(Some),
+                KeySource::File(path) => secret_files::read(path).map(|text| Some(text.into())),
             };
             Ok((source.clone(), understood(engine, source, text)?))
         };
@@ -44,7 +40,7 @@ impl Keys {
                 KeySource::Variable(name) => Ok(std::env::var_os(name)),
                 KeySource::File(path) => {
                     let path: PathBuf = path.clone();
-                    within(clock, move || read_file(&path)).await.map(Some)
+                    within(clock, move || secret_files::read(&path).map(Into::into)).await.map(Some)
                 }
             };
             Ok((source.clone(), understood(engine, source, text)?))
@@ -82,21 +78,6 @@ fn understood(
     key.map_err(|reason| EngineUnusable::Key { engine: engine.to_owned(), place: source.to_string(), reason })
 }
 
-/// What a file holds; otherwise what is wrong with it, as the end of a sentence.
-fn read_file(path: &Path) -> Result<OsString, String> {
-    let cannot = |error: io::Error| format!("cannot be read: {error}");
-    // To open a pipe would wait for whoever writes into it.
-    if !fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err("is no regular file".to_owned());
-    }
-    let mut text = Vec::new();
-    File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)).map_err(cannot)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("is longer than {} KiB", FILE_BYTES_MAX >> 10));
-    }
-    Ok(String::from_utf8(text).unwrap_or_default().into())
-}
-
 async fn within(
     clock: &SharedClock,
     reading: impl FnOnce() -> Result<OsString, String> + Send + 'static,
@@ -116,28 +97,6 @@ mod tests {
 
     use super::*;
     use crate::clock::HurriedClock;
-
-    #[test]
-    fn a_key_is_read_from_a_short_regular_file_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
-        assert!(read_file(&path).unwrap_err().starts_with("cannot be read: "));
-        assert_eq!(read_file(folder.path()).unwrap_err(), "is no regular file");
-        fs::write(&path, " ".repeat(64 << 10)).unwrap();
-        assert_eq!(read_file(&path).unwrap().len(), 64 << 10);
-        fs::write(&path, " ".repeat((64 << 10) + 1)).unwrap();
-        assert_eq!(read_file(&path).unwrap_err(), "is longer than 64 KiB");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_pipe_that_nobody_writes_into_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
-        let mode = rustix::fs::Mode::RWXU;
-        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
-        assert_eq!(read_file(&path).unwrap_err(), "is no regular file");
-    }
 
     #[tokio::test]
     async fn a_file_that_does_not_answer_is_given_up() {

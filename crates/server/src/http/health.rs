@@ -22,7 +22,8 @@ pub(super) async fn live() -> Response {
     answers::ok(|out| out.extend_from_slice(br#"{"status":"ok"}"#))
 }
 
-/// `GET /readyz`: 200 while every loop of the process makes progress, the store takes writes and the process was not told to stop. Engines do not count: what they
+/// `GET /readyz`: 200 while every loop of the process makes progress, the store is
+/// available and the process was not told to stop. Engines do not count: what they
 /// cannot do now waits. Nor does the reserve of the disk: no other node could take the creates that it refuses, and this one
 /// still answers everything else.
 pub(super) async fn ready(State(context): State<Shared>) -> Answer {
@@ -32,7 +33,7 @@ pub(super) async fn ready(State(context): State<Shared>) -> Answer {
     if context.services.signals.is_stopping() {
         return Err(AppError::stopping().into());
     }
-    match context.services.store.refusing() {
+    match context.services.store.outage().await {
         None => Ok(live().await),
         Some(why) => Err(AppError::Unavailable(why.to_owned()).into()),
     }

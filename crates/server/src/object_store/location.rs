@@ -62,12 +62,17 @@ pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>
     let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
     let store: Arc<dyn ObjectStore> = match options.url.scheme() {
         "s3" => {
-            let builder = AmazonS3Builder::from_env().with_retry(retry).with_client_options(client);
+            let trimmed = trimmed("AWS_").filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+            let builder =
+                trimmed.fold(AmazonS3Builder::from_env(), |it, (key, value)| it.with_config(key, value));
+            let builder = builder.with_retry(retry).with_client_options(client);
             let bucket = s3(builder, options).build();
             Arc::new(bucket.map_err(|error| settings(&error))?)
         }
         "gs" => {
-            let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retry);
+            let trimmed = trimmed("GOOGLE_").filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+            let builder = GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retry);
+            let mut builder = trimmed.fold(builder, |it, (key, value)| it.with_config(key, value));
             builder = builder.with_client_options(client);
             if let Some(endpoint) = &options.endpoint {
                 builder = builder.with_base_url(endpoint);
@@ -75,7 +80,9 @@ pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>
             Arc::new(builder.build().map_err(|error| settings(&error))?)
         }
         "az" => {
-            let mut builder = MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry);
+            let trimmed = trimmed("AZURE_").filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+            let builder = MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry);
+            let mut builder = trimmed.fold(builder, |it, (key, value)| it.with_config(key, value));
             builder = builder.with_client_options(client);
             if let Some(endpoint) = &options.endpoint {
                 builder = builder.with_endpoint(endpoint.clone());
@@ -85,6 +92,19 @@ pub(super) fn open(options: &ObjectStoreOptions) -> Result<(Arc<dyn ObjectStore>
         _ => return Ok((Arc::new(folder(&options.url)?), Path::default())),
     };
     Ok((store, prefix))
+}
+
+/// Variables of a provider that have white space around their values, such as the line's end of a file, without it; by their names in
+/// lower case.
+fn trimmed(prefix: &str) -> impl Iterator<Item = (String, String)> {
+    let variables = std::env::vars_os().filter_map(|(name, value)| {
+        Some((name.into_string().ok()?.to_ascii_lowercase(), value.into_string().ok()?))
+    });
+    let prefix = prefix.to_ascii_lowercase();
+    variables.filter_map(move |(name, value)| {
+        let text = value.trim();
+        (name.starts_with(&prefix) && text != value).then(|| (name, text.to_owned()))
+    })
 }
 
 /// A bucket of S3. Each object is deleted by a call of its own: the answer to a bulk deletion does not tell a refusal from a failure, and not

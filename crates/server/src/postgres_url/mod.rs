@@ -6,6 +6,7 @@ mod tls;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::net::IpAddr;
 
 pub(crate) use self::tls::{Roots, SslMode, Tls, TlsSettings};
@@ -35,6 +36,12 @@ pub(crate) struct PostgresUrl {
     pub(crate) statement_cache_capacity: Option<usize>,
     /// How the connection is encrypted, and what is verified.
     pub(crate) tls: TlsSettings,
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("PostgresUrl")
+    }
 }
 
 impl PostgresUrl {

@@ -1,7 +1,10 @@
 //! The parameters behind the `?`: those that are done, those that ask for what holds anyway, and why the others are refused.
 
+use std::path::PathBuf;
+
 use super::tls::{Roots, SslMode};
 use super::{PostgresUrl, check_host, read_port};
+use crate::paths::expanded;
 use crate::spelling::nearest;
 
 /// Parameters of libpq whose values here ask for nothing but what holds anyway; the empty value always does.
@@ -105,13 +108,22 @@ impl PostgresUrl {
             }
             "ssl" if value == "true" => self.tls.mode = Some(SslMode::Require),
             "sslmode" => self.tls.mode = some(value).map(|value| value.parse()).transpose()?,
-            "sslrootcert" => self.tls.roots = some(value).map(Roots::from),
-            "sslcert" => self.tls.certificate = some(value).map(Into::into),
-            "sslkey" => self.tls.key = some(value).map(Into::into),
+            "sslrootcert" => self.tls.roots = path(&value)?.map(Roots::from),
+            "sslcert" => self.tls.certificate = path(&value)?,
+            "sslkey" => self.tls.key = path(&value)?,
             _ => return holds_anyway(name, &value),
         }
         Ok(())
     }
+}
+
+/// `None` of nothing.
+fn path(value: &str) -> Result<Option<PathBuf>, String> {
+    Some(value)
+        .filter(|value| !value.is_empty())
+        .map(expanded)
+        .transpose()
+        .map_err(|wanted| format!("a file is named by {wanted}"))
 }
 
 fn number<N: std::str::FromStr>(name: &str, value: &str) -> Result<N, String> {

@@ -51,9 +51,9 @@ pub(crate) enum Roots {
     File(PathBuf),
 }
 
-impl From<String> for Roots {
-    fn from(text: String) -> Self {
-        if text == SYSTEM { Self::System } else { Self::File(text.into()) }
+impl From<PathBuf> for Roots {
+    fn from(path: PathBuf) -> Self {
+        if path.as_os_str() == SYSTEM { Self::System } else { Self::File(path) }
     }
 }
 
@@ -95,7 +95,7 @@ impl TlsSettings {
             Some(mode) => Some(mode),
             None => variable("PGSSLMODE").map(|text| text.parse()).transpose()?,
         };
-        let roots = self.roots.or_else(|| variable("PGSSLROOTCERT").map(Roots::from));
+        let roots = self.roots.or_else(|| variable("PGSSLROOTCERT").map(|path| PathBuf::from(path).into()));
         let mode = match (&roots, mode) {
             (Some(Roots::System), Some(mode)) if mode < SslMode::VerifyFull => {
                 return Err("`sslrootcert=system` goes with `sslmode=verify-full` alone: anybody has a certificate of \

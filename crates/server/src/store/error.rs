@@ -5,9 +5,11 @@ use thiserror::Error;
 use sqlx::Error as PostgresError;
 
 use crate::encryption::KeyringError;
+use crate::file_owner::owner_of_denied;
 use crate::object_store::ObjectStoreError;
 use crate::store::exposures::Exposure;
-use crate::store::postgres_words::{in_words, said};
+use crate::store::outages::{is_connection_error, of_postgres, of_sqlite};
+use crate::store::postgres_words::{fault_of_tls, in_words, in_words_of_tls, said};
 
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]
@@ -15,6 +17,14 @@ pub enum StoreError {
     /// Nothing was taken: too many writes wait, or the disk takes none. It may be tried again.
     #[error("the store accepts no writes now: {0}")]
     Unavailable(&'static str),
+    /// Nothing was taken: the database lacks what this write needs, and does others. It may be tried again.
+    #[error("{said}")]
+    Lacking {
+        /// What it lacks, for everybody to read.
+        why: &'static str,
+        /// The same in its own words, and what to do.
+        said: String,
+    },
     /// Nothing was taken: what is left of the disk is kept for the results of what runs. It may be tried again.
     #[error("the store accepts no writes now: the disk is nearly full")]
     DiskReserved,
@@ -99,10 +109,18 @@ pub enum StoreError {
         pid: String,
     },
     /// A file of the data folder could not be used.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}{}", owner_of_denied(path.as_ref(), source))]
     File {
         /// Which.
         path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system has no thread left. The process ends.
+    #[error("the thread `{name}` cannot be started: {source}")]
+    Thread {
+        /// What it is for.
+        name: &'static str,
         /// Why.
         source: std::io::Error,
     },
@@ -126,6 +144,16 @@ pub enum StoreError {
         /// The file.
         path: String,
         /// What is wrong.
+        fault: String,
+    },
+    /// A file that holds the URL of the server, or its password, cannot be used.
+    #[error("`{setting}`: the file {path} {fault}")]
+    Secret {
+        /// The setting that names it.
+        setting: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong, as the end of a sentence.
         fault: String,
     },
     /// The server and we did not agree on TLS.
@@ -178,34 +206,6 @@ fn sqlstate(error: &PostgresError) -> Option<&str> {
     said(error).map(|said| said.code())
 }
 
-/// Why the handshake failed, if it did.
-fn fault_of_tls(error: &PostgresError) -> Option<&rustls::Error> {
-    let PostgresError::Io(error) = error else { return None };
-    error.get_ref()?.downcast_ref()
-}
-
-/// The same, with what to do.
-fn in_words_of_tls(fault: &rustls::Error) -> String {
-    use rustls::CertificateError as Certificate;
-    let rustls::Error::InvalidCertificate(certificate) = fault else { return fault.to_string() };
-    match certificate {
-        Certificate::UnknownIssuer => {
-            format!("{fault}; name the file of its authority: sslrootcert=FILE")
-        }
-        Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
-            format!("{fault}; the certificate is for another host")
-        }
-        // In its own words it lists bytes.
-        Certificate::UnsupportedSignatureAlgorithmContext { .. }
-        | Certificate::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            "the certificate, or that of an authority, is signed in a way that is not supported: use RSA keys of \
-             2048 bits or more, P-256, P-384 or Ed25519, and SHA-256 or longer"
-                .to_owned()
-        }
-        _ => fault.to_string(),
-    }
-}
-
 /// What went wrong with a group, as far as it decides what is done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -223,11 +223,26 @@ impl StoreError {
     /// Whether the same may be asked again later: nothing was done, and the reason is one that passes.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
-            Self::Certificate { .. } | Self::Tls(_) | Self::Encryption(_) => true,
-            Self::ObjectStore(error) => error.is_passing(),
-            Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
-            _ => false,
+            Self::Unavailable(_) | Self::DiskReserved | Self::Stopped => true,
+            _ => self.outage().is_some(),
+        }
+    }
+
+    /// Why the store is not available, if that is all that is wrong; for everybody to read.
+    pub fn outage(&self) -> Option<&'static str> {
+        match self {
+            Self::Lacking { why, .. } => Some(why),
+            Self::Pooled => Some("a pooler lends the database by transaction"),
+            Self::Certificate { .. } | Self::Secret { .. } => {
+                Some("a file that the way to the database needs cannot be used")
+            }
+            Self::Thread { .. } => Some("the machine has no thread left"),
+            Self::Tls(_) => Some("the database and the service do not agree on TLS"),
+            Self::Encryption(_) => Some("the encryption keys cannot be used"),
+            Self::ObjectStore(error) if error.is_passing() => Some("the object store cannot be used"),
+            Self::Database(DatabaseError::Sqlite(error)) => of_sqlite(error),
+            Self::Database(DatabaseError::Postgres(error)) => of_postgres(error),
+            _ => None,
         }
     }
 
@@ -267,7 +282,7 @@ impl StoreError {
                 None => Trouble::Fatal,
             },
             Self::Refused(_) => Trouble::Constraint,
-            Self::Pooled | Self::Certificate { .. } | Self::Tls(_) => Trouble::Refusing,
+            Self::Pooled | Self::Certificate { .. } | Self::Secret { .. } | Self::Tls(_) => Trouble::Refusing,
             _ => Trouble::Fatal,
         }
     }
@@ -288,16 +303,13 @@ impl StoreError {
     }
 }
 
-const fn is_connection_error(error: &PostgresError) -> bool {
-    matches!(error, PostgresError::Io(_) | PostgresError::Tls(_) | PostgresError::Protocol(_))
-}
-
 /// By its primary result code (<https://sqlite.org/rescode.html>).
 fn trouble_of_sqlite(error: &rusqlite::Error) -> Trouble {
     use rusqlite::ErrorCode;
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Trouble::Constraint,
-        Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => Trouble::Refusing,
+        Some(ErrorCode::SystemIoFailure) => Trouble::Fatal,
+        _ if of_sqlite(error).is_some() => Trouble::Refusing,
         _ => Trouble::Fatal,
     }
 }
@@ -308,8 +320,8 @@ fn trouble_of_postgres(code: &str) -> Trouble {
     const AGAIN: [&str; 3] = ["40001", "40P01", "55P03"];
     const READ_ONLY: &str = "25006";
     /// The connection waits to be closed: its session was ended, or its transaction has failed and was not rolled back.
-    const OUT_OF_ORDER: [&str; 2] = ["25P03", "25P02"];
-    const AWAY: [&str; 4] = ["08", "53", "57", "58"];
+    const OUT_OF_ORDER: [&str; 3] = ["25P03", "25P02", "25P04"];
+    const AWAY: [&str; 7] = ["08", "28", "3D", "53", "57", "58", "F0"];
     if AGAIN.contains(&code) {
         Trouble::Again
     } else if code == READ_ONLY || OUT_OF_ORDER.contains(&code) || AWAY.iter().any(|it| code.starts_with(it))
@@ -343,22 +355,13 @@ mod tests {
         for (codes, trouble) in [
             (&["40001", "40P01", "55P03"][..], Trouble::Again),
             (&["25006", "25P02", "25P03", "08006", "53300", "57P01", "58030"], Trouble::Refusing),
+            (&["28P01", "28000", "3D000", "25P04", "F0000"], Trouble::Refusing),
             (&["23505", "22001", "42501", "25001", "40002", "55000"], Trouble::Constraint),
         ] {
             for code in codes {
                 assert_eq!(trouble_of_postgres(code), trouble, "{code}");
             }
         }
-    }
-
-    #[test]
-    fn a_certificate_that_is_signed_in_an_old_way_is_refused_in_words() {
-        let fault = rustls::CertificateError::UnsupportedSignatureAlgorithmContext {
-            signature_algorithm_id: vec![42, 134, 72],
-            supported_algorithms: Vec::new(),
-        };
-        let words = in_words_of_tls(&rustls::Error::InvalidCertificate(fault));
-        assert!(words.contains("SHA-256") && !words.contains("134"), "{words}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::private_files;
 use crate::store::database::migrations;
 use crate::store::database::ownership::{self, Found};
 use crate::store::options::DATABASE_FILE;
-use crate::store::{StoreError, StoreOptions};
+use crate::store::{StoreError, StoreOptions, access};
 
 /// The file in the data folder that holds the number of its installation.
 pub const INSTALLATION_FILE: &str = "overnight.id";
@@ -43,6 +43,9 @@ pub(super) enum Purpose {
 /// # Errors
 /// [`StoreError::Foreign`], [`StoreError::Lost`], [`StoreError::OtherInstallation`], [`StoreError::Newer`], and to read [`StoreError::Outdated`].
 pub(super) async fn check(options: &StoreOptions, purpose: Purpose) -> Result<i64, StoreError> {
+    if options.server_url.is_none() {
+        access::check_files(&options.folder, purpose != Purpose::Read)?;
+    }
     let found = ownership::look(&options.database()?).await?;
     check_number(options, purpose, &found)?;
     let (found, known) = (found.version, migrations::NEWEST);

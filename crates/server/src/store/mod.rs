@@ -3,6 +3,7 @@
 //! One writer writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
 //! stand in the file of their noun. See `ARCHITECTURE.md` for the modules, the tables and the invariants.
 
+mod access;
 pub mod audit_log;
 mod batch_watches;
 pub mod batches;
@@ -28,6 +29,7 @@ pub mod objects;
 mod opening;
 pub mod operations;
 mod options;
+mod outages;
 pub mod outbox;
 mod postgres_words;
 pub mod queue;
@@ -41,7 +43,7 @@ mod writes;
 
 pub use batch_watches::{BatchWatch, watch_batch};
 pub use database::folder::{FolderLock, LOCK_FILE, prepare_folder};
-pub use database::{Actor, ActorId, ReadsFor};
+pub use database::{Actor, ActorId, ReadsFor, ServerFiles};
 pub use disk_space::DiskSpace;
 pub use encryption::check_keys;
 pub use error::{DatabaseError, StoreError};

@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::{SharedClock, SystemClock};
+use crate::store::access;
 use crate::store::batch_watches::BatchWatches;
 use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
@@ -125,7 +126,7 @@ impl Store {
         Box::pin(async {
             schema::bring_up_to_date(options).await?;
             prepare_folder(&options.folder)?;
-            Self::assemble(options, Purpose::Change, None, Arc::new(SystemClock)).await
+            Self::assemble(options, options.database()?, Purpose::Change, None, Arc::new(SystemClock)).await
         })
     }
 
@@ -135,9 +136,13 @@ impl Store {
     /// Also [`StoreError::Outdated`], where the schema is older than this program's.
     pub fn open_to_read(options: &StoreOptions) -> BoxFuture<'_, Result<Self, StoreError>> {
         Box::pin(async {
+            let (database, lock) = access::to_read(options)?;
             installation::check(options, Purpose::Read).await?;
-            prepare_folder(&options.folder)?;
-            Self::assemble(options, Purpose::Read, None, Arc::new(SystemClock)).await
+            // The modes of a folder that cannot be written are not ours to correct.
+            if !database.is_read_only() {
+                prepare_folder(&options.folder)?;
+            }
+            Self::assemble(options, database, Purpose::Read, lock, Arc::new(SystemClock)).await
         })
     }
 
@@ -149,7 +154,7 @@ impl Store {
         installation::check(options, Purpose::Serve).await?;
         prepare_folder(&options.folder)?;
         let lock = FolderLock::take(&options.folder)?;
-        let store = Self::assemble(options, Purpose::Serve, Some(lock), clock).await?;
+        let store = Self::assemble(options, options.database()?, Purpose::Serve, Some(lock), clock).await?;
         let writer = store.writer().clone();
         encryption::prepare(&store).await?;
         objects::check(&store).await?;
@@ -172,12 +177,13 @@ impl Store {
 
     async fn assemble(
         options: &StoreOptions,
+        database: Database,
         purpose: Purpose,
         lock: Option<FolderLock>,
         clock: SharedClock,
     ) -> Result<Self, StoreError> {
         let supervisor = Arc::<Supervisor>::default();
-        let database = options.database()?.supervised(&supervisor);
+        let database = database.supervised(&supervisor);
         let mut connection = database.connect().await?;
         if purpose != Purpose::Read {
             migrations::run(&mut connection).await?;

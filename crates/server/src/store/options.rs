@@ -7,7 +7,7 @@ use overnight_domain::quotas::{Quota, Quotas};
 
 use crate::encryption::Keyring;
 use crate::object_store::ObjectStoreOptions;
-use crate::store::database::{Actor, ActorId, Database};
+use crate::store::database::{Actor, ActorId, Database, ServerFiles};
 use crate::store::disk_space;
 use crate::store::error::StoreError;
 
@@ -30,6 +30,8 @@ pub struct StoreOptions {
     pub folder: PathBuf,
     /// The PostgreSQL server that nodes share, as a `postgres://` URL; `None` for the file in the folder.
     pub server_url: Option<String>,
+    /// The files of what the URL of the server is made of.
+    pub server_files: ServerFiles,
     /// What people call this process.
     pub node: String,
     /// The name of the operator whose command this process is; `None` where it is the service.
@@ -65,6 +67,7 @@ impl StoreOptions {
         Self {
             folder,
             server_url: None,
+            server_files: ServerFiles::default(),
             node: String::new(),
             operator: None,
             schedules: true,
@@ -104,7 +107,7 @@ impl StoreOptions {
         let is_durable = self.durability == Durability::Full;
         let keyring = Arc::new(Keyring::of(self.key_folder.clone()));
         match &self.server_url {
-            Some(url) => Database::server(url, keyring),
+            Some(url) => Database::server(url, self.server_files.clone(), keyring),
             None => {
                 let path = self.folder.join(DATABASE_FILE);
                 Ok(Database::file(&path, self.page_bytes, is_durable, keyring))

@@ -25,6 +25,34 @@ pub(super) fn said(error: &Error) -> Option<&PgDatabaseError> {
     error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()
 }
 
+/// Why the handshake failed, if it did.
+pub(super) fn fault_of_tls(error: &Error) -> Option<&rustls::Error> {
+    let Error::Io(error) = error else { return None };
+    error.get_ref()?.downcast_ref()
+}
+
+/// The same, with what to do.
+pub(super) fn in_words_of_tls(fault: &rustls::Error) -> String {
+    use rustls::CertificateError as Certificate;
+    let rustls::Error::InvalidCertificate(certificate) = fault else { return fault.to_string() };
+    match certificate {
+        Certificate::UnknownIssuer => {
+            format!("{fault}; name the file of its authority: sslrootcert=FILE")
+        }
+        Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
+            format!("{fault}; the certificate is for another host")
+        }
+        // In its own words it lists bytes.
+        Certificate::UnsupportedSignatureAlgorithmContext { .. }
+        | Certificate::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "the certificate, or that of an authority, is signed in a way that is not supported: use RSA keys of \
+             2048 bits or more, P-256, P-384 or Ed25519, and SHA-256 or longer"
+                .to_owned()
+        }
+        _ => fault.to_string(),
+    }
+}
+
 /// What to grant the role. Servers may speak another language than English: then what they said must do.
 fn advice(message: &str) -> String {
     let after = |start: &str| message.strip_prefix(start)?.split_once(' ');
@@ -81,5 +109,15 @@ mod tests {
         ] {
             assert!(advice(message).contains(wanted), "{message}: {}", advice(message));
         }
+    }
+
+    #[test]
+    fn a_certificate_that_is_signed_in_an_old_way_is_refused_in_words() {
+        let fault = rustls::CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: vec![42, 134, 72],
+            supported_algorithms: Vec::new(),
+        };
+        let words = in_words_of_tls(&rustls::Error::InvalidCertificate(fault));
+        assert!(words.contains("SHA-256") && !words.contains("134"), "{words}");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::{process, thread};
+use std::{io, process, thread};
 
 use tokio::runtime::Builder;
 
@@ -13,6 +13,10 @@ use crate::clock::SharedClock;
 
 const LOOK_MS: i64 = 1_000;
 
+/// A system that refuses threads for so many looks has none left. Work that waits for a thread would wait for ever: the runtime takes
+/// its own threads, which never end, for some that will take it on.
+const REFUSED_LOOKS_MAX: u32 = 3;
+
 /// A process that must end and has not after this many seconds is ended by the watchdog.
 const EXIT_AFTER_S: u32 = 20;
 
@@ -20,12 +24,16 @@ impl Supervisor {
     /// Starts the watchdog.
     pub(crate) fn start_watchdog(self: &Arc<Self>, clock: SharedClock) {
         let supervisor = Arc::downgrade(self);
-        let begin = || {
-            let runtime = Builder::new_current_thread().enable_time().build()?;
-            let watch = move || runtime.block_on(watch(supervisor, clock));
-            thread::Builder::new().name("watchdog".to_owned()).spawn(watch)
+        // A runtime that is dropped here, because there is no thread for it, would panic.
+        let begin = move || match Builder::new_current_thread().enable_time().build() {
+            Ok(runtime) => runtime.block_on(watch(supervisor, clock)),
+            Err(error) => {
+                if let Some(supervisor) = supervisor.upgrade() {
+                    supervisor.not_started("watchdog", &error);
+                }
+            }
         };
-        if let Err(error) = begin() {
+        if let Err(error) = thread::Builder::new().name("watchdog".to_owned()).spawn(begin) {
             self.not_started("watchdog", &error);
         }
     }
@@ -54,7 +62,7 @@ impl Supervisor {
 }
 
 async fn watch(supervisor: Weak<Supervisor>, clock: SharedClock) {
-    let mut failed_for = 0;
+    let (mut failed_for, mut threads) = (0, Threads::default());
     loop {
         clock.sleep_until(clock.now().saturating_add(LOOK_MS)).await;
         let Some(supervisor) = supervisor.upgrade() else { return };
@@ -62,6 +70,9 @@ async fn watch(supervisor: Weak<Supervisor>, clock: SharedClock) {
             return;
         }
         supervisor.look();
+        if let Some(error) = threads.look(|| thread::Builder::new().spawn(|| {}).map(drop)) {
+            supervisor.not_started("threads", &error);
+        }
         let Some(failure) = supervisor.failure() else { continue };
         failed_for += 1;
         if failed_for >= EXIT_AFTER_S {
@@ -70,8 +81,38 @@ async fn watch(supervisor: Weak<Supervisor>, clock: SharedClock) {
     }
 }
 
+/// Whether the system still starts threads.
+#[derive(Default)]
+struct Threads {
+    refused_for: u32,
+}
+
+impl Threads {
+    /// Starts one that does nothing; why the system starts none, once it has refused several in a row.
+    fn look(&mut self, start: impl FnOnce() -> io::Result<()>) -> Option<io::Error> {
+        let error = start().err();
+        self.refused_for = if error.is_some() { self.refused_for + 1 } else { 0 };
+        error.filter(|_| self.refused_for >= REFUSED_LOOKS_MAX)
+    }
+}
+
 #[expect(clippy::exit, reason = "the process was told to end and hangs")]
 fn end_process(failure: &Failure) -> ! {
     tracing::error!("the process has not ended after {EXIT_AFTER_S} s; it is ended");
     process::exit(failure.exit_code().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_that_refuses_threads_for_several_looks_has_none_left() {
+        let mut threads = Threads::default();
+        let refused = || Err(io::ErrorKind::WouldBlock.into());
+        assert!(threads.look(refused).is_none() && threads.look(refused).is_none());
+        assert!(threads.look(|| Ok(())).is_none());
+        assert!(threads.look(refused).is_none() && threads.look(refused).is_none());
+        assert_eq!(threads.look(refused).map(|error| error.kind()), Some(io::ErrorKind::WouldBlock));
+    }
 }

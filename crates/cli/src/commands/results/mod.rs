@@ -19,6 +19,7 @@ use crate::errors::{CliError, Exit};
 use crate::fixed_values::kinds;
 use crate::globals::Globals;
 use crate::output::Output;
+use crate::paths::path;
 use crate::prompts::{Source, Table};
 use crate::schema::AnswerSchema;
 use crate::subjects::{Subject, Subjects};
@@ -32,13 +33,13 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ID", required = true, value_parser = Subjects::parse)]
     ids: Vec<Subjects>,
     /// The file to write, once all of it has arrived [default: standard output].
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = path())]
     output: Option<PathBuf>,
     /// What to write: full records as jsonl, or a table of answers in any other format [default: by the name of FILE, else jsonl].
     #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     output_format: Option<Kind>,
     /// Give each property of this JSON Schema, which answers were asked to follow, a column of the table.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path())]
     schema: Option<PathBuf>,
     /// Of a batch, writes each record as its request ends, until the batch has ended. With --table, waits for that.
     #[arg(long, short)]
@@ -55,7 +56,7 @@ pub(crate) struct Arguments {
 #[command(next_help_heading = "Tables")]
 struct TableArguments {
     /// Write this table, which `submit` made the batches of, again with the answers behind its columns; `-` is standard input.
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", value_parser = path())]
     table: Option<PathBuf>,
     /// What TABLE, or standard input, holds [default: by its name, else jsonl].
     #[arg(long, value_name = "FORMAT", requires = "table", value_parser = kinds())]

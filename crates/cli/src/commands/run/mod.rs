@@ -27,6 +27,7 @@ use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journals;
 use crate::output::Output;
+use crate::paths::path;
 use crate::prompts::{Asking, Input, Source, TableArguments};
 use crate::sampling::{CostArguments, check_cost};
 use crate::sending::{Chosen, Submission, how_to_go_on, tell_of_batches};
@@ -46,10 +47,10 @@ and logs to run.log in the data folder.")]
 pub(crate) struct Arguments {
     /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body. Or a table, with --prompt.
     /// `-` is standard input.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = path())]
     file: PathBuf,
     /// Where to write the answers, once there are all of them; `-` is standard output.
-    #[arg(long, short, value_name = "RESULTS")]
+    #[arg(long, short, value_name = "RESULTS", value_parser = path())]
     output: PathBuf,
     /// What to write [default: by the name of RESULTS, else jsonl].
     #[arg(long, value_name = "FORMAT", value_parser = kinds())]
@@ -88,7 +89,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         }
     }
     let mut journals = Journals::open(&state, &name_of(&config)?, &input)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen_with_terminal()?;
     let begun_at = times::now();
     let host = Host::find_or_start(config).await?;
     let services = host.services(globals).await;

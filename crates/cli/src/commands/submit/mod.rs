@@ -5,7 +5,7 @@
 
 mod dry_run;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use overnight_client::BatchSummary;
@@ -23,6 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::journal::Journals;
 use crate::kept::Kept;
 use crate::output::Output;
+use crate::paths::path;
 use crate::posting::Refusal;
 use crate::prompts::{Asking, Input, Source, TableArguments};
 use crate::sampling::{CostArguments, check_cost};
@@ -34,7 +35,7 @@ use crate::waiting::{self, Waited};
 pub(crate) struct Arguments {
     /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body. Or a table, with --prompt.
     /// `-` is standard input.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = path())]
     file: PathBuf,
     /// Ask this model, whatever model the lines name.
     #[arg(long, value_name = "MODEL")]
@@ -60,7 +61,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let model = arguments.model.as_deref().map(model::name_of).transpose()?;
     let asking = Asking::of(&arguments.tables, model.as_deref())?;
-    let source = Source::open(&arguments.file, arguments.tables.input_format, folder_of(&arguments.file))?;
+    // What is piped in is kept here: the folder of a pipe may be `/dev/fd`, in which no file can be made.
+    let folder = if arguments.file.is_file() { folder_of(&arguments.file) } else { Path::new(".") };
+    let source = Source::open(&arguments.file, arguments.tables.input_format, folder)?;
     let state = source.state(".submit");
     let input = Input::check(source, asking, model.clone(), arguments.tables.batch_lines)?;
     let (client, service) = (connect(globals)?, find_url(globals)?);

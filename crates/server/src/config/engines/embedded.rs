@@ -8,6 +8,7 @@ use overnight_hub::HubName;
 use super::super::section::Section;
 use super::super::{ConfigError, daily_limits, rate_limits};
 use super::{one_model, path, refuse_others};
+use crate::paths::expanded;
 
 /// The most requests that are computed together, by default.
 pub(super) const PARALLEL: u32 = 32;
@@ -96,6 +97,6 @@ fn model_source(text: &str) -> Result<ModelSource, String> {
             name.map(ModelSource::Hub)
                 .map_err(|_| "hf:OWNER/REPO, with @REVISION and :FILE or :QUANTISATION behind it".to_owned())
         }
-        _ => Ok(ModelSource::File(PathBuf::from(text))),
+        _ => expanded(text).map(ModelSource::File),
     }
 }

@@ -1,13 +1,13 @@
 //! Headers and query parameters that the calls of an engine carry, such as those of Azure.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use hyper::header::{HeaderName, HeaderValue};
 
 use super::{KeySource, OpenAiConfig, variable_name};
 use crate::config::ConfigError;
 use crate::config::section::Section;
+use crate::paths::expanded;
 
 /// What the calls of an engine carry besides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,7 +34,7 @@ impl ValueSource {
         }
         match text.strip_prefix("file:") {
             Some("") => Err("\"file:\" and a path".to_owned()),
-            Some(path) => Ok(Self::Secret(KeySource::File(PathBuf::from(path)))),
+            Some(path) => expanded(path).map(|path| Self::Secret(KeySource::File(path))),
             None => Ok(Self::Given(text.to_owned())),
         }
     }

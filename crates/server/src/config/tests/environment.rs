@@ -76,3 +76,20 @@ fn no_setting_is_hidden_by_a_variable_that_is_none() {
         assert!(!path.starts_with("port") && !path.starts_with("service"), "{path}");
     }
 }
+
+#[test]
+fn white_space_around_an_address_or_a_path_is_none_of_it() {
+    let config = load_environment(&[
+        ("OVERNIGHT_DATABASE_URL", " postgres://me@h/d\n"),
+        ("OVERNIGHT_PUBLIC_URL", "https://night.example.com\r\n"),
+        ("OVERNIGHT_METRICS_LISTEN", "\n"),
+        ("OVERNIGHT_MODELS", "[{ name = \"m\" }]\n"),
+        ("OVERNIGHT_ENGINES", "[{ name = \"e\", kind = \"openai\", base_url = \" http://h/v1\\n\" }]\n"),
+    ])
+    .unwrap();
+    let Database::Postgres(url) = &config.database else { panic!("{:?}", config.database) };
+    assert_eq!(url.reveal(), "postgres://me@h/d");
+    assert_eq!(config.public_url.unwrap().as_str(), "https://night.example.com/");
+    assert_eq!(config.metrics_listen, None);
+    assert_eq!(config.engines[0].openai().unwrap().base_url.as_str(), "http://h/v1");
+}

@@ -142,6 +142,7 @@ mod tests {
                 page_bytes: 4_096,
                 is_durable: false,
                 is_read_only: false,
+                is_frozen: false,
                 deletions: Deletions::default(),
                 keyring: Arc::default(),
                 supervisor: Arc::default(),

@@ -1,7 +1,7 @@
 //! The data folder belongs to one server at a time, and to its owner only.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use crate::store::error::StoreError;
@@ -61,6 +61,21 @@ impl FolderLock {
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Self { _held: HeldLock::of(file) })
+    }
+
+    /// Keeps services from the folder; `None` where one serves it, and `Some(None)` where it has no lock and no service ever was.
+    pub(in crate::store) fn share(folder: &Path) -> Result<Option<Option<Self>>, StoreError> {
+        let path = folder.join(LOCK_FILE);
+        let failed = |source| StoreError::File { path: path.display().to_string(), source };
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(None)),
+            file => file.map_err(failed)?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Some(Self { _held: HeldLock::of(file) }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
     }
 
     /// The process that serves `folder` now, if one does.

@@ -37,7 +37,9 @@ pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;
 pub use self::readers::ReadsFor;
 pub(super) use self::row::Row;
+pub use self::server::ServerFiles;
 pub(super) use self::sql::{Sql, statements, texts};
+pub(super) use self::sqlite::beside;
 pub(super) use self::statement::{Statement, sql};
 pub(super) use self::thread::{end_process, spawn as spawn_thread};
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::store::database::checkpoint::Checkpointer;
 use crate::store::database::connection::Connection;
 use crate::store::database::deletions::Deletions;
 use crate::store::database::postgres::Postgres;
-use crate::store::database::server::Server;
+use crate::store::database::server::{Server, ServerFiles};
 use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::thread::SqliteThread;
 use crate::supervision::Supervisor;
@@ -36,6 +36,7 @@ impl Database {
             page_bytes,
             is_durable,
             is_read_only: false,
+            is_frozen: false,
             deletions: Deletions::default(),
             keyring,
             supervisor: Arc::default(),
@@ -43,8 +44,12 @@ impl Database {
     }
 
     /// The server at `url`.
-    pub(in crate::store) fn server(url: &str, keyring: Arc<Keyring>) -> Result<Self, StoreError> {
-        Ok(Self::Postgres(Box::new(Server::new(url, keyring)?)))
+    pub(in crate::store) fn server(
+        url: &str,
+        files: ServerFiles,
+        keyring: Arc<Keyring>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self::Postgres(Box::new(Server::new(url, files, keyring)?)))
     }
 
     /// The same, whose threads are loops of `supervisor`.
@@ -53,6 +58,19 @@ impl Database {
             options.supervisor = Arc::clone(supervisor);
         }
         self
+    }
+
+    /// The same, which is only read; `is_frozen` where nobody writes to it meanwhile.
+    pub(in crate::store) fn read_only(mut self, is_frozen: bool) -> Self {
+        if let Self::Sqlite(options) = &mut self {
+            (options.is_read_only, options.is_frozen) = (true, is_frozen);
+        }
+        self
+    }
+
+    /// Whether it is a file that is only read.
+    pub(in crate::store) const fn is_read_only(&self) -> bool {
+        matches!(self, Self::Sqlite(options) if options.is_read_only)
     }
 
     /// The keys by which what is encrypted is read.

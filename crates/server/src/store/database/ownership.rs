@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection as Rusqlite, OpenFlags, OptionalExtension};
 
 use crate::store::StoreError;
 use crate::store::database::migrations::APPLICATION_ID;
-use crate::store::database::sqlite::SqliteOptions;
+use crate::store::database::sqlite::{FROZEN, SqliteOptions, beside, frozen_uri};
 use crate::store::database::{Connection, Database, migrations, settings, statements};
 
 const REMEDY_OF_FILE: &str = "name another folder (`--data-dir`)";
@@ -111,30 +111,9 @@ fn look_at_file(options: &SqliteOptions) -> Result<Found, StoreError> {
     Ok(seen.found)
 }
 
-/// The file that SQLite keeps beside a database.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
 /// Opens the file as one that does not change: SQLite takes no lock, and makes no log beside it.
 fn open_frozen(path: &Path) -> rusqlite::Result<Rusqlite> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Rusqlite::open_with_flags(uri_of(path), flags)
-}
-
-fn uri_of(path: &Path) -> String {
-    let mut uri = if path.is_absolute() { "file://".to_owned() } else { "file:".to_owned() };
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
-            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri + "?immutable=1"
+    Rusqlite::open_with_flags(frozen_uri(path), OpenFlags::SQLITE_OPEN_READ_ONLY | FROZEN)
 }
 
 /// What stands in a file.
@@ -171,16 +150,5 @@ impl Seen {
             (id, _) => format!("its application_id {id}"),
         };
         Err(StoreError::Foreign { place: path.display().to_string(), found, remedy: REMEDY_OF_FILE })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_stands_in_a_uri_with_all_that_would_mean_something_there_escaped() {
-        assert_eq!(uri_of(Path::new("/a b/50%?#.db")), "file:///a%20b/50%25%3F%23.db?immutable=1");
-        assert_eq!(uri_of(Path::new("data/overnight.db")), "file:data/overnight.db?immutable=1");
     }
 }

@@ -7,7 +7,9 @@
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use futures_util::{FutureExt, TryFutureExt};
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -15,8 +17,12 @@ use crate::store::StoreError;
 use crate::store::database::connection::Connection;
 use crate::store::database::options::Database;
 use crate::store::database::row::Row;
+use crate::store::database::settings::FIND_SORT_KEY_SECRET;
 use crate::store::database::statement::Statement;
 use crate::turns::{Permit, Turns};
+
+/// How long a probe for a connection may take.
+const PROBE_MAX: Duration = Duration::from_secs(1);
 
 /// For whom something is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,6 +61,10 @@ pub(in crate::store) struct Readers {
     turns: Turns<ReadsFor>,
     permits: Semaphore,
     idle: Mutex<Vec<Connection>>,
+    /// Why the database was not available when it was last needed; `None` where it was.
+    outage: Mutex<Option<&'static str>>,
+    /// Held by who finds out whether that has passed.
+    probing: Semaphore,
 }
 
 impl Readers {
@@ -63,11 +73,30 @@ impl Readers {
         let permits = Semaphore::new(count as usize);
         let idle = Mutex::new(vec![database.connect_reader().await?]);
         let turns = Turns::over(count as usize);
-        Ok(Self { database, count, turns, permits, idle })
+        Ok(Self {
+            database,
+            count,
+            turns,
+            permits,
+            idle,
+            outage: Mutex::default(),
+            probing: Semaphore::new(1),
+        })
     }
 
     /// Every row of a read. A connection that was lost while it lay idle is replaced by a new one.
-    pub(in crate::store) async fn fetch_all(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
+    pub(in crate::store) fn fetch_all(
+        &self,
+        statement: Statement,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send {
+        self.fetch(statement).inspect_err(|error| {
+            if let Some(why) = error.outage() {
+                self.note(Some(why));
+            }
+        })
+    }
+
+    async fn fetch(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
         let mut reader = self.take().await?;
         let rows = reader.fetch(statement.clone()).await;
         let rows = match rows {
@@ -106,7 +135,7 @@ impl Readers {
         let warm = self.lock().pop();
         let connection = match warm {
             Some(connection) => connection,
-            None => self.database.connect_reader().await?,
+            None => self.connect().await?,
         };
         Ok(Reader { readers: self, connection, _permit: permit, _turn: turn })
     }
@@ -121,6 +150,35 @@ impl Readers {
             // Nothing that it read is lost.
             let _ = connection.close().await;
         }
+    }
+
+    /// Why the database is not available: a connection that is open may still be of use when its password is not. If that was so
+    /// when the database was last needed, it is tried again, by one caller at a time.
+    pub(in crate::store) async fn outage(&self) -> Option<&'static str> {
+        let why = (*self.outage.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let Ok(_probing) = self.probing.try_acquire() else { return Some(why) };
+        let why = match tokio::time::timeout(PROBE_MAX, self.probe()).await {
+            Ok(probed) => probed.err().map(|error| error.outage().unwrap_or(why)),
+            Err(_) => Some(why),
+        };
+        self.note(why);
+        why
+    }
+
+    /// On a connection of its own, which is one more than there may be.
+    async fn probe(&self) -> Result<(), StoreError> {
+        let mut connection = self.database.connect_reader().await?;
+        connection.fetch(FIND_SORT_KEY_SECRET.unbound()).await?;
+        connection.close().await
+    }
+
+    fn connect(&self) -> impl Future<Output = Result<Connection, StoreError>> + Send {
+        let made = self.database.connect_reader();
+        made.inspect(|made| self.note(made.as_ref().err().and_then(StoreError::outage)))
+    }
+
+    fn note(&self, outage: Option<&'static str>) {
+        *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = outage;
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -140,7 +198,7 @@ pub(in crate::store) struct Reader<'r> {
 impl Reader<'_> {
     /// A new connection in the place of one that was lost: what lay idle while the database was away is of no use.
     pub(in crate::store) async fn replace(&mut self) -> Result<(), StoreError> {
-        self.connection = self.readers.database.connect_reader().await?;
+        self.connection = self.readers.connect().await?;
         self.readers.lock().clear();
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,6 +17,7 @@ use url::Url;
 
 use crate::encryption::Keyring;
 use crate::postgres_url::{PostgresUrl, Roots, SslMode, Tls};
+use crate::secret_files;
 use crate::store::StoreError;
 use crate::store::database::PostgresError;
 use crate::store::error::DatabaseError;
@@ -29,38 +30,43 @@ const NOT_TAKEN: &str = "28000";
 /// Many certificates of authorities are less.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// How connections to a server are made.
+/// Files that are read for each new connection to a server, so that a password that changes needs no restart.
+#[derive(Debug, Clone, Default)]
+pub struct ServerFiles {
+    /// That of the URL.
+    pub url: Option<PathBuf>,
+    /// That of the password, which the URL does not have then.
+    pub password: Option<PathBuf>,
+}
+
+/// How connections to a server are made. What files say is read for each of them.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Server {
-    /// One is tried after the other, as `sslmode` says.
-    ways: Vec<PgConnectOptions>,
+    url: PostgresUrl,
+    files: ServerFiles,
     /// The way by which a connection was last made.
     way: Arc<AtomicUsize>,
-    tls: Tls,
-    connect_max: Duration,
     keyring: Arc<Keyring>,
     /// Whether a pooler lends servers for one transaction at a time.
     pub(in crate::store) is_lent_by_transaction: bool,
 }
 
+/// How a connection is made.
+struct Ways {
+    /// One is tried after the other, as `sslmode` says.
+    ways: Vec<PgConnectOptions>,
+    tls: Tls,
+    connect_max: Duration,
+}
+
 impl Server {
-    /// The server at `url`.
-    pub(super) fn new(url: &str, keyring: Arc<Keyring>) -> Result<Self, StoreError> {
+    /// The server at `url`, or at what the file of the URL names.
+    pub(super) fn new(url: &str, files: ServerFiles, keyring: Arc<Keyring>) -> Result<Self, StoreError> {
         let url = PostgresUrl::parse(url).map_err(StoreError::Url)?;
-        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let options = options(&url)?;
-        let is_socket = options.get_socket().is_some() || options.get_host().starts_with('/');
-        let timeout = url.connect_timeout_s.or_else(|| variable("PGCONNECT_TIMEOUT")?.parse().ok());
-        let connect_max = match timeout {
-            None => CONNECT_MAX,
-            Some(0) => CONNECT_NEVER,
-            Some(seconds) => Duration::from_secs(seconds),
-        };
         let is_lent_by_transaction = url.statement_cache_capacity == Some(0);
-        let tls = url.tls.resolve(is_socket, variable).map_err(StoreError::Url)?;
-        let ways = ways(tls.mode).iter().map(|mode| with_tls(options.clone(), &tls, *mode));
-        let ways = ways.collect::<Result<_, _>>()?;
-        Ok(Self { ways, way: Arc::default(), tls, connect_max, keyring, is_lent_by_transaction })
+        // Its faults are told before anything is asked of the server.
+        Ways::of(&url)?;
+        Ok(Self { url, files, way: Arc::default(), keyring, is_lent_by_transaction })
     }
 
     /// The keys by which what is encrypted is read.
@@ -74,10 +80,11 @@ impl Server {
 
     /// A new connection.
     pub(super) async fn connect(&self) -> Result<PgConnection, StoreError> {
-        check_files(&self.tls)?;
+        let Ways { ways, tls, connect_max } = self.ways().await?;
+        check_files(&tls)?;
         let mut refused = None;
-        for (place, way) in self.ways.iter().enumerate() {
-            match within(self.connect_max, way.connect()).await.map_err(|error| at(way, error)) {
+        for (place, way) in ways.iter().enumerate() {
+            match within(connect_max, way.connect()).await.map_err(|error| at(way, error)) {
                 Ok(connection) => {
                     self.way.store(place, Ordering::Relaxed);
                     return Ok(connection);
@@ -92,8 +99,56 @@ impl Server {
     }
 
     /// The way by which a connection was last made, for what connects by itself.
-    pub(in crate::store) fn options(&self) -> Option<&PgConnectOptions> {
-        self.ways.get(self.way.load(Ordering::Relaxed))
+    pub(in crate::store) async fn options(&self) -> Result<PgConnectOptions, StoreError> {
+        let way = self.ways().await?.ways.into_iter().nth(self.way.load(Ordering::Relaxed));
+        way.ok_or(StoreError::Stopped)
+    }
+
+    async fn ways(&self) -> Result<Ways, StoreError> {
+        let mut url = self.url.clone();
+        if let Some(path) = &self.files.url {
+            let text = read("database_url", path).await?;
+            let unusable =
+                |fault| secret("database_url", path, format!("holds no URL of a PostgreSQL: {fault}"));
+            url = PostgresUrl::parse(&text).map_err(unusable)?;
+        }
+        if let Some(path) = &self.files.password {
+            url.password = Some(read("database_password_file", path).await?);
+        }
+        Ways::of(&url)
+    }
+}
+
+/// What stands in a file of a setting.
+async fn read(setting: &'static str, path: &Path) -> Result<String, StoreError> {
+    let named = path.to_owned();
+    let reading = tokio::task::spawn_blocking(move || secret_files::read(&named));
+    // A mount may have stopped answering.
+    let read = match tokio::time::timeout(CONNECT_MAX, reading).await {
+        Ok(read) => read.unwrap_or_else(|_| Err("cannot be read".to_owned())),
+        Err(_) => Err(format!("was not read within {} s", CONNECT_MAX.as_secs())),
+    };
+    read.map_err(|fault| secret(setting, path, fault))
+}
+
+fn secret(setting: &'static str, path: &Path, fault: String) -> StoreError {
+    StoreError::Secret { setting, path: path.display().to_string(), fault }
+}
+
+impl Ways {
+    fn of(url: &PostgresUrl) -> Result<Self, StoreError> {
+        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let options = options(url)?;
+        let is_socket = options.get_socket().is_some() || options.get_host().starts_with('/');
+        let timeout = url.connect_timeout_s.or_else(|| variable("PGCONNECT_TIMEOUT")?.parse().ok());
+        let connect_max = match timeout {
+            None => CONNECT_MAX,
+            Some(0) => CONNECT_NEVER,
+            Some(seconds) => Duration::from_secs(seconds),
+        };
+        let tls = url.tls.clone().resolve(is_socket, variable).map_err(StoreError::Url)?;
+        let ways = ways(tls.mode).iter().map(|mode| with_tls(options.clone(), &tls, *mode));
+        Ok(Self { ways: ways.collect::<Result<_, _>>()?, tls, connect_max })
     }
 }
 
@@ -222,12 +277,13 @@ pub(super) async fn within<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::Server;
+    use super::*;
 
     #[tokio::test]
     async fn a_server_that_cannot_be_reached_is_named_without_the_password() {
         // Nobody listens on the first port.
-        let server = Server::new("postgres://night:s3cret@127.0.0.1:1/night", Default::default());
+        let server =
+            Server::new("postgres://night:s3cret@127.0.0.1:1/night", ServerFiles::default(), Arc::default());
         let refused = server.expect("a URL").connect().await.expect_err("no server").to_string();
         assert!(refused.contains("127.0.0.1:1: ") && !refused.contains("s3cret"), "{refused}");
     }

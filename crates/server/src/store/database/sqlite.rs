@@ -50,6 +50,8 @@ pub(in crate::store) struct SqliteOptions {
     /// Whether a commit survives the loss of power, and not only the end of the process.
     pub(super) is_durable: bool,
     pub(super) is_read_only: bool,
+    /// Whether nobody writes to it for as long as it is open. Then it is read without its log.
+    pub(super) is_frozen: bool,
     /// The deletions on all connections to it.
     pub(super) deletions: Deletions,
     pub(super) keyring: Arc<Keyring>,
@@ -102,7 +104,10 @@ impl SqliteOptions {
 
     fn open_with(&self, mode: OpenFlags) -> rusqlite::Result<Sqlite> {
         // Each connection is used by one thread at a time.
-        let connection = Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let connection = match self.is_frozen {
+            true => Connection::open_with_flags(frozen_uri(&self.path), mode | FROZEN)?,
+            false => Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?,
+        };
         let sqlite = Sqlite::over(connection, self.deletions.clone(), Arc::clone(&self.keyring))?;
         self.prepare(&sqlite.connection)?;
         Ok(sqlite)
@@ -247,6 +252,29 @@ impl Sqlite {
     }
 }
 
+/// How a file is opened by its [`frozen_uri`].
+pub(super) const FROZEN: OpenFlags = OpenFlags::SQLITE_OPEN_URI.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
+/// Names the file as one that does not change: SQLite takes no lock, and makes no log beside it.
+pub(super) fn frozen_uri(path: &Path) -> String {
+    let mut uri = if path.is_absolute() { "file://".to_owned() } else { "file:".to_owned() };
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
+            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+/// The file that SQLite keeps beside a database.
+pub(in crate::store) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 fn names_of(statement: &CachedStatement<'_>) -> ColumnNames {
     statement.column_names().map(Box::from).collect()
 }
@@ -264,6 +292,12 @@ mod tests {
     use crate::store::database::sql;
 
     #[test]
+    fn a_path_stands_in_a_uri_with_all_that_would_mean_something_there_escaped() {
+        assert_eq!(frozen_uri(Path::new("/a b/50%?#.db")), "file:///a%20b/50%25%3F%23.db?immutable=1");
+        assert_eq!(frozen_uri(Path::new("data/overnight.db")), "file:data/overnight.db?immutable=1");
+    }
+
+    #[test]
     fn a_statement_is_planned_once_whatever_is_bound() {
         const TEXT: &str = "SELECT name FROM sqlite_schema LIMIT ?";
         let folder = tempfile::tempdir().expect("a folder");
@@ -273,6 +307,7 @@ mod tests {
             page_bytes: 4_096,
             is_durable: false,
             is_read_only: false,
+            is_frozen: false,
             deletions: Deletions::default(),
             keyring: Arc::default(),
             supervisor: Arc::default(),

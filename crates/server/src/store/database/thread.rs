@@ -23,7 +23,7 @@ pub(in crate::store) fn spawn(
     let started = Builder::new().name(name.to_owned()).spawn(work);
     started.map_err(|source| {
         supervisor.not_started(name, &source);
-        StoreError::File { path: format!("the thread {name}"), source }
+        StoreError::Thread { name, source }
     })
 }
 

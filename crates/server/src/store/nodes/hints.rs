@@ -28,10 +28,10 @@ pub struct Hints(PgListener);
 /// Listens for hints; `None` where there are no other nodes, or a pooler keeps no session to listen in.
 pub async fn listen(store: &Store) -> Result<Option<Hints>, StoreError> {
     let Database::Postgres(server) = store.database() else { return Ok(None) };
-    let Some(options) = server.options().filter(|_| !server.is_lent_by_transaction) else {
+    if server.is_lent_by_transaction {
         return Ok(None);
-    };
-    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options.clone());
+    }
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(server.options().await?);
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.listen(CHANNEL).await?;
     Ok(Some(Hints(listener)))

@@ -19,9 +19,23 @@ impl Store {
         self.inner.disk_reserve.send_replace(options.disk_reserve);
     }
 
+    /// Whether it is a folder that cannot be written.
+    pub fn is_read_only(&self) -> bool {
+        self.database().is_read_only()
+    }
+
     /// Whether nothing is written any more.
     pub fn is_closed(&self) -> bool {
         self.inner.writer.is_closed()
+    }
+
+    /// Why the store is not available, if it is not: it refuses writes, or the database refuses further connections.
+    pub async fn outage(&self) -> Option<&'static str> {
+        match self.refusing() {
+            Some(why) => Some(why),
+            // Boxed, so that it is no part of what each call holds.
+            None => Box::pin(self.readers().outage()).await,
+        }
     }
 
     /// Why writes are refused now, if they are.

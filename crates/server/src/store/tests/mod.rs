@@ -54,6 +54,7 @@ mod nodes;
 mod objects;
 mod opening;
 mod operator_views;
+mod outages;
 mod outlook;
 mod paging;
 mod places;

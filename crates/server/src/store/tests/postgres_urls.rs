@@ -8,13 +8,14 @@ use overnight_testkit::postgres::{Cluster, ClusterOptions, Network};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 
-use crate::store::StoreError;
 use crate::store::database::{Connection, Database, sql};
+use crate::store::{ServerFiles, StoreError};
 
 /// One database for those who come with TLS, one for those who come without, one for those with a certificate, one for all.
 const ACCESS: &str = "hostssl encrypted all all trust
 hostnossl plain all all trust
 hostssl certified all all cert
+host secret all all scram-sha-256
 host overnight all all trust
 ";
 
@@ -40,7 +41,7 @@ impl Stage {
             Network { certificate, key, client_authority: authority.pem(), access: ACCESS.to_owned() };
         let options = ClusterOptions { network: Some(network), ..ClusterOptions::default() };
         let cluster = Cluster::start(&options).expect("a PostgreSQL");
-        for name in ["encrypted", "plain", "certified", "overnight"] {
+        for name in ["encrypted", "plain", "certified", "secret", "overnight"] {
             cluster.database(name).expect("a database");
         }
         Self { cluster, files }
@@ -55,7 +56,7 @@ impl Stage {
     }
 
     async fn connect(&self, text: &str) -> Result<Connection, StoreError> {
-        Database::server(&self.url(text), std::sync::Arc::default())?.connect().await
+        Database::server(&self.url(text), ServerFiles::default(), std::sync::Arc::default())?.connect().await
     }
 
     /// Whether the connection is encrypted.
@@ -256,5 +257,44 @@ async fn the_documented_urls_lead_to_a_database() {
             .replace("%2Frun%2Fpostgresql", &encoded);
         let here = format!("{here}{}", socket.unwrap_or_default());
         assert_eq!(stage.is_encrypted(&here).await, socket.is_none(), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_password_that_was_changed_is_read_from_its_file_by_the_next_connection() {
+    let stage = Stage::start();
+    let set = |password: &str| {
+        let statement = format!("ALTER ROLE overnight PASSWORD '{password}'");
+        stage.cluster.execute("secret", &statement).expect("a password");
+    };
+    let (url, password) = (stage.files.path().join("url"), stage.files.path().join("password"));
+    let without = stage.url("postgres://overnight@localhost:PORT/secret");
+    let with = |password: &str| stage.url(&format!("postgres://overnight:{password}@localhost:PORT/secret"));
+    set("first");
+    fs::write(&url, with("first") + "\n").expect("a file");
+    fs::write(&password, "\u{feff}first \r\n").expect("a file");
+    let of_url = ServerFiles { url: Some(url.clone()), password: None };
+    let of_password = ServerFiles { url: None, password: Some(password.clone()) };
+    let server = |url: &str, files| Database::server(url, files, std::sync::Arc::default()).expect("a URL");
+    let databases = [server(&with("first"), of_url), server(&without, of_password)];
+    for database in &databases {
+        database.connect().await.expect("the first password");
+    }
+    set("second");
+    for database in &databases {
+        let refused = database.connect().await.expect_err("another password");
+        assert!(refused.outage().is_some_and(|why| why.contains("password")), "{refused}");
+    }
+    fs::write(&url, with("second")).expect("a file");
+    fs::write(&password, "second").expect("a file");
+    for database in &databases {
+        database.connect().await.expect("the second password");
+    }
+    fs::write(&url, "postgres://h:x").expect("a file");
+    fs::write(&password, "\n").expect("a file");
+    let faults = ["`database_url`: the file", "`database_password_file`: the file"];
+    for (database, fault) in databases.iter().zip(faults) {
+        let refused = database.connect().await.expect_err("no password");
+        assert!(refused.to_string().starts_with(fault) && refused.is_passing(), "{refused}");
     }
 }

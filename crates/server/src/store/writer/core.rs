@@ -1,6 +1,7 @@
 //! The writer's own connection and what it does with a group, as a task or by hand.
 
 mod manual;
+mod refusing;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::store::database::{
 use crate::store::disk_space::{self, FREE_PAGES};
 use crate::store::error::{StoreError, Trouble};
 use crate::store::file_watch::{FILES, FileWatch};
+use crate::store::outages::UNREACHABLE;
 use crate::store::writer::disk::DiskWatch;
 use crate::store::writer::group::{CrashPoint, Done, Failure, NotDone, WriteGroup};
 use crate::store::writer::pace::Pace;
@@ -28,8 +30,6 @@ use crate::tasks;
 
 /// The loop that answers the askers of groups.
 const ANSWERS: &str = "store_answers";
-const DISK: &str = "the disk is full or another process locks the database";
-const AWAY: &str = "the database does not answer or accepts no writes";
 const BUSY: &str = "other nodes write the same rows";
 const TEST_WRITE_MS: i64 = 1_000;
 /// Without anything to write, the disk is looked at this often: writes may be taken again.
@@ -285,7 +285,7 @@ impl WriterCore {
     /// What became of a commit that was not answered; waits for as long as the database is away. `None` where the process
     /// ends before that is known.
     async fn outcome_of(&mut self, id: Numbered, clock: &SharedClock) -> Option<Outcome> {
-        self.queues.set_refusing(Some(AWAY));
+        self.queues.set_refusing(Some(UNREACHABLE));
         let outcome = loop {
             match self.ask_outcome(id).await {
                 Ok(outcome) => break Some(outcome),
@@ -320,42 +320,12 @@ impl WriterCore {
                 continue;
             };
             match error.trouble() {
-                Trouble::Constraint => single.refuse(|| StoreError::Refused(error.to_string())),
+                Trouble::Constraint => self.refuse_single(single, &error, clock).await,
                 Trouble::Again => single.refuse(|| StoreError::Unavailable(BUSY)),
                 Trouble::Refusing => self.refuse_until_well(single, &error, clock).await,
                 Trouble::Fatal => self.give_up(single, error),
             }
         }
-    }
-
-    /// Refuses writes until a test write succeeds; one is tried each second. Reads continue.
-    async fn refuse_until_well(&mut self, group: WriteGroup, error: &StoreError, clock: &SharedClock) {
-        let why = match self.connection.dialect() {
-            Dialect::Sqlite => DISK,
-            Dialect::Postgres => AWAY,
-        };
-        tracing::error!(%error, "store unavailable; refusing writes: {why}");
-        self.queues.set_refusing(Some(why));
-        group.refuse(|| StoreError::Unavailable(why));
-        self.queues.hold_large(false);
-        while !self.queues.is_closed() {
-            match self.write_for_test().await {
-                Ok(()) => {
-                    tracing::info!("store available; accepting writes");
-                    break;
-                }
-                Err(error) if error.trouble() == Trouble::Fatal => {
-                    return self.give_up(WriteGroup::default(), error);
-                }
-                Err(_) => {}
-            }
-            clock.sleep_until(clock.now() + TEST_WRITE_MS).await;
-            while let Some(group) = self.queues.take() {
-                group.refuse(|| StoreError::Unavailable(why));
-            }
-            self.queues.drop_transactions();
-        }
-        self.queues.set_refusing(None);
     }
 
     async fn write_for_test(&mut self) -> Result<(), StoreError> {

@@ -35,6 +35,7 @@ mod pages;
 mod quotas;
 mod requests;
 mod slow_readers;
+mod store_outages;
 mod streams;
 mod tls;
 mod usage;

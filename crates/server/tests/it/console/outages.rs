@@ -21,11 +21,19 @@ async fn callers_are_told_that_the_store_is_away_and_the_log_alone_says_why() {
 
     let answered = app.client().get("/v1/models").await;
     let error = answered.refused(503, "unavailable");
-    assert_eq!(error["message"], "the store is not available at the moment: try again");
+    assert_eq!(
+        error["message"],
+        "the store is not available at the moment: the database does not answer; try again"
+    );
     assert_eq!(answered.header("retry-after"), "1");
     let page = browser.get("/console/you").await;
     assert_eq!(page.status, 503);
-    assert!(page.text().contains("The store is not available at the moment: try again."), "{}", page.text());
+    assert!(
+        page.text()
+            .contains("The store is not available at the moment: the database does not answer; try again."),
+        "{}",
+        page.text()
+    );
     let lines = log.lines_with("was refused: store unavailable");
     assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("the database failed: ")), "{lines:?}");
     assert!(lines[0].contains(answered.header("x-request-id")), "{lines:?}");
