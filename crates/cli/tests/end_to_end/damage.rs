@@ -31,7 +31,7 @@ fn damaged() -> World {
     let page: i64 = database.query_row(PAGE_OF_A_BODY, [], |row| row.get(0)).unwrap();
     database.close().unwrap();
     let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.seek(SeekFrom::Start((page as u64 - 1) * PAGE.len() as u64)).unwrap();
+    file.seek(SeekFrom::Start((page.unsigned_abs() - 1) * PAGE.len() as u64)).unwrap();
     file.write_all(&PAGE).unwrap();
     world
 }

@@ -7,7 +7,7 @@ use crate::store::StoreError;
 
 const RETRY_MS: i64 = 1_000;
 
-/// Writes all items together, and retries until the store takes them. Where the store refuses, one of them is at fault,
+/// Writes all items together, and retries until the store takes them. If the store refuses, one of them is at fault or needs a damaged page,
 /// and the others must not wait behind it: each is written alone. What came of each, `None` where it is refused;
 /// nothing at all where the store is closed.
 pub async fn write_with_retry<T, W>(
@@ -22,8 +22,8 @@ where
 {
     match retry(clock, what, &items, &write).await {
         Ok(done) => return done.into_iter().map(Some).collect(),
-        Err(StoreError::Refused(_)) if items.len() > 1 => {}
         Err(StoreError::Stopped) => return Vec::new(),
+        Err(_) if items.len() > 1 => {}
         Err(_) => return vec![None; items.len()],
     }
     let mut outcomes = Vec::with_capacity(items.len());
@@ -47,7 +47,7 @@ where
     loop {
         match write(Arc::clone(items)).await {
             Err(StoreError::Stopped) => return Err(StoreError::Stopped),
-            Err(error @ StoreError::Refused(_)) => {
+            Err(error) if !error.is_passing() => {
                 tracing::error!(%error, what, "store refused write");
                 return Err(error);
             }

@@ -308,6 +308,8 @@ fn trouble_of_sqlite(error: &rusqlite::Error) -> Trouble {
     use rusqlite::ErrorCode;
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Trouble::Constraint,
+        // Who needs the damaged page fails alone, as on PostgreSQL.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Trouble::Constraint,
         Some(ErrorCode::SystemIoFailure) => Trouble::Fatal,
         _ if of_sqlite(error).is_some() => Trouble::Refusing,
         _ => Trouble::Fatal,

@@ -15,6 +15,9 @@ impl WriterCore {
         error: &StoreError,
         clock: &SharedClock,
     ) {
+        if error.is_damage() {
+            return single.refuse(|| StoreError::DamagedPages(error.to_string()));
+        }
         let Some(why) = error.outage() else {
             return single.refuse(|| StoreError::Refused(error.to_string()));
         };
