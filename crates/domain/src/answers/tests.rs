@@ -360,7 +360,6 @@ fn a_usage_of_zeros_beside_a_text_is_taken_with_a_warning() {
         (r#""content":"hi""#, zeros, true),
         (r#""content":"hi""#, r#","usage":{"prompt_tokens":3,"completion_tokens":0}"#, true),
         (r#""content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]"#, zeros, true),
-        (r#""content":"","reasoning_content":"so""#, zeros, true),
         (r#""content":"hi""#, r#","usage":{"prompt_tokens":0,"completion_tokens":1}"#, false),
         (r#""content":"""#, zeros, false),
         (r#""content":null,"tool_calls":[]"#, zeros, false),

@@ -113,14 +113,13 @@ impl Counts {
     }
 }
 
-/// Whether a choice has anything that took tokens.
+/// Whether a choice has a text or a tool call, which took tokens.
 fn has_text(choice: Json<'_>) -> bool {
-    let is_filled = |value: Json<'_>| !matches!(value.as_str(), "null" | "\"\"" | "[]" | "{}");
+    let is_filled = |value: Json<'_>| !matches!(value.as_str(), "null" | "\"\"" | "[]");
     choice.members().into_iter().flatten().any(|member| match member.key().as_ref() {
         "text" => is_filled(member.value),
         "message" => member.value.members().into_iter().flatten().any(|member| {
-            let texts = ["content", "reasoning", "reasoning_content", "tool_calls"];
-            texts.contains(&&*member.key()) && is_filled(member.value)
+            matches!(member.key().as_ref(), "content" | "tool_calls") && is_filled(member.value)
         }),
         _ => false,
     })
