@@ -166,6 +166,8 @@ async fn again(services: &Services, model: &str, retry_at: i64) -> Result<Option
     if hindrance.is_some() || retry_at <= services.clock.now() {
         return Ok(hindrance);
     }
+    let models = services.models();
+    let model = models.find(model).map_or(model, |model| &model.config.name);
     let reports = engines::recent(services).await?;
     let mut out = reports.iter().flat_map(|report| &report.engine.models_out);
     let reason = out.find(|it| it.is_busy && it.model == model).and_then(|it| it.reason.clone());
