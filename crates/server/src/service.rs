@@ -15,7 +15,10 @@ use self::stopping::Stopping;
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
 use crate::app::sessions::Link;
-use crate::app::{MetricsTokenUnusable, Models, Services, clock_checks, left_behind, store_options};
+use crate::app::{
+    CertificatesUnusable, MetricsTokenUnusable, Models, Services, check_certificates, clock_checks,
+    left_behind, store_options,
+};
 use crate::clock::{FollowingClock, SharedClock};
 use crate::config::{Config, Reloaded};
 use crate::engines::{EngineClient, EngineUnusable, Engines};
@@ -57,6 +60,9 @@ pub enum ServiceError {
     /// Nobody can read the metrics as configured.
     #[error(transparent)]
     Metrics(#[from] MetricsTokenUnusable),
+    /// The certificates that calls are to trust cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] CertificatesUnusable),
     /// Traces cannot be sent as configured.
     #[error(transparent)]
     Traces(#[from] TracesUnusable),
@@ -122,6 +128,7 @@ impl Service {
         warn_of_left_behind(&services).await?;
         services.payments.check()?;
         services.metrics_access.check()?;
+        check_certificates(&config.outgoing)?;
         let exporter = services.traces.exporter(&config)?;
         services.openid.as_ref().map_or(Ok(()), |provider| provider.check())?;
         let bootstrapped = bootstrap::run(&services).await?;

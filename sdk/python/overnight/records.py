@@ -84,6 +84,8 @@ class WaitingFor:
     until: int | None = None
     others: int | None = None
     """With the reason `queue`, how many other requests wait for the same model."""
+    running_model: str | None = None
+    """With the reason `engines_stopped`, the model that has the device of these engines now."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,14 @@ const fn seconds(ms: i64) -> i64 {
 fn shape_of(explanation: &Explanation) -> Value {
     let Explanation { account, model, record, waiting, place, retry_at, .. } = explanation;
     let waiting_for = waiting.as_ref().map(|reason| {
-        json!({"sentence": sentence(reason), "until": reason.until().map(seconds), "words": reason.words()})
+        let running_model = match reason {
+            WaitingReason::EnginesStopped { running, .. } => running.as_deref(),
+            _ => None,
+        };
+        json!({
+            "sentence": sentence(reason), "until": reason.until().map(seconds), "words": reason.words(),
+            "running_model": running_model,
+        })
     });
     let place = place.map(|it| {
         json!({

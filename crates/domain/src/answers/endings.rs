@@ -5,8 +5,18 @@ use super::warnings::{Warning, warn};
 use crate::faults::Quoted;
 use crate::json::{Json, Kind};
 
-/// The `finish_reason` of an aborted generation: of vLLM and SGLang, OpenRouter, DeepSeek, and Z.ai.
-const ABORTED: [&str; 5] = ["abort", "aborted", "error", "insufficient_system_resource", "network_error"];
+/// The `finish_reason` of an aborted generation: of vLLM and SGLang, OpenRouter, DeepSeek, Z.ai, TensorRT-LLM and Tenstorrent.
+const ABORTED: [&str; 9] = [
+    "abort",
+    "aborted",
+    "error",
+    "insufficient_system_resource",
+    "network_error",
+    "cancelled",
+    "canceled",
+    "timeout",
+    "timeout_error",
+];
 
 /// Checks the ending of each choice, and warns of a choice without a `finish_reason`.
 ///

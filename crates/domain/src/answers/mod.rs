@@ -154,7 +154,9 @@ impl Shape {
                 return Err(BadCompletion::NoUsage(fault.clone()));
             }
             let words = format!("The engine did not report a usable usage: {fault}. A missing count is 0.");
-            warn(&mut warnings, "result_body.usage", words);
+            warn(&mut warnings, Warning::USAGE, words);
+        } else if let Some(words) = counts.doubt(elements(), self.has_output) {
+            warn(&mut warnings, Warning::USAGE, words);
         }
         let lacks_text = warnings.iter().any(|warning| warning.param == NO_TEXT);
         let text = if lacks_text { messages::with_messages(text.as_json()) } else { text };

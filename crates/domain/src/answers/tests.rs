@@ -1,4 +1,4 @@
-use super::{BadCompletion, Completion, Reader, page_title};
+use super::{BadCompletion, Completion, Reader, Warning, page_title};
 use crate::chat::parse_completion;
 use crate::json::minimize;
 
@@ -40,6 +40,9 @@ fn a_generation_that_the_engine_gave_up_is_aborted() {
     for (choice, words) in [
         (r#""finish_reason":"abort""#, " (finish_reason `abort`)"),
         (r#""finish_reason":"error""#, " (finish_reason `error`)"),
+        (r#""finish_reason":"cancelled""#, " (finish_reason `cancelled`)"),
+        (r#""finish_reason":"Canceled""#, " (finish_reason `Canceled`)"),
+        (r#""finish_reason":"TIMEOUT""#, " (finish_reason `TIMEOUT`)"),
         (
             r#""finish_reason":"insufficient_system_resource""#,
             " (finish_reason `insufficient_system_resource`)",
@@ -348,4 +351,24 @@ fn an_event_stream_becomes_one_answer() {
     let completion = parse_completion(cut.as_bytes(), FREE).expect("a beginning");
     let params: Vec<_> = completion.warnings.iter().map(|warning| warning.param).collect();
     assert_eq!(params, ["result_body.choices.finish_reason", "result_body.usage"]);
+}
+
+#[test]
+fn a_usage_of_zeros_beside_a_text_is_taken_with_a_warning() {
+    let zeros = r#","usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}"#;
+    for (message, usage, warned) in [
+        (r#""content":"hi""#, zeros, true),
+        (r#""content":"hi""#, r#","usage":{"prompt_tokens":3,"completion_tokens":0}"#, true),
+        (r#""content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]"#, zeros, true),
+        (r#""content":"hi""#, r#","usage":{"prompt_tokens":0,"completion_tokens":1}"#, false),
+        (r#""content":"""#, zeros, false),
+        (r#""content":null,"tool_calls":[]"#, zeros, false),
+    ] {
+        let choice = format!(r#"{{"message":{{{message}}},"finish_reason":"stop"}}"#);
+        for reader in [FREE, Reader::CHARGED] {
+            let read = parse_completion(answer(&choice, usage).as_bytes(), reader).expect(message);
+            let params: Vec<_> = read.warnings.iter().map(|it| it.param).collect();
+            assert_eq!(params, vec![Warning::USAGE; usize::from(warned)], "{message}{usage}");
+        }
+    }
 }

@@ -71,6 +71,20 @@ impl Counts {
         }
     }
 
+    /// The warning of an answer whose engine counted none of its tokens, although it has some. `elements` are its choices, or its vectors.
+    pub(super) fn doubt<'a>(
+        &self,
+        mut elements: impl Iterator<Item = Json<'a>>,
+        has_output: bool,
+    ) -> Option<&'static str> {
+        let is_zero = |count: Option<u64>| count == Some(0);
+        match has_output {
+            true => (is_zero(self.completion) && elements.any(has_text))
+                .then_some("The engine counted 0 tokens of output, and the answer has a text."),
+            false => is_zero(self.prompt).then_some("The engine counted 0 tokens of input."),
+        }
+    }
+
     /// Writes the usage for the client: these counts as integers, and every other member of the engine's usage unchanged.
     pub(super) fn write(&self, usage: Option<Json<'_>>, has_output: bool) -> JsonText {
         let counted = self.usage();
@@ -97,6 +111,18 @@ impl Counts {
         left.into_iter().for_each(|(key, count)| writer.integer(key, integer(count)));
         writer.finish()
     }
+}
+
+/// Whether a choice has a text or a tool call, which took tokens.
+fn has_text(choice: Json<'_>) -> bool {
+    let is_filled = |value: Json<'_>| !matches!(value.as_str(), "null" | "\"\"" | "[]");
+    choice.members().into_iter().flatten().any(|member| match member.key().as_ref() {
+        "text" => is_filled(member.value),
+        "message" => member.value.members().into_iter().flatten().any(|member| {
+            matches!(member.key().as_ref(), "content" | "tool_calls") && is_filled(member.value)
+        }),
+        _ => false,
+    })
 }
 
 fn integer(count: u64) -> i64 {

@@ -10,6 +10,9 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// The param of a usage that is missing, or counts none of the tokens that the answer has.
+    pub const USAGE: &str = "result_body.usage";
+
     /// The field of the request that the engine did not honour; `None` if the warning is about the answer.
     pub fn ignored_field(&self) -> Option<&'static str> {
         self.param.strip_prefix("request_body.")

@@ -160,6 +160,9 @@ impl Scheduler {
     pub(super) fn settle_doubt(&mut self, seq: i64, evidence: Evidence, now: i64) {
         let Some(mut held) = self.let_go(seq) else { return };
         let Some(Doubt { failure, was_alone, .. }) = held.doubt.take() else { return };
+        if matches!(evidence, Evidence::Works | Evidence::Busy) {
+            self.charge_slot_time(&held, now);
+        }
         let may_be_a_death = failure.may_be_a_death();
         let killed_alone = was_alone && held.suspect && failure.may_be_guilty();
         match (evidence, failure.trouble) {

@@ -125,6 +125,7 @@ impl Scheduler {
     /// not because of the time that the engine named, the request fails.
     fn note_busy(&mut self, seq: i64, key: ReplicaKey, named_ms: i64, refusal: &Failure, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
+        self.charge_slot_time(&held, now);
         let (named_ms, partition) = (named_ms.max(0), held.lease.key.partition);
         let is_narrower = self.hold_back_refused(partition, seq, named_ms, now);
         let Some(replica) = self.replicas.get_mut(&key) else { return };

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::charges::Charge;
 use super::messages::{AccountKey, Candidate};
 use super::partitions::PartitionState;
 use super::peak::Peak;
@@ -67,51 +68,15 @@ pub(super) struct Choice {
     pub(super) scans: Vec<(AccountKey, Range)>,
 }
 
-/// What a request is charged at least and at most, in cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
-    least: i64,
-    most: i64,
-}
-
-impl Bounds {
-    /// Whatever it costs.
-    pub(super) const NONE: Self = Self::at_least(1);
-
-    pub(super) const fn at_least(least: i64) -> Self {
-        Self { least, most: i64::MAX }
-    }
-
-    /// Whatever it costs, the same.
-    pub(super) const fn exactly(charge: i64) -> Self {
-        Self { least: charge, most: charge }
-    }
-
-    /// What a request of this cost is charged; 1 at least.
-    pub(super) fn of(self, cost: i64) -> i64 {
-        cost.clamp(self.least, self.most).max(1)
-    }
-}
-
-/// What the requests of a run are charged when they are leased.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Charge {
-    /// The part of their estimated costs that they are expected to use.
-    pub(super) part: UsedPart,
-    pub(super) bounds: Bounds,
-}
-
-impl Charge {
-    /// What a request of this estimated cost is charged; 1 at least.
-    pub(super) fn of(self, cost: i64) -> i64 {
-        self.bounds.of(self.part.of(cost))
-    }
-}
-
 enum Walk {
     Found(AccountKey),
     Wait,
-    Spent { debt: i64 },
+    Spent {
+        /// Of the account that owes least, with its time of slots.
+        debt: i64,
+        /// That account owes time, and another would go on but for its share of the slots.
+        is_loan: bool,
+    },
 }
 
 impl Model {
@@ -143,7 +108,7 @@ impl Model {
         }
         partition.in_ring = true;
         partition.begin_round(self.round, self.quantum);
-        if partition.deficit > 0 {
+        if partition.left() > 0 {
             self.ring.push_front(account);
         } else {
             self.ring.push_back(account);
@@ -206,12 +171,17 @@ impl Model {
         cannot: &BTreeSet<AccountKey>,
         now: i64,
     ) -> Choice {
-        let mut choice = Choice::default();
+        let (mut choice, mut lends) = (Choice::default(), false);
         loop {
-            match self.walk(taker, &skips, cannot, now, &mut choice.scans) {
+            match self.walk(taker, lends, &skips, cannot, now, &mut choice.scans) {
                 Walk::Found(account) => choice.account = Some(account),
                 Walk::Wait => {}
-                Walk::Spent { debt } => {
+                Walk::Spent { is_loan: true, .. } if (taker.idle)(taker.replica).unwrap_or(0) == 0 => {}
+                Walk::Spent { is_loan: true, .. } => {
+                    lends = true;
+                    continue;
+                }
+                Walk::Spent { debt, .. } => {
                     self.begin_round(debt);
                     continue;
                 }
@@ -223,13 +193,14 @@ impl Model {
     fn walk(
         &mut self,
         taker: Taker<'_>,
+        lends: bool,
         skips: impl Fn(AccountKey) -> bool,
         cannot: &BTreeSet<AccountKey>,
         now: i64,
         scans: &mut Vec<(AccountKey, Range)>,
     ) -> Walk {
         let (mut index, mut pending, mut hoped) = (0, 0, 0_i64);
-        let (mut least_debt, mut any_left) = (None, false);
+        let (mut least_debt, mut any_left, mut any_held_back) = (None, false, false);
         let share = self.share(now);
         let wanted = i64::try_from(taker.wanted).unwrap_or(i64::MAX);
         while let Some(&account) = self.ring.get(index) {
@@ -243,13 +214,15 @@ impl Model {
             let is_held_back = partition.held >= share;
             if is_held_back {
                 partition.held_back_in = Some(self.round);
+                any_held_back = true;
             }
             let is_refused = partition.held >= partition.refusals.most_held(now);
             if is_held_back || is_refused || cannot.contains(&account) || !partition.lists.is_for(taker) {
                 continue;
             }
-            if partition.deficit <= 0 {
-                least_debt = least_debt.max(Some(partition.deficit));
+            let owes_time = partition.owed_time > 0;
+            if partition.left() <= 0 && !(lends && owes_time) {
+                least_debt = least_debt.max(Some((partition.left(), owes_time)));
                 continue;
             }
             any_left = true;
@@ -271,7 +244,7 @@ impl Model {
             }
         }
         match least_debt {
-            Some(debt) if !any_left => Walk::Spent { debt },
+            Some((debt, owes_time)) if !any_left => Walk::Spent { debt, is_loan: owes_time && any_held_back },
             _ => Walk::Wait,
         }
     }
@@ -340,12 +313,17 @@ impl Model {
     /// Corrects what a partition was charged: `refund` less than it was, or more where negative.
     pub(super) fn settle(&mut self, account: AccountKey, refund: i64) {
         let quantum = self.quantum;
+        self.adjust(account, |it| it.deficit = it.deficit.saturating_add(refund).min(quantum));
+    }
+
+    /// Changes what is left to a partition. Its turn ends where nothing is.
+    pub(super) fn adjust(&mut self, account: AccountKey, change: impl FnOnce(&mut PartitionState)) {
         let Some(partition) = self.partitions.get_mut(&account) else { return };
-        let had_left = partition.deficit > 0;
-        partition.deficit = partition.deficit.saturating_add(refund).min(quantum);
+        let had_left = partition.left() > 0;
+        change(partition);
         if partition.in_ring
             && had_left
-            && partition.deficit <= 0
+            && partition.left() <= 0
             && let Some(index) = self.ring.iter().position(|it| *it == account)
         {
             self.ring.remove(index);

@@ -2,8 +2,8 @@
 
 use super::Scheduler;
 use super::attempts::Failure;
+use super::charges::{Bounds, Charge};
 use super::daily_budget::DailyReservation;
-use super::fairness::{Bounds, Charge};
 use super::messages::{Candidate, Lease, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::rate_window::Reservation;
 use super::timers::Timer;

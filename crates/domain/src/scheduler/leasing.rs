@@ -246,8 +246,10 @@ impl Scheduler {
                 let is_over = !passed.is_empty() && !state.has_others(passed);
                 return if is_over { Taken::OverBudget } else { Taken::Nothing };
             };
-            let (wanted, part) = (wanted.min(state.room_of(account, now)), state.used_part(account));
+            let (room, part) = (state.room_of(account, now), state.used_part(account));
             let partition = state.partition(account, now);
+            let lent = if partition.left() > 0 { usize::MAX } else { replica.idle_slots(now) };
+            let wanted = wanted.min(room).min(lent);
             self.out.extend(partition.scan_ahead(taker, wanted, now).map(|range| scan((account, range))));
             let (len, is_scanned) = partition.lists.window_of(key);
             if len < wanted && is_scanned && !replica.buffered.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
 //! [`SchedulerInput::Released`] tells how much waits in each partition (`partitions`); a replica with room (`replicas`) asks
-//! whose turn it is (`fairness`), finds its part of that account's order (`segments`), and no more than its part of few requests
+//! whose turn it is (`fairness`, `slot_time`), finds its part of that account's order (`segments`), and no more than its part of few requests
 //! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
 //! how the replica fares (`doubts`, `health`, `breaker`); what it has no room for is held back by account (`refusals`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
@@ -12,6 +12,7 @@
 mod attempts;
 mod breaker;
 mod budgets;
+mod charges;
 mod colocation;
 mod concurrency;
 mod daily_budget;
@@ -51,6 +52,7 @@ mod replicas;
 mod retries;
 mod segments;
 mod settings;
+mod slot_time;
 mod spreading;
 mod starts;
 mod steady_time;
@@ -176,8 +178,8 @@ impl Scheduler {
             }
             SchedulerInput::Completed { seq, cost, tokens } => self.complete(seq, cost, tokens, now),
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
-            SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect()),
-            SchedulerInput::Lost(leases) => self.lose(&leases),
+            SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect(), now),
+            SchedulerInput::Lost(leases) => self.lose(&leases, now),
             SchedulerInput::Load { replica, load } => self.note_load(replica, load, now),
             SchedulerInput::Hours { replica, hours } => self.note_hours(replica, hours),
             SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),

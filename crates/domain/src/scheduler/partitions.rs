@@ -45,6 +45,8 @@ pub(super) struct PartitionState {
     pub(super) held: usize,
     /// What it may still take in this round of the deficit round robin, in cost.
     pub(super) deficit: i64,
+    /// What it owes beside that for time of slots (`slot_time`), in cost.
+    pub(super) owed_time: i64,
     /// The round for which it got that.
     round: u64,
     /// The last round in which it held as many requests as it may.
@@ -88,8 +90,16 @@ impl PartitionState {
         let rounds = round.saturating_sub(std::mem::replace(&mut self.round, round));
         if rounds > 0 {
             let sum = i64::try_from(rounds).unwrap_or(i64::MAX).saturating_mul(quantum);
-            self.deficit = self.deficit.saturating_add(sum).min(quantum);
+            let deficit = self.deficit.saturating_add(sum);
+            let paid = deficit.clamp(0, self.owed_time);
+            self.owed_time -= paid;
+            self.deficit = (deficit - paid).min(quantum);
         }
+    }
+
+    /// What it may still take in this round.
+    pub(super) const fn left(&self) -> i64 {
+        self.deficit.saturating_sub(self.owed_time)
     }
 
     /// Whether a scan may find something.

@@ -153,7 +153,7 @@ impl Scheduler {
                 self.unhold(held.lease.key.partition, 1);
                 return;
             }
-            self.drop_held(seq);
+            self.drop_held(seq, now);
         }
         let taker = self.replicas.get_mut(&held.replica).filter(|replica| {
             !self.is_draining
@@ -192,7 +192,7 @@ impl Scheduler {
     }
 
     /// Requests were ended by somebody else: what is under way for them stops.
-    pub(super) fn end(&mut self, seqs: &BTreeSet<i64>) {
+    pub(super) fn end(&mut self, seqs: &BTreeSet<i64>, now: i64) {
         for replica in self.replicas.values_mut() {
             for ask in replica.asks.values_mut() {
                 let hit = ask.run.iter().map(|it| it.position.seq).filter(|seq| seqs.contains(seq));
@@ -210,22 +210,22 @@ impl Scheduler {
         });
         for seq in seqs {
             self.histories.forget(*seq);
-            self.drop_held(*seq);
+            self.drop_held(*seq, now);
         }
     }
 
     /// Leases are held no more: what is under way for them stops.
-    pub(super) fn lose(&mut self, leases: &[Lease]) {
+    pub(super) fn lose(&mut self, leases: &[Lease], now: i64) {
         for lease in leases {
             let seq = lease.key.position.seq;
             if self.leases_held.get(&seq).is_some_and(|held| held.lease.epoch <= lease.epoch) {
-                self.drop_held(seq);
+                self.drop_held(seq, now);
             }
         }
     }
 
     /// Forgets a lease that is no longer this scheduler's, and stops its attempt.
-    fn drop_held(&mut self, seq: i64) {
+    fn drop_held(&mut self, seq: i64, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         match held.stage {
             Stage::Buffered if held.is_repeated => self.charge_in_full(&held),
@@ -234,6 +234,7 @@ impl Scheduler {
                 self.model(model).settle(account, held.charged);
             }
             Stage::InFlight => {
+                self.charge_dropped(&held, now);
                 self.charge_in_full(&held);
                 self.out.push(SchedulerCommand::Abort { seq });
             }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::fairness::Bounds;
+use super::charges::Bounds;
 use super::leases_held::{HeldLease, Stage};
 use super::messages::{ModelKey, ReplicaKey};
 use super::rate_window::{RateLimits, Volume};

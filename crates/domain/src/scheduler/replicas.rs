@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::breaker::Breaker;
+use super::charges::Charge;
 use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
 use super::daily_budget::DailyBudget;
-use super::fairness::Charge;
 use super::messages::{Candidate, EngineHours, ModelKey, ProcessStatus, QueuePartition, Replica};
 use super::process_state::EngineProcess;
 use super::random::Random;
@@ -80,6 +80,8 @@ pub(super) struct ReplicaState {
     sent: u64,
     /// Requests that it had no room for since one completed.
     pub(super) refused: RefusedRequests,
+    /// When a request was last completed, in milliseconds.
+    pub(super) completed_at: i64,
     pub(super) buffered: VecDeque<i64>,
     pub(super) asks: BTreeMap<QueuePartition, Ask>,
     /// Failed, by whose fault is not known yet; in the order of their coming.
@@ -130,6 +132,7 @@ impl ReplicaState {
             in_flight: BTreeMap::new(),
             sent: 0,
             refused: RefusedRequests::default(),
+            completed_at: i64::MIN,
             buffered: VecDeque::new(),
             asks: BTreeMap::new(),
             doubts: Vec::new(),
@@ -234,6 +237,7 @@ impl ReplicaState {
 
     /// It completed a request: it has room for others, and its rest ends.
     pub(super) fn note_room(&mut self, now: i64) {
+        self.completed_at = now;
         self.refused = RefusedRequests::default();
         self.busy_until = self.busy_until.min(now);
         self.busy_step = 0;

@@ -167,6 +167,13 @@ impl Throughput {
         self.known(self.recent).map(|Sums { used, cost, .. }| UsedPart { used, cost })
     }
 
+    /// What requests that were completed use in so much time of a slot; `None` where that is not known yet.
+    pub(super) fn used_in(&self, slot_ms: i64) -> Option<i64> {
+        let Sums { used, slot_ms: all_ms, .. } = self.known(self.recent)?;
+        let worth = i128::from(used) * i128::from(slot_ms.max(0)) / i128::from(all_ms.max(1));
+        Some(i64::try_from(worth).unwrap_or(i64::MAX))
+    }
+
     fn known(&self, sums: Sums) -> Option<Sums> {
         (self.completions >= KNOWN_COMPLETIONS && sums.cost > 0 && sums.used > 0).then_some(sums)
     }

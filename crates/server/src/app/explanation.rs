@@ -90,7 +90,7 @@ impl Explanation {
         let partition = QueuePartition { model: live.model, account: owner };
         self.place = place::find(store, partition, &live.position).await?;
         if self.waiting.is_none() && !live.is_leased {
-            self.waiting = Some(waiting::in_queue(services, &self.model).await?);
+            self.waiting = Some(waiting::in_queue(services, &self.model, live.retry_at).await?);
         }
         self.is_leased = live.is_leased;
         self.retry_at = Some(live.retry_at).filter(|at| *at > services.clock.now());

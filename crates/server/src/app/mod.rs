@@ -7,6 +7,7 @@ pub mod api_keys;
 pub mod audit_log;
 pub mod batches;
 pub mod bootstrap;
+mod certificates;
 pub mod clock_checks;
 pub mod closing;
 pub mod engine_history;
@@ -60,6 +61,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use self::api_keys::ApiKeyCache;
+pub use self::certificates::{CertificatesUnusable, check_certificates};
 use self::engine_history::EngineHistory;
 use self::errors::AppError;
 use self::fifo_baselines::FifoBaselines;

@@ -7,7 +7,7 @@ use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
-use super::engines::{self, EngineReport, Why};
+use super::engines::{self, EngineProcessStatus, EngineReport, Why};
 use super::errors::AppError;
 use crate::store::queue::live_counts;
 use crate::store::requests::{self, models};
@@ -48,6 +48,15 @@ pub enum WaitingReason {
     EnginesStopped {
         /// When the first of them is ready, in milliseconds; `None` where that is not known.
         until: Option<i64>,
+        /// A model that has the device of one of them meanwhile, or is loaded in it.
+        running: Option<String>,
+    },
+    /// It was sent, and is sent again at this time: an engine had no room for it, or an attempt failed.
+    Retry {
+        /// In milliseconds: the time that the engine named, or that of the backoff.
+        until: i64,
+        /// What an engine of its model said that has no room, for operators alone.
+        reason: Option<String>,
     },
     /// Its turn has not come.
     Queued {
@@ -65,7 +74,7 @@ impl WaitingReason {
     /// What engines said themselves, for operators.
     pub fn words(&self) -> Option<&str> {
         match self {
-            Self::EnginesPaused { reason, .. } => reason.as_deref(),
+            Self::EnginesPaused { reason, .. } | Self::Retry { reason, .. } => reason.as_deref(),
             _ => None,
         }
     }
@@ -74,6 +83,7 @@ impl WaitingReason {
     fn for_clients(self) -> Self {
         match self {
             Self::EnginesPaused { until, .. } => Self::EnginesPaused { reason: None, until },
+            Self::Retry { until, .. } => Self::Retry { reason: None, until },
             reason => reason,
         }
     }
@@ -81,11 +91,11 @@ impl WaitingReason {
     /// Until when that holds, in milliseconds, where it is known.
     pub const fn until(&self) -> Option<i64> {
         match self {
-            Self::Gathering { until } => Some(*until),
+            Self::Gathering { until } | Self::Retry { until, .. } => Some(*until),
             Self::EnginesPaused { until, .. }
             | Self::EnginesClosed { until }
             | Self::EnginesOverBudget { until }
-            | Self::EnginesStopped { until } => *until,
+            | Self::EnginesStopped { until, .. } => *until,
             Self::DiskReserved | Self::NoEngine | Self::Queued { .. } => None,
         }
     }
@@ -104,8 +114,12 @@ impl fmt::Display for WaitingReason {
             Self::EnginesOverBudget { .. } => {
                 f.write_str("waits for the engines of its model, whose daily budgets are used up")
             }
-            Self::EnginesStopped { .. } => {
-                f.write_str("waits for an engine of its model to be started or to load it")
+            Self::EnginesStopped { running, .. } => {
+                f.write_str("waits for an engine of its model to be started or to load it")?;
+                running.as_ref().map_or(Ok(()), |model| write!(f, ": `{model}` has its device now"))
+            }
+            Self::Retry { .. } => {
+                f.write_str("waits to be sent again: an engine had no room for it, or an attempt failed")
             }
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
             Self::Queued { ahead: 1 } => f.write_str("waits for its turn, with one other request"),
@@ -140,10 +154,24 @@ pub async fn reason_to_wait_again(
     id: RequestId,
     model: &str,
 ) -> Result<Option<WaitingReason>, AppError> {
-    // Known without a read of the request, and nearly always nothing.
-    let Some(reason) = hindrance(services, model).await? else { return Ok(None) };
     let live = requests::find_live(&services.store, account, id).await?;
-    Ok(live.filter(|it| !it.is_leased).map(|_| reason.for_clients()))
+    let Some(live) = live.filter(|it| !it.is_leased) else { return Ok(None) };
+    Ok(again(services, model, live.retry_at).await?.map(WaitingReason::for_clients))
+}
+
+/// Why a request waits that came back from an engine and may be sent again at `retry_at`, for operators; `None` where it waits for its
+/// turn.
+async fn again(services: &Services, model: &str, retry_at: i64) -> Result<Option<WaitingReason>, AppError> {
+    let hindrance = hindrance(services, model).await?;
+    if hindrance.is_some() || retry_at <= services.clock.now() {
+        return Ok(hindrance);
+    }
+    let models = services.models();
+    let model = models.find(model).map_or(model, |model| &model.config.name);
+    let reports = engines::recent(services).await?;
+    let mut out = reports.iter().flat_map(|report| &report.engine.models_out);
+    let reason = out.find(|it| it.is_busy && it.model == model).and_then(|it| it.reason.clone());
+    Ok(Some(WaitingReason::Retry { until: retry_at, reason }))
 }
 
 /// The same for operators, who are told why engines are paused.
@@ -165,12 +193,16 @@ pub async fn reason_for_operators(
     {
         return Ok(Some(WaitingReason::Gathering { until: ready_at }));
     }
-    in_queue(services, model).await.map(Some)
+    in_queue(services, model, 0).await.map(Some)
 }
 
-/// Why a request waits that is in the queue, for operators.
-pub(super) async fn in_queue(services: &Services, model: &str) -> Result<WaitingReason, AppError> {
-    match hindrance(services, model).await? {
+/// Why a request waits that is in the queue and may be sent at `retry_at`, for operators.
+pub(super) async fn in_queue(
+    services: &Services,
+    model: &str,
+    retry_at: i64,
+) -> Result<WaitingReason, AppError> {
+    match again(services, model, retry_at).await? {
         Some(reason) => Ok(reason),
         None => Ok(WaitingReason::Queued { ahead: ahead(services, model).await? }),
     }
@@ -202,7 +234,9 @@ async fn hindrance(services: &Services, model: &str) -> Result<Option<WaitingRea
     let models = services.models();
     let model = models.find(model).map_or(model, |model| &model.config.name);
     let reports = engines::recent(services).await?;
-    Ok(trouble(&reports, model, services.clock.now()))
+    let config = services.config();
+    let device_of = |replica: &str| Some(config.engine_of(replica)?.device()?.0);
+    Ok(trouble(&reports, model, device_of, services.clock.now()))
 }
 
 /// Why nothing is sent to engines of models for which requests of any account wait, for operators; by the names of the models.
@@ -248,8 +282,14 @@ pub async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
     Ok(sum)
 }
 
-/// What is wrong with the engines of a model; `None` where one of them is driven, open and not paused.
-fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingReason> {
+/// What is wrong with the engines of a model; `None` where one of them is driven, open and not paused. `device_of` names what a replica
+/// shares with others.
+fn trouble<'c>(
+    reports: &[EngineReport],
+    model: &str,
+    device_of: impl Fn(&str) -> Option<&'c str>,
+    now: i64,
+) -> Option<WaitingReason> {
     let serves = |report: &&EngineReport| report.engine.serves(model);
     let mut serving = reports.iter().filter(serves).peekable();
     if serving.peek().is_none() {
@@ -270,125 +310,30 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
     Some(match first.map(|(_, why)| why) {
         Some(Why::Closed) => WaitingReason::EnginesClosed { until },
         Some(Why::OverBudget) => WaitingReason::EnginesOverBudget { until },
-        Some(Why::Stopped) => WaitingReason::EnginesStopped { until },
+        Some(Why::Stopped) => {
+            WaitingReason::EnginesStopped { until, running: running_instead(reports, model, device_of) }
+        }
         Some(Why::Paused(reason)) => WaitingReason::EnginesPaused { reason: Some(reason.to_owned()), until },
         None => WaitingReason::EnginesPaused { reason: None, until },
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::engines::{EnginePause, EngineRates, EngineState, ModelOut, PrefixCacheState};
-
-    const NOW: i64 = 1_000;
-
-    fn report(models: &[&str], is_driven: bool, pause: Option<(Option<i64>, &str)>) -> EngineReport {
-        let pause = pause.map(|(until, reason)| EnginePause { until, reason: reason.to_owned() });
-        let models = models.iter().map(|model| (*model).to_owned()).collect();
-        let name = "gpu".to_owned();
-        let (in_flight, max_concurrency, closed_until) = (0, 1, None);
-        let rates = EngineRates::default();
-        let engine = EngineState {
-            models_out: Vec::new(),
-            name,
-            models,
-            is_driven,
-            in_flight,
-            max_concurrency,
-            pause,
-            closed_until,
-            rates,
-            prefix_cache: PrefixCacheState::default(),
-            process: None,
-        };
-        EngineReport { node: "a".to_owned(), reported_at: 0, engine }
-    }
-
-    #[test]
-    fn a_request_waits_for_engines_while_none_of_its_model_is_of_use() {
-        let paused = |reason: Option<&str>, until| {
-            Some(WaitingReason::EnginesPaused { reason: reason.map(str::to_owned), until })
-        };
-        let well = || report(&["tiny"], true, None);
-        let shared = || report(&["tiny"], false, None);
-        let out = |until| Some(WaitingReason::EnginesClosed { until });
-        let closed = |until| {
-            let mut report = well();
-            report.engine.closed_until = Some(until);
-            report
-        };
-        let out_for = |model: &str, until, reason: Option<&str>| {
-            let mut report = report(&["tiny", "large"], true, None);
-            let (model, reason) = (model.to_owned(), reason.map(str::to_owned));
-            report.engine.models_out =
-                vec![ModelOut { model, until, reason, is_over_budget: false, is_busy: false }];
-            report
-        };
-        let spent = |until| {
-            let mut report = out_for("tiny", Some(until), None);
-            report.engine.models_out[0].is_over_budget = true;
-            report
-        };
-        let over_budget = |until| Some(WaitingReason::EnginesOverBudget { until });
-        let away = |until, reason| report(&["tiny", "large"], true, Some((until, reason)));
-        for (reports, expected) in [
-            (vec![], Some(WaitingReason::NoEngine)),
-            (vec![report(&["tin", "large"], true, None)], Some(WaitingReason::NoEngine)),
-            (vec![well()], None),
-            (vec![shared()], paused(None, None)),
-            (vec![shared(), well()], None),
-            (vec![away(Some(1_500), "reset")], paused(Some("reset"), Some(1_500))),
-            (vec![away(Some(900), "reset")], paused(Some("reset"), None)),
-            (vec![away(Some(1_500), "reset"), away(Some(1_200), "401")], paused(Some("401"), Some(1_200))),
-            (vec![away(Some(1_500), "reset"), shared()], paused(Some("reset"), Some(1_500))),
-            (vec![away(Some(1_500), "reset"), well()], None),
-            (vec![away(None, "reset")], None),
-            (vec![closed(1_500), shared()], out(Some(1_500))),
-            (vec![closed(900)], out(None)),
-            (vec![closed(1_500), away(Some(1_600), "reset")], out(Some(1_500))),
-            (vec![closed(1_500), away(Some(1_400), "reset")], paused(Some("reset"), Some(1_400))),
-            (vec![closed(1_500), well()], None),
-            (vec![out_for("tiny", Some(1_500), Some("500"))], paused(Some("500"), Some(1_500))),
-            (vec![out_for("tiny", Some(1_500), None)], out(Some(1_500))),
-            (vec![out_for("large", Some(1_500), Some("500"))], None),
-            (vec![spent(1_500), shared()], over_budget(Some(1_500))),
-            (vec![spent(900)], over_budget(None)),
-            (vec![spent(1_500), away(Some(1_400), "reset")], paused(Some("reset"), Some(1_400))),
-            (vec![spent(1_500), well()], None),
-            (vec![out_for("tiny", Some(1_500), Some("500")), well()], None),
-        ] {
-            assert_eq!(trouble(&reports, "tiny", NOW), expected, "{reports:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_said_of_it_tells_nothing_of_engines_and_leaves_the_time_to_the_reader() {
-        let reason = Some("the engine refused a request (500: secret)".to_owned());
-        for (reason, until, text) in [
-            (WaitingReason::Gathering { until: 5 }, Some(5), "is grouped with similar prompts"),
-            (WaitingReason::DiskReserved, None, "waits for space on the disk of the service"),
-            (WaitingReason::NoEngine, None, "waits for an engine: none serves its model"),
-            (
-                WaitingReason::EnginesPaused { reason, until: Some(7) },
-                Some(7),
-                "waits for the engines of its model, which are paused",
-            ),
-            (
-                WaitingReason::EnginesClosed { until: Some(9) },
-                Some(9),
-                "waits for the engines of its model, which are outside their hours",
-            ),
-            (
-                WaitingReason::EnginesOverBudget { until: Some(9) },
-                Some(9),
-                "waits for the engines of its model, whose daily budgets are used up",
-            ),
-            (WaitingReason::Queued { ahead: 0 }, None, "is the only one that waits for its model"),
-            (WaitingReason::Queued { ahead: 1 }, None, "waits for its turn, with one other request"),
-            (WaitingReason::Queued { ahead: 41 }, None, "waits for its turn, with 41 other requests"),
-        ] {
-            assert_eq!((reason.to_string().as_str(), reason.until()), (text, until));
-        }
-    }
+/// A model that an engine runs on a device on which one of `model` would run.
+fn running_instead<'c>(
+    reports: &[EngineReport],
+    model: &str,
+    device_of: impl Fn(&str) -> Option<&'c str>,
+) -> Option<String> {
+    let place = |report: &EngineReport| Some((report.node.clone(), device_of(&report.engine.name)?));
+    let (own, others): (Vec<_>, Vec<_>) = reports.iter().partition(|it| it.engine.serves(model));
+    let wanted: Vec<_> = own.into_iter().filter_map(place).collect();
+    let has_begun = |it: &&EngineReport| {
+        it.engine.process.is_some_and(|process| process.status != EngineProcessStatus::Stopped)
+    };
+    let holder =
+        others.into_iter().filter(has_begun).find(|it| place(it).is_some_and(|it| wanted.contains(&it)))?;
+    holder.engine.models.first().cloned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Response};
 use hyper_util::client::legacy::Error as ClientError;
-use overnight_domain::answers::{BadCompletion, Completion, Reader};
+use overnight_domain::answers::{BadCompletion, Completion, Reader, Warning};
 use overnight_domain::bodies::ANSWER_BYTES_MAX;
 use overnight_domain::chat::{LimitField, choices_asked, engine_body, output_limit};
 use overnight_domain::endpoint_rules::parse_answer;
@@ -106,6 +106,16 @@ impl EngineClient {
         let completion = parse_answer(endpoint, stored, &answer, reader)
             .map_err(|bad| self.judge(&bad, asked, &head.headers, &answer, &target))?;
         self.served.note_answered(model, endpoint);
+        if is_charged && completion.warnings.iter().any(|warning| warning.param == Warning::USAGE) {
+            self.zero_usage.call_once(|| {
+                let engine = &self.config.name;
+                tracing::warn!(
+                    engine,
+                    model,
+                    "engine counts 0 tokens in answers with a text; they are charged as it counts, and this is logged once"
+                );
+            });
+        }
         Ok(completion)
     }
 

@@ -1,7 +1,7 @@
 //! The client of one replica: sends a request and judges the answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Once};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -53,6 +53,8 @@ pub struct EngineClient {
     pub(super) served: ServedEndpoints,
     pub(super) limit_fields: LimitFields,
     pub(super) odd_answers: Throttle,
+    /// Logs once that it counts no tokens.
+    pub(super) zero_usage: Once,
     /// What its key-value cache holds; 0 until it tells.
     cache_tokens: AtomicU64,
 }
@@ -111,6 +113,7 @@ impl EngineClient {
             served,
             limit_fields,
             odd_answers,
+            zero_usage: Once::new(),
             cache_tokens,
         }
     }

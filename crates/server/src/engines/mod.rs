@@ -50,8 +50,8 @@ pub enum EngineUnusable {
         /// What is wrong with it.
         reason: String,
     },
-    /// No secure connection can be made from this machine.
-    #[error("engine `{engine}`: no secure connection can be made: {source}")]
+    /// A file of certificates cannot be used, or this machine has no authorities.
+    #[error("engine `{engine}`: no certificates to trust: {source}")]
     Tls {
         /// The engine's name.
         engine: String,

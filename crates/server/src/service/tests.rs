@@ -190,3 +190,11 @@ async fn so_does_a_loop_that_only_nodes_of_postgresql_have() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_file_of_certificates_that_is_missing_stops_the_start_though_nothing_is_called_by_https() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = [("outgoing.ca_file", "/nowhere/ca.pem")];
+    let error = Service::start(config(folder.path(), &settings)).await.err().expect("no service").to_string();
+    assert!(error.starts_with("[outgoing]: `ca_file` /nowhere/ca.pem: "), "{error}");
+}

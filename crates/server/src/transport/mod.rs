@@ -68,6 +68,8 @@ impl Transport {
         let connector = Connector { tcp: tcp(), proxies: Proxies::new(&outgoing.proxy) };
         let limit_ms = connect_timeout_ms;
         if scheme != "https" {
+            // Nothing is spoken under TLS, but a file that cannot be used is a mistake all the same.
+            trust::read(&outgoing.ca_files)?;
             let proxies = connector.proxies.clone();
             return Ok(Self(Pool::Plain(pool(Timed { inner: connector, clock, limit_ms }), proxies)));
         }

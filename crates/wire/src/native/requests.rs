@@ -288,7 +288,7 @@ impl Order {
 }
 
 /// What is said only of a request that was asked for by itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prospect {
     /// Why it is not in progress yet.
     pub waiting_for: Option<WaitingFor>,
@@ -298,11 +298,11 @@ pub struct Prospect {
 
 /// Appends the status record. For a request just created it is the object that Create Request answers.
 pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
-    write_status_of_one(request, Prospect::default(), out);
+    write_status_of_one(request, &Prospect::default(), out);
 }
 
 /// Appends the status record of a request that was asked for by itself.
-pub fn write_status_of_one(request: &records::RequestSummary, prospect: Prospect, out: &mut Vec<u8>) {
+pub fn write_status_of_one(request: &records::RequestSummary, prospect: &Prospect, out: &mut Vec<u8>) {
     open(request, request.state.status().as_str(), out);
     push_prospect(prospect, out);
     out.push(b'}');
@@ -310,11 +310,11 @@ pub fn write_status_of_one(request: &records::RequestSummary, prospect: Prospect
 
 /// Appends the full record.
 pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
-    write_full_of_one(request, Prospect::default(), out);
+    write_full_of_one(request, &Prospect::default(), out);
 }
 
 /// Appends the full record of a request that was asked for by itself.
-pub fn write_full_of_one(request: &RequestRecord, prospect: Prospect, out: &mut Vec<u8>) {
+pub fn write_full_of_one(request: &RequestRecord, prospect: &Prospect, out: &mut Vec<u8>) {
     let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
     out.reserve(512 + request.body.len() + result_bytes);
     open(&request.summary, request.summary.state.status().as_str(), out);
@@ -344,11 +344,11 @@ pub fn write_full_of_one(request: &RequestRecord, prospect: Prospect, out: &mut 
     out.push(b'}');
 }
 
-fn push_prospect(prospect: Prospect, out: &mut Vec<u8>) {
-    if let Some(waiting_for) = prospect.waiting_for {
+fn push_prospect(prospect: &Prospect, out: &mut Vec<u8>) {
+    if let Some(waiting_for) = &prospect.waiting_for {
         push_key("waiting_for", out);
         // As above: it cannot fail.
-        let _ = serde_json::to_writer(&mut *out, &waiting_for);
+        let _ = serde_json::to_writer(&mut *out, waiting_for);
     }
     if let Some(at) = prospect.estimated_completion_at {
         push_key("estimated_completion_at", out);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What keeps a registered request from an engine, as of a second ago or less.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "reason": "queue",
     "others": 41
@@ -20,6 +20,10 @@ pub struct WaitingFor {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub others: Option<i64>,
+    /// With `engines_stopped`, the model that has the device of these engines now, if they share one. Absent with every other reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub running_model: Option<String>,
 }
 
 /// Why a registered request waits.
@@ -42,6 +46,8 @@ pub enum WaitingReason {
     /// The engines of its model do not run, or have another model loaded: one is started or loads it when there is enough work for it, or its
     /// turn comes.
     EnginesStopped,
+    /// It was sent to an engine, which had no room for it, or its attempt failed: it is sent again at the earliest at `until`.
+    Retry,
     /// Its turn has not come.
     Queue,
 }

@@ -2,6 +2,7 @@
 
 mod backups;
 mod billing;
+mod certificates;
 mod console;
 mod encryption;
 mod engines;
@@ -98,6 +99,7 @@ async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
     findings.extend(encryption::check(config).await);
     findings.extend(object_store::check(config).await);
     findings.extend(leases::check(config).await);
+    findings.extend(certificates::check(config));
     findings.extend(engines::check(config).await);
     findings.extend(pauses::check(config).await);
     findings.extend(billing::check(config));

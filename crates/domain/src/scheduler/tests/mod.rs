@@ -26,6 +26,7 @@ mod rate_window;
 mod replicas;
 mod segments;
 mod set_back;
+mod slot_time;
 mod spreading;
 mod starts;
 mod store;

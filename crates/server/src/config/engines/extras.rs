@@ -74,9 +74,16 @@ pub(super) fn read(section: &Section<'_>) -> Result<Extras, ConfigError> {
         {
             return Err(section.refuse("headers", format!("must hold a header's value for {name:?}")));
         }
-        headers.insert(header.as_str().to_owned(), value);
+        if headers.insert(header.as_str().to_owned(), value).is_some() {
+            let twice = format!("must name {header:?} once: names of headers differ by more than their case");
+            return Err(section.refuse("headers", twice));
+        }
     }
-    Ok(Extras { headers, query: values(section, "query")? })
+    let query = values(section, "query")?;
+    if query.contains_key("") {
+        return Err(section.refuse("query", "must give each parameter a name"));
+    }
+    Ok(Extras { headers, query })
 }
 
 fn values(section: &Section<'_>, key: &str) -> Result<BTreeMap<String, ValueSource>, ConfigError> {

@@ -36,6 +36,8 @@ fn headers_and_proxies_that_http_cannot_carry_are_refused() {
         ("headers = { \"content-length\" = \"3\" }", "must not name \"content-length\""),
         ("headers = { \"a b\" = \"3\" }", "must not name \"a b\""),
         ("headers = { a = \"\\n\" }", "must hold a header's value for \"a\""),
+        ("headers = { X-Key = \"a\", x-key = \"b\" }", "must name \"x-key\" once"),
+        ("query = { \"\" = \"1\" }", "must give each parameter a name"),
         ("headers = { a = \"env:OVERNIGHT_X\" }", "does not begin with OVERNIGHT_"),
         ("query = { a = \"file:\" }", "must hold \"file:\" and a path for \"a\""),
         ("proxy = \"socks5://h\"", "`engines[0].proxy` must be \"environment\""),

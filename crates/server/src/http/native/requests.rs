@@ -128,7 +128,7 @@ pub(super) async fn get(
         }
         _ => Prospect::default(),
     };
-    Ok(answers::ok(|out| array_of_one(out, |out| write_full_of_one(&request, prospect, out))))
+    Ok(answers::ok(|out| array_of_one(out, |out| write_full_of_one(&request, &prospect, out))))
 }
 
 /// Delete a request
@@ -158,7 +158,7 @@ pub(super) async fn get_status(
     PathId(id): PathId<RequestKind>,
 ) -> Answer {
     let (request, prospect) = requests::get_summary(&context.services, caller.0, id).await?;
-    Ok(answers::ok(|out| write_status_of_one(&request, shape_of(&prospect), out)))
+    Ok(answers::ok(|out| write_status_of_one(&request, &shape_of(&prospect), out)))
 }
 
 /// Cancel a request
@@ -187,17 +187,25 @@ fn shape_of(prospect: &requests::Prospect) -> Prospect {
 }
 
 fn shape_of_reason(reason: &WaitingReason) -> waiting::WaitingFor {
-    let (code, others) = match reason {
-        WaitingReason::Gathering { .. } => (waiting::WaitingReason::Gathering, None),
-        WaitingReason::DiskReserved => (waiting::WaitingReason::DiskSpace, None),
-        WaitingReason::NoEngine => (waiting::WaitingReason::NoEngine, None),
-        WaitingReason::EnginesPaused { .. } => (waiting::WaitingReason::EnginesPaused, None),
-        WaitingReason::EnginesClosed { .. } => (waiting::WaitingReason::EnginesClosed, None),
-        WaitingReason::EnginesOverBudget { .. } => (waiting::WaitingReason::EnginesOverBudget, None),
-        WaitingReason::EnginesStopped { .. } => (waiting::WaitingReason::EnginesStopped, None),
-        WaitingReason::Queued { ahead } => (waiting::WaitingReason::Queue, Some(*ahead)),
+    let (mut others, mut running_model) = (None, None);
+    let code = match reason {
+        WaitingReason::Gathering { .. } => waiting::WaitingReason::Gathering,
+        WaitingReason::DiskReserved => waiting::WaitingReason::DiskSpace,
+        WaitingReason::NoEngine => waiting::WaitingReason::NoEngine,
+        WaitingReason::EnginesPaused { .. } => waiting::WaitingReason::EnginesPaused,
+        WaitingReason::EnginesClosed { .. } => waiting::WaitingReason::EnginesClosed,
+        WaitingReason::EnginesOverBudget { .. } => waiting::WaitingReason::EnginesOverBudget,
+        WaitingReason::EnginesStopped { running, .. } => {
+            running_model.clone_from(running);
+            waiting::WaitingReason::EnginesStopped
+        }
+        WaitingReason::Retry { .. } => waiting::WaitingReason::Retry,
+        WaitingReason::Queued { ahead } => {
+            others = Some(*ahead);
+            waiting::WaitingReason::Queue
+        }
     };
-    waiting::WaitingFor { reason: code, until: reason.until().map(seconds_up), others }
+    waiting::WaitingFor { reason: code, until: reason.until().map(seconds_up), others, running_model }
 }
 
 /// The first whole second that is no earlier than a time in milliseconds.

@@ -2,9 +2,11 @@
 
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
+use overnight_server::app::waiting::WaitingReason;
+use overnight_server::app::{explanation, requests};
 use overnight_testkit::engine::{Fault, FaultRates, SimConfig};
 
-use super::{Rig, Setup, result_of};
+use super::{Rig, Setup, pause, result_of};
 
 async fn check_failure(content: &str, code: &str) {
     let rig = Rig::start(vec![SimConfig::default()]).await;
@@ -46,6 +48,24 @@ async fn passing_faults_are_tried_again() {
     for fault in ["status=429/0", "reset", "truncated", "bad_json", "behaviour=deepseek-blank-lines-only"] {
         check_recovery(&format!("[[sim:{fault} x1]]")).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_request_is_said_to_wait_for_the_time_that_its_engine_named() {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let begun_at = rig.services.clock.now();
+    let id = rig.create("[[sim:status=429/600 x1]]").await;
+    let until = loop {
+        let (_, prospect) = requests::get_summary(&rig.services, rig.account, id).await.expect("a request");
+        if let Some(WaitingReason::Retry { until, reason: None }) = prospect.waiting {
+            break until;
+        }
+        pause().await;
+    };
+    assert!(until >= begun_at + 600_000, "{until}");
+    let explained = explanation::explain(&rig.services, id).await.expect("a request");
+    assert!(matches!(explained.waiting, Some(WaitingReason::Retry { until: at, .. }) if at == until));
+    rig.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

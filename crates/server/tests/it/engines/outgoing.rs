@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use overnight_domain::scheduler::AttemptError;
-use overnight_server::engines::EngineClient;
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::engines::{EngineClient, Engines};
+use overnight_server::ids::Ids;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -133,6 +135,26 @@ async fn an_engine_is_trusted_by_its_authority_or_by_its_own_certificate_and_no_
     let (address, _) = serve(Some(authority.certify_itself())).await;
     let client = client(&format!(r#"base_url = "https://{address}/v1"{}"#, trusting(&authority)));
     ask(&client, "hello").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_without_a_certificate_stops_the_start_whatever_the_scheme() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "no certificate").unwrap();
+    for scheme in ["http", "https"] {
+        for (file, why) in
+            [(&folder.path().join("missing.pem"), ""), (&empty, "it holds no certificate in PEM")]
+        {
+            let settings =
+                format!(r#"kind = "openai", base_url = "{scheme}://h", ca_file = "{}""#, file.display());
+            let clock: SharedClock = Arc::new(SystemClock);
+            let error =
+                Engines::start(&config(&settings), &clock, &Arc::new(Ids::from_seed(1))).err().unwrap();
+            let words = format!("engine `e`: no certificates to trust: `ca_file` {}: ", file.display());
+            assert!(error.to_string().starts_with(&words) && error.to_string().ends_with(why), "{error}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Other servers that one runs oneself.
 
 use super::Behaviour;
-use super::Outcome::{Completed, CompletedWithWarning};
+use super::Outcome::{Completed, CompletedWithWarning, RetriedUncounted};
 use super::bodies::completion;
 
 pub(super) const ROWS: &[Behaviour] = &[
@@ -41,6 +41,37 @@ pub(super) const ROWS: &[Behaviour] = &[
         )
         .becomes(CompletedWithWarning("result_body"))
         .says("not finite"),
+    Behaviour::of(
+        "TensorRT-LLM",
+        "tensorrt-llm-timeout",
+        "https://github.com/NVIDIA/TensorRT-LLM/blob/005bc848893f575ec14b45d6b13139360d67c790/tensorrt_llm/executor/result.py",
+    )
+    .answers(200, completion!(r#""content":"Once upon""#, r#""timeout""#))
+    .becomes(RetriedUncounted)
+    .says("timeout"),
+    Behaviour::of(
+        "Tenstorrent",
+        "tenstorrent-timeout-error",
+        "https://github.com/tenstorrent/tt-inference-server/pull/3921",
+    )
+    .answers(200, completion!(r#""content":"Once upon""#, r#""timeout_error""#))
+    .becomes(RetriedUncounted)
+    .says("timeout_error"),
+    Behaviour::of("imp", "imp-cancelled", "https://github.com/kekzl/imp/issues/1590")
+        .answers(200, completion!(r#""content":"Once upon""#, r#""cancelled""#))
+        .becomes(RetriedUncounted)
+        .says("cancelled"),
+    Behaviour::of("LocalAI", "localai-usage-of-zeros", "https://github.com/mudler/LocalAI/issues/1920")
+        .answers(
+            200,
+            completion!(
+                r#""content":"Once upon""#,
+                r#""stop""#,
+                r#","usage":{"completion_tokens":0,"prompt_tokens":0,"total_tokens":0}"#
+            ),
+        )
+        .becomes(CompletedWithWarning("result_body.usage"))
+        .says("0 tokens of output"),
     Behaviour::of(
         "OpenVINO Model Server",
         "openvino-cut-character",

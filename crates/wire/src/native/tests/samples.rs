@@ -102,16 +102,21 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         r#""expires_at":1751586400,"batch_id":null,"metadata":null,"request_body":{},"#,
         r#""completion_window":"24h","webhook":null}"#
     )));
-    let waiting_for = WaitingFor { reason: WaitingReason::EnginesClosed, until: Some(7), others: None };
+    let running_model = Some("large".to_owned());
+    let waiting_for =
+        WaitingFor { reason: WaitingReason::EnginesStopped, until: Some(7), others: None, running_model };
     let prospect = requests::Prospect { waiting_for: Some(waiting_for), estimated_completion_at: Some(9) };
     for told in [
-        written(|out| requests::write_full_of_one(&record, prospect, out)),
-        written(|out| requests::write_status_of_one(&record.summary, prospect, out)),
+        written(|out| requests::write_full_of_one(&record, &prospect, out)),
+        written(|out| requests::write_status_of_one(&record.summary, &prospect, out)),
     ] {
-        let end = r#","waiting_for":{"reason":"engines_closed","until":7},"estimated_completion_at":9}"#;
+        let end = concat!(
+            r#","waiting_for":{"reason":"engines_stopped","until":7,"running_model":"large"},"#,
+            r#""estimated_completion_at":9}"#
+        );
         assert!(told.ends_with(end), "{told}");
         let record: requests::RequestSummary = serde_json::from_str(&told).expect("a status record");
-        assert_eq!((record.waiting_for, record.estimated_completion_at), (Some(waiting_for), Some(9)));
+        assert_eq!((&record.waiting_for, record.estimated_completion_at), (&prospect.waiting_for, Some(9)));
     }
     let create = written(|out| requests::write_create(&record, out));
     let places = requests::CREATE_MEMBERS.map(|(name, _)| create.find(name).expect("a member"));
