@@ -1,18 +1,14 @@
 //! A data folder with a damaged page: every surface tells of it, and no backup is lost.
 
 use std::fs;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::support::{World, chat};
 
-const PAGE: [u8; 4_096] = [0xA5; 4_096];
-/// A page in the middle of the body of a request in the middle of a list.
-const PAGE_OF_A_BODY: &str =
-    "SELECT pageno FROM dbstat WHERE name = 'requests' AND path LIKE '%+000005' LIMIT 1 OFFSET 30";
+const PAGE: usize = 4_096;
 /// Lists of this many requests have several pages.
 const REQUESTS: usize = 60;
 const REQUEST_BYTES: usize = 80_000;
@@ -27,12 +23,17 @@ fn damaged() -> World {
     assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
     world.json("backup kept");
     let path = world.path("data/overnight.db");
-    let database = Connection::open(&path).unwrap();
-    let page: i64 = database.query_row(PAGE_OF_A_BODY, [], |row| row.get(0)).unwrap();
-    database.close().unwrap();
-    let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.seek(SeekFrom::Start((page.unsigned_abs() - 1) * PAGE.len() as u64)).unwrap();
-    file.write_all(&PAGE).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // An overflow page begins with the number of the next one; the first page has the number 1.
+    let is_inside = |(place, page): &(usize, &[u8])| {
+        page[..4] == (*place as u32 + 2).to_be_bytes()
+            && page[4..].windows(6).take(3).any(|it| it == b"ab ab ")
+    };
+    let inside: Vec<usize> =
+        bytes.chunks(PAGE).enumerate().filter(is_inside).map(|(place, _)| place).collect();
+    let place = inside[inside.len() / 2] * PAGE;
+    bytes[place..place + PAGE].fill(0xA5);
+    fs::write(path, bytes).unwrap();
     world
 }
 

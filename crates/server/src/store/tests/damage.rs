@@ -18,17 +18,18 @@ use crate::store::{DATABASE_FILE, Store, requests};
 
 const PAGE: [u8; 4_096] = [0xA5; 4_096];
 
-/// Overwrites a page of a database that nobody has open; the first has the number 0.
-fn damage_page(database: &Path, number: u64) {
-    let mut file = fs::OpenOptions::new().write(true).open(database).expect("a database");
-    file.seek(SeekFrom::Start(number * PAGE.len() as u64)).expect("a place");
+/// Overwrites a page in the middle of a database that nobody has open.
+fn damage_page(folder: &Path) {
+    let path = folder.join(DATABASE_FILE);
+    let pages = fs::metadata(&path).expect("a database").len() / PAGE.len() as u64;
+    let mut file = fs::OpenOptions::new().write(true).open(path).expect("a database");
+    file.seek(SeekFrom::Start(pages / 2 * PAGE.len() as u64)).expect("a place");
     file.write_all(&PAGE).expect("damage");
 }
 
 async fn damaged_store(world: &World) -> Store {
     let (_, options) = world.restore(None, "damaged").await.expect("a folder");
-    let path = options.folder.join(DATABASE_FILE);
-    damage_page(&path, fs::metadata(&path).expect("a database").len() / PAGE.len() as u64 / 2);
+    damage_page(&options.folder);
     Store::open_to_read(&options).await.expect("a store")
 }
 
@@ -71,23 +72,16 @@ async fn damaged_database_is_found_by_check_audit_and_backup_and_costs_no_backup
 #[tokio::test]
 async fn write_that_needs_a_damaged_page_fails_alone() {
     let mut world = World::new().await;
-    world.insert_large('a').await;
-    world.fixture.insert(&(0..40).collect::<Vec<_>>()).await;
-    let (known, _) = list(&world.fixture.store, world.fixture.account).await;
+    let id = world.insert_large('a').await;
+    let (account, request) = (world.fixture.account, world.fixture.request(1));
+    requests::cancel(&world.fixture.store, account, id, START).await.expect("a cancel");
     world.take(START).await.expect("a backup");
     let (_, options) = world.restore(None, "damaged").await.expect("a folder");
-    let path = options.folder.join(DATABASE_FILE);
-    let database = rusqlite::Connection::open(&path).expect("a database");
-    let leaf =
-        "SELECT pageno FROM dbstat WHERE name = 'request_states' AND pagetype = 'leaf' ORDER BY path LIMIT 1";
-    let page: i64 = database.query_row(leaf, [], |row| row.get(0)).expect("a page");
-    database.close().expect("a database");
-    damage_page(&path, page.unsigned_abs() - 1);
+    damage_page(&options.folder);
     let store = Store::open(&options, ManualClock::at(START)).await.expect("a store");
-    let account = world.fixture.account;
-    let cancel = requests::cancel(&store, account, known[0].summary.id, START);
-    let (cancelled, inserted) = tokio::join!(cancel, requests::insert(&store, world.fixture.request(99)));
-    let refused = cancelled.err().expect("damage");
+    let delete = requests::delete_request(&store, account, id);
+    let (deleted, inserted) = tokio::join!(delete, requests::insert(&store, request));
+    let refused = deleted.expect_err("damage");
     assert!(refused.is_damage() && !refused.is_passing(), "{refused:?}");
     inserted.expect("a request on other pages");
 }
