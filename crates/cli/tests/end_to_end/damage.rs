@@ -22,6 +22,8 @@ fn damaged() -> World {
     world.write("prompts.jsonl", &(lines.join("\n") + "\n"));
     assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
     world.json("backup kept");
+    let log = world.path("data/overnight.db-wal");
+    assert!(fs::metadata(log).map_or(0, |it| it.len()) == 0, "the file alone is the whole database");
     let path = world.path("data/overnight.db");
     let mut bytes = fs::read(&path).unwrap();
     // An overflow page begins with the number of the next one; the first page has the number 1.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::{io, vec};
 
+use axum::BoxError;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
@@ -90,14 +91,22 @@ pub(super) fn end_in_words(context: &Shared, body: Body, call: CallId, write_ref
             match rest.next().await? {
                 Ok(chunk) => Some((Ok(chunk), Some(rest))),
                 Err(error) => {
-                    let refusal =
-                        error.into_inner().downcast().map_or(Refusal::Panicked, |error| Refusal::App(*error));
+                    let refusal = root(error.into()).downcast();
+                    let refusal = refusal.map_or(Refusal::Panicked, |error| Refusal::App(*error));
                     Some((Ok(line_of(&refusal, call, write_refusal).await), None))
                 }
             }
         }
     });
     Body::from_stream(chunks)
+}
+
+/// The error that the body of a handler ended in: each layer of the router wraps it once more.
+fn root(error: BoxError) -> BoxError {
+    match error.downcast::<axum::Error>() {
+        Ok(wrapped) => root(wrapped.into_inner()),
+        Err(error) => error,
+    }
 }
 
 /// A refusal as a line.

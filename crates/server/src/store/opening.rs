@@ -1,5 +1,6 @@
 //! Opening and closing the store: the writer's connection, the readers, the folder's lock.
 
+mod closing;
 mod limits;
 
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -373,20 +374,6 @@ impl Store {
     /// How many writes wait for their group.
     pub fn writes_waiting(&self) -> usize {
         self.inner.writer.depth()
-    }
-
-    /// Does what is in line, then closes the database and gives the folder back.
-    pub async fn close(&self) {
-        self.inner.writer.close();
-        if let Some(task) = self.inner.task.lock().await.take() {
-            let _ = task.await;
-        }
-        self.inner.readers.close().await;
-        if let Some(connection) = self.take_beside() {
-            // Its transactions are committed.
-            let _ = connection.close().await;
-        }
-        self.inner.lock.lock().await.take();
     }
 }
 

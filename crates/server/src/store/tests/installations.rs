@@ -266,3 +266,18 @@ async fn a_command_that_reads_leaves_an_older_schema_and_names_the_command_that_
     assert!(refused.to_string().contains("`overnight migrate`"), "{refused}");
     assert!(files(folder.path()) == before, "{:?}", files(folder.path()).keys());
 }
+
+#[tokio::test]
+async fn closed_store_leaves_nothing_in_its_log() {
+    let mut fixture = Fixture::on_sqlite().await;
+    fixture.insert(&[1, 2, 3]).await;
+    // A connection that reads is the last to be closed.
+    let path = fixture.folder().join(DATABASE_FILE);
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let reader = rusqlite::Connection::open_with_flags(&path, flags).expect("a database");
+    reader.query_row("SELECT count(*) FROM requests", [], |row| row.get::<_, i64>(0)).expect("a count");
+    fixture.store.close().await;
+    let log = std::fs::metadata(path.with_extension("db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0);
+    drop(reader);
+}
