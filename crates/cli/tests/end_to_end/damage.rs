@@ -72,7 +72,8 @@ fn damaged_page_is_told_to_clients_and_operators_and_other_requests_are_served()
         );
         assert!(!list.ends_with("\r\n0\r\n\r\n"), "{version}: it ends as if it were whole");
     }
-    let listed = world.run("list requests --limit 0 --full --json");
+    let batches = world.json("list batches");
+    let listed = world.run(&format!("results {} -o results.jsonl", batches[0]["id"].as_str().unwrap()));
     assert!(listed.code != 0 && listed.stderr.contains("the database is damaged"), "{listed:?}");
     assert!(get(&world, "/readyz", "1.1").starts_with("HTTP/1.1 200"));
     let metrics = get(&world, "/metrics", "1.1");

@@ -146,6 +146,7 @@ fn a_folder_that_cannot_be_written_is_backed_up_and_exported() {
 
     // What is in its log alone, without an index, is not passed over.
     fs::write(world.path("data/overnight.db-wal"), "commits").unwrap();
+    _ = fs::remove_file(world.path("data/overnight.db-shm"));
     set_mode(&world, "data/overnight.db-wal", 0o444);
     let refused: Ran = as_nobody(&world, "export out/more.jsonl").unwrap().output().unwrap().into();
     assert!(refused.code == 2 && refused.stderr.contains("overnight.db-wal"), "{refused:?}");

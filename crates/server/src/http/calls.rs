@@ -115,7 +115,7 @@ async fn carry(
         errors::write(&mut response, call, write_refusal);
     }
     if response.extensions_mut().remove::<EndsInWords>().is_some() {
-        response = response.map(|body| json_lines::end_in_words(&context, body, call, write_refusal));
+        response = response.map(|body| json_lines::end_in_words(body, call, write_refusal));
     }
     if let Ok(name) = HeaderValue::try_from(call.to_string()) {
         if let Some(header) = dialect.and_then(|dialect| dialect.call_header) {

@@ -77,24 +77,22 @@ pub(super) fn response(content_type: HeaderValue, lines: Body) -> Response {
 
 /// The body of a list, which ends in a line with the refusal of its dialect if it fails, and only then cuts the connection: a proxy
 /// that speaks HTTP/1.0 to the service takes a cut connection for the end of a whole response.
-pub(super) fn end_in_words(context: &Shared, body: Body, call: CallId, write_refusal: WriteRefusal) -> Body {
-    /// So long the line has to leave before the connection is cut.
-    const AHEAD_MS: i64 = 100;
-    let context = Arc::clone(context);
-    let chunks = stream::unfold(Some(body.into_data_stream()), move |rest| {
-        let clock = context.services.clock.clone();
-        async move {
-            let Some(mut rest) = rest else {
-                clock.sleep_until(clock.now() + AHEAD_MS).await;
-                return Some((Err(io::Error::other("the list was cut")), None));
-            };
-            match rest.next().await? {
-                Ok(chunk) => Some((Ok(chunk), Some(rest))),
-                Err(error) => {
-                    let refusal = root(error.into()).downcast();
-                    let refusal = refusal.map_or(Refusal::Panicked, |error| Refusal::App(*error));
-                    Some((Ok(line_of(&refusal, call, write_refusal).await), None))
-                }
+pub(super) fn end_in_words(body: Body, call: CallId, write_refusal: WriteRefusal) -> Body {
+    /// So often the connection gets its turn to write the line before it is cut.
+    const TURNS: usize = 8;
+    let chunks = stream::unfold(Some(body.into_data_stream()), move |rest| async move {
+        let Some(mut rest) = rest else {
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            return Some((Err(io::Error::other("the list was cut")), None));
+        };
+        match rest.next().await? {
+            Ok(chunk) => Some((Ok(chunk), Some(rest))),
+            Err(error) => {
+                let refusal = root(error.into()).downcast();
+                let refusal = refusal.map_or(Refusal::Panicked, |error| Refusal::App(*error));
+                Some((Ok(line_of(&refusal, call, write_refusal).await), None))
             }
         }
     });
