@@ -274,6 +274,8 @@ impl From<BackupError> for CliError {
                 "use pg_dump, or pg_basebackup and an archive of its log: docs/operating/backup.md has the steps",
             ),
             BackupError::InUse { .. } => Self::unavailable(error),
+            error if error.is_full_disk() => Self::unusable(error)
+                .with_hint("no backup was deleted for it; make room on that disk: docs/operating/backup.md#a-full-disk"),
             BackupError::Unknown { .. } => {
                 Self::unusable(error).with_hint("`overnight restore REPOSITORY --list` shows those that it holds")
             }
