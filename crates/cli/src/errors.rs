@@ -16,7 +16,7 @@ use overnight_server::store::StoreError;
 use overnight_server::store::operations::backup::BackupError;
 use overnight_server::store::operations::transfer::ImportError;
 use overnight_server::store::operations::vacuum::VacuumError;
-use overnight_server::supervision::{EXIT_IO_ERROR, EXIT_SOFTWARE, Failure};
+use overnight_server::supervision::{EXIT_IO_ERROR, EXIT_SOFTWARE, Failure, Fault};
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,9 @@ impl CliError {
         if failure.exit_code() == EXIT_IO_ERROR {
             return Self::new(Exit::FilesGone, message)
                 .with_hint("put the file back, or restore a backup, and start the service again: docs/operating/data-folder.md");
+        }
+        if matches!(failure.fault, Fault::NotStarted(_)) {
+            return Self::no_threads(message);
         }
         Self::new(Exit::Broken, message).with_hint(
             "start it again: accepted requests are kept. Report the lines of its log before this one",
@@ -274,6 +277,8 @@ impl From<BackupError> for CliError {
                 "use pg_dump, or pg_basebackup and an archive of its log: docs/operating/backup.md has the steps",
             ),
             BackupError::InUse { .. } => Self::unavailable(error),
+            error if error.is_full_disk() => Self::unusable(error)
+                .with_hint("no backup was deleted for it; make room on that disk: docs/operating/backup.md#a-full-disk"),
             BackupError::Unknown { .. } => {
                 Self::unusable(error).with_hint("`overnight restore REPOSITORY --list` shows those that it holds")
             }

@@ -1,5 +1,5 @@
 //! Signals. Ctrl-C, SIGTERM and SIGQUIT ask to stop; the second of them does not ask. SIGHUP asks to load the settings again, or to stop
-//! where there are none to load. SIGUSR1, SIGUSR2 and SIGALRM ask for nothing that there is, and end nothing.
+//! where there are none to load. SIGUSR1, SIGUSR2 and SIGALRM ask for nothing that there is, and end nothing; no more does SIGXFSZ.
 
 use tokio::sync::watch;
 
@@ -96,6 +96,8 @@ mod signals {
         }
 
         pub(super) fn that_ask_for_nothing() -> io::Result<Self> {
+            // What comes of a file that exceeds `ulimit -f` is then an error of its write. No line tells of it: the log may be that file.
+            drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
             Self::of([
                 ("SIGUSR1", SignalKind::user_defined1()),
                 ("SIGUSR2", SignalKind::user_defined2()),

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,6 +22,9 @@ const PART_BYTES: usize = 4_096;
 /// How long a reader that took the last line is waited for.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const NO_PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// Between two lines that a [`Throttle`] lets pass.
+const EVERY_MS: i64 = 60_000;
 
 /// A writer that never fails, and does not wait for a reader that has stopped. One call of `write` is one line.
 #[derive(Debug)]
@@ -57,12 +60,48 @@ impl<W: Write + AsFd> Write for LogLines<W> {
     }
 }
 
+/// Limits the rate of a log line, and counts suppressed lines.
+pub(crate) struct Throttle {
+    next_at: AtomicI64,
+    suppressed: AtomicU64,
+}
+
+impl Default for Throttle {
+    fn default() -> Self {
+        Self { next_at: AtomicI64::new(i64::MIN), suppressed: AtomicU64::new(0) }
+    }
+}
+
+impl Throttle {
+    /// Returns the number of suppressed lines if a line may be written now.
+    pub(crate) fn pass(&self, now: i64) -> Option<u64> {
+        let next_at = self.next_at.load(Ordering::Relaxed);
+        // A clock that was set back does not silence the log for long.
+        let is_due = now >= next_at || next_at > now.saturating_add(EVERY_MS);
+        let next = now.saturating_add(EVERY_MS);
+        if is_due
+            && self.next_at.compare_exchange(next_at, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            return Some(self.suppressed.swap(0, Ordering::Relaxed));
+        }
+        self.suppressed.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
     use std::io::Read;
 
     use super::*;
+
+    #[test]
+    fn one_line_a_minute_passes_and_tells_how_many_did_not() {
+        let throttle = Throttle::default();
+        let passed = [0, 1, 59_999, 60_000, 60_001, 200_000, -1].map(|now| throttle.pass(now));
+        assert_eq!(passed, [Some(0), None, None, Some(2), None, Some(1), Some(0)]);
+    }
 
     #[test]
     fn a_reader_that_has_stopped_is_not_waited_for() {

@@ -43,7 +43,7 @@ fn signals_that_ask_for_nothing_are_logged_and_sigquit_drains() {
     let world = World::new();
     let serving = world.start("serve");
     wait_until("it answers", || world.path("data/serve.json").exists() && world.run("list").code == 0);
-    for name in ["USR1", "USR2", "ALRM"] {
+    for name in ["USR1", "USR2", "ALRM", "XFSZ"] {
         serving.signal(name);
     }
     assert_eq!(world.run("list").code, 0);

@@ -24,9 +24,9 @@ use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::refusal::Refusal;
 use super::served::ServedEndpoints;
 use super::target::Target;
-use super::unreadable::Throttle;
 use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig};
+use crate::log_lines::Throttle;
 use crate::tasks;
 use crate::transport::{AGENT, Proxies, Transport, Unread, in_words, read_whole};
 

@@ -257,12 +257,15 @@ pub(super) async fn asked_to_stop(stopping: &mut watch::Receiver<bool>) {
 }
 
 fn builder(context: &Context, is_reserve: bool) -> Builder<Streams> {
-    let Timeouts { header, stalled, .. } = context.timeouts;
+    let Timeouts { header, idle, stalled, .. } = context.timeouts;
+    // hyper waits for a head from the end of the call before. Those that send nothing are closed by `has_idled`, the first call by
+    // `FirstCallDue`: a proxy that finds a connection closed under its next POST answers 502.
+    let head = if is_reserve { header.min(RESERVE_TIMEOUT) } else { idle + header };
     let mut builder = Builder::new(Streams::new(&context.services.clock, stalled));
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(if is_reserve { header.min(RESERVE_TIMEOUT) } else { header })
+        .header_read_timeout(head)
         .keep_alive(!is_reserve)
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEADER_BYTES_MAX as usize);

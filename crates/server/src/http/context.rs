@@ -21,13 +21,13 @@ const MEMORY_WAIT: Duration = Duration::from_secs(10);
 /// How long a client may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the head of a request, from the moment the connection is idle. It also ends connections that stay idle.
+    /// For the head of the first request, from the moment the connection is made.
     pub header: Duration,
     /// Between two pieces of a body.
     pub body_idle: Duration,
     /// For a whole body.
     pub body_total: Duration,
-    /// For a connection without a call.
+    /// For a connection without a call, and for the heads of later requests.
     pub idle: Duration,
     /// For a client that takes nothing of a response: it is cut after this time, after twice the time at the latest.
     pub stalled: Duration,

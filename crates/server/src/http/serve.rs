@@ -17,6 +17,7 @@ use super::permits::{ConnectionPermits, Origin};
 use super::tls::Tls;
 use super::{counters, metrics, router};
 use crate::app::{ClientNetwork, Services};
+use crate::log_lines::Throttle;
 use crate::telemetry;
 
 /// After a failed accept (too many open files) this long passes before the next.
@@ -172,6 +173,8 @@ impl Server {
 
     async fn run(mut self, listener: TcpListener) {
         let mut stopping = self.stopping.clone();
+        // Without file descriptors it fails ten times a second, for as long as that lasts.
+        let failures = Throttle::default();
         loop {
             tokio::select! {
                 () = asked_to_stop(&mut stopping) => break,
@@ -179,8 +182,10 @@ impl Server {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => self.begin(stream, peer),
                     Err(error) => {
-                        tracing::warn!(%error, "accepting a connection failed");
                         let clock = &self.context.services.clock;
+                        if let Some(kept_back) = failures.pass(clock.now()) {
+                            tracing::warn!(%error, kept_back, "accepting a connection failed");
+                        }
                         clock.sleep_until(clock.now() + ACCEPT_PAUSE_MS).await;
                     }
                 },

@@ -11,7 +11,7 @@ fn the_default_limits_on_connections_are_those_of_the_documents() {
         calls_per_account: 256,
         followers_per_account: 64,
         waiting_per_account: 256,
-        idle: Duration::from_secs(60),
+        idle: Duration::from_secs(180),
         stalled: Duration::from_secs(30),
         response_buffer_bytes: 256 << 20,
         request_buffer_bytes: 256 << 20,

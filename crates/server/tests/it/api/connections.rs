@@ -108,6 +108,22 @@ async fn who_stalls_is_let_go() {
 }
 
 #[tokio::test]
+async fn who_had_an_answer_may_be_idle_for_longer_than_who_never_asked() {
+    let app = TestApp::start_hasty().await;
+    let mut raw = app.raw().await;
+    for _ in 0..2 {
+        raw.send("GET /livez HTTP/1.1\r\nhost: test\r\n\r\n").await;
+        assert!(raw.until("\"ok\"}").await.starts_with("HTTP/1.1 200 "));
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a proxy sends nothing for a while on the machine's clock"
+        )]
+        tokio::time::sleep(std::time::Duration::from_millis(900)).await;
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_body_that_trickles_has_a_last_moment_too() {
     let app = TestApp::start_hasty().await;
     let mut raw = app.raw().await;

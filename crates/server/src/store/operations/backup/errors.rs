@@ -105,6 +105,12 @@ pub enum BackupError {
 }
 
 impl BackupError {
+    /// Whether a disk, or what its user may have of it, is full.
+    pub fn is_full_disk(&self) -> bool {
+        let is_full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        matches!(self, Self::File { source, .. } if is_full(source.kind()))
+    }
+
     /// What the system says of a file.
     pub(super) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();

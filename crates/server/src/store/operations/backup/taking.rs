@@ -15,6 +15,7 @@ use crate::store::database::{Connection, migrations, statements};
 use crate::store::operations::backup::chunks::{Digest, Stored};
 use crate::store::operations::backup::errors::BackupError;
 use crate::store::operations::backup::manifest::{Manifest, Summary};
+use crate::store::operations::backup::pruning::{Keep, prune};
 use crate::store::operations::backup::repository::Repository;
 use crate::store::operations::integrity;
 use crate::store::{Store, StoreError};
@@ -57,20 +58,38 @@ pub fn take<'a>(
         let image = checked_copy(&mut reader, repository).await;
         reader.execute_all("ROLLBACK").await?;
         reader.give_back();
-        let Image { schema, page_bytes, pages, chunks, new_bytes, repaired_chunks } = image?;
-        let summary = Summary {
-            id: free_name(repository, now)?,
-            taken_at: now,
-            release: env!("CARGO_PKG_VERSION").to_owned(),
-            schema,
-            bytes: u64::from(page_bytes) * u64::from(pages),
-            new_bytes,
-        };
-        let manifest = Manifest::new(summary, page_bytes, CHUNK_PAGES, chunks);
-        repository.chunks().settle()?;
-        repository.add(&manifest)?;
-        Ok(Taken { summary: manifest.summary, repaired_chunks })
+        let taken = image.and_then(|image| keep(image, repository, now));
+        taken.inspect_err(|why| give_up(repository, why))
     })
+}
+
+/// Makes a backup of what was copied.
+fn keep(image: Image, repository: &Repository, now: i64) -> Result<Taken, BackupError> {
+    let Image { schema, page_bytes, pages, chunks, new_bytes, repaired_chunks } = image;
+    let summary = Summary {
+        id: free_name(repository, now)?,
+        taken_at: now,
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        schema,
+        bytes: u64::from(page_bytes) * u64::from(pages),
+        new_bytes,
+    };
+    let manifest = Manifest::new(summary, page_bytes, CHUNK_PAGES, chunks);
+    repository.chunks().settle()?;
+    repository.add(&manifest)?;
+    Ok(Taken { summary: manifest.summary, repaired_chunks })
+}
+
+/// Removes what was written of a backup that failed. Where the disk is full, also chunks that no backup has: only they can go.
+fn give_up(repository: &Repository, why: &BackupError) {
+    let mut removed = repository.chunks().begin();
+    if why.is_full_disk() {
+        let all = Keep { newest: usize::MAX, days: 0 };
+        removed = removed.and_then(|()| prune(repository, all).map(drop));
+    }
+    if let Err(error) = removed {
+        tracing::debug!(%error, "what is left of a backup stays until the next");
+    }
 }
 
 /// The name of a backup of this moment, or of the next for which there is none: the clock may have been set back.
@@ -163,11 +182,28 @@ impl Image {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]
     fn names_stand_in_the_order_of_stamps() {
         assert_eq!(name_of(1_795_209_243_512), "20261120T211403.512Z");
         assert!(name_of(999) < name_of(1_000) && name_of(-1) < name_of(0));
+    }
+    #[test]
+    fn full_disk_keeps_no_chunk_that_no_backup_has() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let repository = Repository::open_to_write(folder.path()).expect("a repository");
+        let store = |bytes: &[u8]| repository.chunks().store(bytes).expect("a chunk");
+        store(b"settled");
+        repository.chunks().settle().expect("a chunk");
+        store(b"under way");
+        let full = |kind: io::ErrorKind| BackupError::file(folder.path())(kind.into());
+        give_up(&repository, &full(io::ErrorKind::PermissionDenied));
+        assert_eq!(repository.chunks().present().expect("chunks").len(), 1);
+        assert!(store(b"under way").new_bytes > 0, "none was left of it");
+        give_up(&repository, &full(io::ErrorKind::StorageFull));
+        assert!(repository.chunks().present().expect("chunks").is_empty());
     }
 }
