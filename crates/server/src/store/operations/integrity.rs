@@ -30,12 +30,10 @@ pub async fn check(store: &Store) -> Result<(), StoreError> {
 /// [`check`] in the transaction under way, if there is one.
 pub(in crate::store) async fn check_in(connection: &mut Connection) -> Result<(), StoreError> {
     match connection.dialect() {
-        Dialect::Sqlite => {
-            match connection.fetch(CHECK.unbound()).await?.first() {
-                Some(fault) => Err(StoreError::DamagedPages(fault.get::<&str>("said")?.to_owned())),
-                None => Ok(()),
-            }
-        }
+        Dialect::Sqlite => match connection.fetch(CHECK.unbound()).await?.first() {
+            Some(fault) => Err(StoreError::DamagedPages(fault.get::<&str>("said")?.to_owned())),
+            None => Ok(()),
+        },
         Dialect::Postgres => {
             let row = connection.fetch_one(CHECKSUM_FAILURES.unbound()).await?;
             match row.get::<i64>("failures")? {
