@@ -1,12 +1,14 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use crate::umask;
 
 const BUFFER_BYTES: usize = 256 << 10;
+/// How a database of SQLite begins (<https://www.sqlite.org/fileformat2.html#magic_header_string>).
+const DATABASE_HEADER: [u8; 16] = *b"SQLite format 3\0";
 
 /// A file that takes its name when it is complete. Dropped before, it leaves nothing behind.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ struct Rename {
 
 impl AtomicFile {
     /// Begins the file of the user's that will be at `path`, with the mode that the user's umask asks for. A link there is
-    /// followed.
+    /// followed, and a database is never replaced.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Self::begin(path, |from| {
             let file = File::create(from)?;
@@ -55,6 +57,10 @@ impl AtomicFile {
         if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
             let file = File::options().write(true).open(&target)?;
             return Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), rename: None });
+        }
+        if is_database(&target) {
+            let lost = "it is a database, which would be lost: name another file";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, lost));
         }
         let from = beside(&target, ".part");
         let file = make(&from)?;
@@ -89,6 +95,12 @@ impl Drop for Rename {
             let _ = fs::remove_file(&self.from);
         }
     }
+}
+
+/// Whether a database of SQLite is there.
+pub(crate) fn is_database(path: &Path) -> bool {
+    let mut header = [0; DATABASE_HEADER.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header == DATABASE_HEADER
 }
 
 /// The path with `suffix` after its file name.
@@ -129,6 +141,19 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_database_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("overnight.db");
+        fs::write(&path, [&DATABASE_HEADER[..], &[0; 84]].concat()).unwrap();
+        for refused in [AtomicFile::create(&path), AtomicFile::create_private(&path)] {
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        fs::write(&path, &DATABASE_HEADER[..9]).unwrap();
+        AtomicFile::create(&path).unwrap().commit().unwrap();
     }
 
     #[cfg(unix)]

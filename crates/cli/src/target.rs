@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use overnight_tables::{Kind, WriteError};
 
 use crate::errors::CliError;
-use crate::files::{AtomicFile, folder_of};
+use crate::files::{AtomicFile, folder_of, is_database};
 
 /// Standard output, where a file could be named.
 const STDOUT: &str = "-";
@@ -73,6 +73,10 @@ impl Target {
         if target.is_dir() {
             let message = format!("{} is a folder: results are written into a file", target.display());
             return Err(CliError::unusable(message).with_hint("name a file in it"));
+        }
+        if is_database(target) {
+            let message = format!("{} is a database, and results would replace it", target.display());
+            return Err(CliError::unusable(message).with_hint("name another file with -o"));
         }
         if is_same {
             let message = format!("{} is read, and results would replace it", target.display());

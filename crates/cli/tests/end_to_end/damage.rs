@@ -28,7 +28,7 @@ fn damaged() -> World {
     let mut bytes = fs::read(&path).unwrap();
     // An overflow page begins with the number of the next one; the first page has the number 1.
     let is_inside = |(place, page): &(usize, &[u8])| {
-        page[..4] == (*place as u32 + 2).to_be_bytes()
+        page[..4] == u32::try_from(*place + 2).unwrap().to_be_bytes()
             && page[4..].windows(6).take(3).any(|it| it == b"ab ab ")
     };
     let inside: Vec<usize> =

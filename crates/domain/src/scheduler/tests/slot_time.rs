@@ -9,6 +9,7 @@ use super::desk::Desk;
 const HONEST: i64 = 1;
 const HANGING: i64 = 2;
 const LIGHT: i64 = 3;
+const HANGING_TOO: [i64; 2] = [4, 5];
 const SECOND_MS: i64 = 1_000;
 /// Requests of the hanging account time out after this.
 const TIMEOUT_MS: i64 = 60_000;
@@ -24,11 +25,10 @@ struct Beside {
 impl Beside {
     /// These slots, and so many waiting requests of the hanging account.
     fn new(slots: u32, hanging: i64) -> Self {
-        let mut desk = Desk::new(&[slots]);
-        desk.enqueue(HONEST, HONEST * NUMBERS..HONEST * NUMBERS + 16);
-        let mut beside = Self { desk, sent_at: BTreeMap::new() };
+        let mut beside = Self { desk: Desk::new(&[slots]), sent_at: BTreeMap::new() };
+        beside.enqueue(HONEST, 0, 16);
         beside.run(20 * SECOND_MS);
-        beside.desk.enqueue(HANGING, HANGING * NUMBERS..HANGING * NUMBERS + hanging);
+        beside.enqueue(HANGING, 0, hanging);
         beside
     }
 
@@ -38,8 +38,8 @@ impl Beside {
     }
 
     /// Lets time pass, with answers after a second or the timeout; the time of slots that each account had.
-    fn run(&mut self, ms: i64) -> [i64; 4] {
-        let mut had = [0; 4];
+    fn run(&mut self, ms: i64) -> [i64; 6] {
+        let mut had = [0; 6];
         for _ in 0..ms / 100 {
             self.desk.wait(100);
             if self.desk.hear().iter().any(|it| it == "probe 1") {
@@ -50,7 +50,7 @@ impl Beside {
                 let account = seq / NUMBERS;
                 let sent_at = *self.sent_at.entry(seq).or_insert(now - 100);
                 had[usize::try_from(account).unwrap()] += 100;
-                let is_hanging = account == HANGING;
+                let is_hanging = account == HANGING || HANGING_TOO.contains(&account);
                 if now - sent_at >= if is_hanging { TIMEOUT_MS } else { SECOND_MS } {
                     self.sent_at.remove(&seq);
                     match is_hanging {
@@ -69,7 +69,7 @@ fn time_out(desk: &mut Desk, seq: i64) {
 }
 
 /// Both accounts had as much, but for what was in flight at the end.
-fn assert_even(had: [i64; 4]) {
+fn assert_even(had: [i64; 6]) {
     let honest = had[1] as f64 / (had[1] + had[2]) as f64;
     assert!((0.49..0.52).contains(&honest), "{honest}: {had:?}");
 }
@@ -87,10 +87,22 @@ fn an_account_of_hanging_requests_has_no_more_time_of_slots_than_an_honest_one()
 }
 
 #[test]
+fn an_honest_account_has_its_part_beside_several_that_hang_since_the_start() {
+    let mut beside = Beside { desk: Desk::new(&[8]), sent_at: BTreeMap::new() };
+    for account in [HONEST, HANGING].into_iter().chain(HANGING_TOO) {
+        beside.enqueue(account, 0, 8 * 12 * TIMEOUT_MS / SECOND_MS);
+    }
+    beside.run(4 * TIMEOUT_MS);
+    let had = beside.run(8 * TIMEOUT_MS);
+    let honest = had[1] as f64 / had.iter().sum::<i64>() as f64;
+    assert!(honest > 0.24, "{honest}: {had:?}");
+}
+
+#[test]
 fn a_third_account_with_few_requests_makes_nobody_forget_what_the_hanging_one_owes() {
     let mut beside = Beside::new(8, 4_000);
     beside.enqueue(HONEST, 16, 8 * 50 * TIMEOUT_MS / SECOND_MS);
-    let mut had = [0; 4];
+    let mut had = [0; 6];
     for turn in 0..50 * TIMEOUT_MS / SECOND_MS / 2 {
         beside.enqueue(LIGHT, turn, 1);
         for (sum, ms) in had.iter_mut().zip(beside.run(2 * SECOND_MS)) {

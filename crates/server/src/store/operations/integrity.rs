@@ -4,8 +4,11 @@ use crate::store::database::{Connection, Dialect, statements};
 use crate::store::{Store, StoreError};
 
 statements! {
-    /// The first fault of the pages, in words; `ok` if they make a database.
-    CHECK = { sqlite: "SELECT quick_check AS said FROM pragma_quick_check LIMIT 1" };
+    /// The first fault of the pages, in words. In a database with views SQLite looks at the free pages only if it is asked for its schema.
+    CHECK = {
+        sqlite: "SELECT quick_check AS said FROM pragma_quick_check WHERE quick_check <> 'ok' \
+         UNION ALL SELECT quick_check FROM pragma_quick_check('sqlite_schema') WHERE quick_check <> 'ok' LIMIT 1"
+    };
     /// Pages whose checksum was wrong since the server's statistics were reset; NULL if the server has no checksums.
     CHECKSUM_FAILURES = {
         postgres: "SELECT coalesce(checksum_failures, 0) AS failures FROM pg_stat_database WHERE datname = current_database()"
@@ -27,13 +30,10 @@ pub async fn check(store: &Store) -> Result<(), StoreError> {
 /// [`check`] in the transaction under way, if there is one.
 pub(in crate::store) async fn check_in(connection: &mut Connection) -> Result<(), StoreError> {
     match connection.dialect() {
-        Dialect::Sqlite => {
-            let check = connection.fetch_one(CHECK.unbound()).await?;
-            match check.get("said")? {
-                "ok" => Ok(()),
-                said => Err(StoreError::DamagedPages(said.to_owned())),
-            }
-        }
+        Dialect::Sqlite => match connection.fetch(CHECK.unbound()).await?.first() {
+            Some(fault) => Err(StoreError::DamagedPages(fault.get::<&str>("said")?.to_owned())),
+            None => Ok(()),
+        },
         Dialect::Postgres => {
             let row = connection.fetch_one(CHECKSUM_FAILURES.unbound()).await?;
             match row.get::<i64>("failures")? {

@@ -70,6 +70,22 @@ async fn damaged_database_is_found_by_check_audit_and_backup_and_costs_no_backup
 }
 
 #[tokio::test]
+async fn damaged_list_of_free_pages_is_found_by_the_check() {
+    /// Where the header of the file has the first page of the list, and how long it is.
+    const FREE_PAGES: u64 = 32;
+    let world = World::new().await;
+    world.take(START).await.expect("a backup");
+    let (_, options) = world.restore(None, "damaged").await.expect("a folder");
+    let mut file =
+        fs::OpenOptions::new().write(true).open(options.folder.join(DATABASE_FILE)).expect("a database");
+    file.seek(SeekFrom::Start(FREE_PAGES)).expect("a place");
+    file.write_all(&[0, 0, 0, 5, 0, 0, 1, 0]).expect("damage");
+    let store = Store::open_to_read(&options).await.expect("a store");
+    let found = integrity::check(&store).await.expect_err("damage");
+    assert!(found.is_damage() && found.to_string().contains("freelist"), "{found}");
+}
+
+#[tokio::test]
 async fn write_that_needs_a_damaged_page_fails_alone() {
     let mut world = World::new().await;
     let id = world.insert_large('a').await;

@@ -16,6 +16,8 @@ use crate::store::operations::transfer::hex;
 /// The lowest level: beside a service, its time counts for more than the tenth that higher ones save.
 const LEVEL: i32 = 1;
 const ENDING: &str = ".zst";
+/// The folder of a chunk has the first digits of its digest.
+const FOLDER_DIGITS: usize = 2;
 
 /// The SHA-256 of a chunk, which is written as hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,7 +164,7 @@ impl Chunks {
     /// The chunks that have a file.
     pub(super) fn present(&self) -> Result<HashSet<Digest>, BackupError> {
         let mut present = HashSet::new();
-        for folder in files::names_in(&self.kept)? {
+        for folder in files::names_in(&self.kept)?.into_iter().filter(|name| name.len() == FOLDER_DIGITS) {
             let names = files::names_in(&self.kept.join(folder))?;
             present.extend(names.iter().filter_map(|name| name.strip_suffix(ENDING).and_then(Digest::parse)));
         }
@@ -183,7 +185,7 @@ impl Chunks {
 
     fn path_of(&self, digest: Digest) -> PathBuf {
         let name = hex(&digest.0);
-        self.kept.join(&name[..2]).join(name + ENDING)
+        self.kept.join(&name[..FOLDER_DIGITS]).join(name + ENDING)
     }
 }
 
@@ -253,6 +255,7 @@ mod tests {
         let stored = [b"first".as_slice(), b"second", b"third"].map(|part| chunks.store(part).expect("it"));
         let [first, kept, third] = stored;
         chunks.settle().expect("names");
+        fs::write(chunks.kept.join(".nfs0000"), "").expect("a file of another program");
         let deleted = chunks.delete_unused(|digest| digest == kept.digest).expect("a deletion");
         assert_eq!(deleted, (2, first.new_bytes + third.new_bytes));
         assert_eq!(chunks.load(kept.digest, 6).expect("what is used"), b"second");

@@ -11,7 +11,7 @@ SELECT data FROM sqlite_dbpage WHERE pgno = ?1;
 SELECT page_count, page_size FROM pragma_page_count, pragma_page_size;
 
 -- operations::integrity::CHECK, SQLite
-SELECT quick_check AS said FROM pragma_quick_check LIMIT 1;
+SELECT quick_check AS said FROM pragma_quick_check WHERE quick_check <> 'ok' UNION ALL SELECT quick_check FROM pragma_quick_check('sqlite_schema') WHERE quick_check <> 'ok' LIMIT 1;
 
 -- operations::integrity::CHECKSUM_FAILURES, PostgreSQL
 SELECT coalesce(checksum_failures, 0) AS failures FROM pg_stat_database WHERE datname = current_database();
