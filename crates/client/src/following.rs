@@ -6,6 +6,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use overnight_wire::native::requests::FullRequest;
+use reqwest::StatusCode;
 
 use crate::lines::RawLines;
 use crate::pause::pause;
@@ -26,8 +27,15 @@ pub struct Following {
 }
 
 enum State {
-    Apart,
-    Connected(RawLines),
+    Apart {
+        /// The last connection ended behind a request, so all may have ended.
+        may_be_over: bool,
+    },
+    Connected {
+        lines: RawLines,
+        /// It has brought a request.
+        has_read: bool,
+    },
     Over,
 }
 
@@ -49,7 +57,7 @@ impl Client {
             client: self.clone(),
             batch: id.to_owned(),
             after: after.map(str::to_owned),
-            state: State::Apart,
+            state: State::Apart { may_be_over: false },
             broken: 0,
         }
     }
@@ -83,40 +91,51 @@ impl Following {
 
     async fn read(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            let lines = match &mut self.state {
+            let (lines, has_read) = match &mut self.state {
                 State::Over => return Ok(None),
-                State::Connected(lines) => lines,
-                State::Apart => {
-                    self.connect().await?;
+                State::Connected { lines, has_read } => (lines, has_read),
+                State::Apart { may_be_over } => {
+                    let may_be_over = *may_be_over;
+                    self.state = self.connect(may_be_over).await?;
                     continue;
                 }
             };
-            match read_event(lines).await {
+            let error = match read_event(lines).await {
                 Ok(Some((id, data))) => {
+                    *has_read = true;
                     (self.after, self.broken) = (Some(id), 0);
                     return Ok(Some(data));
                 }
-                Ok(None) => return Ok(None),
-                Err(error) => {
-                    let wait = pause_after(&error, Repeatable::Always, self.broken);
-                    let Some(wait) = wait.filter(|_| self.broken < self.client.retries) else {
-                        return Err(error);
-                    };
-                    self.broken += 1;
-                    pause(wait).await;
-                    self.state = State::Apart;
+                // A proxy ends its answer so too when it loses the service: only the service knows whether that is all.
+                Ok(None) if *has_read => {
+                    self.state = State::Apart { may_be_over: true };
+                    continue;
                 }
-            }
+                Ok(None) => Error::Cut("it ended without a request".to_owned()),
+                Err(error) => error,
+            };
+            let wait = pause_after(&error, Repeatable::Always, self.broken);
+            let Some(wait) = wait.filter(|_| self.broken < self.client.retries) else {
+                return Err(error);
+            };
+            self.broken += 1;
+            pause(wait).await;
+            self.state = State::Apart { may_be_over: false };
         }
     }
 
-    async fn connect(&mut self) -> Result<(), Error> {
+    async fn connect(&mut self, may_be_over: bool) -> Result<State, Error> {
         let parameters = [("follow", Some("true".to_owned())), ("after", self.after.clone())];
         let url = self.client.url_with(&["v1", "batches", &self.batch, "results"], parameters)?;
-        let lines = self.client.lines::<FullRequest>(Call::events(url)).await?;
-        // 204, where nothing is left, has no lines.
-        self.state = State::Connected(lines.into_raw());
-        Ok(())
+        match self.client.open(Call::events(url)).await {
+            Ok(response) if response.status() == StatusCode::NO_CONTENT => Ok(State::Over),
+            Ok(response) => Ok(State::Connected { lines: RawLines::new(response), has_read: false }),
+            // What was read last, or all of the batch, has been deleted since it ended.
+            Err(error) if may_be_over && matches!(error.code(), Some("not_found" | "invalid_input")) => {
+                Ok(State::Over)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -84,8 +84,12 @@ impl Client {
 
     /// Makes the call and leaves its lines to be read.
     pub(crate) async fn lines<T: DeserializeOwned>(&self, call: Call) -> Result<Lines<T>, Error> {
-        let response = self.send(&call, async |response| Ok(response)).await?;
-        Ok(Lines::new(response))
+        self.open(call).await.map(Lines::new)
+    }
+
+    /// Makes the call and leaves its answer to be read.
+    pub(crate) async fn open(&self, call: Call) -> Result<Response, Error> {
+        self.send(&call, async |response| Ok(response)).await
     }
 
     async fn send<T>(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from http import HTTPStatus
 from typing import Any, Protocol, TypeVar
 
 from overnight import _calls
 from overnight._core import Core, Tries, read_lines
 from overnight._reading import parse, read
-from overnight.errors import InvalidCallError, OvernightError
+from overnight.errors import APIError, CutError, InvalidCallError, OvernightError
 from overnight.records import Request
 
 PAGE = 1_000
@@ -69,19 +70,35 @@ async def lines(core: Core, kind: type[R], call: _calls.Call) -> AsyncGenerator[
 
 
 async def follow(core: Core, batch_id: str, after: str | None) -> AsyncGenerator[Request, None]:
-    """The requests of a batch as they end. A connection that breaks is made again, and the list goes on."""
+    """The requests of a batch as they end. A connection that breaks is made again, and the list goes on.
+
+    A proxy ends its answer like a whole one when it loses the service, so the list is over once the service says that
+    nothing is left.
+    """
     tries = Tries(core)
+    may_be_over = False
     while True:
         try:
             call = _calls.follow(batch_id, after)
             async with core.open(call) as opened, aclosing(read_lines(opened)) as lines:
+                if opened.status == HTTPStatus.NO_CONTENT:
+                    return
+                may_be_over = False
                 async for line in lines:
                     if not line.startswith(b"data: "):
                         continue
                     request = read(Request, parse(line.removeprefix(b"data: ")))
                     after = request.id
+                    may_be_over = True
                     tries.begin()
                     yield request
+            if not may_be_over:
+                raise CutError("the answer was cut off: it ended without a request")
+        except APIError as error:
+            # What was read last, or all of the batch, has been deleted since it ended.
+            if may_be_over and error.code in {"not_found", "invalid_input"}:
                 return
+            await tries.pause(error)
         except OvernightError as error:
+            may_be_over = False
             await tries.pause(error)

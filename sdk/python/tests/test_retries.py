@@ -122,19 +122,30 @@ def test_a_service_that_is_not_there_is_told() -> None:
     assert not caught.value.was_sent
 
 
+NOTHING = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+
+
 def test_following_goes_on_after_the_last_request_that_was_read(scripted: ScriptedServer) -> None:
-    scripted.answer(events(ended(1), ended(2), is_whole=False), b"", events(ended(3)))
+    scripted.answer(events(ended(1), ended(2), is_whole=False), b"", events(ended(3)), NOTHING)
     requests = list(client_of(scripted).follow_batch_results("batch_1"))
     assert [request.id for request in requests] == ["req_1", "req_2", "req_3"]
     assert [call.line.split(" ")[1] for call in scripted.calls] == [
         "/v1/batches/batch_1/results?follow=true",
         "/v1/batches/batch_1/results?follow=true&after=req_2",
         "/v1/batches/batch_1/results?follow=true&after=req_2",
+        "/v1/batches/batch_1/results?follow=true&after=req_3",
     ]
 
 
+def test_a_list_that_a_proxy_ends_early_goes_on_until_nothing_is_left(scripted: ScriptedServer) -> None:
+    for end in (NOTHING, refusal(404, code="not_found")):
+        scripted.answer(events(ended(1)), events(ended(2)), end)
+        requests = list(client_of(scripted).follow_batch_results("batch_1"))
+        assert [request.id for request in requests] == ["req_1", "req_2"]
+
+
 def test_following_from_a_place_asks_for_what_is_after_it(scripted: ScriptedServer) -> None:
-    scripted.answer(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    scripted.answer(NOTHING)
     assert list(client_of(scripted).follow_batch_results("batch_1", after="req_7")) == []
     assert "after=req_7" in scripted.calls[0].line
 
@@ -202,5 +213,5 @@ def test_the_asynchronous_client_repeats_alike(scripted: ScriptedServer) -> None
             return [request.id async for request in client.follow_batch_results("batch_1")]
 
     scripted.answer(b"", refusal(503, "unavailable"), answer(201, [created(1)]))
-    scripted.answer(events(ended(1), is_whole=False), events(ended(2)))
+    scripted.answer(events(ended(1), is_whole=False), events(ended(2)), NOTHING)
     assert asyncio.run(create_and_follow()) == ["req_1", "req_2"]

@@ -274,10 +274,10 @@ async fn closed_store_leaves_nothing_in_its_log() {
     // A connection that reads is the last to be closed.
     let path = fixture.folder().join(DATABASE_FILE);
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let reader = rusqlite::Connection::open_with_flags(&path, flags).expect("a database");
+    let reader = Connection::open_with_flags(&path, flags).expect("a database");
     reader.query_row("SELECT count(*) FROM requests", [], |row| row.get::<_, i64>(0)).expect("a count");
     fixture.store.close().await;
-    let log = std::fs::metadata(path.with_extension("db-wal")).map_or(0, |log| log.len());
+    let log = fs::metadata(path.with_extension("db-wal")).map_or(0, |log| log.len());
     assert_eq!(log, 0);
     drop(reader);
 }
