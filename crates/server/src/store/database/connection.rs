@@ -118,10 +118,14 @@ impl Connection {
         }
     }
 
-    /// Says goodbye, which the other end does not wait for.
+    /// Closes it. A server is told, and not waited for.
     pub(in crate::store) async fn close(self) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(_) | Self::SqliteThread(_) => Ok(()),
+            Self::Sqlite(_) => Ok(()),
+            Self::SqliteThread(thread) => {
+                thread.close().await;
+                Ok(())
+            }
             Self::Postgres(postgres) => postgres.close().await,
         }
     }

@@ -53,16 +53,36 @@ pub(in crate::store) struct SqliteThread {
     work: Sender<Work>,
     interrupt: InterruptHandle,
     supervisor: Arc<Supervisor>,
+    /// Ends with an error once the connection is closed.
+    closed: oneshot::Receiver<()>,
+}
+
+/// What the thread holds; its fields are dropped in this order.
+struct Held {
+    sqlite: Sqlite,
+    _closed: oneshot::Sender<()>,
 }
 
 impl SqliteThread {
     pub(super) fn start(options: &SqliteOptions) -> Result<Self, StoreError> {
-        let mut sqlite = options.open_again()?;
-        let interrupt = sqlite.interrupt_handle();
+        let (tell_closed, closed) = oneshot::channel();
+        let mut held = Held { sqlite: options.open_again()?, _closed: tell_closed };
+        let interrupt = held.sqlite.interrupt_handle();
         let (work, wanted) = mpsc::channel::<Work>();
         let supervisor = Arc::clone(&options.supervisor);
-        spawn_for_messages(&supervisor, READER, wanted, move |work: Work| work(&mut sqlite))?;
-        Ok(Self { work, interrupt, supervisor })
+        spawn_for_messages(&supervisor, READER, wanted, move |work: Work| {
+            // All of it moves here.
+            let held = &mut held;
+            work(&mut held.sqlite);
+        })?;
+        Ok(Self { work, interrupt, supervisor, closed })
+    }
+
+    /// Closes the connection once it has done what it was asked.
+    pub(super) async fn close(mut self) {
+        let (none, _) = mpsc::channel();
+        drop(std::mem::replace(&mut self.work, none));
+        _ = (&mut self.closed).await;
     }
 
     /// Has `work` done on the thread.

@@ -28,5 +28,6 @@ impl Store {
         if let Err(error) = connection.truncate_log().await {
             tracing::warn!(%error, "write-ahead log not emptied; it belongs to the database");
         }
+        let _ = connection.close().await;
     }
 }
