@@ -60,18 +60,24 @@ fn signals_that_ask_for_nothing_are_logged_and_sigquit_drains() {
 fn a_run_whose_terminal_is_closed_stops_as_by_ctrl_c_and_goes_on_under_nohup() {
     let world = World::slow();
     world.write("prompts.jsonl", &chats(50));
-    let run = |world: &World| {
-        let mut command = Command::new("nohup");
-        command.arg(program().get_program()).args(["run", "prompts.jsonl", "-o", "out.jsonl"]);
+    let run = |wrapper: &[&str]| {
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).arg(program().get_program()).args([
+            "run",
+            "prompts.jsonl",
+            "-o",
+            "out.jsonl",
+        ]);
         command.current_dir(world.folder.path()).stdin(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let running = world.start("run prompts.jsonl -o out.jsonl");
+    // These tests may run under nohup themselves.
+    let running = Running::of(&mut run(&["env", "--default-signal=HUP"]));
     wait_until("it serves", || world.path("data/serve.json").exists());
     running.signal("HUP");
     assert_eq!(running.code(), 130);
     assert!(!world.path("data/serve.json").exists(), "the service was stopped");
-    let running = Running::of(&mut run(&world));
+    let running = Running::of(&mut run(&["nohup"]));
     wait_until("it serves", || world.path("data/serve.json").exists());
     running.signal("HUP");
     assert_eq!(running.code(), 0);
