@@ -203,6 +203,9 @@ impl Scheduler {
         let failures = attempts.saturating_add(uncounted);
         let retry_at = next_attempt_at(failures, last_moment, &mut self.random, now);
         let is_last = attempts >= failure.attempts_max() || suspect && self.note_breakage(&held);
+        if !suspect {
+            self.histories.note(held.seq(), |it| it.harmless += 1);
+        }
         let Some(retry_at) = retry_at.filter(|_| !is_last) else {
             return self.give_up(held, failure, attempts, now);
         };
@@ -211,13 +214,14 @@ impl Scheduler {
     }
 
     /// The request broke its connection while it had the replica to itself, or the replica died or hung with it. Whether that was
-    /// the last time. A restart forgets how often, but not that the request is a suspect, nor its attempts.
+    /// the last time. A restart forgets how often, but not that the request is a suspect, nor its attempts: those not known to be
+    /// harmless count.
     fn note_breakage(&mut self, held: &HeldLease) -> bool {
         let QueuePartition { model, account } = held.lease.key.partition;
         self.model(model).suspects.convict(account, held.seq());
-        let known = if held.suspect { held.attempts.saturating_add(1) } else { 0 };
-        let seen = self.histories.note(held.seq(), |it| it.breakages += 1).breakages;
-        seen.max(known) >= self.settings.breakages_max
+        let History { breakages, harmless, .. } = self.histories.note(held.seq(), |it| it.breakages += 1);
+        let known = if held.suspect { held.attempts.saturating_add(1).saturating_sub(harmless) } else { 0 };
+        breakages.max(known) >= self.settings.breakages_max
     }
 
     /// The engine gave the generation up: tries the request again later without counting, or fails it if none can finish in time.

@@ -12,6 +12,8 @@ pub(super) struct History {
     pub(super) uncounted: u32,
     /// Times that it broke its connection, or an engine, while it ran alone.
     pub(super) breakages: u32,
+    /// Counted attempts that broke nothing.
+    pub(super) harmless: u32,
 }
 
 /// The histories of the requests that have any, in memory.
@@ -56,7 +58,10 @@ mod tests {
         for seq in 0..=most {
             histories.note(seq, |it| it.uncounted += 1);
         }
-        assert_eq!(histories.note(most, |it| it.breakages += 1), History { uncounted: 1, breakages: 1 });
+        assert_eq!(
+            histories.note(most, |it| it.breakages += 1),
+            History { uncounted: 1, breakages: 1, ..History::default() }
+        );
         assert_eq!((histories.get(0), histories.get(1).uncounted), (History::default(), 1));
         histories.forget(1);
         assert_eq!(histories.get(1), History::default());

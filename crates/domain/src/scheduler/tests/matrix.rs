@@ -109,8 +109,7 @@ fn after_a_minute_in_which_an_engine_refuses_everything_all_requests_complete_wi
 
 #[test]
 fn requests_survive_ten_minutes_in_which_one_of_two_backends_fails() {
-    // One of 40 seeds has a request that the broken backend gets eight times in a row.
-    for seed in 4..8 {
+    for seed in 0..8 {
         for error in passing() {
             let mut world = World::new(seed, &[8], Luck::default());
             let until = world.now + 10 * MINUTE;
