@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_editors_put_around_a_secret_is_none_of_it_and_a_file_without_one_is_refused() {
+    fn secret_is_trimmed_and_a_file_without_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         for (bytes, wanted) in [

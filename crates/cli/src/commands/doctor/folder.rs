@@ -12,6 +12,7 @@ use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, Store
 
 use super::{Finding, models};
 use crate::connection::whole;
+use crate::errors::CliError;
 use crate::times;
 
 const MODES: &str = "file modes";
@@ -162,8 +163,8 @@ pub(super) async fn pages(config: &Config) -> Option<Finding> {
     Some(match checked {
         Ok(()) => Finding::ok(PAGES, "no damage found"),
         Err(error) => {
-            let hint = "keep a copy of the database as it is, and restore the last backup: docs/operating/backup.md#a-damaged-database";
-            Finding::fail(PAGES, error.to_string(), hint)
+            let error = CliError::from(error);
+            Finding::fail(PAGES, error.message(), error.hint().unwrap_or_default())
         }
     })
 }

@@ -108,7 +108,7 @@ fn a_model_that_has_the_device_of_a_stopped_engine_is_named() {
 }
 
 #[test]
-fn what_is_said_of_it_tells_nothing_of_engines_and_leaves_the_time_to_the_reader() {
+fn reason_for_a_client_names_no_engine_and_gives_its_time_apart() {
     let reason = Some("the engine refused a request (500: secret)".to_owned());
     for (reason, until, text) in [
         (WaitingReason::Gathering { until: 5 }, Some(5), "is grouped with similar prompts"),

@@ -249,7 +249,7 @@ async fn list(store: &Store, account: AccountKey) -> (Vec<RequestRecord>, bool) 
 }
 
 #[tokio::test]
-async fn what_a_disk_did_to_a_page_is_an_error_or_found_by_the_check() {
+async fn damaged_page_is_an_error_or_found_by_the_check() {
     let runs = std::env::var("OVERNIGHT_DAMAGED_DATABASES").map_or(50, |it| it.parse().expect("a number"));
     let mut world = World::new().await;
     for letter in ['a', 'b', 'c'] {

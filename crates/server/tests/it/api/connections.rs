@@ -108,7 +108,7 @@ async fn who_stalls_is_let_go() {
 }
 
 #[tokio::test]
-async fn who_had_an_answer_may_be_idle_for_longer_than_who_never_asked() {
+async fn connection_that_had_an_answer_stays_idle_for_longer_than_a_silent_one() {
     let app = TestApp::start_hasty().await;
     let mut raw = app.raw().await;
     for _ in 0..2 {
