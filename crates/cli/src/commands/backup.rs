@@ -61,19 +61,15 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         return Err(BackupError::OnServer.into());
     }
     refuse_nested(&config.data_dir, &arguments.repository)?;
-    let store = operator::open_store_to_read(globals).await?;
     let Some(Millis(every_ms)) = arguments.every else {
-        let done = take(&arguments, &store).await?;
-        let exit = tell(&config, &arguments, &done, output)?;
-        store.close().await;
-        return Ok(exit);
+        return tell(&config, &arguments, &take(&arguments, globals).await??, output);
     };
     let interrupt = Interrupt::listen()?;
     loop {
         let next = times::now().saturating_add(every_ms);
         let done = tokio::select! {
             () = interrupt.raised() => return Ok(Exit::Done),
-            done = take(&arguments, &store) => done,
+            done = take(&arguments, globals) => done?,
         };
         match done {
             Ok(done) => _ = tell(&config, &arguments, &done, output)?,
@@ -119,9 +115,17 @@ struct Done {
     pruned: Option<Pruned>,
 }
 
+/// Opens the database that is in its place now, which a restore may have replaced, and takes a backup of it.
+async fn take(arguments: &Arguments, globals: &Globals) -> Result<Result<Done, BackupError>, CliError> {
+    let store = operator::open_store_to_read(globals).await?;
+    let done = take_of(&store, arguments).await;
+    store.close().await;
+    Ok(done)
+}
+
 /// Takes a backup, sets those aside that cannot be restored, and deletes those that are not to be kept. The repository is free between
 /// two runs.
-async fn take(arguments: &Arguments, store: &Store) -> Result<Done, BackupError> {
+async fn take_of(store: &Store, arguments: &Arguments) -> Result<Done, BackupError> {
     let repository = Repository::open_to_write(&arguments.repository)?;
     let taken = backup::take(store, &repository, times::now()).await?;
     let unusable = backup::set_damaged_aside(&repository)?;

@@ -153,7 +153,7 @@ async fn erase_piece(services: &Services, account: AccountKey, now: i64) -> Resu
             Err(error) => return Err(into_store_error(error)),
         }
     }
-    let deleted = requests::delete_ended(store, Due { account, before: requests::FOR_EVER }).await?;
+    let deleted = requests::delete_ended(store, Due::all(account, requests::FOR_EVER)).await?;
     metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
     if !ended.is_empty() || deleted > 0 || closing::delete_content(store, account).await? {
         return Ok(true);

@@ -207,16 +207,22 @@ pub async fn erased_spend(services: &Services) -> Result<(), StoreError> {
 /// Deletes every request whose retention is over, some of each account in turn: one with many keeps none of another's for longer.
 pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> {
     let default = services.config().retention.map(|Millis(retention)| retention);
-    loop {
-        let due = requests::list_due(&services.store, now, default).await?;
-        if due.is_empty() {
-            return Ok(());
-        }
-        for due in due {
+    let mut round = requests::list_due(&services.store, now, default).await?;
+    while !round.is_empty() {
+        let mut next_round = Vec::new();
+        for due in round {
             let deleted = requests::delete_ended(&services.store, due).await?;
             metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
+            let rest = if deleted > 0 {
+                Some(due)
+            } else {
+                requests::skip_future(&services.store, due, now).await?
+            };
+            next_round.extend(rest);
         }
+        round = next_round;
     }
+    Ok(())
 }
 
 /// Deletes every entry of the audit log whose retention is over, some at a time.

@@ -26,7 +26,7 @@ pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_sum
 #[cfg(test)]
 pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
-pub use self::retention::{Due, FOR_EVER, delete_ended, list_due, set_retention};
+pub use self::retention::{Due, FOR_EVER, delete_ended, list_due, set_retention, skip_future};
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;

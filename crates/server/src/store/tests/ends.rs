@@ -180,7 +180,7 @@ async fn the_order_goes_with_the_last_request(mut fixture: Fixture) {
     delete_request(&fixture.store, fixture.account, ids[0]).await.expect("a deletion");
     assert_eq!(rest(&fixture, batch, 0).await, [(2, ids[1])]);
     assert_eq!(
-        delete_ended(&fixture.store, Due { account: fixture.account, before: START + 2 * DAY_MS })
+        delete_ended(&fixture.store, Due::all(fixture.account, START + 2 * DAY_MS))
             .await
             .expect("a deletion"),
         1

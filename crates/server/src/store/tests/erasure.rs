@@ -32,7 +32,7 @@ async fn each_commit_that_deletes_what_people_sent_is_counted_and_nothing_else()
     for id in ids {
         cancel(&fixture, id, START + 2).await;
         assert_eq!(deleted(&fixture).await, Some(before), "it has ended, and is there");
-        let due = Due { account: fixture.account, before: START + 2 };
+        let due = Due::all(fixture.account, START + 2);
         assert_eq!(delete_ended(&fixture.store, due).await.expect("a deletion"), 1);
         let after = deleted(&fixture).await.expect("a count");
         assert_ne!(after, before);

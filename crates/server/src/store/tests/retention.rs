@@ -11,14 +11,14 @@ use crate::store::identity::accounts;
 use crate::store::ledger;
 use crate::store::queue::settle::{self, Settlement};
 use crate::store::requests::{
-    self, DeletionOutcome, Due, FOR_EVER, NewRequest, delete_ended, list_due, set_retention,
+    self, DeletionOutcome, Due, FOR_EVER, NewRequest, delete_ended, list_due, set_retention, skip_future,
 };
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, new_account};
 
 impl Fixture {
     async fn delete(&self, before: i64) -> usize {
-        delete_ended(&self.store, Due { account: self.account, before }).await.expect("a deletion")
+        delete_ended(&self.store, Due::all(self.account, before)).await.expect("a deletion")
     }
 
     async fn is_there(&self, id: RequestId) -> bool {
@@ -102,7 +102,7 @@ async fn each_account_has_the_retention_that_is_its_own_or_that_of_the_settings(
     assert_eq!(due(Some(7 * DAY_MS)).await, [settings, own]);
     assert_eq!(due(Some(12 * DAY_MS)).await, [own]);
     let before = now - DAY_MS;
-    let due = Due { account: accounts[1], before };
+    let due = Due::all(accounts[1], before);
     assert_eq!(
         [delete_ended(&fixture.store, due).await.expect("a deletion"), fixture.delete(START).await],
         [1, 0]
@@ -129,6 +129,27 @@ async fn an_account_with_many_keeps_none_of_another_for_longer(mut fixture: Fixt
         deleted.push(delete_ended(&fixture.store, due).await.expect("a deletion"));
     }
     assert_eq!(deleted, [128, 1], "one chunk of each in turn");
+    fixture.assert_sound().await;
+}
+
+on_both!(requests_that_ended_while_the_clock_was_ahead_keep_no_others);
+async fn requests_that_ended_while_the_clock_was_ahead_keep_no_others(mut fixture: Fixture) {
+    let keys: Vec<u8> = (0..200).collect();
+    fixture.insert(&keys).await;
+    fixture.release().await;
+    for lease in fixture.lease().await {
+        assert!(fixture.settle(&lease, START + 400 * DAY_MS).await);
+    }
+    let old = fixture.completed(200, START + 5).await;
+    let now = START + 2 * DAY_MS;
+    let due = list_due(&fixture.store, now, Some(DAY_MS)).await.expect("a read");
+    assert_eq!(due, [Due::all(fixture.account, now - DAY_MS)]);
+    assert_eq!(list_due(&fixture.store, now, None).await.expect("a read"), [], "kept for ever");
+    assert_eq!(delete_ended(&fixture.store, due[0]).await.expect("a deletion"), 0);
+    let rest = skip_future(&fixture.store, due[0], now).await.expect("a read").expect("more requests");
+    assert_eq!(delete_ended(&fixture.store, rest).await.expect("a deletion"), 1);
+    assert_eq!(skip_future(&fixture.store, rest, now).await.expect("a read"), None);
+    assert!(!fixture.is_there(old).await);
     fixture.assert_sound().await;
 }
 

@@ -63,6 +63,13 @@ pub(super) const METRICS: &[Metric] = &[
         "How long something that was deleted has been in a file of the data folder at most; 0 where nothing is. What another process deletes is noticed within a minute.",
     ),
     metric(
+        "overnight_store_log_bytes",
+        Gauge,
+        Unit::Bytes,
+        Labels::None,
+        "Size of SQLite's write-ahead log. It grows while another program reads the database in one long transaction.",
+    ),
+    metric(
         "overnight_disk_free_bytes",
         Gauge,
         Unit::Bytes,

@@ -18,6 +18,19 @@ fn post(nodes: &[Service], key: &str, count: usize, acknowledged: &Arc<Acknowled
     posters.collect()
 }
 
+/// Stops a node that has requests at an engine for two leases. How many depends on how fast requests come.
+async fn sleep_over_the_lease(node: &Service) {
+    wait_until("a share for the sleeper", async || driven(node).await > 0.0).await;
+    wait_until("requests of the sleeper", async || {
+        node.figure("overnight_engine_requests_in_flight").await > 0.0
+    })
+    .await;
+    node.signal("STOP");
+    pause(2 * LEASE_MS).await;
+    node.signal("CONT");
+    pause(1_000).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database() {
     let count = requests_count(20_000);
@@ -33,10 +46,13 @@ async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database(
     nodes[1].kill().await;
     reached(30).await;
     nodes[1].restart().await;
-    wait_until("a share for the sleeper", async || driven(&nodes[2]).await > 0.0).await;
-    nodes[2].signal("STOP");
-    pause(2 * LEASE_MS).await;
-    nodes[2].signal("CONT");
+    for sleep in 1.. {
+        sleep_over_the_lease(&nodes[2]).await;
+        if nodes[2].figure("overnight_fenced_writes_total").await >= 10.0 {
+            break;
+        }
+        assert!(sleep < 5, "fewer than 10 writes were refused after {sleep} sleeps");
+    }
     reached(60).await;
     world.cluster.restart_immediate().expect("a restart");
     reached(70).await;
@@ -49,8 +65,6 @@ async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database(
     let records = every_end(&nodes[0].client_with(&key), &acknowledged).await;
     check_ends("killed-nodes", &records, &acknowledged, assert_own_answer);
     assert_eq!(world.proxy.dropped().answers, 8);
-    let fenced = nodes[2].figure("overnight_fenced_writes_total").await;
-    assert!(fenced >= 10.0, "{fenced} writes of the sleeper were refused");
     wait_until("an engine for each node", async || {
         let mut shares = Vec::new();
         for node in &nodes {
@@ -59,7 +73,6 @@ async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database(
         shares == [1.0; 3]
     })
     .await;
-    eprintln!("{fenced} fenced writes");
     nodes[0].assert_audited().await;
 }
 

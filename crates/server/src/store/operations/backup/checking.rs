@@ -10,6 +10,9 @@ use crate::store::operations::backup::repository::{Name, Repository};
 /// A call reads about so many chunks, 256 MiB of pages: one part of all, and the next call reads the next part.
 const CHUNKS_AT_ONCE: usize = 1_024;
 
+/// What every Unix answers where the disk cannot read a sector.
+const EIO: i32 = 5;
+
 /// A backup that cannot be restored.
 #[derive(Debug)]
 pub struct Unusable {
@@ -59,11 +62,34 @@ fn find_fault(
         }
         match repository.chunks().load(digest, manifest.length_of(place)) {
             Ok(_) => _ = sound.insert(digest),
-            Err(fault @ (BackupError::MissingChunk { .. } | BackupError::DamagedChunk { .. })) => {
-                return Ok(Some(fault));
-            }
+            Err(fault) if is_lost(&fault) => return Ok(Some(fault)),
             Err(error) => return Err(error),
         }
     }
     Ok(None)
+}
+
+/// Whether a chunk is gone for good. A file that this user may not read, or one on a network disk that is away, is not.
+fn is_lost(fault: &BackupError) -> bool {
+    match fault {
+        BackupError::MissingChunk { .. } | BackupError::DamagedChunk { .. } => true,
+        BackupError::File { source, .. } => source.raw_os_error() == Some(EIO),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn file_on_a_bad_sector_is_lost_and_one_that_may_not_be_read_is_not() {
+        let fault = |errno| BackupError::file(Path::new("chunk"))(io::Error::from_raw_os_error(errno));
+        assert!(is_lost(&fault(EIO)));
+        // EACCES, ESTALE
+        assert!(!is_lost(&fault(13)) && !is_lost(&fault(116)));
+    }
 }

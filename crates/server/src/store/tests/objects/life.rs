@@ -76,7 +76,7 @@ async fn a_crash_between_the_deletion_of_an_object_and_of_its_row_only_repeats_i
     let mut world = World::over(fixture).await;
     world.insert_large(1).await;
     world.complete().await;
-    let due = Due { account: world.fixture.account, before: requests::FOR_EVER };
+    let due = Due::all(world.fixture.account, requests::FOR_EVER);
     assert_eq!(requests::delete_ended(world.store(), due).await.expect("a deletion"), 1);
     world.sweep(START).await;
     fs::remove_file(world.files().remove(0)).expect("the first is deleted, and its row is not");

@@ -236,19 +236,24 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR named_model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
--- requests::retention::FIND_OLDEST, both
+-- requests::retention::FIND_NEXT, both
 SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
-        FROM (SELECT seq, account, result_seq, ended_at FROM request_states WHERE account = $1 ORDER BY seq LIMIT $2) rs
+        FROM (SELECT seq, account, result_seq, ended_at FROM request_states WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3) rs
         JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.ended_at <= $3 ORDER BY rs.seq;
+        WHERE rs.ended_at <= $4 ORDER BY rs.seq;
 
 -- requests::retention::LIST_DUE, both
 SELECT a.seq, coalesce(a.retention_ms, $1) AS retention_ms FROM accounts a
-        WHERE EXISTS (SELECT 1 FROM (SELECT ended_at FROM request_states WHERE account = a.seq ORDER BY seq LIMIT $2) o
-                      WHERE o.ended_at <= $3 - coalesce(a.retention_ms, $4)) ORDER BY a.seq;
+        WHERE coalesce(a.retention_ms, $2) < $3
+          AND EXISTS (SELECT 1 FROM (SELECT ended_at FROM request_states WHERE account = a.seq ORDER BY seq LIMIT $4) o
+                      WHERE o.ended_at <= $5 - coalesce(a.retention_ms, $6) OR o.ended_at > $7) ORDER BY a.seq;
+
+-- requests::retention::MEASURE_NEXT, both
+SELECT count(*) AS requests, max(seq) AS last, max(ended_at) AS ended_at
+        FROM (SELECT seq, ended_at FROM request_states WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3) o;
 
 -- requests::retention::SET, both
 UPDATE accounts SET retention_ms = $1 WHERE seq = $2 AND retention_ms IS DISTINCT FROM $3;
