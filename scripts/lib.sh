@@ -14,8 +14,8 @@ export GGML_NATIVE=${GGML_NATIVE:-ON}
 # What the engine is built with besides, parted by commas: cuda, metal, rocm or vulkan (docs/gpu.md), or cpu-variants, for
 # a program that chooses among builds for all processors (docs/engine.md).
 ENGINE_FEATURES=${ENGINE_FEATURES:-}
-# The form in which the programs are used, and one choice of packages for everything in that form: with another
-# choice cargo would choose other features and compile the dependencies again.
+# The form in which the programs are used, and one choice of packages for everything in that form. `overnight-cli` alone has the
+# same features of the same packages, so nothing is compiled twice where the engine is built later.
 programs=(--release -p overnight-cli -p overnight-engine)
 [ -z "$ENGINE_FEATURES" ] || programs+=(--features "overnight-engine/${ENGINE_FEATURES//,/,overnight-engine/}")
 
@@ -104,7 +104,8 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends -qq "$@" >&2
 }
 
-# Installs what the build lacks. Rust is the one thing to bring along.
+# Installs what the build of the packages lacks. Rust is the one thing to bring along, and only llama.cpp is C++.
+#   install_build_needs overnight-cli overnight-engine
 install_build_needs() {
     local missing=()
     command -v cargo >/dev/null || PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
@@ -112,6 +113,16 @@ install_build_needs() {
         say "Overnight is built with Rust, which is missing here. Install it from https://rustup.rs and run this again."
         exit 1
     fi
+    case " $* " in
+        *" overnight-engine "*) add_engine_needs ;;
+        *) command -v cc >/dev/null || missing+=(gcc libc6-dev) ;;
+    esac
+    [ ${#missing[@]} = 0 ] && return
+    announce_packages "build lacks" "${missing[@]}"
+    install_packages "${missing[@]}"
+}
+
+add_engine_needs() {
     command -v cmake >/dev/null || missing+=(cmake)
     command -v make >/dev/null || missing+=(make)
     compiles_cxx17 || missing+=(g++)
@@ -123,9 +134,6 @@ install_build_needs() {
             [ -e /usr/include/spirv/unified1/spirv.hpp ] || missing+=(spirv-headers)
             ;;
     esac
-    [ ${#missing[@]} = 0 ] && return
-    announce_packages "build lacks" "${missing[@]}"
-    install_packages "${missing[@]}"
 }
 
 has_pgbouncer() {
@@ -273,23 +281,37 @@ install_uv() {
     echo "$uv_version" >"$folder/installed.txt"
 }
 
-# Builds the programs `overnight` and `overnight-engine`, and `overnight-bench` beside them where it is named:
-#   build_programs overnight-bench
+# Builds the packages of programs, by default `overnight-cli` and `overnight-engine`:
+#   build_programs overnight-cli
 # Cargo decides what there is to do; where nothing has changed since the last time, it does so in silence.
 build_programs() {
-    local built=$CARGO_TARGET_DIR/release/.${1:-overnight}${ENGINE_FEATURES:+-with-$ENGINE_FEATURES}-built
-    local programs=("${programs[@]}" ${1:+-p "$1"})
+    [ $# -gt 0 ] || set -- overnight-cli overnight-engine
+    local package built packages=() features=()
+    for package in "$@"; do packages+=(-p "$package"); done
+    built=$(IFS=-; echo "$CARGO_TARGET_DIR/release/.$*${ENGINE_FEATURES:+-with-$ENGINE_FEATURES}-built")
+    case " $* " in
+        *" overnight-engine "*) [ -z "$ENGINE_FEATURES" ] || features=(--features "overnight-engine/${ENGINE_FEATURES//,/,overnight-engine/}") ;;
+    esac
     # From another folder cargo would not find the settings, and compile SQLite again.
-    local build=(cargo build --locked --config "$root/.cargo/config.toml" --manifest-path "$root/Cargo.toml" "${programs[@]}")
+    local build=(cargo build --locked --release --config "$root/.cargo/config.toml" --manifest-path "$root/Cargo.toml" "${packages[@]}" ${features[@]+"${features[@]}"})
     if [ -e "$built" ] && [ -z "$(sources_newer_than "$built")" ] && "${build[@]}" --quiet; then
         return
     fi
-    install_build_needs
+    install_build_needs "$@"
     # Cargo does not know that llama.cpp is built by this file.
     [ ! -e "$built" ] || [ ! "$root/crates/engine/llama.cmake" -nt "$built" ] || cargo clean --release -p llama-cpp-sys-2 --manifest-path "$root/Cargo.toml" >&2
-    [ -e "$built" ] || say "Building ${1:-Overnight}. The first time takes minutes."
+    [ -e "$built" ] || announce_build "$@"
     "${build[@]}" >&2
     touch "$built"
+}
+
+# Says what is compiled and for how long; cargo shows how far it is.
+announce_build() {
+    local minutes=$(( 24 / $(getconf _NPROCESSORS_ONLN) + 8 ))
+    case " $* " in
+        *" overnight-engine "*) say "Building Overnight and its embedded engine. The first time takes about $minutes minutes on this machine. With an engine of your own in overnight.toml only Overnight is built: docs/engines.md" ;;
+        *) say "Building Overnight. The first time takes about $((minutes * 2 / 3)) minutes on this machine." ;;
+    esac
 }
 
 sources_newer_than() {

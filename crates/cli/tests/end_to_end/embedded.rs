@@ -41,11 +41,13 @@ fn the_examples_are_answered_by_the_model_in_the_box() {
     }
     let folder = tempfile::tempdir().unwrap();
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prompts.jsonl");
+    fs::copy(examples, folder.path().join("prompts.jsonl")).unwrap();
     let mut command = program();
-    command.args(["run", examples, "-o", "results.jsonl"]).current_dir(folder.path());
+    command.args(["run", "prompts.jsonl"]).current_dir(folder.path());
     let ran = Ran::from(command.output().unwrap());
     assert_eq!(ran.code, 0, "{ran:?}");
-    let results = lines(&fs::read_to_string(folder.path().join("results.jsonl")).unwrap());
+    assert!(ran.stderr.contains("prompts.jsonl.results.jsonl"), "{ran:?}");
+    let results = lines(&fs::read_to_string(folder.path().join("prompts.jsonl.results.jsonl")).unwrap());
     assert_eq!(results.len(), fs::read_to_string(examples).unwrap().lines().count());
     let answer = |result: &Value| result["result_body"]["choices"][0]["message"]["content"].clone();
     assert!(results.iter().all(|result| answer(result).is_string()), "{results:?}");

@@ -29,6 +29,7 @@ mod file_modes;
 #[cfg(target_os = "linux")]
 mod image;
 mod installations;
+mod launcher;
 mod lines;
 mod listen;
 mod logs;

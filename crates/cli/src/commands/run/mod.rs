@@ -49,9 +49,10 @@ pub(crate) struct Arguments {
     /// `-` is standard input.
     #[arg(value_name = "FILE", value_parser = path())]
     file: PathBuf,
-    /// Where to write the answers, once there are all of them; `-` is standard output.
+    /// Where to write the answers, once there are all of them; `-` is standard output [default: FILE.results.jsonl; standard
+    /// output if FILE is a pipe].
     #[arg(long, short, value_name = "RESULTS", value_parser = path())]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// What to write [default: by the name of RESULTS, else jsonl].
     #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     output_format: Option<Kind>,
@@ -65,12 +66,29 @@ pub(crate) struct Arguments {
     costs: CostArguments,
 }
 
+impl Arguments {
+    /// Where the answers go.
+    fn target(&self, output: &Output) -> Result<Target, CliError> {
+        if let Some(path) = &self.output {
+            return Target::of(Some(path), self.output_format);
+        }
+        // A pipe has no name beside which a file could be.
+        if !self.file.is_file() {
+            return Target::of(None, self.output_format);
+        }
+        let kind = self.output_format.unwrap_or(Kind::JSON_LINES);
+        let path = beside(&self.file, &format!(".results.{kind}"));
+        output.note(&format!("the answers will be in {}; -o names another file", path.display()));
+        Target::of(Some(&path), Some(kind))
+    }
+}
+
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let mut config = globals.load_config()?;
     let hub_model =
         arguments.model.as_deref().filter(|model| HubName::is_meant(model)).map(model::parse).transpose()?;
     let model = arguments.model.as_deref().map(model::name_of).transpose()?;
-    let target = Target::of(Some(&arguments.output), arguments.output_format)?;
+    let target = arguments.target(output)?;
     if target.path().is_none() && output.is_json {
         return Err(CliError::unusable("--json is for standard output, and so is `-o -`"));
     }

@@ -178,7 +178,7 @@ fn what_is_piped_in_is_answered_to_a_pipe() {
     let ran = piped(&["run", "-", "-o", "-"], "id,body\n1,x\n");
     let hint = "hint: it looks like a table with commas between its columns: --input-format csv reads it, and --prompt asks";
     assert!(ran.code == 2 && ran.stderr.contains(hint), "{ran:?}");
-    let ran = piped(&["run", "-", "-o", "-"], &chats(3));
+    let ran = piped(&["run", "-"], &chats(3));
     assert_eq!((ran.code, lines(&ran.stdout).len()), (0, 3), "{ran:?}");
     // The same is known again.
     let ran = piped(&["run", "-", "-o", "-"], &chats(3));
