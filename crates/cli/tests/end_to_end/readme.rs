@@ -1,5 +1,5 @@
-//! The README as a stranger follows it: every block for a shell, pasted in order into a terminal in a clean folder. A block that starts
-//! the service has a terminal of its own.
+//! The README and the tutorial as a newcomer follows them: every block for a shell, pasted in order into a terminal in a clean folder. A block
+//! that starts the service has a terminal of its own.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
 use overnight_testkit::hub::SimHub;
 use overnight_testkit::postgres::Cluster;
 use serde_json::Value;
@@ -24,13 +25,16 @@ const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// What a terminal says after each block.
 const ENDED: &str = "-- that was all of it --";
 const BLOCK_MAX: Duration = Duration::from_secs(120);
+/// The model of the README's vLLM.
+const VLLM_MODEL: &str = "meta-llama/Llama-3.1-8B-Instruct";
 /// The model that the README names, as the Hub has it here: the one in the box.
 const HUB_FILE: (&str, &str) = ("Qwen/Qwen2.5-1.5B-Instruct-GGUF", "qwen2.5-1.5b-instruct-q4_k_m.gguf");
 
-/// A folder like a clone, and all that the README needs of the internet.
+/// A folder like a clone, and all that the documents need beside it.
 struct World {
     folder: TempDir,
     hub: SimHub,
+    engine: SimEngine,
     database_url: String,
     webhook_port: u16,
     _runtime: Runtime,
@@ -47,9 +51,10 @@ impl World {
         let runtime = Runtime::new().unwrap();
         let model = fs::read(Path::new(CLONE).join("assets/overnight-tiny.gguf")).unwrap();
         let hub = runtime.block_on(SimHub::start(&[(HUB_FILE.0, HUB_FILE.1, &model)])).unwrap();
+        let engine = SimEngine::start(serving_vllm_model()).unwrap();
         let database_url = Cluster::shared().database("readme").unwrap();
         let webhook_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self { folder, hub, database_url, webhook_port, _runtime: runtime }
+        Self { folder, hub, engine, database_url, webhook_port, _runtime: runtime }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -80,6 +85,7 @@ impl World {
         let block = block
             .replace("./overnight listen", &format!("./overnight listen --listen {webhooks}"))
             .replace("127.0.0.1:8787", &webhooks)
+            .replace("http://127.0.0.1:8000/v1", &self.engine.base_url())
             .replace("postgres://overnight:secret@db.example/overnight", &self.database_url);
         url.map_or(block.clone(), |url| block.replace("http://127.0.0.1:8080", &url))
     }
@@ -165,33 +171,38 @@ impl Pasting {
     }
 }
 
-/// The blocks of the README that are for a shell.
-fn blocks() -> Vec<String> {
-    let text = fs::read_to_string(Path::new(CLONE).join("README.md")).unwrap();
+fn serving_vllm_model() -> SimConfig {
+    let config = SimConfig::default();
+    SimConfig { tunables: Tunables { models: vec![VLLM_MODEL.to_owned()], ..config.tunables }, ..config }
+}
+
+/// The blocks of a document that are for a shell.
+fn blocks(document: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(CLONE).join(document)).unwrap();
     let blocks = text.split("\n```sh\n").skip(1);
     blocks.map(|rest| rest.split_once("\n```").unwrap().0.to_owned()).collect()
 }
 
-#[test]
-fn the_readme_pasted_block_by_block_does_what_it_says() {
+/// Pastes every block of a document; the commands and what they said. `None` without the embedded engine.
+fn follow(document: &str) -> Option<(World, String)> {
     if !Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine").exists() {
         eprintln!("skipped: overnight-engine is not built");
-        return;
+        return None;
     }
     let world = World::new();
     let mut pasting = Pasting::start(&world);
     let mut serving: Option<Terminal> = None;
     let mut transcript = String::new();
-    for block in blocks() {
+    for block in blocks(document) {
         if block.lines().last().is_some_and(|line| line.contains("./overnight serve")) {
-            // The README says so where it starts one again.
+            // The document says so where it starts one again.
             serving.take().into_iter().for_each(Terminal::interrupt);
             serving = Some(world.serve(&block));
             continue;
         }
         let block = world.localised(&block);
         let said = pasting.paste(&block);
-        // The README shows this one refusal.
+        // The tutorial shows this one refusal.
         let is_refused = said.contains("\"error\":{");
         assert_eq!(is_refused, block.contains("/cancel"), "{block}\n\n{said}");
         assert!(!said.contains("failed: "), "{block}\n\n{said}");
@@ -200,14 +211,28 @@ fn the_readme_pasted_block_by_block_does_what_it_says() {
             transcript.push_str(&pasting.said_until("batch.completed"));
         }
     }
-    assert!(serving.is_some() && blocks().len() > 8, "the README starts a service, and has much to paste");
-    let results = lines(&fs::read_to_string(world.path("results.jsonl")).unwrap());
-    assert!(results.iter().all(|result| result["status"] == "completed"), "{results:?}");
+    assert!(serving.is_some(), "{document} starts a service");
+    Some((world, transcript))
+}
+
+#[test]
+fn readme_commands_do_what_it_says() {
+    let Some((world, transcript)) = follow("README.md") else { return };
+    for results in ["results.jsonl", "answers.jsonl"] {
+        let results = lines(&fs::read_to_string(world.path(results)).unwrap());
+        assert!(results.iter().all(|result| result["status"] == "completed"), "{results:?}");
+        assert_eq!(results.len(), 24);
+    }
     let labelled = fs::read_to_string(world.path("labelled.csv")).unwrap();
     let is_labelled = |row: &&str| row.contains(",positive,stop,") || row.contains(",negative,stop,");
     assert_eq!(labelled.lines().filter(is_labelled).count(), 200, "{labelled}");
-    for expected in ["24 of 24 completed", "The capital of France is Paris", "batch_name", "batch.completed"]
-    {
+    assert!(transcript.contains("24 of 24 completed"), "{transcript}");
+}
+
+#[test]
+fn tutorial_commands_do_what_it_says() {
+    let Some((_world, transcript)) = follow("docs/tutorial.md") else { return };
+    for expected in ["The capital of France is Paris", "batch_name", "24 of 24", "batch.completed"] {
         assert!(transcript.contains(expected), "{expected:?} is missing:\n{transcript}");
     }
 }
