@@ -37,6 +37,8 @@
 //! Proxies are taken from the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`), except for a service on this
 //! machine. TLS uses the system's certificates, and ring unless the program installed another `rustls` provider.
 
+#![warn(missing_docs)]
+
 mod accounts;
 pub mod administration;
 mod batches;

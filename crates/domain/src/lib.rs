@@ -1,5 +1,7 @@
 //! What is true: types, state machines, sort key, sweep order, forecasts, prices, activity, quotas, roles, webhooks. No I/O, no async, no clock.
 
+#![warn(missing_docs)]
+
 pub mod activity;
 pub mod answers;
 pub mod api_keys;

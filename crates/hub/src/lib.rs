@@ -5,6 +5,8 @@
 //! downloaded is not downloaded again. A download that was cut goes on where it stopped, and a file is used only if its size and
 //! its SHA-256 are those that the Hub tells.
 
+#![warn(missing_docs)]
+
 mod api;
 mod cache;
 mod choice;

@@ -1,34 +1,23 @@
 //! What is done: the HTTP API, the durable queue, the scheduler and the engines.
 
+pub use overnight_base::{clock, encryption, file_owner, ids, log_lines, paths, supervision};
+use overnight_base::{
+    planted_bugs, postgres_url, private_files, secret_files, secrets, spelling, tasks, telemetry, turns,
+};
+
 pub mod app;
-pub mod clock;
 pub mod config;
 mod console;
-pub mod encryption;
 pub mod engines;
-pub mod file_owner;
 pub mod http;
-pub mod ids;
-pub mod log_lines;
 pub mod object_store;
 pub mod openid;
-pub mod paths;
 pub mod payment;
-mod planted_bugs;
-mod postgres_url;
-mod private_files;
 pub mod scheduler;
-mod secret_files;
-mod secrets;
 pub mod service;
-mod spelling;
 pub mod store;
-pub mod supervision;
-mod tasks;
-mod telemetry;
 pub mod traces;
 mod transport;
-mod turns;
 pub mod webhooks;
 pub mod workers;
 

@@ -4,6 +4,8 @@
 //! reference is drawn from, and as a writer that appends the same text to a buffer, for streams of millions of lines. The
 //! tests hold the two together.
 
+#![warn(missing_docs)]
+
 pub mod anthropic;
 pub mod exxa;
 mod json;

@@ -7,12 +7,13 @@ const FOR_TESTS: &str = "testkit";
 const OWN_PREFIX: &str = "overnight-";
 
 /// Each crate, and the crates of this repository that it may depend on.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("domain", &[]),
     ("wire", &["domain"]),
+    ("base", &["domain"]),
     ("hub", &[]),
     ("tables", &[]),
-    ("server", &["domain", "hub", "wire"]),
+    ("server", &["base", "domain", "hub", "wire"]),
     ("client", &["wire"]),
     ("engine", &[]),
     ("fuzz", &["domain", "wire"]),

@@ -61,7 +61,7 @@ impl<W: Write + AsFd> Write for LogLines<W> {
 }
 
 /// Limits the rate of a log line, and counts suppressed lines.
-pub(crate) struct Throttle {
+pub struct Throttle {
     next_at: AtomicI64,
     suppressed: AtomicU64,
 }
@@ -74,7 +74,7 @@ impl Default for Throttle {
 
 impl Throttle {
     /// Returns the number of suppressed lines if a line may be written now.
-    pub(crate) fn pass(&self, now: i64) -> Option<u64> {
+    pub fn pass(&self, now: i64) -> Option<u64> {
         let next_at = self.next_at.load(Ordering::Relaxed);
         // A clock that was set back does not silence the log for long.
         let is_due = now >= next_at || next_at > now.saturating_add(EVERY_MS);

@@ -1,7 +1,7 @@
 //! The supervisor of the process. It owns every long-lived loop: the end or the panic of one makes the process not ready and ends
 //! it. A panic while a loop handles one item costs only that item.
 
-#[cfg(test)]
+#[cfg(any(test, feature = "breakage"))]
 mod breakage;
 mod panics;
 mod pulse;
@@ -20,8 +20,8 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-#[cfg(test)]
-pub(crate) use self::breakage::Breakage;
+#[cfg(any(test, feature = "breakage"))]
+pub use self::breakage::Breakage;
 pub use self::panics::Panic;
 use self::panics::Panics;
 pub use self::pulse::Pulse;
@@ -93,7 +93,7 @@ pub struct Supervisor {
     is_over: AtomicBool,
     loops: Mutex<BTreeMap<&'static str, Watched>>,
     panics: Panics,
-    #[cfg(test)]
+    #[cfg(any(test, feature = "breakage"))]
     breakage: breakage::Breakages,
 }
 
@@ -106,7 +106,7 @@ impl Default for Supervisor {
             is_over: AtomicBool::new(false),
             loops: Mutex::default(),
             panics: Panics::default(),
-            #[cfg(test)]
+            #[cfg(any(test, feature = "breakage"))]
             breakage: breakage::Breakages::default(),
         }
     }
@@ -114,7 +114,7 @@ impl Default for Supervisor {
 
 impl Supervisor {
     /// Starts a loop as a task.
-    pub(crate) fn spawn(
+    pub fn spawn(
         self: &Arc<Self>,
         name: &'static str,
         work: impl Future<Output = ()> + Send + 'static,
@@ -123,7 +123,7 @@ impl Supervisor {
     }
 
     /// A loop that runs until the service stops. If it returns earlier or panics, the process ends.
-    pub(crate) fn watch<W>(self: &Arc<Self>, name: &'static str, work: W) -> BoxFuture<'static, ()>
+    pub fn watch<W>(self: &Arc<Self>, name: &'static str, work: W) -> BoxFuture<'static, ()>
     where
         W: Future<Output = ()> + Send + 'static,
     {
@@ -131,7 +131,7 @@ impl Supervisor {
     }
 
     /// A loop that may also return once `is_over`.
-    pub(crate) fn watch_until<W, E>(
+    pub fn watch_until<W, E>(
         self: &Arc<Self>,
         name: &'static str,
         work: W,
@@ -143,7 +143,7 @@ impl Supervisor {
     {
         self.register(name);
         let supervisor = Arc::clone(self);
-        #[cfg(test)]
+        #[cfg(any(test, feature = "breakage"))]
         let work = breakage::breakable(Arc::clone(self), name, work);
         async move {
             match panics::caught(work).await {
@@ -155,12 +155,7 @@ impl Supervisor {
     }
 
     /// A loop on this thread that handles messages until every sender has gone.
-    pub(crate) fn serve_messages<M>(
-        &self,
-        name: &'static str,
-        messages: &Receiver<M>,
-        mut handle: impl FnMut(M),
-    ) {
+    pub fn serve_messages<M>(&self, name: &'static str, messages: &Receiver<M>, mut handle: impl FnMut(M)) {
         self.register(name);
         let served = catch_unwind(AssertUnwindSafe(|| {
             while let Some(message) = self.next_message(name, messages) {
@@ -174,7 +169,7 @@ impl Supervisor {
         }
     }
 
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "breakage")))]
     fn next_message<M>(&self, _: &'static str, messages: &Receiver<M>) -> Option<M> {
         messages.recv().ok()
     }
@@ -186,13 +181,13 @@ impl Supervisor {
     ///
     /// # Errors
     /// The panic.
-    pub(crate) fn item<T>(
+    pub fn item<T>(
         &self,
         name: &'static str,
         item: impl Display,
         work: impl Future<Output = T>,
     ) -> impl Future<Output = Result<T, Panic>> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "breakage"))]
         let work = self.breakage.breakable_item(name, work);
         panics::caught(work)
             .map(move |worked| worked.inspect_err(|panic| self.item_panicked(name, &item, panic)))
@@ -202,13 +197,13 @@ impl Supervisor {
     ///
     /// # Errors
     /// The panic.
-    pub(crate) fn call<T>(
+    pub fn call<T>(
         &self,
         name: &'static str,
         item: impl Display,
         work: impl Future<Output = T>,
     ) -> impl Future<Output = Result<T, Panic>> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "breakage"))]
         let work = self.breakage.breakable_item(name, work);
         panics::caught(work).map(move |worked| worked.inspect_err(|panic| panics::report(name, &item, panic)))
     }
@@ -217,14 +212,14 @@ impl Supervisor {
     ///
     /// # Errors
     /// The panic.
-    pub(crate) fn item_now<T>(
+    pub fn item_now<T>(
         &self,
         name: &'static str,
         item: impl Display,
         work: impl FnOnce() -> T,
     ) -> Result<T, Panic> {
         let work = || {
-            #[cfg(test)]
+            #[cfg(any(test, feature = "breakage"))]
             self.breakage.break_item(name);
             work()
         };
@@ -241,19 +236,19 @@ impl Supervisor {
 
     /// The heartbeat of a loop that turns at least every few seconds. The watchdog looks at it. A loop that may wait for another
     /// machine without limit does not end the process.
-    pub(crate) fn pulse(&self, name: &'static str, waits_for_others: bool) -> Arc<Pulse> {
+    pub fn pulse(&self, name: &'static str, waits_for_others: bool) -> Arc<Pulse> {
         let pulse = Arc::new(Pulse::new(waits_for_others));
         self.loops().entry(name).or_default().pulse = Some(Arc::clone(&pulse));
         pulse
     }
 
     /// A loop could not be started. The process ends.
-    pub(crate) fn not_started(&self, name: &'static str, why: &dyn Display) {
+    pub fn not_started(&self, name: &'static str, why: &dyn Display) {
         self.fail(name, Fault::NotStarted(why.to_string()));
     }
 
     /// A file of the store is not in its place any more: what is written there is lost. The process ends.
-    pub(crate) fn files_gone(&self, name: &'static str, why: String) {
+    pub fn files_gone(&self, name: &'static str, why: String) {
         self.fail(name, Fault::FilesGone(why));
     }
 
@@ -293,22 +288,22 @@ impl Supervisor {
     }
 
     /// Why the process is not ready: a loop failed or stalls.
-    pub(crate) fn trouble(&self) -> Option<Failure> {
+    pub fn trouble(&self) -> Option<Failure> {
         let stalled = || self.loops().iter().find_map(|(name, watched)| watched.trouble(name));
         self.failure().or_else(stalled)
     }
 
     /// From now on loops may end.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Release);
     }
 
-    pub(crate) fn is_stopping(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }
 
     /// The service has stopped. The watchdog ends.
-    pub(crate) fn finish(&self) {
+    pub fn finish(&self) {
         self.is_over.store(true, Ordering::Release);
     }
 

@@ -9,7 +9,7 @@ const BYTES_MAX: u64 = 64 << 10;
 
 /// What a file holds, without the white space around it and a mark of its encoding; otherwise what is wrong with it, as the end of a
 /// sentence.
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+pub fn read(path: &Path) -> Result<String, String> {
     let cannot = |error: io::Error| format!("cannot be read: {error}");
     // To open a pipe would wait for whoever writes into it.
     if !fs::metadata(path).map_err(cannot)?.is_file() {

@@ -4,7 +4,7 @@ use strsim::levenshtein;
 
 /// The name in `known` that is the fewest single-character changes away from `name`, unless none is near enough to
 /// have been meant: more than half of the characters would have to change.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // A name far longer than any known one resembles none, and comparing it would be work for nothing.
     let length = name.chars().take(NAME_CHARS_MAX + 1).count();
     if length > NAME_CHARS_MAX {

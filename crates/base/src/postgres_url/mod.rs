@@ -9,33 +9,33 @@ mod tests;
 use std::fmt;
 use std::net::IpAddr;
 
-pub(crate) use self::tls::{Roots, SslMode, Tls, TlsSettings};
+pub use self::tls::{Roots, SslMode, Tls, TlsSettings};
 
 /// What a URL says. What it leaves out is `None`. It may hold a password, and is not shown.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct PostgresUrl {
+pub struct PostgresUrl {
     /// A name, an address without brackets, or the folder of a Unix socket, which begins with a slash.
-    pub(crate) host: Option<String>,
+    pub host: Option<String>,
     /// Where to connect to, without looking up the host.
-    pub(crate) address: Option<IpAddr>,
+    pub address: Option<IpAddr>,
     /// The port, never 0.
-    pub(crate) port: Option<u16>,
+    pub port: Option<u16>,
     /// The role.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// Its password.
-    pub(crate) password: Option<String>,
+    pub password: Option<String>,
     /// The name of the database.
-    pub(crate) database: Option<String>,
+    pub database: Option<String>,
     /// What the server calls the connection.
-    pub(crate) application_name: Option<String>,
+    pub application_name: Option<String>,
     /// Options of the session.
-    pub(crate) options: Option<String>,
+    pub options: Option<String>,
     /// Within how many seconds a connection must be made; 0 for no limit.
-    pub(crate) connect_timeout_s: Option<u64>,
+    pub connect_timeout_s: Option<u64>,
     /// How many statements the driver keeps for a connection: 0 where a pooler lends servers by transaction.
-    pub(crate) statement_cache_capacity: Option<usize>,
+    pub statement_cache_capacity: Option<usize>,
     /// How the connection is encrypted, and what is verified.
-    pub(crate) tls: TlsSettings,
+    pub tls: TlsSettings,
 }
 
 impl fmt::Debug for PostgresUrl {
@@ -46,7 +46,7 @@ impl fmt::Debug for PostgresUrl {
 
 impl PostgresUrl {
     /// Reads a URL. A fault names the part or the parameter, and repeats nothing that may be a password.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let rest = ["postgres://", "postgresql://"].iter().find_map(|scheme| text.strip_prefix(scheme));
         let rest = rest.ok_or("must begin with postgres://")?;
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));

@@ -8,16 +8,16 @@ use url::form_urlencoded;
 
 /// A key. Its text is told to those who want it, and to no log.
 #[derive(Clone)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// A key that was made here.
-    pub(crate) fn new(key: String) -> Self {
+    pub fn new(key: String) -> Self {
         Self(key)
     }
 
     /// The key that a variable holds; otherwise what is wrong with the variable, as the end of a sentence.
-    pub(crate) fn read(value: Option<OsString>) -> Result<Self, &'static str> {
+    pub fn read(value: Option<OsString>) -> Result<Self, &'static str> {
         let text = value.ok_or("is not set")?.into_string().unwrap_or_default();
         match text.trim() {
             "" => Err("is empty or no text"),
@@ -28,7 +28,7 @@ impl Secret {
 
     /// The secret that a variable holds, of whatever characters; a line's end behind it is none of it. Otherwise what is wrong
     /// with the variable, as the end of a sentence.
-    pub(crate) fn read_as_it_is(value: Option<OsString>) -> Result<Self, &'static str> {
+    pub fn read_as_it_is(value: Option<OsString>) -> Result<Self, &'static str> {
         let text = value.ok_or("is not set")?.into_string().map_err(|_| "is no text")?;
         match text.trim_end_matches(['\r', '\n']) {
             "" => Err("is empty"),
@@ -37,29 +37,29 @@ impl Secret {
     }
 
     /// The bytes to sign with.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 
     /// Its text, for whoever it belongs to.
-    pub(crate) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 
     /// Whether its text, which is told to nobody, begins so.
-    pub(crate) fn begins_with(&self, prefix: &str) -> bool {
+    pub fn begins_with(&self, prefix: &str) -> bool {
         self.0.starts_with(prefix)
     }
 
     /// The `Authorization` header that shows the key to whom it belongs.
-    pub(crate) fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
+    pub fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
         let mut header = HeaderValue::try_from(format!("Bearer {}", self.0))?;
         header.set_sensitive(true);
         Ok(header)
     }
 
     /// The text without the key, which some repeat when they refuse it.
-    pub(crate) fn conceal(&self, text: String) -> String {
+    pub fn conceal(&self, text: String) -> String {
         let encoded: String = form_urlencoded::byte_serialize(self.0.as_bytes()).collect();
         [&self.0, &encoded].into_iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, "[key]"),

@@ -12,7 +12,7 @@ use super::Supervisor;
 
 /// How a loop is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Breakage {
+pub enum Breakage {
     /// It returns.
     End,
     /// It panics.
@@ -50,12 +50,12 @@ impl Breakages {
 
 impl Supervisor {
     /// Breaks a loop.
-    pub(crate) fn break_loop(&self, name: &'static str, breakage: Breakage) {
+    pub fn break_loop(&self, name: &'static str, breakage: Breakage) {
         self.breakage.a_loop.send_replace(Some((name, breakage)));
     }
 
     /// From now on the work on items of this loop panics, and of no other.
-    pub(crate) fn break_items(&self, name: Option<&'static str>) {
+    pub fn break_items(&self, name: Option<&'static str>) {
         *self.breakage.items.lock().unwrap_or_else(PoisonError::into_inner) = name;
     }
 

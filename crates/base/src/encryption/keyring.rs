@@ -66,7 +66,7 @@ impl Keyring {
         Self { is_bypassed: true, ..Self::default() }
     }
 
-    pub(crate) const fn is_bypassed(&self) -> bool {
+    pub const fn is_bypassed(&self) -> bool {
         self.is_bypassed
     }
 

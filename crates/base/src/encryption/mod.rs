@@ -12,19 +12,19 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 /// How a stored value begins that is not simply what was stored. No JSON does, and digests and identifiers do by no chance that counts.
-pub(crate) const MARK: [u8; 7] = *b"\x01ovnenc";
+pub const MARK: [u8; 7] = *b"\x01ovnenc";
 /// The byte after the mark where the rest is what was stored: it began with [`MARK`] itself.
 const AS_IT_IS: u8 = 0;
 /// The byte after the mark where the rest is encrypted.
 const ENCRYPTED: u8 = 1;
 
 /// What is stored of bytes that are not encrypted, whatever they begin with.
-pub(crate) fn unencrypted(bytes: Bytes) -> Bytes {
+pub fn unencrypted(bytes: Bytes) -> Bytes {
     if bytes.starts_with(&MARK) { [&MARK[..], &[AS_IT_IS], &bytes].concat().into() } else { bytes }
 }
 
 /// Whether a stored value is something else than what was stored.
-pub(crate) fn is_marked(stored: &[u8]) -> bool {
+pub fn is_marked(stored: &[u8]) -> bool {
     stored.starts_with(&MARK)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn is_marked(stored: &[u8]) -> bool {
 ///
 /// # Errors
 /// Why that cannot be told.
-pub(crate) fn read<'s>(stored: &'s [u8], keyring: &Keyring) -> Result<Cow<'s, [u8]>, KeyringError> {
+pub fn read<'s>(stored: &'s [u8], keyring: &Keyring) -> Result<Cow<'s, [u8]>, KeyringError> {
     let Some(marked) = stored.strip_prefix(&MARK).filter(|_| !keyring.is_bypassed()) else {
         return Ok(Cow::Borrowed(stored));
     };

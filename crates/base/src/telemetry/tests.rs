@@ -8,7 +8,8 @@ use metrics::Unit;
 
 use super::*;
 
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+const SOURCES: [&str; 2] =
+    [concat!(env!("CARGO_MANIFEST_DIR"), "/src"), concat!(env!("CARGO_MANIFEST_DIR"), "/../server/src")];
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
 
 /// The names of metrics that sources in this folder have in quotes.
@@ -32,7 +33,7 @@ fn names_in(folder: &Path, names: &mut BTreeSet<String>) {
 #[test]
 fn every_metric_that_is_counted_is_described_and_every_described_one_is_counted() {
     let mut named = BTreeSet::new();
-    names_in(Path::new(SOURCES), &mut named);
+    SOURCES.iter().for_each(|folder| names_in(Path::new(folder), &mut named));
     let mut described: BTreeSet<String> = catalogue::all().map(|metric| metric.name.to_owned()).collect();
     described.remove("overnight_build_info");
     // A member of what the payment provider keeps for us, and a cookie.

@@ -125,7 +125,7 @@ pub(super) fn in_code() -> Option<Bug> {
 }
 
 /// A statement, with its mistake where one is planted in it.
-pub(crate) fn statement(text: &'static str) -> &'static str {
+pub fn statement(text: &'static str) -> &'static str {
     static CHANGED: Mutex<Option<HashMap<&'static str, &'static str>>> = Mutex::new(None);
     let Some(changes) = changes() else { return text };
     let mut changed = CHANGED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +158,6 @@ fn chosen() -> Option<String> {
 }
 
 /// Every part of a statement that a mistake changes.
-#[cfg(test)]
-pub(crate) fn changed_parts() -> impl Iterator<Item = &'static str> {
+pub fn changed_parts() -> impl Iterator<Item = &'static str> {
     IN_STATEMENTS.iter().flat_map(|(_, changes)| changes.iter().map(|(part, _)| *part))
 }

@@ -42,19 +42,19 @@ pub trait Clock: Send + Sync + 'static {
 pub type SharedClock = Arc<dyn Clock>;
 
 /// A limit of time that begins now. A step of the machine's clock neither shortens nor prolongs it, for it is one wait.
-pub(crate) struct TimeLimit {
+pub struct TimeLimit {
     wait: Sleep,
     is_over: bool,
 }
 
 impl TimeLimit {
     /// A limit of so many milliseconds.
-    pub(crate) fn begin(clock: &SharedClock, limit_ms: i64) -> Self {
+    pub fn begin(clock: &SharedClock, limit_ms: i64) -> Self {
         Self { wait: clock.sleep_until(clock.now().saturating_add(limit_ms)), is_over: false }
     }
 
     /// Whether it is over; it is to be asked now and then, for it wakes nobody.
-    pub(crate) fn is_over(&mut self) -> bool {
+    pub fn is_over(&mut self) -> bool {
         self.is_over = self.is_over || self.wait.as_mut().now_or_never().is_some();
         self.is_over
     }

@@ -25,13 +25,13 @@ impl Pulse {
     }
 
     /// The loop has turned and works.
-    pub(crate) fn turn(&self) {
+    pub fn turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
         self.is_resting.store(false, Ordering::Relaxed);
     }
 
     /// The loop waits for work or for the store. The watchdog does not judge it until it turns again.
-    pub(crate) fn rest(&self) {
+    pub fn rest(&self) {
         self.is_resting.store(true, Ordering::Relaxed);
     }
 }

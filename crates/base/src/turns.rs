@@ -11,7 +11,7 @@ use tokio::sync::oneshot::{self, Sender};
 
 /// Places, and who waits for one.
 #[derive(Debug)]
-pub(crate) struct Turns<K: Copy + Eq + Hash = AccountKey>(Arc<Mutex<State<K>>>);
+pub struct Turns<K: Copy + Eq + Hash = AccountKey>(Arc<Mutex<State<K>>>);
 
 #[derive(Debug)]
 struct State<K: Copy + Eq + Hash> {
@@ -27,16 +27,16 @@ struct State<K: Copy + Eq + Hash> {
 
 /// The right to use a place; dropped, it goes to the next in line.
 #[derive(Debug)]
-pub(crate) struct Permit<K: Copy + Eq + Hash = AccountKey>(Option<(Turns<K>, K)>);
+pub struct Permit<K: Copy + Eq + Hash = AccountKey>(Option<(Turns<K>, K)>);
 
 impl<K: Copy + Eq + Hash> Turns<K> {
     /// With so many places, and one at least.
-    pub(crate) fn over(places: usize) -> Self {
+    pub fn over(places: usize) -> Self {
         Self::capped(places, usize::MAX)
     }
 
     /// The same, of which no account has more than `each` at once, and may have one: what takes long for one leaves places for others.
-    pub(crate) fn capped(places: usize, each: usize) -> Self {
+    pub fn capped(places: usize, each: usize) -> Self {
         let state = State {
             free: places.max(1),
             each: each.max(1),
@@ -48,7 +48,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
     }
 
     /// Waits for the account's turn. Whoever stops waiting leaves the line. `None` only while the process ends.
-    pub(crate) async fn take(&self, account: K) -> Option<Permit<K>> {
+    pub async fn take(&self, account: K) -> Option<Permit<K>> {
         let turn = {
             let mut state = self.lock();
             if state.may_have(account) {

@@ -8,7 +8,7 @@ const SYSTEM: &str = "system";
 
 /// How a connection is encrypted, from the least to the most that is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SslMode {
+pub enum SslMode {
     /// Not.
     Disable,
     /// Where the server insists on it.
@@ -44,7 +44,7 @@ impl FromStr for SslMode {
 
 /// Which authorities are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Roots {
+pub enum Roots {
     /// Those that this machine trusts.
     System,
     /// Those in this file.
@@ -59,35 +59,31 @@ impl From<PathBuf> for Roots {
 
 /// What a URL says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct TlsSettings {
+pub struct TlsSettings {
     /// `sslmode`.
-    pub(crate) mode: Option<SslMode>,
+    pub mode: Option<SslMode>,
     /// `sslrootcert`.
-    pub(crate) roots: Option<Roots>,
+    pub roots: Option<Roots>,
     /// `sslcert`.
-    pub(crate) certificate: Option<PathBuf>,
+    pub certificate: Option<PathBuf>,
     /// `sslkey`.
-    pub(crate) key: Option<PathBuf>,
+    pub key: Option<PathBuf>,
 }
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tls {
+pub struct Tls {
     /// How the connection is encrypted.
-    pub(crate) mode: SslMode,
+    pub mode: SslMode,
     /// Which authorities are trusted; `None` for those that are compiled in.
-    pub(crate) roots: Option<Roots>,
+    pub roots: Option<Roots>,
     /// The files of a certificate of our own and of its key.
-    pub(crate) identity: Option<(PathBuf, PathBuf)>,
+    pub identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl TlsSettings {
     /// What is done, with what the `variable`s that libpq knows say of the rest; nothing on a socket of the file system.
-    pub(crate) fn resolve(
-        self,
-        is_socket: bool,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Tls, String> {
+    pub fn resolve(self, is_socket: bool, variable: impl Fn(&str) -> Option<String>) -> Result<Tls, String> {
         if is_socket {
             return Ok(Tls { mode: SslMode::Disable, roots: None, identity: None });
         }

@@ -13,7 +13,7 @@ compile_error!(
 
 /// A mistake in code. Mistakes in statements need no mark where they stand: they are changed on their way to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bug {
+pub enum Bug {
     /// A group of writes is acknowledged though nobody knows whether its commit was made.
     AckBeforeCommit,
     /// The cancel of a request that an engine works on is answered, and not done.
@@ -42,13 +42,13 @@ impl Bug {
     /// Whether it is made.
     #[cfg(not(feature = "planted-bugs"))]
     #[inline]
-    pub(crate) const fn is_planted(self) -> bool {
+    pub const fn is_planted(self) -> bool {
         false
     }
 
     /// Whether it is made.
     #[cfg(feature = "planted-bugs")]
-    pub(crate) fn is_planted(self) -> bool {
+    pub fn is_planted(self) -> bool {
         chosen::in_code() == Some(self)
     }
 }
@@ -56,11 +56,9 @@ impl Bug {
 /// A statement, with its mistake where one is planted in it.
 #[cfg(not(feature = "planted-bugs"))]
 #[inline]
-pub(crate) const fn statement(text: &'static str) -> &'static str {
+pub const fn statement(text: &'static str) -> &'static str {
     text
 }
 
-#[cfg(all(feature = "planted-bugs", test))]
-pub(crate) use self::chosen::changed_parts;
 #[cfg(feature = "planted-bugs")]
-pub(crate) use self::chosen::statement;
+pub use self::chosen::{changed_parts, statement};

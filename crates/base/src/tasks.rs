@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 /// Starts a task. Its future is boxed: tokio's code for a task is compiled anew for each type of future.
-pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(work.boxed())
 }
 
@@ -20,7 +20,7 @@ static HEAVY: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
 
 /// Does work that takes a processor for milliseconds, on a thread that comes after those of all others: a call that needs
 /// microseconds does not wait for it.
-pub(crate) fn spawn_heavy<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+pub fn spawn_heavy<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     match &*HEAVY {
         Ok(heavy) => heavy.spawn_blocking(work),
         Err(_) => tokio::task::spawn_blocking(work),

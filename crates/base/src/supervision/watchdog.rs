@@ -22,7 +22,7 @@ const EXIT_AFTER_S: u32 = 20;
 
 impl Supervisor {
     /// Starts the watchdog.
-    pub(crate) fn start_watchdog(self: &Arc<Self>, clock: SharedClock) {
+    pub fn start_watchdog(self: &Arc<Self>, clock: SharedClock) {
         let supervisor = Arc::downgrade(self);
         // A runtime that is dropped here, because there is no thread for it, would panic.
         let begin = move || match Builder::new_current_thread().enable_time().build() {

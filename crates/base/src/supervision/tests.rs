@@ -15,7 +15,7 @@ async fn the_end_or_panic_of_a_loop_ends_the_process_and_an_end_after_the_stop_d
     panicking.watch("broken", async { panic!("a bug") }).await;
     panicking.watch("quick", async {}).await;
     let failure = panicking.failed().await;
-    assert!(failure.to_string().starts_with("the loop `broken` panicked at crates/server/src/"), "{failure}");
+    assert!(failure.to_string().starts_with("the loop `broken` panicked at crates/base/src/"), "{failure}");
     assert_eq!(panicking.trouble(), Some(failure), "the first reason counts");
     assert_eq!(panicking.names(), ["broken", "quick"]);
     let stopping = supervisor();

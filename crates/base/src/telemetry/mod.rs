@@ -65,12 +65,12 @@ fn begin(metric: &Metric) {
 }
 
 /// From here on what is measured is kept. A program calls it before anything is counted: what comes earlier is lost.
-pub(crate) fn install() {
+pub fn install() {
     recorder();
 }
 
 /// Begins the counters of an engine, so that they are there, at zero, before its first event.
-pub(crate) fn begin_engine(engine: &str) {
+pub fn begin_engine(engine: &str) {
     for metric in catalogue::all().filter(|metric| metric.kind == MetricKind::Counter) {
         let name = metric.name;
         let of_engine = || Label::new("engine", engine.to_owned());
@@ -87,11 +87,11 @@ pub(crate) fn begin_engine(engine: &str) {
 }
 
 /// Folds what was measured; to be called now and then, whether anyone reads the figures or not.
-pub(crate) fn tidy_up() {
+pub fn tidy_up() {
     recorder().run_upkeep();
 }
 
 /// What Prometheus reads, in its text format.
-pub(crate) fn render() -> String {
+pub fn render() -> String {
     recorder().render()
 }
