@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Repeats the measurements that decided the schema, on plain SQLite with the real migration: page size, the key of
+"""Repeats the measurements that decided the schema, on plain SQLite with the real schema: page size, the key of
 `results`, the clustered queue. Prints CPU microseconds and WAL kilobytes for each request. Needs only Python."""
 
 import os, random, resource, sqlite3, sys, tempfile, time

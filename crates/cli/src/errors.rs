@@ -232,6 +232,7 @@ impl From<StoreError> for CliError {
             ),
             StoreError::File { .. }
             | StoreError::Outdated { .. }
+            | StoreError::Unreleased { .. }
             | StoreError::Foreign { .. }
             | StoreError::Lost { .. }
             | StoreError::OtherInstallation { .. }

@@ -78,17 +78,32 @@ fn the_database_of_another_program_is_refused_by_every_command_and_stays_as_it_i
 }
 
 #[test]
-fn commands_that_read_leave_an_older_schema_to_the_command_that_changes_it() {
-    let first = include_str!("../../../server/migrations/sqlite/0001_requests.sql");
-    let world = world_with(&format!("{first}; PRAGMA user_version = 1;"));
+fn a_database_of_an_unreleased_schema_is_refused_by_every_command_and_stays_as_it_is() {
+    let world = world_with(
+        "CREATE TABLE requests (seq, id, account, model, created_at, expires_at, body);
+        CREATE TABLE settings (name, value); PRAGMA user_version = 12;",
+    );
     let before = database_files(&world);
-    for line in ["audit", "backup kept", "export -", "audit-log", "account list", "top --once"] {
+    world.write("export.jsonl", include_str!("../../../server/src/store/tests/transfer/schema_40.jsonl"));
+    for line in [
+        "serve",
+        "migrate",
+        "migrate --check",
+        "audit",
+        "backup kept",
+        "export -",
+        "vacuum",
+        "audit-log",
+        "account list",
+        "top --once",
+        "import export.jsonl",
+    ] {
         let refused = world.run(line);
         assert_eq!(refused.code, 2, "{line}: {refused:?}");
-        assert!(refused.stderr.contains("`overnight migrate` brings it there"), "{line}: {refused:?}");
+        assert!(refused.stderr.contains("schema 12, of a version before 0.1.0"), "{line}: {refused:?}");
     }
-    assert!(doctor(&world).contains("overnight migrate"));
+    assert!(doctor(&world).contains("`overnight import FILE`"));
     assert!(database_files(&world) == before, "{:?}", database_files(&world).keys());
-    world.json("migrate");
-    assert_eq!(world.json("audit")["is_sound"], true);
+    world.json("import export.jsonl --data-dir new");
+    assert_eq!(world.json("audit --data-dir new")["is_sound"], true);
 }

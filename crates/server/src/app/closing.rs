@@ -131,16 +131,6 @@ pub async fn finish_erasures(services: &Services, now: i64) -> Result<(), StoreE
     failed.map_or(Ok(()), Err)
 }
 
-/// Deletes what was spent by API key of accounts that a node of an earlier release erased.
-///
-/// # Errors
-///
-/// Only what the store could not do.
-pub async fn finish_erased_spend(services: &Services) -> Result<(), StoreError> {
-    while closing::delete_left(&services.store).await? {}
-    Ok(())
-}
-
 /// Erases a piece of an account; whether there may be more now.
 async fn erase_piece(services: &Services, account: AccountKey, now: i64) -> Result<bool, StoreError> {
     let store = &services.store;

@@ -299,7 +299,7 @@ fn trouble<'c>(
     for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
         let it = engine.out_for(model)?;
         match (it.until, it.why) {
-            // A node of an earlier version uses it again, one request at a time.
+            // Nobody knows until when.
             (None, Why::Closed | Why::OverBudget | Why::Paused(_)) => return None,
             // One whose start nobody can foretell may be started at once.
             (until, why) => out.push((until.unwrap_or(now), why)),

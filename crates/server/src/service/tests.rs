@@ -32,7 +32,6 @@ const LOOPS: &[&str] = &[
     "embedded_engine",
     "engine_history",
     "engine_names",
-    "erased_spend",
     "eraser",
     "expirer",
     "files",

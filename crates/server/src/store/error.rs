@@ -60,6 +60,17 @@ pub enum StoreError {
         /// The newest schema known here.
         known: i64,
     },
+    /// The database, or a backup of one, is of a version before the first release.
+    #[error(
+        "the database has schema {found}, of a version before 0.1.0, which this program does not open: export it with \
+         a program of schema {exported} (`overnight export FILE`), and import the file with this one (`overnight import FILE`)"
+    )]
+    Unreleased {
+        /// The schema found.
+        found: i64,
+        /// The schema with which it is exported.
+        exported: i64,
+    },
     /// The database is older than this program, and the command changes no schema.
     #[error(
         "the database has schema {found}, and this program needs {known}: `overnight migrate` brings it there"

@@ -41,7 +41,7 @@ pub(super) enum Purpose {
 /// Checks that the database may be opened, before anything is written to it or made; the number of its schema, 0 where it has none.
 ///
 /// # Errors
-/// [`StoreError::Foreign`], [`StoreError::Lost`], [`StoreError::OtherInstallation`], [`StoreError::Newer`], and to read [`StoreError::Outdated`].
+/// [`StoreError::Foreign`], [`StoreError::Lost`], [`StoreError::OtherInstallation`], [`StoreError::Newer`], [`StoreError::Unreleased`], and to read [`StoreError::Outdated`].
 pub(super) async fn check(options: &StoreOptions, purpose: Purpose) -> Result<i64, StoreError> {
     if options.server_url.is_none() {
         access::check_files(&options.folder, purpose != Purpose::Read)?;
@@ -49,8 +49,8 @@ pub(super) async fn check(options: &StoreOptions, purpose: Purpose) -> Result<i6
     let found = ownership::look(&options.database()?).await?;
     check_number(options, purpose, &found)?;
     let (found, known) = (found.version, migrations::NEWEST);
+    migrations::OURS.check(found)?;
     match purpose {
-        _ if found > known => Err(StoreError::Newer { found, known }),
         Purpose::Read if found < known => Err(StoreError::Outdated { found, known }),
         _ => Ok(found),
     }
@@ -76,7 +76,7 @@ fn check_number(options: &StoreOptions, purpose: Purpose, found: &Found) -> Resu
             Err(StoreError::OtherInstallation { folder, database, remedy })
         }
         (Some(_), None) => Err(StoreError::Lost { folder, database, remedy }),
-        // Folders of the first releases have no number.
+        // Whoever removed the number kept the key.
         (None, None) if found.version == 0 && options.folder.join(KEY_FILE).exists() => {
             Err(StoreError::Lost { folder, database, remedy })
         }

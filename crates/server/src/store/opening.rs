@@ -187,7 +187,7 @@ impl Store {
         let database = database.supervised(&supervisor);
         let mut connection = database.connect().await?;
         if purpose != Purpose::Read {
-            migrations::run(&mut connection).await?;
+            migrations::OURS.run(&mut connection).await?;
         }
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
         if purpose == Purpose::Serve || purpose == Purpose::Change && options.server_url.is_none() {

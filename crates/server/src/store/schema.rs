@@ -2,7 +2,7 @@
 
 use crate::store::database::Connection;
 use crate::store::database::folder::prepare_folder;
-use crate::store::database::migrations;
+use crate::store::database::migrations::{self, Migrations};
 use crate::store::installation::{self, Purpose};
 use crate::store::{FolderLock, StoreError, StoreOptions};
 
@@ -20,7 +20,7 @@ pub struct Schema {
 /// Says which schema the store of `options` has, and changes nothing.
 ///
 /// # Errors
-/// The database cannot be read, is another program's, or is newer than this program.
+/// The database cannot be read, is another program's, or this program does not open its schema.
 pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
     let newest = migrations::NEWEST;
     let found = installation::check(options, Purpose::Change).await?;
@@ -28,19 +28,24 @@ pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
 }
 
 /// Brings the store of `options` up to date; makes it where there is none. On PostgreSQL older programs go on beside
-/// it, unless a migration refuses them (0009). An older schema in a folder changes only while nobody serves the folder: a program there knows its own alone.
+/// it. An older schema in a folder changes only while nobody serves the folder: a program there knows its own alone.
 ///
 /// # Errors
-/// The database cannot be used, is newer than this program, or is in a folder that a process serves with an older schema.
+/// The database cannot be used, this program does not open its schema, or it is in a folder that a process serves with an older schema.
 pub async fn bring_up_to_date(options: &StoreOptions) -> Result<Schema, StoreError> {
+    bring_to(&migrations::OURS, options).await
+}
+
+/// Brings the store of `options` to the newest schema of `migrations`.
+pub(super) async fn bring_to(migrations: &Migrations, options: &StoreOptions) -> Result<Schema, StoreError> {
     let mut connection = connect(options, Purpose::Change).await?;
     let found = migrations::version(&mut connection).await?;
-    let is_old = (1..migrations::NEWEST).contains(&found);
+    let is_old = (1..migrations.newest()).contains(&found);
     let lock = if is_old { take_folder(options)? } else { None };
-    let (found, now) = migrations::run(&mut connection).await?;
+    let (found, now) = migrations.run(&mut connection).await?;
     connection.close().await?;
     drop(lock);
-    Ok(Schema { found, now, newest: migrations::NEWEST })
+    Ok(Schema { found, now, newest: migrations.newest() })
 }
 
 /// A connection to the store of `options`, up to date; nobody serves its folder until the lock is dropped.
@@ -50,7 +55,7 @@ pub(super) async fn open_alone(
 ) -> Result<(Connection, Option<FolderLock>), StoreError> {
     let mut connection = connect(options, purpose).await?;
     let lock = take_folder(options)?;
-    migrations::run(&mut connection).await?;
+    migrations::OURS.run(&mut connection).await?;
     Ok((connection, lock))
 }
 

@@ -45,8 +45,6 @@ const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
 /// An operator waits for it.
 const ACCOUNT_CLOSER_MS: i64 = 2_000;
-/// A look reads every account, and finds something only during an upgrade.
-const ERASED_SPEND_MS: i64 = 60 * 60 * 1_000;
 /// How long after its beginning an upload in parts is known, in milliseconds: a completion may be repeated until then.
 const UPLOADS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long a call may be repeated.
@@ -63,7 +61,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the follower of the clock, the filler of batches and the eraser, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 22] = [
+    let recurring: [(&str, i64, Run); 21] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -80,7 +78,6 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         }),
         ("account_closer", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_closer(services, now))),
         ("account_eraser", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_eraser(services, now))),
-        ("erased_spend", ERASED_SPEND_MS, |services, _| Box::pin(erased_spend(services))),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
         ("audit_log_retention", RETENTION_MS, |services, now| Box::pin(audit_log_retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
@@ -197,11 +194,6 @@ pub async fn account_closer(services: &Services, now: i64) -> Result<(), StoreEr
 /// Erases accounts that are closed, where an operator asked for that, some of each in turn.
 pub async fn account_eraser(services: &Services, now: i64) -> Result<(), StoreError> {
     closing::finish_erasures(services, now).await
-}
-
-/// Deletes what was spent by API key of accounts that a node of an earlier release erased, which knows nothing of it.
-pub async fn erased_spend(services: &Services) -> Result<(), StoreError> {
-    closing::finish_erased_spend(services).await
 }
 
 /// Deletes every request whose retention is over, some of each account in turn: one with many keeps none of another's for longer.

@@ -175,7 +175,10 @@ const fn hint_for(error: &StoreError) -> Option<&'static str> {
         StoreError::Outdated { .. } => {
             Some("stop the service of the older release, and run `overnight migrate`")
         }
-        StoreError::Foreign { .. } | StoreError::Lost { .. } | StoreError::OtherInstallation { .. } => {
+        StoreError::Foreign { .. }
+        | StoreError::Unreleased { .. }
+        | StoreError::Lost { .. }
+        | StoreError::OtherInstallation { .. } => {
             Some("the service does not start until then: docs/operating/data-folder.md")
         }
         _ => None,

@@ -228,7 +228,8 @@ async fn search(store: &Store, account: AccountKey, batch: i64, seq: i64) -> Res
     }
 }
 
-/// Gives the free places of a batch to those that ended without one: before there were places, or by a node of the release before.
+/// Gives the free places of a batch to those that ended without one: before they were in the batch, or lines that were cancelled before they
+/// were requests.
 async fn fill(store: &Store, account: AccountKey, batch: i64) -> Result<(), StoreError> {
     let work = async move |tx: &mut Tx<'_>| {
         let rows = tx.fetch(LOCK.bind(batch)).await?;

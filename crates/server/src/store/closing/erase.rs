@@ -14,9 +14,6 @@ use crate::store::{Store, StoreError, encryption, files, objects};
 const ROWS_MAX: u32 = 256;
 const BATCHES_MAX: u32 = 64;
 
-/// Accounts that are erased and looked at once more.
-const ACCOUNTS_MAX: u32 = 64;
-
 /// What an account is called once it is erased.
 const ERASED_NAME: &str = "erased account";
 
@@ -27,9 +24,6 @@ statements! {
         SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?)";
     DELETE_SPEND_BY_KEY = "DELETE FROM spend_by_key WHERE (account, day, model, api_key) IN (
         SELECT account, day, model, api_key FROM spend_by_key WHERE account = ? ORDER BY day, model, api_key LIMIT ?)";
-    /// Those accounts that are erased, and of which sums by key are left.
-    LIST_ERASED_WITH_SPEND = "SELECT seq FROM accounts a WHERE erased_at IS NOT NULL
-          AND (SELECT 1 FROM spend_by_key y WHERE y.account = a.seq LIMIT 1) IS NOT NULL ORDER BY seq LIMIT ?";
     /// Those about the account; the others went with their requests and batches.
     DELETE_EVENTS = "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE account = ? ORDER BY seq LIMIT ?) RETURNING seq";
     /// What entries of the log about the account tell of people.
@@ -85,17 +79,6 @@ pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, 
         Ok(longest >= ROWS_MAX as usize)
     };
     store.transaction(work).await
-}
-
-/// Deletes some of what was spent by API key of accounts that are erased, which a node of an earlier release leaves; whether there may be more.
-pub async fn delete_left(store: &Store) -> Result<bool, StoreError> {
-    let rows = store.readers().fetch_all(LIST_ERASED_WITH_SPEND.bind(ACCOUNTS_MAX)).await?;
-    for row in &rows {
-        let account: i64 = row.get("seq")?;
-        let delete = DELETE_SPEND_BY_KEY.bind(account).bind(ROWS_MAX);
-        store.transaction(async move |tx| tx.execute(delete).await).await?;
-    }
-    Ok(!rows.is_empty())
 }
 
 async fn delete_deliveries(events: &[Row], tx: &mut Tx<'_>) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@
 pub(in crate::store) mod erase;
 pub(in crate::store) mod live;
 
-pub use self::erase::{delete_content, delete_left, erase_identity, list_batches, mark_erased};
+pub use self::erase::{delete_content, erase_identity, list_batches, mark_erased};
 pub use self::live::{cancel_chunk, list_unfinished_batches};
 
 use overnight_domain::audit_log::AuditAction;

@@ -1,5 +1,5 @@
 //! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
-//! databases.
+//! databases. The first file makes the whole schema of the first release.
 
 use std::collections::BTreeSet;
 
@@ -21,16 +21,22 @@ statements! {
     VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
 }
 
-/// What the header of a file of ours names, `OvNt`: <https://www.sqlite.org/pragma.html#pragma_application_id>. Files of the first
-/// releases name nothing.
+/// What the header of a file of ours names, `OvNt`: <https://www.sqlite.org/pragma.html#pragma_application_id>.
 pub(super) const APPLICATION_ID: i64 = 0x4F76_4E74;
 
-const APPLICATION: &str = "application_id";
+/// One numbered file, with a text for each database.
+#[derive(Clone, Copy)]
+pub(in crate::store) struct Migration {
+    pub(in crate::store) sqlite: &'static str,
+    pub(in crate::store) postgres: &'static str,
+}
 
-/// One numbered migration, with a text for each database.
-struct Migration {
-    sqlite: &'static str,
-    postgres: &'static str,
+/// Numbered files, the first of which makes a whole schema.
+#[derive(Clone, Copy)]
+pub(in crate::store) struct Migrations {
+    /// The number of the first. A schema with a lower number is of a version that was never released.
+    pub(in crate::store) first: i64,
+    pub(in crate::store) files: &'static [Migration],
 }
 
 macro_rules! migration {
@@ -42,91 +48,57 @@ macro_rules! migration {
     };
 }
 
-/// In order; the first is number 1.
-const MIGRATIONS: [Migration; 40] = [
-    migration!("0001_requests.sql"),
-    migration!("0002_in_progress_in_queue.sql"),
-    migration!("0003_nodes.sql"),
-    migration!("0004_money.sql"),
-    migration!("0005_webhooks.sql"),
-    migration!("0006_console.sql"),
-    migration!("0007_current_requests.sql"),
-    migration!("0008_tries_max.sql"),
-    migration!("0009_standard_names.sql"),
-    migration!("0010_attempts.sql"),
-    migration!("0011_quotas.sql"),
-    migration!("0012_indexes.sql"),
-    migration!("0013_compression.sql"),
-    migration!("0014_segments.sql"),
-    migration!("0015_engine_rates.sql"),
-    migration!("0016_models_out.sql"),
-    migration!("0017_fifo_baseline.sql"),
-    migration!("0018_engine_processes.sql"),
-    migration!("0019_warnings.sql"),
-    migration!("0020_engine_days.sql"),
-    migration!("0021_idempotency_keys.sql"),
-    migration!("0022_files.sql"),
-    migration!("0023_batch_ends.sql"),
-    migration!("0024_endpoints.sql"),
-    migration!("0025_uploads.sql"),
-    migration!("0026_moments.sql"),
-    migration!("0027_payment_checks.sql"),
-    migration!("0028_operator_views.sql"),
-    migration!("0029_access.sql"),
-    migration!("0030_account_ends.sql"),
-    migration!("0031_audit_log.sql"),
-    migration!("0032_traces.sql"),
-    migration!("0033_aliases.sql"),
-    migration!("0034_monthly_credits.sql"),
-    migration!("0035_encryption.sql"),
-    migration!("0036_low_credits.sql"),
-    migration!("0037_objects.sql"),
-    migration!("0038_spend_by_key.sql"),
-    migration!("0039_object_views.sql"),
-    migration!("0040_unused_objects.sql"),
-];
+/// What makes the schema of this program.
+pub(in crate::store) const OURS: Migrations =
+    Migrations { first: 41, files: &[migration!("0041_schema.sql")] };
 
 /// The number of the newest migration that this program knows.
-pub(in crate::store) const NEWEST: i64 = MIGRATIONS.len() as i64;
+pub(in crate::store) const NEWEST: i64 = OURS.newest();
 
-/// Runs missing migrations; returns the number found and the number now. A newer database is refused and left
-/// unchanged.
-pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i64), StoreError> {
-    let found = version(connection).await?;
-    if found > NEWEST {
-        return Err(StoreError::Newer { found, known: NEWEST });
+/// The oldest schema whose exports are imported: they have the tables and columns of the newest one's.
+pub(in crate::store) const EXPORTED_MIN: i64 = 40;
+
+impl Migrations {
+    /// The number of the last.
+    pub(in crate::store) const fn newest(&self) -> i64 {
+        self.first + self.files.len() as i64 - 1
     }
-    for (number, migration) in (1i64..).zip(&MIGRATIONS).skip_while(|(number, _)| *number <= found) {
-        match connection {
-            Connection::Sqlite(connection) => run_on_sqlite(connection.inner(), number, migration.sqlite)?,
-            Connection::SqliteThread(_) => return Err(READ_ONLY),
-            Connection::Postgres(connection) => {
-                run_on_postgres(connection.inner(), number, migration.postgres).await?;
-            }
+
+    /// Refuses a schema that these files do not lead to the newest from.
+    pub(in crate::store) const fn check(&self, found: i64) -> Result<(), StoreError> {
+        match found {
+            0 => Ok(()),
+            _ if found > self.newest() => Err(StoreError::Newer { found, known: self.newest() }),
+            _ if found < EXPORTED_MIN => Err(StoreError::Unreleased { found, exported: EXPORTED_MIN }),
+            _ if found < self.first => Err(StoreError::Unreleased { found, exported: found }),
+            _ => Ok(()),
         }
     }
-    if let Connection::Sqlite(connection) = connection {
-        sign(connection.inner())?;
+
+    /// Runs missing files; returns the number found and the number now. A database that is refused stays as it is.
+    pub(in crate::store) async fn run(&self, connection: &mut Connection) -> Result<(i64, i64), StoreError> {
+        let found = version(connection).await?;
+        self.check(found)?;
+        for (number, file) in (self.first..).zip(self.files).skip_while(|(number, _)| *number <= found) {
+            match connection {
+                Connection::Sqlite(connection) => run_on_sqlite(connection.inner(), number, file.sqlite)?,
+                Connection::SqliteThread(_) => return Err(READ_ONLY),
+                Connection::Postgres(connection) => {
+                    run_on_postgres(connection.inner(), number, file.postgres).await?;
+                }
+            }
+        }
+        Ok((found, self.newest()))
     }
-    Ok((found, NEWEST))
 }
 
 /// The names of the tables and views that any migration makes on PostgreSQL.
 pub(super) fn names() -> BTreeSet<&'static str> {
     const MAKING: [&str; 3] = ["CREATE TABLE ", "CREATE VIEW ", "CREATE OR REPLACE VIEW "];
-    let lines = MIGRATIONS.iter().flat_map(|migration| migration.postgres.lines());
+    let lines = OURS.files.iter().flat_map(|migration| migration.postgres.lines());
     let made = lines.filter_map(|line| MAKING.iter().find_map(|making| line.strip_prefix(making)));
     let names = made.filter_map(|rest| rest.split([' ', '(']).next());
     names.chain(["schema_version"]).collect()
-}
-
-/// Writes into a file of an earlier release whose it is.
-fn sign(connection: &rusqlite::Connection) -> Result<(), StoreError> {
-    let found: i64 = connection.pragma_query_value(None, APPLICATION, |row| row.get(0))?;
-    if found != APPLICATION_ID {
-        connection.pragma_update(None, APPLICATION, APPLICATION_ID)?;
-    }
-    Ok(())
 }
 
 /// Readers change no schema.
@@ -151,7 +123,7 @@ fn run_on_sqlite(connection: &mut rusqlite::Connection, number: i64, file: &str)
     if found < number {
         tx.execute_batch(file)?;
         tx.pragma_update(None, "user_version", number)?;
-        sign(&tx)?;
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     Ok(tx.commit()?)
 }
@@ -210,7 +182,7 @@ mod tests {
     #[test]
     fn the_names_of_tables_and_views_are_read_from_migrations() {
         let names = names();
-        for name in ["schema_version", "requests", "prices", "current_requests"] {
+        for name in ["schema_version", "requests", "price_points", "current_requests"] {
             assert!(names.contains(name), "{name}");
         }
         assert!(!names.contains("requests_by_account"), "an index");

@@ -92,7 +92,7 @@ statements! {
             WHERE (day, model) > (?, ?) GROUP BY day, model ORDER BY day, model LIMIT ?
         ) g LEFT JOIN models m ON m.seq = g.model ORDER BY g.day, g.model";
     /// What came by no key is what there is beyond that of all keys, which is added up in the order of its rows first. Keys that are gone count
-    /// as none: a node of an earlier release erases the keys of an account and leaves what they spent.
+    /// as none.
     BY_KEY = "SELECT g.day, g.model, g.api_key, m.name AS model_name, k.id AS key_id, k.name AS key_name,
                g.requests, g.prompt_tokens, g.completion_tokens, g.amount
         FROM (

@@ -59,8 +59,7 @@ impl EngineState {
 /// That an engine is sent nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Out<'a> {
-    /// Until when, in milliseconds; `None` where a node of an earlier version sends it one request at a time, and where that is not known
-    /// of an engine that does not run.
+    /// Until when, in milliseconds; `None` where that is not known.
     pub until: Option<i64>,
     /// Why.
     pub why: Why<'a>,
@@ -86,8 +85,7 @@ pub struct EngineProcess {
     pub status: EngineProcessStatus,
     /// Of one that is starting: when it will be ready, in milliseconds, as long as its last start took. `None` where that is not known.
     pub ready_at: Option<i64>,
-    /// Whether it is a model that the engine loads, and no process. A node of an earlier version knows processes alone.
-    #[serde(default)]
+    /// Whether it is a model that the engine loads, and no process.
     pub is_model: bool,
 }
 
@@ -144,11 +142,9 @@ pub struct ModelOut {
     pub until: Option<i64>,
     /// Why it is paused, or what the engine said that has no room, for the operator; `None` outside its hours and over its budget.
     pub reason: Option<String>,
-    /// Whether its daily budget is used up. A node of an earlier version takes it for one outside its hours.
-    #[serde(default)]
+    /// Whether its daily budget is used up.
     pub is_over_budget: bool,
     /// Whether the engine had no room for requests of some accounts and completed none since: these accounts wait, and others are sent.
-    #[serde(default)]
     pub is_busy: bool,
 }
 
@@ -173,7 +169,7 @@ impl ModelOut {
     }
 }
 
-/// How fast an engine replica works, over about the last minute. A node of an earlier version tells none.
+/// How fast an engine replica works, over about the last minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineRates {
     /// Tokens of prompts and completions per second, to two digits; `None` where the process does not drive it, or began just now.
@@ -183,8 +179,7 @@ pub struct EngineRates {
     pub cache_hit_percent: Option<i64>,
 }
 
-/// What a process knows of a replica's prefix cache. Figures have two digits, so that reports of an engine at work are few. A node of
-/// an earlier version tells nothing.
+/// What a process knows of a replica's prefix cache. Figures have two digits, so that reports of an engine at work are few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrefixCacheState {
@@ -202,8 +197,7 @@ pub struct PrefixCacheState {
 /// Why an engine replica is paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnginePause {
-    /// Until when nothing is sent to it, in milliseconds; `None` from a node of an earlier version that tries it with one
-    /// request at a time.
+    /// Until when nothing is sent to it, in milliseconds; `None` where that is not known.
     pub until: Option<i64>,
     /// Why, in words for the operator: they may be the engine's own.
     pub reason: String,

@@ -1,4 +1,4 @@
-//! Bodies above a size, which are stored as objects beside the database. See `0037_objects.sql` for their rows.
+//! Bodies above a size, which are stored as objects beside the database. The schema says what their rows hold.
 //!
 //! An object is put between two commits: the first says that it is coming, the second that it is in use. So what is in use is there, and
 //! what is not, however that came about, is found and deleted.

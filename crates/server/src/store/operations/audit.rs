@@ -244,7 +244,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 32] = [
     (
         "what was spent by API key is of keys of the account, and no more than was spent by day and model",
         "SELECT count(*) AS count FROM spend_by_key",
-        // What came by no key, and what an earlier release settled, is in the days alone. Keys go with the account that is erased.
+        // What came by no key is in the days alone. Keys go with the account that is erased.
         "SELECT (SELECT count(*) FROM (
                  SELECT account, day, model, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
                         CAST(sum(completion_tokens) AS BIGINT) AS completion_tokens, CAST(sum(amount) AS BIGINT) AS amount

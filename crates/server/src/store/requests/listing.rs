@@ -1,4 +1,4 @@
-//! Requests as the console lists them, from the view `current_requests`: the newest migration with `CREATE VIEW current_requests`.
+//! Requests as the console lists them, from the view `current_requests`.
 
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::money::Credits;

@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use overnight_domain::ids::RequestId;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::store::operations::backup::{
     self, BackupError, Keep, OnBreach, Repository, Restored, Summary, check, restore,
 };
+use crate::store::operations::transfer::hex;
 use crate::store::tests::{Fixture, START, options};
 use crate::store::{DATABASE_FILE, Store, StoreError, StoreOptions, requests};
 
@@ -325,6 +327,21 @@ async fn a_newer_schema_is_refused() {
     database.pragma_update(None, "user_version", taken.schema + 1).expect("a newer one");
     let refused = world.take(START + 1).await.expect_err("a refusal");
     assert!(matches!(refused, BackupError::Store(StoreError::Newer { .. })), "{refused}");
+}
+
+#[tokio::test]
+async fn backup_of_an_unreleased_schema_is_refused_and_nothing_is_restored() {
+    let world = World::new().await;
+    let taken = world.take(START).await.expect("a backup");
+    let path = world.manifest(1, &taken.id);
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let told = format!("\"schema\":{}", taken.schema);
+    let old = text.lines().next().expect("a line").replacen(&told, "\"schema\":12", 1) + "\n";
+    let digest = hex(&Sha256::digest(&old));
+    fs::write(&path, format!("{old}{{\"sha256\":\"{digest}\"}}\n")).expect("an old backup");
+    let refused = world.restore(None, "refused").await.expect_err("a refusal");
+    assert!(matches!(refused, BackupError::Store(StoreError::Unreleased { found: 12, .. })), "{refused}");
+    assert!(!world.folder.path().join("refused").exists());
 }
 
 #[tokio::test]

@@ -131,7 +131,7 @@ async fn what_ended_without_a_place_is_given_one_when_somebody_reads(mut fixture
     assert_eq!(place(&fixture, batch, ids[3]).await, PlaceOfEnd::At(2), "it had ended before");
     assert_eq!(place(&fixture, batch, ids[0]).await, PlaceOfEnd::NotEnded);
     cancel(&fixture, ids[0], START + 3).await;
-    // A node of the release before ends two, of which one is deleted; this one ends the last.
+    // Two end without a place, of which one is deleted; then the last ends with one.
     cancel(&fixture, ids[2], START + 4).await;
     cancel(&fixture, ids[5], START + 5).await;
     change(&fixture, "DELETE FROM batch_ends WHERE ended > 3").await;
@@ -164,7 +164,7 @@ async fn the_order_of_ends_in_one_transaction_is_that_of_the_times_that_records_
     check_without_any_place(&fixture, batch, &expected.map(|(_, id)| id)).await;
 }
 
-/// All of it, as a store of the schema before has it.
+/// All of it, where no end has a place.
 async fn check_without_any_place(fixture: &Fixture, batch: i64, ended: &[RequestId]) {
     change(fixture, "DELETE FROM batch_ends WHERE batch > 0").await;
     let ids: Vec<RequestId> = rest(fixture, batch, 0).await.into_iter().map(|(_, id)| id).collect();

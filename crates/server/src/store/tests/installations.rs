@@ -30,7 +30,7 @@ async fn refusals(options: &StoreOptions) -> Vec<StoreError> {
 }
 
 /// The files of a folder, with their bytes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
     entries.map(|path| (name(&path), fs::read(&path).expect("a file"))).collect()
@@ -80,7 +80,6 @@ async fn a_used_folder_whose_database_is_gone_or_empty_is_refused_and_keeps_its_
         assert!(is_used(used.folder.path()));
         used.remove(DATABASE_FILE);
         if !has_number {
-            // As the first releases left it.
             used.remove(INSTALLATION_FILE);
         }
         if is_empty {
@@ -117,20 +116,16 @@ async fn a_folder_that_is_moved_with_its_database_is_served() {
 }
 
 #[tokio::test]
-async fn a_folder_of_an_earlier_release_gets_its_number_at_the_first_start() {
+async fn a_folder_without_its_number_gets_it_at_the_next_start() {
     let used = Used::new().await;
-    let application_id = || -> i64 {
-        used.file().pragma_query_value(None, "application_id", |row| row.get(0)).expect("a number")
-    };
     let number = || fs::read(used.path(INSTALLATION_FILE)).ok();
-    let (signed, noted) = (application_id(), number());
-    assert!(signed != 0 && noted.is_some());
+    let noted = number();
+    assert!(noted.is_some());
     used.remove(INSTALLATION_FILE);
-    used.file().pragma_update(None, "application_id", 0).expect("an earlier release");
     Store::open_to_read(&used.options).await.expect("a store to read").close().await;
-    assert_eq!((application_id(), number()), (0, None), "a look writes neither");
+    assert_eq!(number(), None, "a look does not write it");
     open(&used.options).await.close().await;
-    assert_eq!((application_id(), number()), (signed, noted));
+    assert_eq!(number(), noted);
 }
 
 #[tokio::test]
@@ -205,7 +200,7 @@ async fn a_file_of_another_program_that_has_it_open_is_refused() {
 
 #[tokio::test]
 async fn tables_of_another_program_with_our_names_are_refused_on_postgresql_and_others_are_no_obstacle() {
-    let taken = ["CREATE TABLE requests (id BIGINT)", "CREATE VIEW prices AS SELECT 1 AS one"];
+    let taken = ["CREATE TABLE requests (id BIGINT)", "CREATE VIEW price_points AS SELECT 1 AS one"];
     let versioned = [
         "CREATE TABLE schema_version (installed_rank INT, version TEXT)",
         "CREATE TABLE schema_version (version BIGINT, applied_at TIMESTAMPTZ); INSERT INTO schema_version VALUES (3, now())",
@@ -253,17 +248,15 @@ async fn a_new_folder_joins_a_postgresql_and_a_used_one_joins_no_other() {
 }
 
 #[tokio::test]
-async fn a_command_that_reads_leaves_an_older_schema_and_names_the_command_that_changes_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let first = include_str!("../../../migrations/sqlite/0001_requests.sql");
-    let file = Connection::open(folder.path().join(DATABASE_FILE)).expect("a database");
-    file.execute_batch(first).expect("a schema");
-    file.pragma_update(None, "user_version", 1).expect("its number");
-    file.close().expect("an end");
+async fn a_database_of_an_early_schema_is_refused_without_a_byte_written() {
+    let (folder, options) = foreign(
+        "CREATE TABLE requests (seq INTEGER, id, account, model, created_at, expires_at, body);
+         CREATE TABLE settings (name, value); PRAGMA user_version = 1;",
+    );
     let before = files(folder.path());
-    let refused = Store::open_to_read(&options(&folder)).await.err().expect("a refusal");
-    assert!(matches!(refused, StoreError::Outdated { found: 1, .. }), "{refused:?}");
-    assert!(refused.to_string().contains("`overnight migrate`"), "{refused}");
+    for refused in refusals(&options).await {
+        assert!(matches!(refused, StoreError::Unreleased { found: 1, .. }), "{refused:?}");
+    }
     assert!(files(folder.path()) == before, "{:?}", files(folder.path()).keys());
 }
 

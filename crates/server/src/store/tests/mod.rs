@@ -46,7 +46,6 @@ mod listing;
 mod live_counts;
 mod lives;
 mod low_credits;
-mod migrations;
 mod money;
 mod monthly_grants;
 mod node_statuses;

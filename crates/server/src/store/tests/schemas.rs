@@ -7,9 +7,11 @@ use std::{env, fs};
 use sha2::{Digest, Sha256};
 
 use crate::clock::ManualClock;
-use crate::store::database::migrations;
+use crate::store::database::migrations::{self, Migration, Migrations, OURS};
 use crate::store::database::{Dialect, Kind, sql};
+use crate::store::operations::transfer::{ImportError, import};
 use crate::store::schema::{self, Schema};
+use crate::store::tests::installations::files;
 use crate::store::tests::transfer::Target;
 use crate::store::tests::{Fixture, START};
 use crate::store::{FolderLock, Store, StoreError};
@@ -65,10 +67,14 @@ fn both_databases_have_migrations_of_the_same_names() {
     assert_eq!(on_sqlite, names("postgres"));
     let numbers: Vec<i64> =
         on_sqlite.iter().map(|name| name[..4].parse().expect("a number of four digits")).collect();
-    assert_eq!(numbers, (1..=migrations::NEWEST).collect::<Vec<_>>(), "each is in the list, in order");
+    assert_eq!(
+        numbers,
+        (OURS.first..=migrations::NEWEST).collect::<Vec<_>>(),
+        "each is in the list, in order"
+    );
 }
 
-/// Databases exist that ran them. `UPDATE=1` adds the lines of new files, and changes none.
+/// Databases exist that ran them. `UPDATE=1` adds the lines of new files, and changes none. Until 0.1.0 a file is changed under a new number.
 #[test]
 fn no_migration_changed_since_it_was_recorded() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
@@ -125,56 +131,79 @@ async fn a_newer_database_is_refused_untouched_by_whoever_opens_it(fixture: Fixt
     assert_eq!(catalogue(&fixture).await, before);
 }
 
-/// A database as the first release of the schema left it.
-async fn first_schema(target: &Target) {
-    let (text, version) = match target.options.server_url {
-        None => (include_str!("../../../migrations/sqlite/0001_requests.sql"), "PRAGMA user_version = 1"),
-        Some(_) => (
-            include_str!("../../../migrations/postgres/0001_requests.sql"),
-            "CREATE TABLE schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now());
-             INSERT INTO schema_version (version) VALUES (1)",
-        ),
-    };
-    let database = target.options.database().expect("a database");
-    let mut connection = database.connect().await.expect("a connection");
-    connection.execute_all(text).await.expect("the first schema");
-    connection.execute_all(version).await.expect("its number");
-    connection.close().await.expect("an end");
+on_both!(database_of_an_unreleased_schema_is_refused_untouched_by_whoever_opens_it);
+async fn database_of_an_unreleased_schema_is_refused_untouched_by_whoever_opens_it(fixture: Fixture) {
+    fixture.store.close().await;
+    let options = &fixture.options;
+    for (found, version) in match options.server_url {
+        None => [(1, "PRAGMA user_version = 1"), (40, "PRAGMA user_version = 40")],
+        Some(_) => {
+            [(1, "UPDATE schema_version SET version = 1"), (40, "UPDATE schema_version SET version = 40")]
+        }
+    } {
+        set_version(&fixture, version).await;
+        let before = (files(fixture.folder()), catalogue(&fixture).await);
+        let mut refused = vec![
+            schema::read(options).await.err(),
+            schema::bring_up_to_date(options).await.err(),
+            Store::open_beside(options).await.err(),
+            Store::open_to_read(options).await.err(),
+            Store::open(options, ManualClock::at(START)).await.err(),
+        ];
+        match import(
+            options,
+            &mut &b"{\"format\":\"overnight-export\",\"version\":1,\"schema\":40}\n"[..],
+            START,
+        )
+        .await
+        {
+            Err(ImportError::Store(error)) => refused.push(Some(error)),
+            other => panic!("{other:?}"),
+        }
+        for error in refused {
+            let told = error.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert!(matches!(error, Some(StoreError::Unreleased { found: it, .. }) if it == found), "{told}");
+            for word in ["before 0.1.0", "schema 40", "`overnight export FILE`", "`overnight import FILE`"] {
+                assert!(told.contains(word), "{told}");
+            }
+        }
+        assert!((files(fixture.folder()), catalogue(&fixture).await) == before);
+    }
 }
+
+/// The schema of this program, and what a later program might add to it.
+pub(super) const LATER: Migrations =
+    Migrations { first: OURS.first, files: &[OURS.files[0], Migration { sqlite: ADDING, postgres: ADDING }] };
+const ADDING: &str = "ALTER TABLE requests ADD COLUMN later BIGINT";
 
 #[tokio::test]
 async fn a_schema_is_told_and_brought_up_to_date_without_a_service() {
-    let newest = migrations::NEWEST;
+    let (first, newest) = (migrations::NEWEST, LATER.newest());
     for target in [Target::on_sqlite(), Target::on_postgres()] {
         let options = &target.options;
         let told = async || schema::read(options).await.expect("a number");
-        let brought = async || schema::bring_up_to_date(options).await.expect("a newer schema");
-        assert_eq!(told().await, Schema { found: 0, now: 0, newest });
+        let brought = async |to| schema::bring_to(to, options).await.expect("a newer schema");
+        assert_eq!(told().await, Schema { found: 0, now: 0, newest: first });
         assert_eq!(fs::read_dir(&options.folder).expect("a folder").count(), 0, "a look makes nothing");
-        first_schema(&target).await;
-        assert_eq!(told().await, Schema { found: 1, now: 1, newest });
-        assert_eq!(brought().await, Schema { found: 1, now: newest, newest });
-        assert_eq!(brought().await, Schema { found: newest, now: newest, newest });
-        assert_eq!(told().await, Schema { found: newest, now: newest, newest });
-    }
-    for target in [Target::on_sqlite(), Target::on_postgres()] {
-        let made = schema::bring_up_to_date(&target.options).await.expect("a schema");
-        assert_eq!(made, Schema { found: 0, now: newest, newest });
+        assert_eq!(brought(&OURS).await, Schema { found: 0, now: first, newest: first });
+        assert_eq!(brought(&OURS).await, Schema { found: first, now: first, newest: first });
+        assert_eq!(told().await, Schema { found: first, now: first, newest: first });
+        assert_eq!(brought(&LATER).await, Schema { found: first, now: newest, newest });
+        let refused = schema::bring_up_to_date(options).await.err();
+        assert!(matches!(refused, Some(StoreError::Newer { .. })), "{refused:?}");
     }
 }
 
 #[tokio::test]
 async fn a_served_folders_schema_does_not_change_under_the_service() {
     let target = Target::on_sqlite();
-    first_schema(&target).await;
-    let served = FolderLock::take(&target.options.folder).expect("a lock");
-    let refused = schema::bring_up_to_date(&target.options).await.err();
+    let options = &target.options;
+    schema::bring_up_to_date(options).await.expect("a schema");
+    let served = FolderLock::take(&options.folder).expect("a lock");
+    let refused = schema::bring_to(&LATER, options).await.err();
     assert!(matches!(refused, Some(StoreError::Locked { .. })), "{refused:?}");
-    let refused = Store::open_beside(&target.options).await.err();
-    assert!(matches!(refused, Some(StoreError::Locked { .. })), "{refused:?}");
-    assert_eq!(schema::read(&target.options).await.expect("a number").now, 1);
+    Store::open_beside(options).await.expect("nothing to do").close().await;
+    assert_eq!(schema::read(options).await.expect("a number").now, migrations::NEWEST);
     drop(served);
-    Store::open_beside(&target.options).await.expect("a store").close().await;
-    let _served = FolderLock::take(&target.options.folder).expect("a lock");
-    schema::bring_up_to_date(&target.options).await.expect("nothing to do");
+    assert_eq!(schema::bring_to(&LATER, options).await.expect("a schema").now, LATER.newest());
 }

@@ -180,22 +180,6 @@ async fn rows_of_a_day_are_bounded_and_what_lies_beyond_counts_with_what_came_by
     assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1), (0, a, 2), (0, b, 1)]);
 }
 
-on_both!(what_an_earlier_release_writes_came_by_no_key);
-async fn what_an_earlier_release_writes_came_by_no_key(mut fixture: Fixture) {
-    let a = key(&fixture, 1).await;
-    send(&mut fixture, 1, Some(a)).await;
-    send(&mut fixture, 2, Some(a)).await;
-    complete(&fixture, START).await;
-    // An earlier release fills no key, and adds to the day alone.
-    let mut connection = fixture.store.connect().await.expect("a connection");
-    let earlier = "UPDATE spend_by_key SET requests = 1, prompt_tokens = 3, completion_tokens = 4, amount = 11000000000;
-        UPDATE request_states SET api_key = NULL WHERE seq = (SELECT min(seq) FROM request_states)";
-    connection.execute_all(earlier).await.expect("a statement");
-    connection.close().await.expect("an end");
-    assert_eq!(told(&list(&fixture, BY_KEY).await), [(0, 0, 1), (0, a, 1)]);
-    fixture.assert_sound().await;
-}
-
 on_both!(the_audit_finds_what_is_not_of_the_account_or_more_than_was_spent);
 async fn the_audit_finds_what_is_not_of_the_account_or_more_than_was_spent(mut fixture: Fixture) {
     let a = key(&fixture, 1).await;

@@ -1,9 +1,8 @@
-//! Every statement as each database gets it: reviewed as a snapshot, and planned so that no table that grows is read whole.
+//! Every statement, planned on each database so that no table that grows is read whole.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::store::database::{Dialect, Sql, Tx, sql};
 use crate::store::tests::Fixture;
@@ -21,59 +20,6 @@ pub(super) fn all() -> BTreeMap<&'static str, Sql> {
 /// What PostgreSQL gets, with numbered places.
 fn on_postgres(sql: &Sql) -> String {
     sql.unbound().text(Dialect::Postgres).into_owned()
-}
-
-/// The statements of each room, as a file.
-fn snapshots() -> BTreeMap<String, String> {
-    let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for (name, sql) in all() {
-        let room = name.split("::").next().unwrap_or(name);
-        let file = files.entry(format!("{room}.sql")).or_default();
-        let texts = match (sql.sqlite, on_postgres(&sql)) {
-            (sqlite, postgres) if sqlite == sql.postgres => {
-                vec![("both", if sqlite.contains('?') { postgres } else { sqlite.to_owned() })]
-            }
-            (sqlite, postgres) => vec![("SQLite", sqlite.to_owned()), ("PostgreSQL", postgres)],
-        };
-        for (database, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-            write!(file, "-- {name}, {database}\n{text};\n\n").expect("memory");
-        }
-    }
-    files
-}
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/statements")
-}
-
-#[test]
-fn every_statement_is_as_it_was_reviewed() {
-    let (folder, made) = (folder(), snapshots());
-    if std::env::var_os("UPDATE").is_some() {
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
-        for (file, text) in &made {
-            fs::write(folder.join(file), text).expect("a file");
-        }
-    }
-    let kept: BTreeMap<String, String> = fs::read_dir(&folder)
-        .expect("the folder of snapshots")
-        .map(|entry| entry.expect("a file").path())
-        .map(|path| {
-            (
-                path.file_name().expect("a name").to_string_lossy().into(),
-                fs::read_to_string(&path).expect("a text"),
-            )
-        })
-        .collect();
-    for (file, text) in &made {
-        assert_eq!(kept.get(file), Some(text), "{file}: review it, and run this test with UPDATE=1");
-    }
-    assert_eq!(
-        kept.len(),
-        made.len(),
-        "a file of statements that there are no more: run this test with UPDATE=1"
-    );
 }
 
 #[test]

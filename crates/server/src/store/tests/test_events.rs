@@ -5,14 +5,13 @@ use overnight_domain::ids::EventId;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use crate::store::database::{Dialect, sql};
+use crate::store::database::sql;
 use crate::store::identity::accounts;
 use crate::store::operations::audit;
 use crate::store::outbox::{
     self, Claimed, DeliveryCursor, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload,
 };
 use crate::store::tests::deliveries::{answered, claim_of, record};
-use crate::store::tests::migrations::{self, VIEWS_OF_0008};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{Fixture, START, new_account};
 
@@ -51,23 +50,6 @@ async fn a_test_is_due_once_with_all_that_is_sent(fixture: Fixture) {
     let again = fixture.due(START + 20).await.remove(0);
     let whole_schedule = Claimed { failures: 0, tries_max: None };
     assert_eq!(claim(&fixture, &again).await, whole_schedule);
-    fixture.assert_sound().await;
-}
-
-/// What 0008 did, undone; then the number of the schema in either database.
-const BEFORE_0008: &str = "UPDATE events SET failures = 1048576; ALTER TABLE events DROP COLUMN tries_max";
-
-on_both!(a_test_that_was_due_when_the_schema_grew_is_tried_once_still);
-async fn a_test_that_was_due_when_the_schema_grew_is_tried_once_still(mut fixture: Fixture) {
-    assert!(insert(&fixture, 5).await);
-    let version = match fixture.store.dialect() {
-        Dialect::Sqlite => "PRAGMA user_version = 7",
-        Dialect::Postgres => "DELETE FROM schema_version WHERE version >= 8",
-    };
-    migrations::take_back(&fixture, &[VIEWS_OF_0008, BEFORE_0008, version]).await;
-    fixture.restart().await;
-    let due = fixture.due(START).await.remove(0);
-    assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });
     fixture.assert_sound().await;
 }
 

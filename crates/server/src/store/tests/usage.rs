@@ -6,8 +6,6 @@ use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::StoreError;
-use crate::store::closing;
-use crate::store::database::sql;
 use crate::store::identity::accounts;
 use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::spend::{self, SpendSum, day_of};
@@ -77,31 +75,6 @@ async fn what_came_by_a_key_that_is_gone_counts_with_what_came_by_none(mut fixtu
     assert_eq!(told(&dearest), [(0, 0, 3), (0, a, 2)]);
     let listed = api_keys::list_spent(&fixture.store, fixture.account, 0, START).await.expect("a read");
     assert_eq!(listed, [(new_key(1, START).id, Credits::from_nanos(22_000_000_000))].into());
-}
-
-on_both!(what_is_left_of_accounts_that_are_erased_is_deleted_and_nothing_of_others);
-async fn what_is_left_of_accounts_that_are_erased_is_deleted_and_nothing_of_others(mut fixture: Fixture) {
-    spent(&mut fixture).await;
-    let erased = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key.0;
-    // As a node of an earlier release leaves them.
-    let left = format!(
-        "UPDATE accounts SET suspended_at = 1, closed_at = 1, erase_at = 1, erased_at = 1 WHERE seq = {erased};
-        INSERT INTO spend_by_key
-        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) SELECT {erased}, i, 1, i, 1, 0, 0, 0 FROM n"
-    );
-    execute(&fixture, &left).await;
-    let count = async || {
-        let rows = fixture.store.readers().fetch_all(sql("SELECT account FROM spend_by_key")).await;
-        let rows = rows.expect("a read");
-        let accounts = rows.iter().map(|row| row.get::<i64>("account").expect("a number"));
-        accounts.fold((0, 0), |(own, left), it| if it == erased { (own, left + 1) } else { (own + 1, left) })
-    };
-    let mut pieces = 0;
-    while closing::delete_left(&fixture.store).await.expect("a piece") {
-        pieces += 1;
-        assert!(pieces < 10, "it has no end");
-    }
-    assert_eq!((count().await, pieces), ((3, 0), 3));
 }
 
 on_both!(the_keys_that_are_listed_have_what_they_spent_however_many_dearer_ones_there_were);

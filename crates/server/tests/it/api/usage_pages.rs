@@ -2,12 +2,11 @@
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::roles::Role;
+use overnight_server::app::accounts;
 use overnight_server::app::usage::{self as uses, Days};
-use overnight_server::app::{accounts, closing};
-use overnight_server::workers;
 use serde_json::Value;
 
-use super::usage::{by_name, counts, first_account, team, usage};
+use super::usage::{by_name, counts, team, usage};
 use crate::console::member;
 use crate::support::{Client, MODEL, START, TestApp};
 
@@ -130,35 +129,5 @@ async fn the_console_shows_twenty_keys_and_says_where_there_are_others() {
     let keys = browser.get(&format!("/console/{}/keys", account.id)).await;
     let text = keys.text();
     assert_eq!(text.matches("Spent, 30 days\">–").count(), 1, "the key of the app itself: {text}");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn what_an_earlier_release_leaves_of_an_account_that_it_erases_is_deleted() {
-    let app = TestApp::start().await;
-    if app.services.store.is_shared() {
-        return app.stop().await;
-    }
-    let client = two_keys(&app).await;
-    drop(client);
-    let database = rusqlite::Connection::open(app.folder.path().join("overnight.db")).expect("a database");
-    let count = || {
-        let count = "SELECT count(*) FROM spend_by_key";
-        database.query_row(count, [], |row| row.get::<_, i64>(0)).expect("a count")
-    };
-    let left = "CREATE TABLE kept AS SELECT * FROM spend_by_key";
-    database.execute_batch(left).expect("a copy");
-    let account = first_account(&app).await;
-    closing::close(&app.services, account).await.expect("an end");
-    closing::erase(&app.services, account).await.expect("an erasure");
-    let now = app.services.clock.now();
-    for _ in 0..2 {
-        workers::account_eraser(&app.services, now).await.expect("a run");
-    }
-    assert_eq!(count(), 0);
-    database.execute_batch("INSERT INTO spend_by_key SELECT * FROM kept; DROP TABLE kept").expect("rows");
-    assert_eq!(count(), 2);
-    workers::erased_spend(&app.services).await.expect("a run");
-    assert_eq!(count(), 0);
     app.stop().await;
 }

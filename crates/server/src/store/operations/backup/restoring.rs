@@ -84,7 +84,7 @@ pub fn restore<'a>(
             return Err(BackupError::OnServer);
         }
         let manifest = repository.find(id)?;
-        refuse_newer(&manifest)?;
+        migrations::OURS.check(manifest.summary.schema)?;
         let folder = &options.folder;
         prepare_folder(folder)?;
         let lock = FolderLock::take(folder)?;
@@ -112,7 +112,7 @@ pub fn check<'a>(
 ) -> BoxFuture<'a, Result<Restored, BackupError>> {
     Box::pin(async move {
         let manifest = repository.find(id)?;
-        refuse_newer(&manifest)?;
+        migrations::OURS.check(manifest.summary.schema)?;
         let folder = tempfile::Builder::new().prefix("overnight-check-").tempdir_in(scratch);
         let folder = folder.map_err(BackupError::file(scratch))?;
         let database = folder.path().join(DATABASE_FILE);
@@ -153,11 +153,6 @@ async fn read(
     Ok(())
 }
 
-fn refuse_newer(manifest: &Manifest) -> Result<(), BackupError> {
-    let (found, known) = (manifest.summary.schema, migrations::NEWEST);
-    if found > known { Err(StoreError::Newer { found, known }.into()) } else { Ok(()) }
-}
-
 /// A log that lies beside another database would be read into the restored one.
 fn refuse_occupied(folder: &Path) -> Result<(), BackupError> {
     let found = files::names_in(folder)?.into_iter().find(|name| name.starts_with(DATABASE_FILE));
@@ -179,7 +174,7 @@ async fn look_at(
         damage if damage.is_damage() => BackupError::DamagedDatabase { what: damage.to_string() },
         error => error.into(),
     })?;
-    let (_, schema) = migrations::run(&mut connection).await?;
+    let (_, schema) = migrations::OURS.run(&mut connection).await?;
     connection.begin_snapshot().await?;
     let checks = audit::recount(&mut connection).await?;
     let counts = connection.fetch_one(COUNTS.unbound()).await?;

@@ -124,10 +124,8 @@ async fn checked_copy(reader: &mut Connection, repository: &Repository) -> Resul
 /// Stores every page that the transaction of `reader` sees.
 async fn copy(reader: &mut Connection, repository: &Repository) -> Result<Image, BackupError> {
     let schema = migrations::version(reader).await?;
-    if schema > migrations::NEWEST {
-        // A newer program has been here since the store was opened.
-        return Err(StoreError::Newer { found: schema, known: migrations::NEWEST }.into());
-    }
+    // Another program may have been here since the store was opened.
+    migrations::OURS.check(schema)?;
     let size = reader.fetch_one(SIZE.unbound()).await?;
     let number =
         |column| u32::try_from(size.get::<i64>(column)?).map_err(|_| StoreError::DamagedColumn(column));

@@ -5,6 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use crate::store::StoreError;
+use crate::store::database::migrations::EXPORTED_MIN;
 
 /// Why nothing was exported.
 #[derive(Debug, Error)]
@@ -47,7 +48,8 @@ pub enum ImportError {
     },
     /// It was written by a program that keeps other things.
     #[error(
-        "the file has schema {found}, and this program has {known}: export and import with the same release"
+        "the file has schema {found}, and this program imports {} to {known}: export with a program of one of these",
+        EXPORTED_MIN
     )]
     OtherSchema {
         /// The file's.

@@ -45,10 +45,8 @@ struct Exporter<'a> {
 impl Exporter<'_> {
     async fn run(mut self) -> Result<Counts, ExportError> {
         let schema = migrations::version(self.connection).await?;
-        if schema > migrations::NEWEST {
-            // A newer program has been here since the store was opened.
-            return Err(StoreError::Newer { found: schema, known: migrations::NEWEST }.into());
-        }
+        // Another program may have been here since the store was opened.
+        migrations::OURS.check(schema)?;
         let header = Header { format: FORMAT.into(), version: VERSION, schema };
         self.write(&line_of(&header)?)?;
         let mut counts = Counts::none();

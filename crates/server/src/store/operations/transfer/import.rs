@@ -47,7 +47,7 @@ fn read_header(lines: &mut Lines<'_>) -> Result<(), ImportError> {
     };
     let fault = match serde_json::from_slice::<Header<'_>>(line) {
         Ok(Header { format, version, schema }) => match (&*format, version, schema) {
-            (FORMAT, VERSION, migrations::NEWEST) => return Ok(()),
+            (FORMAT, VERSION, migrations::EXPORTED_MIN..=migrations::NEWEST) => return Ok(()),
             (FORMAT, VERSION, found) => {
                 return Err(ImportError::OtherSchema { found, known: migrations::NEWEST });
             }

@@ -91,7 +91,9 @@ async fn what_is_no_export_of_this_release_is_refused() {
     let schema = file.replacen("\"schema\":", "\"schema\":9", 1);
     let refused = refusal(&schema).await;
     assert!(matches!(refused, ImportError::OtherSchema { found: 90.., .. }), "{refused}");
-    assert!(refused.to_string().contains("same release"));
+    assert!(refused.to_string().contains("imports 40 to "), "{refused}");
+    let refused = refusal(&file.replacen("\"schema\":41", "\"schema\":39", 1)).await;
+    assert!(matches!(refused, ImportError::OtherSchema { found: 39, .. }), "{refused}");
     for (from, to) in [
         ("\"version\":1", "\"version\":2"),
         ("overnight-export", "other"),

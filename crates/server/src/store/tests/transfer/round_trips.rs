@@ -3,6 +3,7 @@
 use overnight_domain::requests::RequestStatus;
 
 use crate::store::identity::accounts;
+use crate::store::operations::audit;
 use crate::store::operations::transfer::Counts;
 use crate::store::requests::models;
 use crate::store::tests::transfer::sample_data::insert_sample_data;
@@ -118,5 +119,29 @@ async fn a_store_that_operators_have_only_looked_at_takes_an_import(fixture: Fix
         looked_at.close().await;
         target.import(&file).await.expect("an import");
         assert!(file == exported(&target.open().await).await);
+    }
+}
+
+/// What the last program of schema 40 exported (commit c0e51b91): requests of every state, batches of requests and of a file, an upload, events,
+/// attempts, users, an audit log.
+const OF_SCHEMA_40: &str = include_str!("schema_40.jsonl");
+
+/// The lines of rows, between the first line and the last.
+fn rows_of(file: &str) -> Vec<&str> {
+    let lines: Vec<&str> = file.lines().collect();
+    lines[1..lines.len() - 1].to_vec()
+}
+
+#[tokio::test]
+async fn export_of_schema_40_is_imported_whole() {
+    for target in [Target::on_sqlite(), Target::on_postgres()] {
+        let counts = target.import(OF_SCHEMA_40.as_bytes()).await.expect("an import");
+        assert_eq!(["requests", "batches", "events", "files"].map(|table| counts.of(table)), [11, 2, 3, 1]);
+        let store = target.open().await;
+        let checks = audit::run(&store).await.expect("an audit");
+        let broken: Vec<_> = checks.iter().filter(|check| check.breaches > 0).collect();
+        assert!(broken.is_empty(), "{broken:?}");
+        let again = String::from_utf8(exported(&store).await).expect("a file of text");
+        assert_eq!(rows_of(&again), rows_of(OF_SCHEMA_40));
     }
 }

@@ -1,9 +1,0 @@
--- The name of the key by which what the account sends and gets is encrypted; null where nothing of it is, or where the key was destroyed.
--- The previous release encrypts nothing, and cannot read what is encrypted.
-ALTER TABLE accounts ADD COLUMN data_key BIGINT;
-
--- How long the content of a piece is, in bytes, where that is not the length of what is stored.
-ALTER TABLE file_pieces ADD COLUMN bytes BIGINT;
-
-COMMENT ON COLUMN accounts.data_key IS 'The name of the key that encrypts its bodies and files; null: none does.';
-COMMENT ON COLUMN file_pieces.bytes IS 'How long its content is, where what is stored is longer; else null.';
