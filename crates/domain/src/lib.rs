@@ -31,6 +31,7 @@ pub mod roles;
 pub mod scheduler;
 pub mod sort_key;
 pub mod text;
+pub mod token_buckets;
 pub mod traces;
 pub mod uploads;
 pub mod webhooks;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::cells::Columns;
-use crate::csv::{CsvReader, Fault, Part};
+use crate::csv::{CsvReader, delimiter};
 use crate::json_lines::JsonRows;
 use crate::kinds::{Format, Kind};
 use crate::parquet::ParquetRows;
@@ -41,12 +41,12 @@ impl Rows {
         let text = || reader(file.cursor(), kind.compression).map_err(RowFault::Unreadable);
         Ok(Self(match kind.format {
             Format::Csv | Format::Tsv => {
-                let part = Part::of(kind.format);
-                let mut reader = CsvReader::new(text()?, part);
+                let delimiter = delimiter(kind.format);
+                let mut reader = CsvReader::begin(text()?, delimiter).map_err(RowFault::Unreadable)?;
                 let mut fields = Vec::new();
                 let line = reader.read(&mut fields)?.unwrap_or(1);
                 let names: Vec<Arc<str>> = fields.iter().map(|name| Arc::from(name.as_str())).collect();
-                check_names(&names, part).map_err(|words| {
+                check_names(&names, delimiter).map_err(|words| {
                     RowFault::Broken(line, format!("has the names of columns, and {words}"))
                 })?;
                 Source::Csv { reader, names, fields }
@@ -85,13 +85,12 @@ impl Iterator for Rows {
 }
 
 /// Refuses names of which two are one, and a single one that holds what parts fields elsewhere.
-fn check_names(names: &[Arc<str>], part: Part) -> Result<(), String> {
+fn check_names(names: &[Arc<str>], delimiter: u8) -> Result<(), String> {
     if let [name] = names
-        && let Some((_, parted)) = OTHER_PARTS
-            .iter()
-            .find(|(letter, _)| *letter != char::from(part.byte()) && name.contains(*letter))
+        && let Some((_, parted)) =
+            OTHER_PARTS.iter().find(|(letter, _)| *letter != char::from(delimiter) && name.contains(*letter))
     {
-        let parts = if part == Part::Tab { "tabs" } else { "commas" };
+        let parts = if delimiter == b'\t' { "tabs" } else { "commas" };
         return Err(format!("{name:?} is one of them: {parts} part fields, not {parted}"));
     }
     Columns::named(names.iter().cloned()).map(|_| ())
@@ -109,16 +108,6 @@ fn next_of_csv(
     }
     let cells = names.iter().cloned().zip(fields.drain(..).map(Value::String)).collect();
     Ok(Some(Row { line, cells, text: None }))
-}
-
-impl From<Fault> for RowFault {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Io(error) => Self::Unreadable(error),
-            Fault::Broken(line, words) => Self::Broken(line, words),
-            Fault::Bad(line, words) => Self::Bad(line, words),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! How many requests an account may create in a second: a token bucket for each account that has such a quota.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::quotas::{Quota, QuotaExceeded, Quotas};
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::token_buckets::{Rate, TokenBuckets};
 
 /// After a pause an account may create as many at once as it may in this time.
 const BURST_MS: i64 = 10_000;
@@ -13,9 +13,9 @@ const BURST_MS: i64 = 10_000;
 const ACCOUNTS_MAX: usize = 16_384;
 
 /// The buckets of this process. Each process of an installation has its own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RateLimits {
-    buckets: Mutex<HashMap<AccountKey, Bucket>>,
+    buckets: Mutex<TokenBuckets<AccountKey>>,
 }
 
 /// How an account stands with its rate of requests.
@@ -29,11 +29,10 @@ pub struct RateStanding {
     pub full_at: i64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Bucket {
-    per_second: i64,
-    /// When the bucket is full, in microseconds; later than now by what was taken of it.
-    full_at_us: i64,
+impl Default for RateLimits {
+    fn default() -> Self {
+        Self { buckets: Mutex::new(TokenBuckets::new(ACCOUNTS_MAX)) }
+    }
 }
 
 impl RateLimits {
@@ -43,19 +42,8 @@ impl RateLimits {
         let own = Quotas::default().with(Quota::RequestsPerSecond, own);
         let mut buckets = self.buckets();
         match own.or(defaults).get(Quota::RequestsPerSecond) {
-            None => _ = buckets.remove(&account),
-            Some(per_second) => {
-                if buckets.len() >= ACCOUNTS_MAX && !buckets.contains_key(&account) {
-                    buckets.retain(|_, bucket| bucket.full_at_us > now * 1_000);
-                    if buckets.len() >= ACCOUNTS_MAX {
-                        return;
-                    }
-                }
-                let known = buckets.get(&account).is_some_and(|bucket| bucket.per_second == per_second);
-                if !known {
-                    buckets.insert(account, Bucket { per_second, full_at_us: 0 });
-                }
-            }
+            None => buckets.remove(account),
+            Some(per_second) => _ = buckets.keep(account, Rate::new(per_second, 1_000, BURST_MS), now),
         }
     }
 
@@ -66,46 +54,23 @@ impl RateLimits {
     /// The bucket is empty; nothing was taken.
     pub(super) fn take(&self, account: AccountKey, now: i64) -> Result<(), QuotaExceeded> {
         let mut buckets = self.buckets();
-        let Some(bucket) = buckets.get_mut(&account) else { return Ok(()) };
-        // Refused or not, what was stored by a clock that was set back since counts no longer.
-        bucket.full_at_us = bucket.full_at_us(now);
-        let full_at_us = bucket.full_at_us + bucket.request_us();
-        let early_us = full_at_us - (now + BURST_MS) * 1_000;
-        if early_us > 0 {
-            let limit = bucket.per_second;
-            let retry_after_ms = early_us / 1_000 + 1;
-            return Err(QuotaExceeded { quota: Quota::RequestsPerSecond, limit, retry_after_ms });
-        }
-        bucket.full_at_us = full_at_us;
-        Ok(())
+        let Some(bucket) = buckets.get(account) else { return Ok(()) };
+        let limit = bucket.rate().tokens();
+        let refused =
+            |retry_after_ms| QuotaExceeded { quota: Quota::RequestsPerSecond, limit, retry_after_ms };
+        bucket.take(now).map_err(refused)
     }
 
     /// How `account` stands at `now`; `None` where it has no such quota.
     pub fn standing(&self, account: AccountKey, now: i64) -> Option<RateStanding> {
-        let bucket = *self.buckets().get(&account)?;
-        let (now_us, burst_us) = (now * 1_000, BURST_MS * 1_000);
-        let taken_us = bucket.full_at_us(now) - now_us;
-        Some(RateStanding {
-            limit: burst_us / bucket.request_us(),
-            remaining: (burst_us - taken_us).max(0) / bucket.request_us(),
-            full_at: now + (taken_us + 999) / 1_000,
-        })
+        let mut buckets = self.buckets();
+        let bucket = buckets.get(account)?;
+        let (limit, remaining) = (bucket.rate().burst(), bucket.tokens(now));
+        Some(RateStanding { limit, remaining, full_at: bucket.full_at(now) })
     }
 
-    fn buckets(&self) -> MutexGuard<'_, HashMap<AccountKey, Bucket>> {
+    fn buckets(&self) -> MutexGuard<'_, TokenBuckets<AccountKey>> {
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Bucket {
-    /// When it is full, in microseconds. It fills within [`BURST_MS`] from empty, though the clock was set back.
-    fn full_at_us(self, now: i64) -> i64 {
-        self.full_at_us.clamp(now * 1_000, (now + BURST_MS) * 1_000)
-    }
-
-    /// How long it fills for one request, in microseconds.
-    fn request_us(self) -> i64 {
-        (1_000_000 / self.per_second.max(1)).max(1)
     }
 }
 
@@ -172,9 +137,9 @@ mod tests {
             limits.learn(AccountKey(account), Some(1), &Quotas::default(), NOW);
             assert!(limits.take(AccountKey(account), NOW).is_ok());
         }
-        assert_eq!(limits.buckets().len(), ACCOUNTS_MAX);
-        limits.learn(ACCOUNT, Some(1), &Quotas::default(), NOW + 10_000);
-        limits.learn(AccountKey(-1), Some(1), &Quotas::default(), NOW + 10_000);
-        assert!(limits.buckets().len() <= 2, "full buckets make room");
+        let last = AccountKey(ACCOUNTS_MAX as i64);
+        assert_eq!(limits.standing(last, NOW), None);
+        limits.learn(last, Some(1), &Quotas::default(), NOW + 10_000);
+        assert!(limits.standing(last, NOW + 10_000).is_some(), "full buckets make room");
     }
 }

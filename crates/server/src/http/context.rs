@@ -70,7 +70,7 @@ impl Context {
     /// The context of a service that speaks these dialects.
     pub(super) fn new(services: Services, timeouts: Timeouts, dialects: Vec<Dialect>) -> Shared {
         let shares = Shares::new(services.config().connections);
-        let (wrong_keys, feeds, stop) = (WrongKeys::default(), Feeds::default(), watch::Sender::new(false));
+        let (wrong_keys, feeds, stop) = (WrongKeys::new(), Feeds::default(), watch::Sender::new(false));
         Arc::new(Self { services, timeouts, shares, wrong_keys, feeds, stop, dialects })
     }
 

@@ -20,7 +20,7 @@ const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";
 const CONNECTIONS: &str = "overnight_http_connections";
 const WRITES_WAITING: &str = "overnight_store_writes_waiting";
-const ERASURE_PENDING: &str = "overnight_store_erasure_pending_seconds";
+const LOG_AGE: &str = "overnight_store_log_age_seconds";
 const LOG_BYTES: &str = "overnight_store_log_bytes";
 const DISK_FREE: &str = "overnight_disk_free_bytes";
 const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
@@ -39,8 +39,8 @@ pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> An
 /// Sets the figures that are measured when they are asked for.
 async fn measure(Services { store, clock, .. }: &Services) {
     gauge!(WRITES_WAITING).set(store.writes_waiting() as f64);
-    if let Some(waited) = store.erasure_waited_ms(clock.now()) {
-        gauge!(ERASURE_PENDING).set(waited as f64 / 1_000.0);
+    if let Some(age) = store.log_age_ms(clock.now()) {
+        gauge!(LOG_AGE).set(age as f64 / 1_000.0);
     }
     if let Some(bytes) = store.log_bytes() {
         gauge!(LOG_BYTES).set(bytes as f64);

@@ -3,6 +3,7 @@
 mod closing;
 mod limits;
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -23,7 +24,6 @@ use crate::store::database::{
 };
 use crate::store::effects::EventContext;
 use crate::store::encryption::{self, DataKeys};
-use crate::store::erasure::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::file_watch::FileWatch;
 use crate::store::installation::{self, Purpose};
@@ -87,7 +87,8 @@ struct Inner {
     passed: Passed,
     events: Arc<Notify>,
     watches: Arc<BatchWatches>,
-    erasure: Progress,
+    /// When the write-ahead log was emptied last, or opened, in milliseconds.
+    log_emptied_at: AtomicI64,
     node: OnceLock<Node>,
     files: OnceLock<Arc<FileWatch>>,
     supervisor: Arc<Supervisor>,
@@ -196,6 +197,7 @@ impl Store {
         let readers = Readers::open(database.clone(), options.readers).await?;
         // On SQLite one is done and the next waits. On PostgreSQL each takes a reader, of which long reads have half.
         let account_transactions = if options.server_url.is_some() { 1 } else { 2 };
+        let log_emptied_at = AtomicI64::new(clock.now());
         let inner = Inner {
             readers,
             long_reads: LongReads::over(options.readers as usize / 2),
@@ -213,7 +215,7 @@ impl Store {
             passed: Passed::default(),
             events: Arc::default(),
             watches: Arc::default(),
-            erasure: Progress::unknown(),
+            log_emptied_at,
             node: OnceLock::new(),
             files: OnceLock::new(),
             supervisor,
@@ -347,8 +349,8 @@ impl Store {
         self.inner.events.notified().await;
     }
 
-    pub(super) fn erasure_progress(&self) -> &Progress {
-        &self.inner.erasure
+    pub(super) fn log_emptied_at(&self) -> &AtomicI64 {
+        &self.inner.log_emptied_at
     }
 
     /// Who is woken when requests of batches have ended.

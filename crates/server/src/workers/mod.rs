@@ -3,7 +3,6 @@
 
 mod clock_follower;
 pub mod deliverer;
-pub mod eraser;
 mod filler;
 
 use futures_util::FutureExt;
@@ -43,6 +42,10 @@ const LOW_CREDITS_MS: i64 = 5_000;
 const STORE_FILES_MS: i64 = 1_000;
 const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
+const LOG_TRUNCATION_MS: i64 = 60_000;
+/// How often the emptying of the log is tried in a run, and how long after each other: readers come and go.
+const LOG_TRUNCATION_TRIES: u32 = 10;
+const LOG_TRUNCATION_TRY_MS: i64 = 500;
 /// An operator waits for it.
 const ACCOUNT_CLOSER_MS: i64 = 2_000;
 /// How long after its beginning an upload in parts is known, in milliseconds: a completion may be repeated until then.
@@ -58,10 +61,10 @@ const ENGINE_HISTORY_MS: i64 = 60_000;
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
 
-/// Runs every recurring worker at its own interval, the follower of the clock, the filler of batches and the eraser, until the set is dropped.
+/// Runs every recurring worker at its own interval, the follower of the clock and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 21] = [
+    let recurring: [(&str, i64, Run); 22] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -82,6 +85,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("audit_log_retention", RETENTION_MS, |services, now| Box::pin(audit_log_retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
+        ("log_truncation", LOG_TRUNCATION_MS, |services, _| Box::pin(log_truncation(services))),
         ("objects", RETENTION_MS, |services, now| Box::pin(objects(services, now))),
         ("payment_checks", PAYMENT_CHECKS_MS, |services, now| Box::pin(payment_checks(services, now))),
         ("monthly_grants", MONTHLY_GRANTS_MS, |services, now| {
@@ -98,7 +102,6 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     let others = [
         (clock_follower::NAME, clock_follower::run(services.clone()).boxed()),
         (filler::NAME, filler::run(services.clone()).boxed()),
-        (eraser::NAME, eraser::run(services.clone()).boxed()),
     ];
     let is_over = || {
         let store = services.store.clone();
@@ -235,6 +238,19 @@ pub async fn files(services: &Services, now: i64) -> Result<(), StoreError> {
     while files::delete_expired(&services.store, now).await? > 0 {}
     while files::delete_pieces(&services.store).await? {}
     while files::forget_old(&services.store, now - UPLOADS_KEPT_MS).await? > 0 {}
+    Ok(())
+}
+
+/// Empties the write-ahead log, so that nothing that was deleted stays in it; where it is read for long, a later run does.
+pub async fn log_truncation(services: &Services) -> Result<(), StoreError> {
+    let Services { store, clock, .. } = services;
+    for _ in 0..LOG_TRUNCATION_TRIES {
+        if store.truncate_log(clock.now()).await? {
+            return Ok(());
+        }
+        clock.sleep_until(clock.now() + LOG_TRUNCATION_TRY_MS).await;
+    }
+    tracing::info!("write-ahead log is being read; it keeps what was deleted until a later run empties it");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::cells::{Column, Columns, text_of};
-use crate::csv::{Part, write_record};
+use crate::csv::{delimiter, writer};
 use crate::json_lines::write_with;
 use crate::kinds::{Format, Kind};
 use crate::parquet::GroupedWriter;
@@ -40,7 +40,7 @@ pub struct Join<W: Write + Send> {
 }
 
 enum Out<W: Write + Send> {
-    Csv(Compressor<W>, Part),
+    Csv(csv::Writer<Compressor<W>>),
     JsonLines(Compressor<W>),
     /// Columns come as they are stored: rows are not read.
     Copied(GroupedWriter<W>),
@@ -68,10 +68,9 @@ impl<W: Write + Send> Join<W> {
         let all = || columns.list().iter().chain(&added);
         let out = match kind.format {
             Format::Csv | Format::Tsv => {
-                let part = Part::of(kind.format);
-                let mut out = Compressor::new(out, kind.compression)?;
-                write_record(&mut out, part, all().map(|column| &*column.name))?;
-                Out::Csv(out, part)
+                let mut out = writer(Compressor::new(out, kind.compression)?, delimiter(kind.format));
+                out.write_record(all().map(|column| column.name.as_bytes())).map_err(io::Error::from)?;
+                Out::Csv(out)
             }
             Format::JsonLines => Out::JsonLines(Compressor::new(out, kind.compression)?),
             Format::Parquet if is_copied => {
@@ -99,10 +98,9 @@ impl<W: Write + Send> Join<W> {
                 all.extend(own);
                 out.push(all)?;
             }
-            Out::Csv(out, part) => {
+            Out::Csv(out) => {
                 let all = self.columns.arrange(cells).into_iter().chain(own);
-                let texts: Vec<String> = all.map(|cell| text_of(&cell)).collect();
-                write_record(out, *part, texts.iter().map(String::as_str))?;
+                out.write_record(all.map(|cell| text_of(&cell))).map_err(io::Error::from)?;
             }
             Out::JsonLines(out) => {
                 let own = self.added.iter().map(|column| Arc::clone(&column.name)).zip(own);
@@ -121,7 +119,8 @@ impl<W: Write + Send> Join<W> {
     /// What cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::Csv(out, _) | Out::JsonLines(out) => out.flush(),
+            Out::Csv(out) => out.flush(),
+            Out::JsonLines(out) => out.flush(),
             Out::Copied(_) | Out::Parquet(_) => Ok(()),
         }
     }
@@ -132,7 +131,8 @@ impl<W: Write + Send> Join<W> {
     /// What cannot be written.
     pub fn finish(self) -> Result<W, WriteError> {
         Ok(match self.out {
-            Out::Csv(out, _) | Out::JsonLines(out) => out.finish()?,
+            Out::Csv(out) => out.into_inner().map_err(|error| error.into_error())?.finish()?,
+            Out::JsonLines(out) => out.finish()?,
             Out::Copied(out) | Out::Parquet(out) => out.finish()?,
         })
     }

@@ -56,11 +56,11 @@ pub(super) const METRICS: &[Metric] = &[
         "Results of attempts that count for nothing: the lease had passed to another attempt.",
     ),
     metric(
-        "overnight_store_erasure_pending_seconds",
+        "overnight_store_log_age_seconds",
         Gauge,
         Unit::Seconds,
         Labels::None,
-        "How long something that was deleted has been in a file of the data folder at most; 0 where nothing is. What another process deletes is noticed within a minute.",
+        "Time since SQLite's write-ahead log was last emptied, or the service started: it holds nothing that was deleted before. 0 while it is empty.",
     ),
     metric(
         "overnight_store_log_bytes",

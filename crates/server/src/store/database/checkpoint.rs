@@ -122,7 +122,6 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::store::database::deletions::Deletions;
 
     struct Fixture {
         checkpointer: Checkpointer,
@@ -143,7 +142,6 @@ mod tests {
                 is_durable: false,
                 is_read_only: false,
                 is_frozen: false,
-                deletions: Deletions::default(),
                 keyring: Arc::default(),
                 supervisor: Arc::default(),
             };

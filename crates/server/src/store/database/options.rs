@@ -8,7 +8,6 @@ use crate::store::StoreError;
 use crate::store::database::Dialect;
 use crate::store::database::checkpoint::Checkpointer;
 use crate::store::database::connection::Connection;
-use crate::store::database::deletions::Deletions;
 use crate::store::database::postgres::Postgres;
 use crate::store::database::server::{Server, ServerFiles};
 use crate::store::database::sqlite::SqliteOptions;
@@ -37,7 +36,6 @@ impl Database {
             is_durable,
             is_read_only: false,
             is_frozen: false,
-            deletions: Deletions::default(),
             keyring,
             supervisor: Arc::default(),
         })
@@ -96,14 +94,6 @@ impl Database {
     pub(in crate::store) fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(options) => Some(&options.path),
-            Self::Postgres(_) => None,
-        }
-    }
-
-    /// The deletions on the connections that this makes; `None` on PostgreSQL, whose files are not ours.
-    pub(in crate::store) const fn deletions(&self) -> Option<&Deletions> {
-        match self {
-            Self::Sqlite(options) => Some(&options.deletions),
             Self::Postgres(_) => None,
         }
     }

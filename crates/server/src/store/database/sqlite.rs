@@ -1,6 +1,5 @@
 //! A connection to SQLite: a statement is a function call on the thread that makes it.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, ErrorCode, InterruptHandle, OpenFlags, StatementStatus};
 
 use crate::encryption::Keyring;
-use crate::store::database::deletions::{Deletions, deletes_content};
 use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
 use crate::store::database::statement::Statement;
@@ -52,8 +50,6 @@ pub(in crate::store) struct SqliteOptions {
     pub(super) is_read_only: bool,
     /// Whether nobody writes to it for as long as it is open. Then it is read without its log.
     pub(super) is_frozen: bool,
-    /// The deletions on all connections to it.
-    pub(super) deletions: Deletions,
     pub(super) keyring: Arc<Keyring>,
     /// Of the threads on which connections live.
     pub(super) supervisor: Arc<Supervisor>,
@@ -64,10 +60,7 @@ pub(in crate::store) struct Sqlite {
     connection: Connection,
     /// By the address and the length of the statement's text, which never moves.
     answers: HashMap<(usize, usize), Answer>,
-    deletions: Deletions,
     keyring: Arc<Keyring>,
-    /// Whether the transaction under way has deleted.
-    has_deleted: Cell<bool>,
 }
 
 /// What a statement returns.
@@ -108,7 +101,7 @@ impl SqliteOptions {
             true => Connection::open_with_flags(frozen_uri(&self.path), mode | FROZEN)?,
             false => Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?,
         };
-        let sqlite = Sqlite::over(connection, self.deletions.clone(), Arc::clone(&self.keyring))?;
+        let sqlite = Sqlite::over(connection, Arc::clone(&self.keyring))?;
         self.prepare(&sqlite.connection)?;
         Ok(sqlite)
     }
@@ -146,11 +139,10 @@ impl SqliteOptions {
 }
 
 impl Sqlite {
-    fn over(connection: Connection, deletions: Deletions, keyring: Arc<Keyring>) -> rusqlite::Result<Self> {
+    fn over(connection: Connection, keyring: Arc<Keyring>) -> rusqlite::Result<Self> {
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-        let has_deleted = Cell::new(false);
-        Ok(Self { connection, answers: HashMap::new(), deletions, keyring, has_deleted })
+        Ok(Self { connection, answers: HashMap::new(), keyring })
     }
 
     /// Runs a statement; the number of rows it touched.
@@ -162,8 +154,6 @@ impl Sqlite {
             touched += prepared.raw_execute()?;
         }
         statement.note(touched, || Some(prepared.reset_status(StatementStatus::VmStep)));
-        drop(prepared);
-        self.note_deletion(statement, touched);
         Ok(touched as u64)
     }
 
@@ -194,32 +184,13 @@ impl Sqlite {
         statement.note(page.rows(), || Some(prepared.reset_status(StatementStatus::VmStep)));
         let (slots, bytes) = page.lengths();
         (answer.slots, answer.bytes) = (slots.min(SLOTS_AHEAD), bytes.min(BYTES_AHEAD));
-        drop(prepared);
-        self.note_deletion(statement, page.rows());
         let row = |number| Row::Sqlite(SqliteRow::new(Arc::clone(&page), number));
         Ok((0..page.rows()).map(row).collect())
     }
 
     /// Runs several statements without values or answers.
     pub(super) fn run(&self, text: &str) -> rusqlite::Result<()> {
-        self.connection.execute_batch(text)?;
-        self.count_deletions();
-        Ok(())
-    }
-
-    fn note_deletion(&self, statement: &Statement, touched: usize) {
-        if touched > 0 && deletes_content(statement.sqlite_text()) {
-            self.has_deleted.set(true);
-            self.count_deletions();
-        }
-    }
-
-    /// Counts what was deleted once it is committed; what is rolled back counts too.
-    fn count_deletions(&self) {
-        if self.has_deleted.get() && self.connection.is_autocommit() {
-            self.has_deleted.set(false);
-            self.deletions.note();
-        }
+        self.connection.execute_batch(text)
     }
 
     /// Copies the whole log into the database and empties its file; whether it did, and no reader needs the log.
@@ -308,7 +279,6 @@ mod tests {
             is_durable: false,
             is_read_only: false,
             is_frozen: false,
-            deletions: Deletions::default(),
             keyring: Arc::default(),
             supervisor: Arc::default(),
         };

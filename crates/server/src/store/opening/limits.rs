@@ -1,7 +1,5 @@
 //! The limits of an open store: quotas, the disk and its reserve.
 
-use std::fs;
-
 use overnight_domain::quotas::Quotas;
 
 use super::Store;
@@ -51,13 +49,6 @@ impl Store {
         let row = self.readers().fetch_one(FREE_PAGES.unbound()).await?;
         let free_pages = disk_space::read_free_pages(&row)?;
         Ok(DiskSpace::measure(path, free_pages, *self.inner.disk_reserve.borrow()))
-    }
-
-    /// The bytes of the write-ahead log; `None` where the database is on a server.
-    pub fn log_bytes(&self) -> Option<u64> {
-        let mut log = self.database().path()?.as_os_str().to_owned();
-        log.push("-wal");
-        Some(fs::metadata(log).map_or(0, |file| file.len()))
     }
 
     /// Whether so many bytes may be kept in the data folder beside the database.

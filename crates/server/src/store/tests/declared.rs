@@ -2,7 +2,7 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    audit_log, batches, closing, database, disk_space, effects, encryption, erasure, files, idempotency_keys,
+    audit_log, batches, closing, database, disk_space, effects, encryption, files, idempotency_keys,
     identity, ledger, low_credits, nodes, objects, opening, operations, outbox, queue, requests, waits,
     writer, writes,
 };
@@ -34,7 +34,6 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
         encryption::STATEMENTS,
-        erasure::STATEMENTS,
         files::coming::STATEMENTS,
         files::deletion::STATEMENTS,
         files::parts::STATEMENTS,

@@ -243,6 +243,9 @@ async fn an_erased_account_s_key_is_destroyed_with_every_copy_of_what_it_encrypt
     requests::delete_request(store, account, id).await.expect("no error");
     assert!(closing::mark_erased(store, account, START + 6).await.expect("a write"));
     assert!(world.key_files().is_empty());
+    for path in files_in(world.fixture.folder()) {
+        assert_encrypted(&path);
+    }
     // Whoever kept a copy has the rows, and reads nothing of them.
     let target = tempfile::tempdir().expect("a folder");
     let target = StoreOptions { key_folder: Some(world.keys()), ..options(&target) };

@@ -1,17 +1,16 @@
-//! What was deleted is in no file of the data folder any more, byte by byte, and what was not is still there.
+//! What was deleted is in no file of the data folder after a vacuum, byte by byte, and what was not is still there.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use overnight_domain::scheduler::Lease;
-use overnight_server::clock::{ManualClock, SharedClock};
+use overnight_server::clock::ManualClock;
 use overnight_server::store::operations::audit;
 use overnight_server::store::operations::vacuum::{VacuumError, vacuum};
 use overnight_server::store::queue::settle::{self, Ending, Settlement};
 use overnight_server::store::{Store, StoreError};
 use overnight_server::workers;
-use overnight_server::workers::eraser::Eraser;
 use serde_json::json;
 
 use super::openai_files::upload;
@@ -123,16 +122,15 @@ fn crashed(folder: &Path) -> tempfile::TempDir {
     copy
 }
 
-async fn erase(store: &Store, clock: &SharedClock) {
-    assert!(Eraser::default().erase(store, clock).await.expect("an erasure"));
+/// Writes the database in a folder that nobody serves anew.
+async fn vacuum_folder(folder: &Path) {
+    vacuum(&store_options(folder)).await.expect("a vacuum");
 }
 
 #[tokio::test]
-async fn what_is_deleted_or_retired_is_in_no_file_and_the_rest_is() {
+async fn what_is_deleted_or_retired_is_in_no_file_after_a_vacuum_and_the_rest_is() {
     let app = TestApp::start_with(&[("retention", "30d")]).await;
-    let (store, clock) = (app.services.store.clone(), app.services.clock.clone());
-    if store.is_shared() {
-        erase(&store, &clock).await;
+    if app.services.store.is_shared() {
         return app.stop().await;
     }
     let folder = app.folder.path();
@@ -158,53 +156,41 @@ async fn what_is_deleted_or_retired_is_in_no_file_and_the_rest_is() {
     }
     let path = format!("/openai/v1/files/{gone}");
     assert_eq!(app.client().send("DELETE", &path, "").await.status, 200);
-    workers::files(&app.services, clock.now()).await.expect("a run");
+    workers::files(&app.services, app.services.clock.now()).await.expect("a run");
     let left = crashed(folder);
     assert!(marks_in(left.path()).len() > live.len() * PARTS.len() + others.len(), "the log has them still");
-    erase(&store, &clock).await;
-    check(folder, &live, &others);
-
-    // A process that ended before it came to that: the next one does.
-    let clock_after: SharedClock = ManualClock::at(START);
-    let options = store_options(left.path());
-    let again = Store::open(&options, clock_after.clone()).await.expect("a store");
-    erase(&again, &clock_after).await;
+    vacuum_folder(left.path()).await;
     check(left.path(), &live, &others);
-    again.close().await;
 
     // By their retention.
     app.clock.set(START + 31 * DAY_MS);
-    workers::retention(&app.services, clock.now()).await.expect("a run");
-    erase(&store, &clock).await;
+    workers::retention(&app.services, app.services.clock.now()).await.expect("a run");
+    app.services.store.close().await;
+    vacuum_folder(folder).await;
     check(folder, &[], &others);
-    app.stop().await;
 }
 
 #[tokio::test]
-async fn a_reader_of_the_log_delays_the_erasure_and_does_not_prevent_it() {
+async fn what_was_deleted_leaves_the_log_at_the_next_run_of_its_worker() {
     let app = TestApp::start().await;
-    let (store, clock) = (app.services.store.clone(), app.services.clock.clone());
+    let store = &app.services.store;
     if store.is_shared() {
+        workers::log_truncation(&app.services).await.expect("a run");
         return app.stop().await;
     }
-    let ids = answered(&app).await;
-    erase(&store, &clock).await;
-    assert_eq!(store.erasure_waited_ms(clock.now()), Some(0));
-    let reader = rusqlite::Connection::open(app.folder.path().join("overnight.db")).expect("a database");
-    reader.execute_batch("BEGIN; SELECT count(*) FROM requests").expect("a snapshot");
-    for id in ids.values() {
+    for id in answered(&app).await.values() {
         assert_eq!(app.client().send("DELETE", &format!("/v1/requests/{id}"), "").await.status, 200);
     }
-    assert_eq!(store.erasure_waited_ms(clock.now()), Some(1), "it is told before anybody looks");
-    app.check_counted("overnight_store_erasure_pending_seconds ").await;
-    assert_eq!(store.erasure_waited_ms(clock.now() + 5_000), Some(5_000));
-    assert!(!overnight_server::store::erasure::truncate_log(&store).await.expect("no error"));
-    assert!(!marks_in(app.folder.path()).is_empty(), "the reader sees them still");
-    reader.execute_batch("COMMIT").expect("an end");
-    assert!(store.erasure_waited_ms(clock.now()) > Some(0));
-    erase(&store, &clock).await;
-    assert_eq!(store.erasure_waited_ms(clock.now()), Some(0));
-    check(app.folder.path(), &[], &[]);
+    let log = app.folder.path().join("overnight.db-wal");
+    let holds_marks = || {
+        let bytes = fs::read(&log).expect("the log");
+        memchr::memmem::find(&bytes, b"MARK-").is_some()
+    };
+    assert!(holds_marks());
+    app.check_counted("overnight_store_log_age_seconds ").await;
+    workers::log_truncation(&app.services).await.expect("a run");
+    assert!(!holds_marks());
+    assert_eq!(store.log_age_ms(app.services.clock.now()), Some(0));
     app.stop().await;
 }
 
