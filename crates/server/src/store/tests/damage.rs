@@ -127,6 +127,20 @@ async fn body_that_is_no_text_is_damage_and_costs_no_other_prompt() {
 }
 
 #[tokio::test]
+async fn page_that_a_server_cannot_read_is_damage() {
+    let fixture = Fixture::on_postgres().await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    for statement in [
+        "DO $$ BEGIN RAISE EXCEPTION 'a page' USING ERRCODE = 'XX001'; END $$",
+        "DO $$ BEGIN RAISE EXCEPTION 'an index' USING ERRCODE = 'XX002'; END $$",
+    ] {
+        let refused = connection.execute_all(statement).await.expect_err("damage");
+        assert!(refused.is_damage() && !refused.is_passing(), "{refused}");
+    }
+    connection.close().await.expect("an end");
+}
+
+#[tokio::test]
 async fn damaged_chunk_of_the_present_database_is_repaired_by_the_next_backup() {
     let mut world = World::new().await;
     world.insert_large('a').await;
