@@ -371,4 +371,9 @@ fn a_usage_of_zeros_beside_a_text_is_taken_with_a_warning() {
             assert_eq!(params, vec![Warning::USAGE; usize::from(warned)], "{message}{usage}");
         }
     }
+    let text = format!(
+        r#"{{"object":"text_completion","choices":[{{"text":"hi","finish_reason":"stop"}}]{zeros}}}"#
+    );
+    let read = crate::completions::parse_completion(text.as_bytes(), FREE).expect("a completion");
+    assert_eq!(read.warnings.iter().map(|it| it.param).collect::<Vec<_>>(), [Warning::USAGE]);
 }

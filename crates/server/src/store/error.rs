@@ -346,47 +346,4 @@ fn trouble_of_postgres(code: &str) -> Trouble {
 }
 
 #[cfg(test)]
-mod tests {
-    use rusqlite::ffi::{
-        Error, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR_FSYNC,
-        SQLITE_IOERR_READ,
-    };
-
-    use super::*;
-
-    #[test]
-    fn a_disk_that_failed_is_told_from_a_database_that_refuses() {
-        let is_disk_failure =
-            |code| StoreError::from(rusqlite::Error::SqliteFailure(Error::new(code), None)).is_disk_failure();
-        assert!([SQLITE_IOERR_FSYNC, SQLITE_IOERR_READ].map(is_disk_failure).iter().all(|it| *it));
-        let others = [SQLITE_FULL, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_CORRUPT].map(is_disk_failure);
-        assert!(!others.iter().any(|it| *it));
-    }
-
-    #[test]
-    fn what_a_server_says_is_tried_again_waited_for_or_told_to_who_asked() {
-        for (codes, trouble) in [
-            (&["40001", "40P01", "55P03"][..], Trouble::Again),
-            (&["25006", "25P02", "25P03", "08006", "53300", "57P01", "58030"], Trouble::Refusing),
-            (&["28P01", "28000", "3D000", "25P04", "F0000"], Trouble::Refusing),
-            (&["23505", "22001", "42501", "25001", "40002", "55000"], Trouble::Constraint),
-        ] {
-            for code in codes {
-                assert_eq!(trouble_of_postgres(code), trouble, "{code}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_server_that_cannot_be_reached_is_waited_for_and_what_is_not_understood_is_told() {
-        let trouble = |error: PostgresError| StoreError::Database(DatabaseError::Postgres(error)).trouble();
-        let broken = std::io::Error::other("broken pipe");
-        assert_eq!(trouble(PostgresError::Io(broken)), Trouble::Refusing);
-        assert_eq!(trouble(PostgresError::Protocol("half a message".into())), Trouble::Refusing);
-        assert_eq!(trouble(PostgresError::RowNotFound), Trouble::Fatal);
-        assert_eq!(trouble(PostgresError::ColumnNotFound("seq".into())), Trouble::Fatal);
-        assert_eq!(StoreError::Refused(String::new()).trouble(), Trouble::Constraint);
-        assert_eq!(StoreError::Pooled.trouble(), Trouble::Refusing);
-        assert_eq!(StoreError::Damaged("a row").trouble(), Trouble::Fatal);
-    }
-}
+mod tests;

@@ -54,7 +54,7 @@ pub(super) const fn codes(status: Option<RequestStatus>) -> (i64, i64) {
 /// A body as it was stored, which is JSON without white space: other bytes are those of a disk that failed.
 pub(super) fn body<B: AsRef<[u8]>>(bytes: B, column: &'static str) -> Result<B, StoreError> {
     let text = bytes.as_ref();
-    if memchr(0, text).is_none() && str::from_utf8(text).is_ok() {
+    if !text.is_empty() && memchr(0, text).is_none() && str::from_utf8(text).is_ok() {
         return Ok(bytes);
     }
     let error = StoreError::DamagedColumn(column);

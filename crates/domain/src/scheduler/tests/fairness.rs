@@ -128,6 +128,20 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
 }
 
 #[test]
+fn no_round_begins_before_an_account_that_is_passed_over_had_its_turn() {
+    let mut model = Model::new(8, false);
+    let (passed, spent) = (AccountKey(1), AccountKey(2));
+    for account in [passed, spent] {
+        model.partition(account, 0).add(100, 0);
+        model.enlist(account);
+    }
+    model.settle(spent, -1_000);
+    let taker = taker(4, &|_| Some(4));
+    let choice = model.choose(taker, |account| account == passed, &BTreeSet::new(), 0);
+    assert!(choice.account.is_none() && choice.scans.is_empty(), "{choice:?}");
+}
+
+#[test]
 fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     let mut model = Model::new(1, false);
     let account = AccountKey(1);

@@ -114,5 +114,6 @@ fn a_request_may_come_at_a_place_that_the_revolution_has_passed() {
     assert_eq!(rest.after, Some(position(5)));
     let is_empty = partition.lists.all.absorb(rest.scan, std::iter::empty(), None, true, 0);
     partition.correct(is_empty, 0);
+    assert!(partition.is_visible(), "it is looked for");
     assert_eq!(scan(&mut partition, 0).after, None, "a new revolution");
 }

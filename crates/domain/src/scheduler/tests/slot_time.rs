@@ -123,6 +123,16 @@ fn an_account_of_hanging_requests_has_every_slot_that_nobody_else_wants() {
 }
 
 #[test]
+fn no_slot_is_idle_while_an_account_that_owes_has_requests() {
+    let mut beside = Beside::new(8, 4_000);
+    beside.run(TIMEOUT_MS - SECOND_MS);
+    beside.enqueue(HONEST, 16, 4_000);
+    beside.run(5 * SECOND_MS);
+    let had = beside.run(2 * TIMEOUT_MS);
+    assert_eq!(had[1] + had[2], 8 * 2 * TIMEOUT_MS, "{had:?}");
+}
+
+#[test]
 fn a_slot_kept_without_an_answer_is_owed_for_if_the_engine_worked_meanwhile() {
     type Ending = fn(&mut Desk, i64);
     let endings: [(&str, Ending, bool); 6] = [

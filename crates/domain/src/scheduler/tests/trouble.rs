@@ -4,6 +4,8 @@ use super::super::*;
 use super::desk::Desk;
 use super::{candidate, partition, seen};
 
+const MINUTE_MS: i64 = 60_000;
+
 #[test]
 fn connections_that_break_together_make_suspects_that_run_amid_ordinary_work() {
     let mut desk = Desk::new(&[4]);
@@ -56,6 +58,26 @@ fn a_single_broken_connection_amid_successes_is_the_requests_own() {
     desk.reset(2);
     desk.complete(1);
     assert_eq!(desk.hear()[..2], ["probe 1", "release lease 2 counted"]);
+}
+
+#[test]
+fn breakages_add_up_whatever_harmless_failures_come_between() {
+    let mut desk = Desk::new(&[1]);
+    desk.scheduler.settings.breakages_max = 2;
+    desk.enqueue(1, 1..=1);
+    desk.hear();
+    desk.reset(1);
+    desk.probed_healthy();
+    assert_eq!(desk.hear(), ["probe 1", "release lease 1 counted suspect"]);
+    desk.wait(MINUTE_MS);
+    desk.status(1, 500);
+    desk.probed_healthy();
+    assert_eq!(desk.hear(), ["send 1 to 1", "probe 1", "release lease 1 counted"]);
+    desk.wait(MINUTE_MS);
+    desk.reset(1);
+    desk.probed_healthy();
+    let said = desk.hear();
+    assert!(said.last().is_some_and(|it| it.starts_with("fail 1 ")), "{said:?}");
 }
 
 #[test]

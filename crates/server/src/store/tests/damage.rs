@@ -11,9 +11,10 @@ use overnight_testkit::proof;
 use crate::clock::ManualClock;
 use crate::store::operations::backup::{self, BackupError, Keep, Repository, check, set_damaged_aside};
 use crate::store::operations::{audit, integrity};
+use crate::store::queue::scan;
 use crate::store::requests::{Direction, Filter, PageScope};
-use crate::store::tests::START;
 use crate::store::tests::backups::World;
+use crate::store::tests::{Fixture, START};
 use crate::store::{DATABASE_FILE, Store, requests};
 
 const PAGE: [u8; 4_096] = [0xA5; 4_096];
@@ -103,6 +104,43 @@ async fn write_that_needs_a_damaged_page_fails_alone() {
 }
 
 #[tokio::test]
+async fn body_that_is_no_text_is_damage_and_costs_no_other_prompt() {
+    let mut fixture = Fixture::on_sqlite().await;
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    assert!(fixture.settle(&leases[2], START).await);
+    let database = rusqlite::Connection::open(fixture.folder().join(DATABASE_FILE)).expect("a database");
+    for bytes in ["x''", "x'7b007d'", "x'7bff7d'"] {
+        for text in ["UPDATE requests SET body = BYTES WHERE seq = 1", "UPDATE results SET body = BYTES"] {
+            assert_eq!(database.execute(&text.replace("BYTES", bytes), []).expect("damage"), 1);
+        }
+        let prompts = scan::list_small_prompts(&fixture.store, &[1, 2]).await.expect("the others");
+        assert_eq!(prompts.iter().map(|it| it.seq).collect::<Vec<_>>(), [2], "{bytes}");
+        let prompt = scan::find_prompt(&fixture.store, 1).await.expect_err("damage");
+        assert!(prompt.is_damage(), "{bytes}: {prompt}");
+        for id in [ids[0], ids[2]] {
+            let record = requests::find_record(&fixture.store, fixture.account, id).await;
+            assert!(record.expect_err("damage").is_damage(), "{bytes}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn page_that_a_server_cannot_read_is_damage() {
+    let fixture = Fixture::on_postgres().await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    for statement in [
+        "DO $$ BEGIN RAISE EXCEPTION 'a page' USING ERRCODE = 'XX001'; END $$",
+        "DO $$ BEGIN RAISE EXCEPTION 'an index' USING ERRCODE = 'XX002'; END $$",
+    ] {
+        let refused = connection.execute_all(statement).await.expect_err("damage");
+        assert!(refused.is_damage() && !refused.is_passing(), "{refused}");
+    }
+    connection.close().await.expect("an end");
+}
+
+#[tokio::test]
 async fn damaged_chunk_of_the_present_database_is_repaired_by_the_next_backup() {
     let mut world = World::new().await;
     world.insert_large('a').await;
@@ -167,6 +205,7 @@ async fn order_of_backups_is_that_in_which_they_were_taken_whatever_the_clock_sa
     for now in [START, START + 400 * 86_400_000, START + 1, START + 1] {
         ids.push(world.take(now).await.expect("a backup").id);
     }
+    assert_ne!(ids[2], ids[3], "each has a name of its own");
     let listed = Repository::list(&world.repository()).expect("a list");
     assert_eq!(listed.iter().map(|it| &it.id).collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
     let (restored, _) = world.restore(None, "newest").await.expect("a folder");

@@ -146,6 +146,8 @@ async fn requests_that_ended_while_the_clock_was_ahead_keep_no_others(mut fixtur
     assert_eq!(due, [Due::all(fixture.account, now - DAY_MS)]);
     assert_eq!(list_due(&fixture.store, now, None).await.expect("a read"), [], "kept for ever");
     assert_eq!(delete_ended(&fixture.store, due[0]).await.expect("a deletion"), 0);
+    let ended = skip_future(&fixture.store, due[0], START + 400 * DAY_MS).await.expect("a read");
+    assert_eq!(ended, None, "none of the first ended later than this");
     let rest = skip_future(&fixture.store, due[0], now).await.expect("a read").expect("more requests");
     assert_eq!(delete_ended(&fixture.store, rest).await.expect("a deletion"), 1);
     assert_eq!(skip_future(&fixture.store, rest, now).await.expect("a read"), None);

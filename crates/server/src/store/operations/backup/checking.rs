@@ -33,8 +33,7 @@ pub fn set_damaged_aside(repository: &Repository) -> Result<Vec<Unusable>, Backu
     let mut sound: HashSet<Digest> = repository.manifest(&newest)?.chunks.into_iter().collect();
     let present = repository.chunks().present()?;
     let parts = (present.len() - sound.len().min(present.len())).div_ceil(CHUNKS_AT_ONCE).clamp(1, 256);
-    let is_read =
-        |digest: Digest| u64::from(digest.first_byte()) % parts as u64 == newest.number % parts as u64;
+    let is_read = |digest: Digest| is_in_turn(digest.first_byte(), newest.number, parts as u64);
     let mut unusable = Vec::new();
     for name in names {
         if let Some(fault) = find_fault(repository, &name, &present, &mut sound, is_read)? {
@@ -42,6 +41,11 @@ pub fn set_damaged_aside(repository: &Repository) -> Result<Vec<Unusable>, Backu
         }
     }
     Ok(unusable)
+}
+
+/// Whether the call after the backup of this number reads the chunks whose digests begin so, where all are read in so many parts.
+fn is_in_turn(first_byte: u8, number: u64, parts: u64) -> bool {
+    u64::from(first_byte) % parts == number % parts
 }
 
 /// What keeps a backup from being restored. The chunks that were read are `sound` from then on.
@@ -80,10 +84,47 @@ fn is_lost(fault: &BackupError) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io;
     use std::path::Path;
 
     use super::*;
+    use crate::store::operations::backup::manifest::{Manifest, Summary};
+
+    #[test]
+    fn chunk_has_its_turn_once_in_as_many_calls_as_there_are_parts() {
+        for parts in [1, 3, 256] {
+            for first_byte in 0..=255 {
+                let turns = (7..7 + parts).filter(|number| is_in_turn(first_byte, *number, parts));
+                assert_eq!(turns.count(), 1, "{first_byte} of {parts}");
+            }
+        }
+    }
+
+    #[test]
+    fn missing_chunk_is_found_whoever_has_the_turn_and_one_that_cannot_be_read_sets_nothing_aside() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let repository = Repository::open_to_write(folder.path()).expect("a repository");
+        let digest = repository.chunks().store(&[1; 4_096]).expect("a chunk").digest;
+        repository.chunks().settle().expect("a chunk");
+        let (id, release) = ("20261120T211403.512Z".to_owned(), String::new());
+        let summary = Summary { id, taken_at: 0, release, schema: 1, bytes: 4_096, new_bytes: 0 };
+        repository.add(&Manifest::new(summary, 4_096, 1, vec![digest])).expect("a backup");
+        let name = repository.names().expect("names").remove(0);
+        let find = |is_read: bool| {
+            let present = repository.chunks().present()?;
+            find_fault(&repository, &name, &present, &mut HashSet::new(), |_| is_read)
+        };
+        assert!([false, true].into_iter().all(|is_read| matches!(find(is_read), Ok(None))));
+        let path = repository.chunks().path_of(digest);
+        fs::write(&path, "other").expect("damage");
+        assert!(matches!(find(false), Ok(None)), "its turn comes later");
+        assert!(matches!(find(true), Ok(Some(BackupError::DamagedChunk { .. }))));
+        fs::remove_file(&path).expect("a file");
+        assert!(matches!(find(false), Ok(Some(BackupError::MissingChunk { .. }))));
+        fs::create_dir(&path).expect("a folder in its place");
+        assert!(matches!(find(true), Err(BackupError::File { .. })));
+    }
 
     #[test]
     fn file_on_a_bad_sector_is_lost_and_one_that_may_not_be_read_is_not() {

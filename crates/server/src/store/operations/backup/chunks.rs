@@ -183,7 +183,7 @@ impl Chunks {
         Ok((count, bytes))
     }
 
-    fn path_of(&self, digest: Digest) -> PathBuf {
+    pub(super) fn path_of(&self, digest: Digest) -> PathBuf {
         let name = hex(&digest.0);
         self.kept.join(&name[..FOLDER_DIGITS]).join(name + ENDING)
     }

@@ -189,6 +189,7 @@ mod tests {
         assert_eq!(name_of(1_795_209_243_512), "20261120T211403.512Z");
         assert!(name_of(999) < name_of(1_000) && name_of(-1) < name_of(0));
     }
+
     #[test]
     fn full_disk_keeps_no_chunk_that_no_backup_has() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -201,7 +202,11 @@ mod tests {
         give_up(&repository, &full(io::ErrorKind::PermissionDenied));
         assert_eq!(repository.chunks().present().expect("chunks").len(), 1);
         assert!(store(b"under way").new_bytes > 0, "none was left of it");
-        give_up(&repository, &full(io::ErrorKind::StorageFull));
-        assert!(repository.chunks().present().expect("chunks").is_empty());
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            store(b"settled");
+            repository.chunks().settle().expect("a chunk");
+            give_up(&repository, &full(kind));
+            assert!(repository.chunks().present().expect("chunks").is_empty());
+        }
     }
 }
