@@ -22,7 +22,6 @@ pub enum Bug {
     ExpiryByWallClock,
     /// A name that was judged is looked up again to be called.
     AddressNotPinned,
-    /// Inner addresses are called.
     InnerAddressCalled,
     /// The event of a batch is written with the last but one of its ends.
     EventBeforeEnd,
@@ -39,14 +38,12 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// Whether it is made.
     #[cfg(not(feature = "planted-bugs"))]
     #[inline]
     pub const fn is_planted(self) -> bool {
         false
     }
 
-    /// Whether it is made.
     #[cfg(feature = "planted-bugs")]
     pub fn is_planted(self) -> bool {
         chosen::in_code() == Some(self)

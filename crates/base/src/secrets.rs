@@ -11,7 +11,6 @@ use url::form_urlencoded;
 pub struct Secret(String);
 
 impl Secret {
-    /// A key that was made here.
     pub fn new(key: String) -> Self {
         Self(key)
     }

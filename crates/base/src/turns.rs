@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::oneshot::{self, Sender};
 
-/// Places, and who waits for one.
 #[derive(Debug)]
 pub struct Turns<K: Copy + Eq + Hash = AccountKey>(Arc<Mutex<State<K>>>);
 
@@ -151,7 +150,6 @@ mod tests {
     const GREEDY: AccountKey = AccountKey(1);
     const OTHER: AccountKey = AccountKey(2);
 
-    /// Waits in line, from now on.
     fn wait(queue: &Turns, account: AccountKey) -> BoxFuture<'static, Permit> {
         let queue = queue.share();
         let mut turn = async move { queue.take(account).await.expect("a turn") }.boxed();

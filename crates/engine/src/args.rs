@@ -35,7 +35,6 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// What the model is loaded with.
     #[must_use]
     pub fn settings(&self) -> Settings {
         Settings {

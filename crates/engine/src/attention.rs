@@ -4,11 +4,8 @@
 /// The heads of a model, as far as attention depends on them.
 #[derive(Clone, Copy, Debug)]
 pub struct Heads {
-    /// Heads of one layer.
     pub count: u32,
-    /// Layers.
     pub layers: u32,
-    /// Numbers of one key.
     pub length: u32,
 }
 

@@ -55,7 +55,6 @@ impl Seeds {
         Ok(Self { state: AtomicU64::new(u64::from_le_bytes(bytes)) })
     }
 
-    /// The next seed.
     pub fn next_seed(&self) -> u64 {
         mix(self.state.fetch_add(GOLDEN_GAMMA, Ordering::Relaxed))
     }

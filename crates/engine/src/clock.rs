@@ -10,12 +10,10 @@ pub fn unix_seconds() -> u64 {
     now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A running stopwatch.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts now.
     #[must_use]
     pub fn start() -> Self {
         #[allow(clippy::disallowed_methods, reason = "the clock of this program")]
@@ -23,7 +21,6 @@ impl Stopwatch {
         Self(now)
     }
 
-    /// The time since the start.
     #[must_use]
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()

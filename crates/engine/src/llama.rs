@@ -37,11 +37,8 @@ use crate::{
 /// What a model file is loaded with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The GGUF file.
     pub path: PathBuf,
-    /// Threads of one step.
     pub threads: usize,
-    /// Sequences of one step.
     pub parallel: usize,
     /// Tokens that one request may hold; the model's training context bounds it.
     pub context: usize,
@@ -70,7 +67,6 @@ const KEPT_CONTEXT_PART: usize = 4;
 const FLASH_WHERE_ALLOWED: i32 = -1;
 const FLASH_OFF: i32 = 0;
 
-/// A model in memory.
 #[derive(Debug)]
 pub struct Llama {
     backend: LlamaBackend,
@@ -122,25 +118,21 @@ impl Llama {
         Ok(Self { backend, model, vocabulary, purpose, capacity, settings, devices })
     }
 
-    /// What computes it.
     #[must_use]
     pub fn devices(&self) -> &Devices {
         &self.devices
     }
 
-    /// Its vocabulary.
     #[must_use]
     pub fn vocabulary(&self) -> Arc<LlamaVocabulary> {
         Arc::clone(&self.vocabulary)
     }
 
-    /// What it is for.
     #[must_use]
     pub fn purpose(&self) -> Purpose {
         self.purpose
     }
 
-    /// How much it holds.
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.capacity

@@ -42,7 +42,6 @@ fn is_untrue(message: &str) -> bool {
     message.contains("n_ctx_seq (") && message.contains("> n_ctx_train (")
 }
 
-/// The words of an event.
 struct Message(String);
 
 impl Visit for Message {

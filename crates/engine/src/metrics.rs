@@ -6,14 +6,12 @@ use std::{
     time::Duration,
 };
 
-/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By the model or a stop string.
     Stop,
     /// By the allowed number of tokens.
     Length,
-    /// By its client, who left.
     Abort,
     /// By a step that could not be computed.
     Error,
@@ -69,7 +67,6 @@ impl Metrics {
         self.generation_tokens.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a request that ended.
     pub fn count_ended(&self, how: Ended) {
         self.ended[how as usize].fetch_add(1, Ordering::Relaxed);
     }

@@ -47,7 +47,6 @@ pub struct EmbedderCapacity {
     pub parallel: usize,
     /// Tokens up to which inputs are computed together; one input may have more. At most [`STEP_TOKENS_MAX`].
     pub step_tokens: usize,
-    /// Numbers of one vector.
     pub width: usize,
 }
 
@@ -87,7 +86,6 @@ pub trait Decoder {
     fn logits(&self, index: usize) -> &[f32];
     /// Gives the empty sequence `to` the first `length` tokens of `from`, without computing or storing them again.
     fn copy_prefix(&mut self, from: usize, to: usize, length: usize);
-    /// Empties a sequence.
     fn clear(&mut self, sequence: usize);
 }
 

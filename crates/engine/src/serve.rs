@@ -34,7 +34,6 @@ use crate::{
 /// How long the step under way may take once the parent is gone.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 
-/// Why a run failed.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves until standard input ends.

@@ -8,20 +8,15 @@ use crate::{
     scheduler::{self, Scheduler},
 };
 
-/// What the thread is told.
 #[derive(Debug)]
 pub enum Command<J> {
-    /// Answer this request.
     Answer(Box<J>),
     /// End after the step under way; requests that are not answered are dropped.
     Stop,
 }
 
-/// What the thread runs.
 pub trait Stepping {
-    /// A request.
     type Job;
-    /// Takes a request in.
     fn submit(&mut self, job: Self::Job);
     /// Computes one step; returns whether there was anything to do.
     fn step(&mut self) -> bool;

@@ -71,12 +71,7 @@ pub enum ServiceError {
     Tls(#[from] TlsUnusable),
     /// The address is taken, or not this machine's.
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
 }
 
 /// A service that runs until it is shut down.
@@ -206,9 +201,6 @@ impl Service {
     }
 
     /// From now on the settings are `loaded`, as far as they hold without a restart; see [`reload`].
-    ///
-    /// # Errors
-    /// As [`reload`].
     pub async fn reload(&self, loaded: Config) -> Result<Reloaded, ServiceError> {
         reload(&self.services, self.engines.as_deref(), loaded).await
     }

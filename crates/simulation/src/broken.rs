@@ -7,7 +7,6 @@ use overnight_server::store::StoreError;
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
-/// What a step of a run returns.
 pub(super) type Step<T = ()> = Result<T, Broken>;
 
 impl From<StoreError> for Broken {

@@ -15,7 +15,6 @@ pub(super) enum Weather {
     Fair,
     /// Each tenth attempt breaks in some way.
     Flaky,
-    /// It answers within minutes.
     Slow,
     /// It says 429 and 503.
     Full,
@@ -37,21 +36,17 @@ pub(super) enum Nature {
     Invalid,
     /// Refused with 405, 410 or 451.
     Unknown,
-    /// Kills the engine that runs it.
     Poison,
 }
 
-/// What comes of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is answered.
     Answer,
     /// Another request's answer comes, and nobody can tell.
     ForeignAnswer,
     /// A body comes that is none.
     Nonsense(&'static str),
     Error(AttemptError),
-    /// The engine dies of it.
     Death,
 }
 
@@ -69,7 +64,6 @@ struct Engine {
     flights: BTreeMap<i64, Flight>,
 }
 
-/// Every engine.
 #[derive(Debug)]
 pub(super) struct Engines(BTreeMap<ReplicaKey, Engine>);
 
@@ -106,7 +100,6 @@ impl Engines {
         }
     }
 
-    /// What it makes of a probe.
     pub(super) fn probe(&self, replica: ReplicaKey) -> ProbeOutcome {
         match self.weather(replica) {
             Weather::Full => ProbeOutcome::Busy { retry_after_ms: None, message: "full".into() },

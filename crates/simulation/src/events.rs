@@ -7,40 +7,46 @@ use overnight_server::store::outbox::Due;
 use super::engines::Weather;
 use super::tags::Tag;
 
-/// What happens next.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The scheduler is due a tick.
     Tick,
     /// The scheduler is told something.
     Tell(SchedulerInput),
     /// The scheduler hears what the use cases signalled.
     DrainSignals,
-    /// The writer writes what waits.
     Commit,
-    /// A worker's turn.
     Duty(Duty),
     /// An engine is done with a request.
-    Answer { replica: ReplicaKey, lease: Lease },
+    Answer {
+        replica: ReplicaKey,
+        lease: Lease,
+    },
     /// A receiver of webhooks has answered, or not.
-    Tried { due: Box<Due>, failures: i64 },
+    Tried {
+        due: Box<Due>,
+        failures: i64,
+    },
     /// A write under a lease that somebody believes to hold still.
     Late(Late),
-    /// An engine's weather changes.
-    Weather { replica: ReplicaKey, weather: Weather },
-    /// A client does something.
+    Weather {
+        replica: ReplicaKey,
+        weather: Weather,
+    },
     Client(Client),
     /// The machine's clock is set by so many milliseconds; forward: the machine slept.
-    Jump { ms: i64 },
+    Jump {
+        ms: i64,
+    },
     /// The service compares the clocks.
     Look,
     /// The clock was set a moment ago, and this request came afterwards: it has left gathering, and was sent if an engine is free.
-    Prompt { request: Tag, life: u64 },
+    Prompt {
+        request: Tag,
+        life: u64,
+    },
     /// The process dies: now, or with the next group of writes.
     Crash(Option<CrashPoint>),
-    /// The process ends as asked.
     Stop,
-    /// The process starts.
     Start,
     /// Everything is read and compared with what clients know.
     Verify,
@@ -63,7 +69,6 @@ impl Event {
     }
 }
 
-/// A worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duty {
     Heartbeat,
@@ -79,7 +84,6 @@ pub(super) enum Duty {
     Files,
 }
 
-/// What a client does.
 #[derive(Debug, Clone)]
 pub(super) enum Client {
     Create(Tag),
@@ -111,7 +115,6 @@ pub(super) struct Late {
     pub(super) kind: LateKind,
 }
 
-/// How it writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LateKind {
     Completion,

@@ -50,7 +50,6 @@ use self::world::World;
 /// A run in which everything held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// What it went through.
     pub summary: Summary,
     /// The hash of its trace: the same for the same seed, hours and program.
     pub trace_hash: u64,
@@ -59,9 +58,7 @@ pub struct Run {
 /// A run in which something did not hold. It is shown with its last events and the command that replays it.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The seed.
     pub seed: u64,
-    /// How long the run was to be.
     pub hours: u32,
     /// What did not hold.
     pub what: String,

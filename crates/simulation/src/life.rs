@@ -25,7 +25,6 @@ const TICK_MS: i64 = 1_000;
 /// The longest. The service itself ticks each second; so many ticks that bring nothing would be most of a run.
 const TICK_MAX_MS: i64 = 64_000;
 
-/// The process.
 pub(super) struct Life {
     pub(super) services: Services,
     pub(super) scheduler: Scheduler,
@@ -115,7 +114,6 @@ impl Life {
         rest_ms
     }
 
-    /// Something happened.
     pub(super) const fn stir(&mut self) {
         self.tick_ms = TICK_MS;
     }

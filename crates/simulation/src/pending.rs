@@ -14,7 +14,6 @@ use tokio::task::yield_now;
 
 use super::outcomes::Outcome;
 
-/// An operation of the service.
 pub(super) type Operation = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 #[derive(Debug, Default)]

@@ -18,7 +18,6 @@ pub(super) const fn is_free(model: usize) -> bool {
 /// A request of the first holds about half a credit.
 const PRICES: [&str; MODELS.len()] = ["input_price = \"1000\", output_price = \"2000\", ", ""];
 
-/// How many accounts there are.
 pub(super) const ACCOUNTS: usize = 3;
 
 const MINUTE_MS: i64 = 60_000;
@@ -31,7 +30,6 @@ const BLACKOUT_EVERY: u64 = 20;
 /// One world in this many has a batch that is cancelled in several chunks.
 const LARGE_EVERY: u64 = 25;
 
-/// A run's settings.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) hours: i64,
@@ -40,7 +38,6 @@ pub(super) struct Plan {
     pub(super) has_blackout: bool,
     /// One burst is larger than a chunk of a batch's cancel.
     pub(super) has_large_burst: bool,
-    /// How long an attempt may take.
     pub(super) request_timeout_ms: i64,
     pub(super) aggregation_ms: i64,
     pub(super) concurrencies: Vec<u32>,

@@ -27,11 +27,9 @@ macro_rules! summary {
 }
 
 summary! {
-    /// Events that happened.
     steps: "steps",
     /// Groups of writes that were committed.
     commits: "commits",
-    /// Requests that were stored.
     requests: "requests",
     /// Of those, the ones that completed.
     completed: "completed",
@@ -43,23 +41,19 @@ summary! {
     cancelled: "cancelled",
     /// Creates that were refused because their account could not pay.
     creates_refused: "creates refused",
-    /// Batches that were stored.
     batches: "batches",
     /// Batches that were refused because another had taken a request.
     batches_refused: "batches refused",
-    /// Files that were uploaded.
     files: "files",
     /// Uploads that a crash or a stop interrupted.
     uploads_interrupted: "uploads interrupted",
     /// Uploads that their clients began anew because they took too long.
     uploads_late: "uploads too late",
-    /// Batches that are of a file.
     file_batches: "batches of files",
     /// Of those, the ones that failed for a bad line.
     file_batches_failed: "batches of bad files",
     /// Of those, the ones that were cancelled when some of their lines were requests, and some were not.
     half_filled_cancelled: "batches cancelled half filled",
-    /// Lines that became requests.
     lines_filled: "lines filled",
     /// Times a crash or a stop interrupted the filling of an account's batches.
     fills_interrupted: "fills interrupted",
@@ -77,7 +71,6 @@ summary! {
     unheard_deletions_undone: "unheard deletions not done",
     /// Attempts at an engine that brought no result.
     attempts_failed: "attempts failed",
-    /// Times a replica was paused.
     pauses: "pauses",
     /// Cancels of single requests that came in time.
     cancels_won: "cancels won",
@@ -115,15 +108,11 @@ summary! {
     keys_reused: "keys reused",
     /// Other calls with the key of one that was under way, each refused.
     keys_reused_beside: "keys reused beside the first",
-    /// Events that a receiver took.
     events_delivered: "events delivered",
-    /// Events that were given up.
     events_exhausted: "events exhausted",
-    /// Restarts as asked.
     restarts: "restarts",
     /// Times the clock was set forward.
     jumps_forward: "clock jumps forward",
-    /// Times the clock was set back.
     jumps_back: "clock jumps back",
     /// Requests that came after the clock was set and were looked at seconds later.
     prompt: "released promptly after a jump",

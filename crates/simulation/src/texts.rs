@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::chance::Chance;
 use super::tags::Tag;
 
-/// Beginnings that prompts share.
 const PREFIXES: i64 = 6;
 /// Receivers of webhooks, which behave differently.
 const HOSTS: u64 = 4;
@@ -25,12 +24,10 @@ pub(super) fn other_prompt(prompt: &str) -> String {
     prompt.replace("\"question ", "\"another question ")
 }
 
-/// The body of Create Request.
 pub(super) fn create_request(prompt: &str, request: Tag) -> String {
     format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}{}}}"#, member(request))
 }
 
-/// The body of Create Batch.
 pub(super) fn create_batch(ids: &[String], batch: Tag) -> String {
     let ids = ids.iter().map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",");
     format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, member(batch))
@@ -44,7 +41,6 @@ pub(super) fn line(prompt: &str, request: Tag, blanks: usize) -> String {
     ) + "\n"
 }
 
-/// The metadata of a batch.
 pub(super) fn metadata(batch: Tag) -> String {
     format!(r#"{{"tag":{batch}}}"#)
 }
@@ -71,7 +67,6 @@ pub(super) fn tag(metadata: Option<&[u8]>) -> Option<Tag> {
     text.strip_prefix(r#"{"tag":"#).and_then(|rest| rest.strip_suffix('}')).or_else(of_line)?.parse().ok()
 }
 
-/// The tag in a prompt.
 pub(super) fn tag_of_prompt(prompt: &[u8]) -> Option<Tag> {
     let text = std::str::from_utf8(prompt).ok()?;
     text.split_once("\"question ")?.1.split_once('"')?.0.parse().ok()
@@ -91,7 +86,6 @@ pub(super) fn answer(result: &[u8]) -> Option<(String, String)> {
     Some((result.get("model")?.as_str()?.to_owned(), text.to_owned()))
 }
 
-/// The code of a stored failure.
 pub(super) fn failure_code(result: &[u8]) -> Option<String> {
     let result: Value = serde_json::from_slice(result).ok()?;
     Some(result.pointer("/error/code")?.as_str()?.to_owned())

@@ -10,7 +10,6 @@ use super::events::Event;
 /// When the machine's clock stands at the beginning, in milliseconds since the epoch.
 const START: i64 = 1_750_000_000_000;
 
-/// Names a planned event.
 pub(super) type Slot = (i64, u64);
 
 /// Events in the order of elapsed time. The machine's clock shows elapsed time plus an offset, and a jump changes the offset only, as
@@ -58,7 +57,6 @@ impl Timeline {
         self.events.remove(&slot);
     }
 
-    /// Goes on to the next event.
     pub(super) fn next(&mut self) -> Option<Event> {
         let ((at, _), event) = self.events.pop_first()?;
         self.elapsed = self.elapsed.max(at);

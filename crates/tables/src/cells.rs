@@ -17,25 +17,20 @@ pub enum ColumnType {
     Boolean,
     /// Whole numbers of 64 bits.
     Integer,
-    /// Numbers.
     Number,
-    /// Text.
     Text,
     /// JSON, as text where a format has nothing else for it.
     Json,
 }
 
-/// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
     pub name: Arc<str>,
     /// What its cells hold; unknown where all of them are empty.
     pub holds: Option<ColumnType>,
 }
 
 impl Column {
-    /// A column that holds this.
     pub fn new(name: impl Into<Arc<str>>, holds: ColumnType) -> Self {
         Self { name: name.into(), holds: Some(holds) }
     }
@@ -93,7 +88,6 @@ impl Columns {
         Ok(self.list.len() - 1)
     }
 
-    /// The columns, in their order.
     #[must_use]
     pub fn list(&self) -> &[Column] {
         &self.list
@@ -130,7 +124,6 @@ fn type_of(value: &Value) -> Option<ColumnType> {
     }
 }
 
-/// What holds both.
 fn joined(one: Option<ColumnType>, other: Option<ColumnType>) -> Option<ColumnType> {
     use ColumnType::{Integer, Json, Number};
     match (one, other) {

@@ -23,7 +23,6 @@ pub(crate) fn writer<W: Write>(out: W, delimiter: u8) -> csv::Writer<W> {
     csv::WriterBuilder::new().delimiter(delimiter).from_writer(out)
 }
 
-/// Reads records.
 pub(crate) struct CsvReader {
     input: Box<dyn BufRead>,
     parser: Box<Reader>,

@@ -9,18 +9,13 @@ use std::str::FromStr;
 pub enum Format {
     /// Comma-separated values with a line of names, as RFC 4180 has them.
     Csv,
-    /// The same with tabs for commas.
     Tsv,
-    /// A JSON value a line.
     JsonLines,
-    /// Apache Parquet.
     Parquet,
 }
 
-/// What is around that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Nothing.
     None,
     /// gzip, of one member or several.
     Gzip,

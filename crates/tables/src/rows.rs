@@ -21,14 +21,9 @@ const OTHER_PARTS: [(char, &str); 4] =
 pub struct Rows(Source);
 
 enum Source {
-    Csv {
-        reader: CsvReader,
-        names: Vec<Arc<str>>,
-        fields: Vec<String>,
-    },
+    Csv { reader: CsvReader, names: Vec<Arc<str>>, fields: Vec<String> },
     JsonLines(JsonRows),
     Parquet(ParquetRows),
-    /// A fault ended it.
     Over,
 }
 

@@ -27,20 +27,17 @@ impl SharedFile {
         Ok(Self { file: Arc::new(file), bytes })
     }
 
-    /// Its length when it was opened.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Reads from its beginning.
     #[must_use]
     pub fn cursor(&self) -> BufReader<Cursor> {
         BufReader::with_capacity(BUFFER_BYTES, Cursor { file: self.clone(), at: 0 })
     }
 }
 
-/// A place in a shared file.
 #[derive(Debug)]
 pub struct Cursor {
     file: SharedFile,

@@ -41,13 +41,9 @@ pub fn read_line(reader: &mut dyn BufRead, text: &mut Vec<u8>, max: usize) -> io
     Ok(bytes)
 }
 
-/// Writes what is to be inside.
 pub enum Compressor<W: Write> {
-    /// As it is.
     None(W),
-    /// As one member of gzip.
     Gzip(GzEncoder<W>),
-    /// As one frame of Zstandard.
     Zstd(zstd::stream::write::Encoder<'static, W>),
 }
 

@@ -30,7 +30,6 @@ pub struct SimHub {
     servers: [JoinHandle<()>; 2],
 }
 
-/// How it behaves from now on.
 #[derive(Debug, Clone, Default)]
 pub struct HubBehaviour {
     /// Who asks without this token is told that repositories are gated.
@@ -45,12 +44,10 @@ pub struct HubBehaviour {
     pub is_damaged: bool,
 }
 
-/// A call that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubCall {
     /// Whether it came to the host of the bytes.
     pub is_for_bytes: bool,
-    /// Path and query.
     pub path: String,
     /// The header `range`; empty where there was none.
     pub range: String,
@@ -103,7 +100,6 @@ impl SimHub {
         format!("http://{}", self.address)
     }
 
-    /// It behaves so from now on.
     pub fn behave(&self, behaviour: HubBehaviour) {
         *self.shared.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
     }
@@ -144,7 +140,6 @@ impl Shared {
     }
 }
 
-/// The API, and the redirects.
 async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> Response {
     let call = shared.note(false, &uri, &headers);
     if let Some(token) = shared.behaviour().token

@@ -32,16 +32,11 @@ pub struct Receiver {
     server: JoinHandle<()>,
 }
 
-/// A call that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// Its method.
     pub method: Method,
-    /// Path and query.
     pub path: String,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Bytes,
     /// When it came, in milliseconds.
     pub at: i64,
@@ -63,7 +58,6 @@ impl Received {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The event's identifier.
     pub fn id(&self) -> &str {
         self.header("webhook-id")
     }
@@ -103,7 +97,6 @@ impl Receiver {
         self.address
     }
 
-    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -113,7 +106,6 @@ impl Receiver {
         lock(&self.state.received).clone()
     }
 
-    /// How many calls came.
     pub fn count(&self) -> usize {
         lock(&self.state.received).len()
     }

@@ -7,7 +7,6 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The monotonic time.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }

@@ -6,16 +6,12 @@ use serde::Deserialize;
 
 use crate::receiver::Received;
 
-/// A span that came.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedSpan {
-    /// The trace, in hexadecimal.
     pub trace: String,
-    /// The span, in hexadecimal.
     pub id: String,
     /// The span above; empty for the first of a trace.
     pub parent: String,
-    /// What it is called.
     pub name: String,
     /// 1 internal, 2 server, 3 client.
     pub kind: u8,

@@ -54,7 +54,6 @@ impl Follower {
         Self { offset_ms: machine - monotonic, looked_at: (machine, monotonic), apart: None }
     }
 
-    /// The service's time.
     pub const fn now(&self, monotonic: i64) -> i64 {
         monotonic.saturating_add(self.offset_ms)
     }
@@ -96,7 +95,6 @@ pub struct FollowingClock {
 }
 
 impl FollowingClock {
-    /// Follows the machine's clock.
     pub fn of_machine() -> Self {
         Self::new(Arc::new(SystemClock), Arc::new(MonotonicClock::start()))
     }

@@ -44,7 +44,6 @@ impl DataKeyId {
         (number > 0).then_some(Self(number))
     }
 
-    /// As the database has it.
     pub const fn number(self) -> i64 {
         self.0
     }
@@ -80,7 +79,6 @@ impl DataKey {
         Self { id, derive: Prk::new_less_safe(HKDF_SHA256, secret) }
     }
 
-    /// Its name.
     pub const fn id(&self) -> DataKeyId {
         self.id
     }

@@ -22,22 +22,15 @@ pub enum KeyringError {
     /// The settings name no folder of keys.
     #[error("the settings name no folder of keys, `encryption.key_dir`")]
     NoFolder,
-    /// The folder lacks the key.
     #[error("the key {id} is missing in {folder}")]
     Missing {
-        /// Which.
         id: DataKeyId,
         /// Where it should be.
         folder: String,
     },
     /// The folder, or a file in it, cannot be used.
     #[error("{path}: {source}")]
-    File {
-        /// Which.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: String, source: io::Error },
     /// A key, or what was encrypted by it, is not as it was written.
     #[error("it is not as it was written")]
     Damaged,
@@ -46,7 +39,6 @@ pub enum KeyringError {
     NoRandom,
 }
 
-/// The keys of the accounts.
 #[derive(Debug, Default)]
 pub struct Keyring {
     folder: Option<PathBuf>,
@@ -168,9 +160,6 @@ impl Keyring {
     }
 
     /// Where the keys are.
-    ///
-    /// # Errors
-    /// [`KeyringError::NoFolder`].
     pub fn folder(&self) -> Result<&Path, KeyringError> {
         self.folder.as_deref().ok_or(KeyringError::NoFolder)
     }

@@ -20,15 +20,11 @@ pub struct PostgresUrl {
     pub address: Option<IpAddr>,
     /// The port, never 0.
     pub port: Option<u16>,
-    /// The role.
     pub user: Option<String>,
-    /// Its password.
     pub password: Option<String>,
-    /// The name of the database.
     pub database: Option<String>,
     /// What the server calls the connection.
     pub application_name: Option<String>,
-    /// Options of the session.
     pub options: Option<String>,
     /// Within how many seconds a connection must be made; 0 for no limit.
     pub connect_timeout_s: Option<u64>,

@@ -57,7 +57,6 @@ const REFUSED: [(&str, &str); 21] = [
     ("tcp_user_timeout", "a connection that does not answer is given up anyway"),
 ];
 
-/// Those that are done.
 const DONE: [&str; 17] = [
     "application_name",
     "connect_timeout",

@@ -15,7 +15,6 @@ pub enum SslMode {
     Allow,
     /// Where the server can.
     Prefer,
-    /// Always; nothing is verified.
     Require,
     /// Always; the certificate comes from a trusted authority.
     VerifyCa,
@@ -42,12 +41,10 @@ impl FromStr for SslMode {
     }
 }
 
-/// Which authorities are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Roots {
     /// Those that this machine trusts.
     System,
-    /// Those in this file.
     File(PathBuf),
 }
 
@@ -57,7 +54,6 @@ impl From<PathBuf> for Roots {
     }
 }
 
-/// What a URL says of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     /// `sslmode`.
@@ -70,7 +66,6 @@ pub struct TlsSettings {
     pub key: Option<PathBuf>,
 }
 
-/// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
     /// How the connection is encrypted.

@@ -10,12 +10,9 @@ use tokio::sync::watch;
 
 use super::Supervisor;
 
-/// How a loop is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breakage {
-    /// It returns.
     End,
-    /// It panics.
     Panic,
 }
 
@@ -23,7 +20,6 @@ pub enum Breakage {
 #[derive(Default)]
 pub(super) struct Breakages {
     a_loop: watch::Sender<Option<(&'static str, Breakage)>>,
-    /// The loop whose items panic.
     items: Mutex<Option<&'static str>>,
 }
 
@@ -49,7 +45,6 @@ impl Breakages {
 }
 
 impl Supervisor {
-    /// Breaks a loop.
     pub fn break_loop(&self, name: &'static str, breakage: Breakage) {
         self.breakage.a_loop.send_replace(Some((name, breakage)));
     }

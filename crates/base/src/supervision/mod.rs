@@ -34,18 +34,14 @@ pub const EXIT_SOFTWARE: u8 = 70;
 /// The exit code of a process that ends because of its files or their disk: `EX_IOERR` of `sysexits.h`.
 pub const EXIT_IO_ERROR: u8 = 74;
 
-/// Why the process ends.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", self.in_words())]
 pub struct Failure {
-    /// The loop's name.
     pub name: &'static str,
-    /// What happened to it.
     pub fault: Fault,
 }
 
 impl Failure {
-    /// The exit code of the process.
     pub const fn exit_code(&self) -> u8 {
         if self.is_of_files() { EXIT_IO_ERROR } else { EXIT_SOFTWARE }
     }
@@ -63,7 +59,6 @@ impl Failure {
     }
 }
 
-/// What happens to a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {
     /// It returned while the service runs.
@@ -113,7 +108,6 @@ impl Default for Supervisor {
 }
 
 impl Supervisor {
-    /// Starts a loop as a task.
     pub fn spawn(
         self: &Arc<Self>,
         name: &'static str,
@@ -178,9 +172,6 @@ impl Supervisor {
     /// aside. Several items that panic at one place within a minute end the process: a restart may repair what they share.
     ///
     /// The future holds `work` once, so that it grows no larger than that.
-    ///
-    /// # Errors
-    /// The panic.
     pub fn item<T>(
         &self,
         name: &'static str,
@@ -194,9 +185,6 @@ impl Supervisor {
     }
 
     /// As [`Self::item`], for what strangers send. They may repeat what panics from many places, so it never ends the process.
-    ///
-    /// # Errors
-    /// The panic.
     pub fn call<T>(
         &self,
         name: &'static str,
@@ -209,9 +197,6 @@ impl Supervisor {
     }
 
     /// As [`Self::item`], for work on this thread.
-    ///
-    /// # Errors
-    /// The panic.
     pub fn item_now<T>(
         &self,
         name: &'static str,
@@ -293,7 +278,6 @@ impl Supervisor {
         self.failure().or_else(stalled)
     }
 
-    /// From now on loops may end.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Release);
     }
@@ -307,7 +291,6 @@ impl Supervisor {
         self.is_over.store(true, Ordering::Release);
     }
 
-    /// Every loop that was started.
     pub fn names(&self) -> Vec<&'static str> {
         self.loops().keys().copied().collect()
     }

@@ -62,7 +62,6 @@ pub(super) fn report(name: &'static str, item: &dyn Display, panic: &Panic) {
     tracing::error!(part = name, %item, "panicked at {panic}; the item is set aside");
 }
 
-/// Counts a panic.
 pub(super) fn count(name: &'static str) {
     metrics::counter!("overnight_panics_total", "loop" => name).increment(1);
 }

@@ -11,7 +11,6 @@ pub(super) const NOT_READY_S: u32 = 30;
 /// A loop that has not turned for this many seconds ends the process. A commit on a slow disk takes far less.
 pub(super) const ENDS_S: u32 = 300;
 
-/// Counts the turns of a loop.
 #[derive(Debug)]
 pub struct Pulse {
     turns: AtomicU64,
@@ -24,7 +23,6 @@ impl Pulse {
         Self { turns: AtomicU64::new(0), is_resting: AtomicBool::new(false), waits_for_others }
     }
 
-    /// The loop has turned and works.
     pub fn turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
         self.is_resting.store(false, Ordering::Relaxed);
@@ -39,11 +37,9 @@ impl Pulse {
 /// What the watchdog does about a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The watchdog does nothing.
     Well,
     /// It logs that the process is not ready any more.
     Stalls,
-    /// It ends the process.
     Ends,
 }
 

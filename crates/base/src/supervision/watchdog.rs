@@ -21,7 +21,6 @@ const REFUSED_LOOKS_MAX: u32 = 3;
 const EXIT_AFTER_S: u32 = 20;
 
 impl Supervisor {
-    /// Starts the watchdog.
     pub fn start_watchdog(self: &Arc<Self>, clock: SharedClock) {
         let supervisor = Arc::downgrade(self);
         // A runtime that is dropped here, because there is no thread for it, would panic.
@@ -38,7 +37,6 @@ impl Supervisor {
         }
     }
 
-    /// Looks at every loop.
     pub(super) fn look(&self) {
         self.panics.tick();
         if self.is_stopping() {

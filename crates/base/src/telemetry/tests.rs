@@ -71,7 +71,6 @@ fn counters_with_known_labels_are_there_before_anything_happens() {
     }
 }
 
-/// The table of the document.
 fn table() -> String {
     let mut table = String::from("| metric | type | unit | says |\n|---|---|---|---|\n");
     for Metric { name, kind, unit, help, labels } in catalogue::all() {

@@ -66,7 +66,6 @@ pub(super) struct NamedSchema {
     pub(super) schema: Option<serde_json::Value>,
 }
 
-/// vLLM's field.
 #[derive(Deserialize)]
 pub(super) struct StructuredOutputs {
     pub(super) json: Option<serde_json::Value>,

@@ -6,7 +6,6 @@ use serde_json::value::RawValue;
 /// Where an answer holds calls of tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Calls {
-    /// Nowhere: all of it is text.
     None,
     /// Between `<tool_call>` and `</tool_call>`, as Hermes models write them, if anywhere.
     Tagged,
@@ -16,13 +15,11 @@ pub enum Calls {
     Arguments(String),
 }
 
-/// One call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) name: String,
     /// JSON, unless the answer was cut off.
     pub(super) arguments: String,
-    /// Whether the call is whole.
     pub(super) is_whole: bool,
 }
 

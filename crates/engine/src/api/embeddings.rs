@@ -15,18 +15,15 @@ use crate::{embeddings::fit, model::Token};
 /// The most inputs of one request: OpenAI's limit.
 const INPUTS_MAX: usize = 2_048;
 
-/// A checked request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddingRequest {
     /// The model that the client named.
     pub model: String,
     /// At least one.
     pub inputs: Vec<Input>,
-    /// How the answer's vectors look.
     pub shape: Shape,
 }
 
-/// What one vector is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// A text, which is not empty.
@@ -35,7 +32,6 @@ pub enum Input {
     Tokens(Vec<Token>),
 }
 
-/// How vectors are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The numbers of a vector that are kept: at least one, and no more than it has.

@@ -25,7 +25,6 @@ pub use self::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// A sentence for a person.
     pub message: String,
     /// A word for a program, if there is one.
     pub code: Option<&'static str>,
@@ -34,7 +33,6 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal of one field.
     #[must_use]
     pub fn of(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self { message: message.into(), code: None, param: Some(param.into()) }

@@ -84,11 +84,9 @@ struct PromptTokensDetails {
 /// What an answer says about itself.
 #[derive(Debug)]
 pub struct Heading {
-    /// Unique in this process.
     pub id: String,
     /// Seconds since 1970.
     pub created: u64,
-    /// The model as it is served.
     pub model: String,
     /// Whether the client asked for probabilities.
     pub shows_logprobs: bool,

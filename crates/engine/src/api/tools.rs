@@ -6,7 +6,6 @@ use serde_json::json;
 use super::{Refusal, calls::Calls};
 use crate::constraint::Form;
 
-/// The most tools of one request.
 const TOOLS_MAX: usize = 128;
 
 /// What tools mean for the prompt and for the answer.

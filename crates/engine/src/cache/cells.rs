@@ -21,7 +21,6 @@ impl Cells {
         }
     }
 
-    /// How many cells there are.
     #[must_use]
     pub(super) fn total(&self) -> usize {
         self.holders.len()
@@ -33,7 +32,6 @@ impl Cells {
         self.busy_count
     }
 
-    /// How many cells hold nothing.
     #[must_use]
     pub(super) fn free_count(&self) -> usize {
         self.free.len()

@@ -18,7 +18,6 @@ use crate::model::{BatchEntry, Capacity, DecodeFailed, Decoder, Token};
 /// A computed prefix of some prompt: the first `length` tokens of `sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// The sequence that holds it.
     pub sequence: usize,
     /// How many tokens of it are shared.
     pub length: usize,
@@ -103,7 +102,6 @@ impl<D: Decoder> Cache<D> {
         self.sequences[sequence].was_useful |= length >= elsewhere + USEFUL_TOKENS_MIN;
     }
 
-    /// Drops all kept sequences.
     pub fn forget_kept(&mut self) {
         while let Some(sequence) = self.longest_unused(None) {
             self.forget(sequence);

@@ -15,14 +15,12 @@ pub use self::{
     grammars::Grammars,
 };
 
-/// What an answer has to be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// JSON that is valid under this schema.
     Schema(serde_json::Value),
     /// Text that this regular expression matches from its beginning to its end.
     Regex(String),
-    /// One of these texts.
     Choice(Vec<String>),
     /// Text that a grammar in the language of Lark derives from its rule `start`.
     Lark(String),
@@ -31,7 +29,6 @@ pub enum Shape {
 /// The form that an answer has to have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// What it has to be.
     pub shape: Shape,
     /// The field of the request that asks for it.
     pub field: &'static str,
@@ -51,6 +48,5 @@ impl Form {
 pub struct Unkept {
     /// The field of the request that asks for the form.
     pub field: &'static str,
-    /// The sentence.
     pub reason: String,
 }

@@ -11,7 +11,6 @@ use super::Shape;
 const SCHEMA_BYTES_MAX: usize = 128 * 1024;
 /// The most bytes of any other form: the library's parsers descend into each bracket.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
-/// The most texts of a choice.
 const CHOICES_MAX: usize = 1_024;
 /// The most digits of a `multipleOf`: the library builds a state for each remainder.
 const MULTIPLE_DIGITS_MAX: usize = 4;
@@ -55,7 +54,6 @@ impl Shape {
         }
     }
 
-    /// The library's grammar for it.
     pub(super) fn grammar(&self) -> TopLevelGrammar {
         match self {
             Self::Schema(schema) => TopLevelGrammar::from_json_schema(limited(schema)),

@@ -49,7 +49,6 @@ struct Request {
 }
 
 impl<E: Embedder> Embeddings<E> {
-    /// Nothing to do yet.
     #[must_use]
     pub fn new(embedder: E, capacity: EmbedderCapacity, metrics: Arc<Metrics>) -> Self {
         Self { embedder, capacity, metrics, requests: VecDeque::new(), was_for_shortest: true }

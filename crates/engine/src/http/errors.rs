@@ -11,7 +11,6 @@ use serde_json::json;
 use super::BODY_BYTES_MAX;
 use crate::{api::Refusal, model::DecodeFailed, scheduler::Failure};
 
-/// An error as a client sees it.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,

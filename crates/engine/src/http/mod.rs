@@ -28,7 +28,6 @@ pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The most requests in the house, running and waiting; one more is answered 503.
 pub const REQUESTS_MAX: usize = 256;
 
-/// What the routes share.
 pub struct Engine {
     name: String,
     key: String,
@@ -41,37 +40,27 @@ pub struct Engine {
 
 /// What is known once the model is loaded.
 pub struct Ready {
-    /// The model's vocabulary.
     pub vocabulary: Arc<dyn Vocabulary>,
     /// Tokens that one request or input may hold.
     pub context: usize,
-    /// What it answers.
     pub serving: Serving,
 }
 
 /// What the model is for, with what its route needs.
 pub enum Serving {
-    /// Chat completions.
     Chat(Box<Chat>),
-    /// Embeddings.
     Embeddings(Vectors),
 }
 
-/// A model that chats.
 pub struct Chat {
-    /// The model's chat template.
     pub template: ChatTemplate,
-    /// The compiler of forms.
     pub grammars: Grammars,
-    /// The thread that computes.
     pub commands: mpsc::UnboundedSender<Command<scheduler::Job>>,
 }
 
 /// A model whose answers are vectors.
 pub struct Vectors {
-    /// Numbers of one vector.
     pub width: usize,
-    /// The thread that computes.
     pub commands: mpsc::UnboundedSender<Command<vectors::Job>>,
 }
 
@@ -103,7 +92,6 @@ impl Engine {
     }
 }
 
-/// All routes.
 pub fn router(engine: Arc<Engine>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat::complete))

@@ -45,7 +45,6 @@ impl Devices {
         Self { gpus: Vec::new(), ..self }
     }
 
-    /// Whether a GPU computes.
     #[must_use]
     pub fn has_gpu(&self) -> bool {
         !self.gpus.is_empty()

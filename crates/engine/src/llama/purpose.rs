@@ -2,12 +2,9 @@
 
 use llama_cpp_2::context::params::LlamaPoolingType;
 
-/// What a model is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// It writes on.
     Chat,
-    /// It makes a vector of a text.
     Embeddings,
 }
 

@@ -34,9 +34,7 @@ pub struct Sampling {
     pub presence_penalty: f32,
     /// Divides a positive logit and multiplies a negative one if prompt or answer hold the token; 1 does nothing.
     pub repetition_penalty: f32,
-    /// Added to logits.
     pub bias: Vec<(Token, f32)>,
-    /// The seed of the draws.
     pub seed: u64,
 }
 

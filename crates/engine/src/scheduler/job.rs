@@ -15,7 +15,6 @@ use crate::{
 pub struct Job {
     /// At least one token, and fewer than the context holds.
     pub prompt: Arc<[Token]>,
-    /// How the answer is made.
     pub generation: Generation,
     /// The form of each answer; any text if there is none.
     pub grammar: Option<Arc<Grammar>>,
@@ -26,7 +25,6 @@ pub struct Job {
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// A step failed.
     #[error(transparent)]
     Decode(#[from] DecodeFailed),
     /// The form that the client asked for is too complex.
@@ -34,7 +32,6 @@ pub enum Failure {
     Form(#[from] Unkept),
 }
 
-/// How an answer is made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
     /// How many answers; each is a sequence of its own on the one prompt.
@@ -79,7 +76,6 @@ impl Default for Generation {
     }
 }
 
-/// All answers to one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
     /// Tokens of the prompt.
@@ -90,12 +86,10 @@ pub struct Completion {
     pub choices: Vec<Choice>,
 }
 
-/// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The text before the stop string or the end of the turn.
     pub text: String,
-    /// Why it ended.
     pub finish: Finish,
     /// Tokens that were drawn, with the one that ended the turn.
     pub tokens: usize,
@@ -103,7 +97,6 @@ pub struct Choice {
     pub logprobs: Vec<Logprobs>,
 }
 
-/// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The model ended its turn, a stop string came, or the form is complete.

@@ -21,7 +21,6 @@ pub(super) struct MaskTime {
     owed: Duration,
 }
 
-/// Who takes part in one step.
 #[derive(Debug)]
 pub(super) struct Admission {
     cheap: Duration,

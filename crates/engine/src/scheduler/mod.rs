@@ -46,7 +46,6 @@ pub struct Scheduler<D> {
     next_answer: usize,
 }
 
-/// One sequence under way.
 struct Running {
     request: u64,
     choice: usize,

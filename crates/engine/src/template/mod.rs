@@ -25,7 +25,6 @@ const DEVELOPER: &str = "developer";
 /// The most instructions that one rendering may take; a message needs some hundred.
 const FUEL: u64 = 20_000_000;
 
-/// A compiled chat template.
 #[derive(Debug)]
 pub struct ChatTemplate {
     environment: Environment<'static>,

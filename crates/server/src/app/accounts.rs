@@ -59,19 +59,11 @@ pub(super) fn draft(services: &Services, name: &str, start: Start) -> Result<New
 }
 
 /// The account with this identifier.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn get(services: &Services, id: AccountId) -> Result<Account, AppError> {
     accounts::find(&services.store, id).await?.ok_or(AppError::NotFound("account"))
 }
 
 /// The account as the API and the operator's commands show it.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn record(services: &Services, account: &Account) -> Result<Record, AppError> {
     let [stored_bytes, live_requests, requests_per_second, tokens_per_day] = quotas::list(services, account)
         .await?
@@ -103,29 +95,16 @@ fn retention_of(services: &Services, account: &Account) -> Option<i64> {
     account.retention_ms.or(default).filter(|retention| *retention != FOR_EVER)
 }
 
-/// The account that a key opened.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn get_own(services: &Services, key: AccountKey) -> Result<Account, AppError> {
     Ok(accounts::get(&services.store, key).await?)
 }
 
 /// Every account, oldest first.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services) -> Result<Vec<Account>, AppError> {
     Ok(accounts::list(&services.store).await?)
 }
 
 /// Activates an account's payments: its keys work from the moment this returns. A second time changes nothing.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn activate(services: &Services, id: AccountId) -> Result<Account, AppError> {
     let activated = accounts::activate(&services.store, id, services.clock.now()).await?;
     activated.ok_or(AppError::NotFound("account"))
@@ -198,7 +177,6 @@ async fn set_suspended(services: &Services, id: AccountId, is_suspended: bool) -
 pub struct Grant {
     /// What it is for; repeated with it, nothing changes.
     pub source: String,
-    /// Whether it was posted now.
     pub is_new: bool,
 }
 
@@ -285,10 +263,6 @@ pub(super) async fn grant_repeatably(
 }
 
 /// A page of an account's ledger behind the entry in row `before`, the newest first, `limit` at most; of one kind, or all.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_entries(
     services: &Services,
     account: &Account,
@@ -307,10 +281,6 @@ pub async fn list_entries(
 }
 
 /// What an account completed and was charged for on the last `days` days, today's (UTC) among them, by day and model.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_spend(
     services: &Services,
     account: &Account,

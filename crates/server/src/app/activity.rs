@@ -9,10 +9,6 @@ use crate::store::ledger::activity;
 
 /// What ended in the last `hours` hours, by quarter of an hour and the oldest first: the one that runs among them, and the one in which
 /// the time begins. One in which nothing ended is not there.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(
     services: &Services,
     account: AccountKey,

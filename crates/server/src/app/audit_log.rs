@@ -59,19 +59,11 @@ impl From<Entry> for EntryRecord {
 }
 
 /// A page of the entries that `filter` names, the newest first, `limit` at most, as operators see them.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services, filter: &Filter, limit: u32) -> Result<Page, AppError> {
     Ok(audit_log::list(&services.store, filter, limit).await?)
 }
 
 /// The same of one account, as its owners see it: not what operators are called, nor where they called from.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_for_owner(
     services: &Services,
     account: AccountKey,

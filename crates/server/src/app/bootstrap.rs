@@ -21,12 +21,9 @@ use crate::store::{self, StoreError};
 /// The name of the account that is made.
 const ACCOUNT: &str = "default";
 
-/// What the first start made.
 #[derive(Debug, Clone)]
 pub struct Bootstrapped {
-    /// The account.
     pub account: AccountId,
-    /// Its key.
     pub key: String,
     /// The file that holds the key, readable by its owner only.
     pub key_path: PathBuf,
@@ -82,10 +79,6 @@ async fn has_no_key(services: &Services, account: &Account) -> Result<bool, AppE
 
 /// Makes a link by which the first operator signs in to the console, and the operator too where there is no user; `None`
 /// where somebody could have signed in, or there is no console, or this node does not serve it. The link of an earlier start works no more.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError> {
     if !services.config().role.serves_api() || services.config().console_origin().is_err() {
         return Ok(None);

@@ -11,7 +11,6 @@ use crate::store::{Store, StoreError};
 /// Clocks of nodes may differ by so much, in milliseconds.
 const AHEAD_MS_MAX: i64 = 60_000;
 
-/// Why the clock cannot be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockFault {
     /// A row was stored later than it shows: by so many milliseconds.
@@ -38,10 +37,6 @@ impl ClockFault {
 }
 
 /// What is wrong with a clock that shows `now`, as far as the store, where there is one, and the file of the program tell.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn find_fault(store: Option<&Store>, now: i64) -> Result<Option<ClockFault>, StoreError> {
     let newest_at = match store {
         Some(store) => waits::newest_at(store).await?,
@@ -64,10 +59,6 @@ fn written_at(path: &Path) -> Option<i64> {
 }
 
 /// At a start: says what is wrong with the clock. Then waits that were stored by another clock end in time.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn at_start(services: &Services) -> Result<(), StoreError> {
     let now = services.clock.now();
     let Some(fault) = find_fault(Some(&services.store), now).await? else { return Ok(()) };
@@ -81,10 +72,6 @@ pub async fn at_start(services: &Services) -> Result<(), StoreError> {
 }
 
 /// The clock has moved by so much: stored waits end as if it had not, and what is ready is released at once.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn follow(services: &Services, by_ms: i64) -> Result<(), StoreError> {
     let (now, config) = (services.clock.now(), services.config());
     waits::follow(&services.store, clock_move(now, by_ms, &config)).await?;

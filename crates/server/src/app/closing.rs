@@ -16,10 +16,6 @@ use crate::store::requests::{self, Due};
 /// Closes an account for good: its keys are revoked, its members do not see it any more, and nothing new is taken, at once in this
 /// process and within a second in every other. What waits or runs is cancelled by a service soon, and its holds released. A second time
 /// changes nothing.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn close(services: &Services, id: AccountId) -> Result<Account, AppError> {
     close_repeatably(services, id, None).await.map(|(account, _)| account)
 }
@@ -71,10 +67,6 @@ pub(super) async fn erase_repeatably(
 }
 
 /// Cancels what lives of accounts that are closed, in chunks, and tells the scheduler.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn finish_closings(services: &Services, now: i64) -> Result<(), StoreError> {
     for account in closing::list_living(&services.store).await? {
         cancel_batches(services, account).await?;

@@ -7,7 +7,6 @@ use super::Services;
 use crate::store::StoreError;
 use crate::store::nodes::engine_reports::{self, EngineReport};
 
-/// Minutes that are remembered.
 const MINUTES: usize = 60;
 
 /// Tokens per second of each engine, the oldest minute first.
@@ -41,10 +40,6 @@ impl EngineHistory {
 }
 
 /// Notes how fast each engine works now: once a minute.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn note(services: &Services) -> Result<(), StoreError> {
     services.engine_history.note(&engine_reports::list(&services.store).await?);
     Ok(())

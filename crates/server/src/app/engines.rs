@@ -12,19 +12,11 @@ pub use crate::store::nodes::engine_reports::{
 
 /// What every process that lives said last of each of its engine replicas, by the names of the replicas: a few seconds old
 /// at most where there is news. It is for operators: the reason of a pause may hold an engine's own words.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services) -> Result<Vec<EngineReport>, AppError> {
     Ok(engine_reports::list(&services.store).await?)
 }
 
 /// The same, a second old or more: for what many ask for.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub(super) async fn recent(services: &Services) -> Result<Arc<[EngineReport]>, AppError> {
     let store = services.store.clone();
     // For all accounts, so it does not wait for the turn of the one that asks.

@@ -22,12 +22,7 @@ pub enum AppError {
     PaymentsNotActivated,
     /// The account cannot pay the most that the request may cost.
     #[error("the request needs {required} credits, the most that it may cost, and {available} are available")]
-    InsufficientCredits {
-        /// What the request would hold.
-        required: Credits,
-        /// What the account has for it.
-        available: Credits,
-    },
+    InsufficientCredits { required: Credits, available: Credits },
     /// The account uses all that it may of something.
     #[error("the account's quota {} is reached: {}", .0.quota.name(), quota_words(.0))]
     QuotaExceeded(QuotaExceeded),
@@ -40,7 +35,6 @@ pub enum AppError {
     /// The caller has nothing of this kind under the identifier that was named.
     #[error("there is no such {0}")]
     NotFound(&'static str),
-    /// What was sent breaks a rule.
     #[error("{}", .0.message())]
     Invalid(InvalidInput),
     /// The idempotency key was used before, with another content.
@@ -53,7 +47,6 @@ pub enum AppError {
     AlreadyEnded {
         /// A request or a batch.
         what: &'static str,
-        /// The state it stays in.
         status: &'static str,
     },
     /// What waits or runs cannot be deleted.
@@ -82,7 +75,6 @@ pub enum AppError {
     Internal(#[source] StoreError),
 }
 
-/// Every fault found in an input.
 #[derive(Debug, Default)]
 pub struct InvalidInput {
     /// The first of them, in the order found.
@@ -91,14 +83,12 @@ pub struct InvalidInput {
     pub total: Option<usize>,
 }
 
-/// One fault in an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFault {
     /// Where: a path such as `request_body.messages[0].role`; empty for the input as a whole.
     pub param: String,
     /// The identifier at fault, if it is one.
     pub id: Option<String>,
-    /// For programs.
     pub code: &'static str,
     /// For people: a whole sentence without a full stop.
     pub message: String,

@@ -24,9 +24,7 @@ const ACCOUNTS_MAX: usize = 10;
 /// Why a request stands as it stands. Times are in milliseconds.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// Whose it is.
     pub account: Account,
-    /// Its model.
     pub model: String,
     /// The request, with the attempts that failed.
     pub record: RequestRecord,
@@ -47,10 +45,6 @@ pub struct Explanation {
 }
 
 /// Explains a request of any account. Reads all that waits for its model.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn explain(services: &Services, id: RequestId) -> Result<Explanation, AppError> {
     let store = &services.store;
     let owner = requests::find_owner(store, id).await?.ok_or(AppError::NotFound(super::requests::NOUN))?;

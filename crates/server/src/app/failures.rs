@@ -37,7 +37,6 @@ pub fn refused_body(message: &str) -> Vec<u8> {
     serde_json::to_vec(&FailedResult { error }).unwrap_or_default()
 }
 
-/// What an expired request says.
 pub fn expired_body() -> Vec<u8> {
     result_body(FailureCode::Expired, "the completion window of 24 hours ended before an engine had answered")
 }

@@ -99,10 +99,6 @@ impl FifoBaselines {
 }
 
 /// Learns the sizes of the engines' prefix caches.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn learn_cache_sizes(services: &Services) -> Result<(), StoreError> {
     let reports = engine_reports::list(&services.store).await?;
     services.fifo_baselines.tell(&services.models(), &reports);

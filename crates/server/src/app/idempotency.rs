@@ -14,7 +14,6 @@ use crate::store::idempotency_keys::{self, Guard, Guarded, IdempotencyKey, Once,
 /// What a call was answered that may have been repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answered<T> {
-    /// It was done now.
     New(T),
     /// It was done before: the body of the answer that it got then.
     Repeat(Bytes),

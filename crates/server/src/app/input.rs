@@ -16,7 +16,6 @@ use crate::store::lists::Search;
 /// console's forms let through is taken.
 pub const SEARCH_CHARS_MAX: usize = 256;
 
-/// The body as compact JSON.
 pub(super) fn read(body: &[u8]) -> Result<JsonText, AppError> {
     minimize(body, 0).map_err(|JsonError { offset, expected, code }| {
         let message = format!("cannot be read as JSON: at byte {offset}, expected {expected}");

@@ -56,19 +56,11 @@ pub async fn invite(
 }
 
 /// The invitations of an account that wait.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services, account: &Account) -> Result<Vec<Invitation>, AppError> {
     Ok(invitations::list(&services.store, account.key, services.clock.now()).await?)
 }
 
 /// Takes an invitation back: its link works no more.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn withdraw(services: &Services, account: &Account, email: &str) -> Result<(), AppError> {
     Ok(invitations::remove(&services.store, account.key, email, services.clock.now()).await?)
 }

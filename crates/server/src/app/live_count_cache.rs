@@ -28,7 +28,6 @@ const FRESH_TIMES: i64 = 20;
 /// An older answer is better than none for at least so long, in milliseconds.
 const RECENT_MS: i64 = 60_000;
 
-/// How many answers are kept.
 const ANSWERS_MAX: usize = 4_096;
 
 /// Caches counts of live requests, and the other figures that take a while to compute.
@@ -66,7 +65,6 @@ impl Default for LiveCountCache {
 /// Held while one of the counts that share it is computed.
 type CountingLock = Arc<AsyncMutex<()>>;
 
-/// Answers by what was asked.
 pub(super) struct Counted<K, V> {
     cells: Mutex<HashMap<K, Arc<Cell<V>>>>,
     /// Held while one is computed, where those of all keys are computed one after the other.

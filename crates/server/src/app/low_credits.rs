@@ -55,10 +55,6 @@ pub(super) async fn set_repeatably(
 }
 
 /// Makes the events of accounts whose credits are low and that were not told yet. Where credits cost nothing, none are made.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn notify_due(services: &Services, now: i64) -> Result<(), StoreError> {
     if !services.config().billing.enabled {
         return Ok(());

@@ -12,10 +12,6 @@ use crate::store::identity::members::{self, MemberChange};
 use crate::store::identity::users::User;
 
 /// The accounts that a user belongs to, and as what, in the order in which they came to them.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn accounts_of(services: &Services, user: &User) -> Result<Vec<(Account, Role)>, AppError> {
     Ok(members::accounts_of(&services.store, user.key).await?)
 }
@@ -37,19 +33,11 @@ pub async fn account_of(
 }
 
 /// The members of an account, in the order in which they came.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services, account: &Account) -> Result<Vec<Member>, AppError> {
     Ok(members::list(&services.store, account.key).await?)
 }
 
 /// Makes a user a member; one who is keeps the role.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn add(services: &Services, account: &Account, user: &User, role: Role) -> Result<(), AppError> {
     let now = services.clock.now();
     Ok(members::insert(&services.store, account.key, user.key, role, now).await?)

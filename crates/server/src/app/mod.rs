@@ -95,21 +95,15 @@ const FAILED_DRAIN_MS: i64 = 2_000;
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
 pub struct Services {
-    /// What is kept.
     pub store: Store,
-    /// The time.
     pub clock: SharedClock,
-    /// Identifiers and chance.
     pub ids: Arc<Ids>,
     /// The settings as last loaded, and the models that they name.
     pub settings: Arc<Settings>,
-    /// News for the scheduler.
     pub signals: Arc<Signals>,
-    /// Who takes payments.
     pub payments: Arc<dyn PaymentProvider>,
     /// Who else knows people, if somebody does.
     pub openid: Option<Arc<OpenId>>,
-    /// Who reads the metrics.
     pub metrics_access: Arc<MetricsAccess>,
     /// Caches which account a key opens.
     pub api_key_cache: Arc<ApiKeyCache>,
@@ -181,7 +175,6 @@ impl Services {
         })
     }
 
-    /// The settings as last loaded.
     pub fn config(&self) -> Arc<Config> {
         self.settings.config()
     }

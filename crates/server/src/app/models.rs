@@ -19,7 +19,6 @@ pub struct Model {
     pub key: ModelKey,
     /// The row numbers of its aliases. Requests wait under one that came when it was the name of a model.
     pub aliases: Vec<ModelKey>,
-    /// Its settings.
     pub config: ModelConfig,
     /// What its tokens cost now; `None` where nothing is charged.
     pub price: Option<(PriceKey, Pricing)>,
@@ -76,7 +75,6 @@ impl Models {
         self.0.iter().find(|model| model.keys().any(|own| own == key))
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Model>> {
         self.0.iter()
     }
@@ -89,10 +87,6 @@ impl Models {
 
 /// The names that no configured model has any more, and for which requests wait: how many, in order of the names' first use. Nothing is
 /// sent to engines of them, until the settings have a model or an alias of that name.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn left_behind(store: &Store, config: &Config) -> Result<Vec<(String, i64)>, StoreError> {
     let is_configured = |name: &str| config.models.iter().any(|model| model.names().any(|own| own == name));
     let mut left = Vec::new();

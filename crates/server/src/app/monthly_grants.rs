@@ -44,10 +44,6 @@ pub(super) async fn set_repeatably(
 }
 
 /// Grants every account what it is to have of the month of `now`, in milliseconds. Where credits cost nothing, none are granted.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn grant_due(services: &Services, now: i64) -> Result<(), StoreError> {
     if !services.config().billing.enabled {
         return Ok(());

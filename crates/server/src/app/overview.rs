@@ -13,7 +13,6 @@ use crate::store::queue::live_counts::{self, Live};
 pub struct Standing {
     /// How many are registered: they gather or wait, and were never at an engine.
     pub waiting: i64,
-    /// How many are in progress.
     pub in_progress: i64,
     /// The earliest deadline of any of them, in milliseconds; `None` where nothing lives.
     pub oldest_deadline: Option<i64>,
@@ -22,10 +21,6 @@ pub struct Standing {
 }
 
 /// How an account stands, as it was counted up to a second ago, or where a count takes long up to 20 times as long ago.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn get(services: &Services, account: AccountKey) -> Result<Standing, AppError> {
     let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
     let count = async move {

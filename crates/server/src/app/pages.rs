@@ -4,7 +4,6 @@ use super::errors::AppError;
 
 /// A list that is read once, from its beginning to its end.
 pub trait Pages: Send + 'static {
-    /// What it lists.
     type Row: Send + Sync + 'static;
 
     /// The next rows, none of them where a filter leaves out all that were looked at; `None` at the end.

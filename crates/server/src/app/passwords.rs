@@ -32,7 +32,6 @@ const WAITING_MAX: usize = 126;
 /// Permits of one holder: however often one network tries, it leaves most of them to others, who wait for a few hashes of it.
 const OF_EACH_MAX: usize = 8;
 
-/// Makes and compares hashes.
 #[derive(Debug)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
@@ -45,7 +44,6 @@ pub struct Passwords {
 /// How many permits each has who has one.
 type Held = std::sync::Mutex<BTreeMap<PasswordHolder, usize>>;
 
-/// Who brings a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PasswordHolder {
     /// Somebody there, where that is known.

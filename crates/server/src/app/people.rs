@@ -38,7 +38,6 @@ pub(super) fn checked(email: &str) -> Result<String, AppError> {
 /// What a user may see beside the accounts that they are a member of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing.
     Ordinary,
     /// Every account, and the operator's page.
     Operator,

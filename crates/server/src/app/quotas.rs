@@ -11,7 +11,6 @@ use crate::store::ledger::spend;
 /// How an account stands with a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaStanding {
-    /// Which.
     pub quota: Quota,
     /// What it uses; `None` of a rate.
     pub used: Option<i64>,
@@ -20,10 +19,6 @@ pub struct QuotaStanding {
 }
 
 /// How an account stands with every quota.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(
     services: &Services,
     account: &Account,

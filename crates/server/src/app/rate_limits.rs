@@ -23,7 +23,6 @@ pub struct RateLimits {
 pub struct RateStanding {
     /// How many requests it may create at once after a pause.
     pub limit: i64,
-    /// How many it may create now.
     pub remaining: i64,
     /// When it may create as many as after a pause, in milliseconds; not before now.
     pub full_at: i64,

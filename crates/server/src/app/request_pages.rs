@@ -34,7 +34,6 @@ pub(in crate::app) struct Cursor {
 /// A list of requests without their bodies.
 pub struct SummaryPages(pub(in crate::app) Cursor);
 
-/// A list of whole requests.
 #[derive(Clone)]
 pub struct RecordPages(pub(in crate::app) Cursor);
 
@@ -61,7 +60,6 @@ impl RecordPages {
         Self(Cursor { filter, ..Cursor::of_batch(services, account, batch) })
     }
 
-    /// Those of a batch that failed.
     pub(in crate::app) fn failed_of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
         let filter = Filter { status: Some(RequestStatus::Failed), ..Filter::default() };
         Self(Cursor { filter, ..Cursor::of_batch(services, account, batch) })

@@ -16,7 +16,6 @@ struct Loaded {
 }
 
 impl Settings {
-    /// Those of the start.
     pub(super) const fn new(config: Arc<Config>, models: Arc<Models>) -> Self {
         Self(RwLock::new(Loaded { config, models }))
     }

@@ -40,7 +40,6 @@ pub struct SweepState {
 /// Somebody wants to know how the sweep of a partition stands.
 #[derive(Debug)]
 pub struct SweepQuestion {
-    /// Which.
     pub partition: QueuePartition,
     /// Where the answer goes.
     pub answer: oneshot::Sender<SweepState>,
@@ -53,7 +52,6 @@ pub struct News {
     pub gathering_until: Option<i64>,
     /// Requests that were cancelled or expired, by `seq`.
     pub ended: Vec<i64>,
-    /// What somebody wants to know.
     pub questions: Vec<SweepQuestion>,
     /// Whether the engines or the models are others.
     pub are_engines_changed: bool,
@@ -144,7 +142,6 @@ impl Signals {
         self.is_stopping.store(true, Ordering::Release);
     }
 
-    /// Whether it was.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }

@@ -55,11 +55,8 @@ pub struct Snapshot {
 /// How fast requests end, by hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HourlyRates {
-    /// How many are completed.
     pub completed: i64,
-    /// How many fail.
     pub failed: i64,
-    /// How many are cancelled.
     pub cancelled: i64,
     /// Tokens that those that are completed read and wrote.
     pub tokens: i64,
@@ -70,14 +67,10 @@ pub struct HourlyRates {
     pub is_settled: bool,
 }
 
-/// A model and its queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelLine {
-    /// Its name.
     pub name: String,
-    /// How many requests wait.
     pub waiting: i64,
-    /// How many are leased.
     pub leased: i64,
     /// Why nothing of it is sent to an engine; `None` where it is.
     pub hindrance: Option<WaitingReason>,
@@ -86,11 +79,8 @@ pub struct ModelLine {
 /// An account and what it has in the queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountLine {
-    /// Its name.
     pub name: String,
-    /// How many requests wait.
     pub waiting: i64,
-    /// How many are leased.
     pub leased: i64,
     /// The earliest deadline of any of them, in milliseconds.
     pub next_deadline: i64,
@@ -124,10 +114,6 @@ impl Snapshot {
 }
 
 /// How the service stands now. Reads the whole queue: a tenth of a second for some hundred thousand requests.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn take(services: &Services) -> Result<Snapshot, AppError> {
     let (store, at) = (&services.store, services.clock.now());
     let mut models = Vec::new();

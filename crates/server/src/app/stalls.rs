@@ -8,31 +8,23 @@ use super::errors::AppError;
 use super::waiting::{self, WaitingReason};
 use super::{Services, forecasts};
 
-/// Whom a stall is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Members of an account: neither names of engines nor their words.
     Members,
-    /// Operators.
     Operators,
 }
 
 /// A model whose requests are sent to no engine, because something is wrong or lacking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// Its name.
     pub model: String,
-    /// What is wrong.
     pub reason: WaitingReason,
     /// The engines that are paused, each with the reason, for operators.
     pub engines: Vec<(String, String)>,
 }
 
 /// The models of which requests of the account wait and are sent nowhere.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_account(
     services: &Services,
     account: AccountKey,
@@ -51,10 +43,6 @@ pub async fn of_account(
 }
 
 /// The same of a batch that has not ended.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn of_batch(
     services: &Services,
     account: AccountKey,
@@ -70,10 +58,6 @@ pub async fn of_batch(
 }
 
 /// The same of one model, whether or not anything waits for it.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_model(
     services: &Services,
     model: &str,

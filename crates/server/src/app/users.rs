@@ -62,20 +62,11 @@ pub(super) async fn draft_with_password(
     Ok(NewUser { password: Some(password), ..draft(services, Some(email), Standing::Ordinary) })
 }
 
-/// The user with this identifier.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn get(services: &Services, id: UserId) -> Result<User, AppError> {
     users::find(&services.store, id).await?.ok_or(AppError::NotFound("user"))
 }
 
 /// The user with this identifier or e-mail address.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn named(services: &Services, name: &str) -> Result<User, AppError> {
     if let Some(id) = UserId::parse(name) {
         return get(services, id).await;
@@ -85,10 +76,6 @@ pub async fn named(services: &Services, name: &str) -> Result<User, AppError> {
 }
 
 /// Every user, oldest first.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services) -> Result<Vec<User>, AppError> {
     Ok(users::list(&services.store).await?)
 }

@@ -130,10 +130,6 @@ impl fmt::Display for WaitingReason {
 
 /// Why a request in this state waits, as far as its client may know; `None` where it does not. What is known of engines and
 /// of the queue is a second old, or more where it takes long to count.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn reason(
     services: &Services,
     model: &str,
@@ -144,10 +140,6 @@ pub async fn reason(
 
 /// Why a request waits that was sent to an engine and came back, as far as its client may know; `None` where it is with an engine, or
 /// merely waits for its turn again.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn reason_to_wait_again(
     services: &Services,
     account: AccountKey,
@@ -175,10 +167,6 @@ async fn again(services: &Services, model: &str, retry_at: i64) -> Result<Option
 }
 
 /// The same for operators, who are told why engines are paused.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn reason_for_operators(
     services: &Services,
     model: &str,
@@ -209,19 +197,11 @@ pub(super) async fn in_queue(
 }
 
 /// Why no request for the model is sent to an engine, as far as clients may know; `None` where requests merely wait for their turn.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_model(services: &Services, model: &str) -> Result<Option<WaitingReason>, AppError> {
     Ok(hindrance(services, model).await?.map(WaitingReason::for_clients))
 }
 
 /// How many requests of all accounts wait for the model, for operators.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count_of_model(services: &Services, model: &str) -> Result<i64, AppError> {
     count(services, model).await
 }
@@ -241,10 +221,6 @@ async fn hindrance(services: &Services, model: &str) -> Result<Option<WaitingRea
 
 /// Why nothing is sent to engines of models for which requests of any account wait, for operators; by the names of the models.
 /// Those whose requests merely wait for their turn are left out.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn hindrances(services: &Services) -> Result<Vec<(String, WaitingReason)>, AppError> {
     let mut found = Vec::new();
     for model in services.models().iter().map(|model| &model.config.name) {
@@ -264,10 +240,6 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
 
 /// How many requests of all accounts wait for a model, under whichever of its names, as of a little while ago: what took long to count is
 /// good for longer.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
     let keys: Vec<_> = match services.models().find(model) {
         Some(model) => model.keys().collect(),

@@ -17,7 +17,6 @@ pub struct BillingConfig {
     pub enabled: bool,
     /// What the account of the first start is given; not negative.
     pub bootstrap_credits: Credits,
-    /// Who takes payments.
     pub provider: ProviderConfig,
     /// What credits are paid in.
     pub currency: Currency,
@@ -25,16 +24,13 @@ pub struct BillingConfig {
     pub credit_price: Price,
 }
 
-/// Who takes payments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderConfig {
     /// Nobody: the operator grants credits.
     Manual,
-    /// Stripe Checkout.
     Stripe(StripeConfig),
 }
 
-/// How Stripe is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StripeConfig {
     /// The environment variable that holds the secret key.

@@ -10,10 +10,8 @@ use super::{ConfigError, Millis, engines, webhooks};
 
 const DAY: Millis = Millis(86_400_000);
 
-/// The console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsoleConfig {
-    /// Whether it is served.
     pub enabled: bool,
     /// A browser that is not used for so long is signed out.
     pub session_idle: Millis,
@@ -21,14 +19,11 @@ pub struct ConsoleConfig {
     pub session: Millis,
     /// Whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
-    /// Who else knows people.
     pub oidc: Option<OidcConfig>,
 }
 
-/// An OpenID Connect provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OidcConfig {
-    /// What the button calls it.
     pub name: String,
     /// Its issuer, letter by letter as it spells it: https, or http to this machine.
     pub issuer: String,
@@ -51,7 +46,6 @@ pub struct ConsoleOrigin {
     pub hosts: Vec<String>,
     /// Whether it is reached by https.
     pub is_secure: bool,
-    /// The port that browsers use.
     pub port: u16,
     /// The path that it is under, as browsers see it.
     pub base: String,

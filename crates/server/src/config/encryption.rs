@@ -6,10 +6,8 @@ use super::ConfigError;
 use super::engines;
 use super::section::Section;
 
-/// The keys of the accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptionConfig {
-    /// The folder of the keys.
     pub key_dir: PathBuf,
     /// Whether what is stored from now on is encrypted.
     pub enabled: bool,

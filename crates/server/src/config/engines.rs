@@ -30,10 +30,8 @@ const MAX_CONCURRENCY: u32 = 1_024;
 const REQUEST_TIMEOUT: Millis = Millis(600_000);
 const CONNECT_TIMEOUT: Millis = Millis(10_000);
 
-/// One replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineConfig {
-    /// As the log names it; unique.
     pub name: String,
     /// The models it serves: our name and the engine's. At least one, all of them configured.
     pub models: BTreeMap<String, String>,
@@ -47,14 +45,11 @@ pub struct EngineConfig {
     pub connect_timeout: Millis,
     /// When it is used; `None` where that is always.
     pub hours: Option<WeeklyHours>,
-    /// What stands behind it.
     pub kind: EngineKind,
 }
 
-/// What stands behind an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineKind {
-    /// A server of the OpenAI API.
     OpenAi(OpenAiConfig),
     /// A child process of the service.
     Embedded(EmbeddedConfig),
@@ -62,7 +57,6 @@ pub enum EngineKind {
     Command(CommandConfig),
 }
 
-/// A server of the OpenAI API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAiConfig {
     /// What `/chat/completions` and `/models` are under: http or https, without a slash at its end.
@@ -71,7 +65,6 @@ pub struct OpenAiConfig {
     pub api_key: Option<KeySource>,
     /// Headers and query parameters that each call carries.
     pub extras: Extras,
-    /// How it is connected to.
     pub outgoing: OutgoingConfig,
     /// Whether each address of the host is a replica of its own, whichever there are at the time.
     pub is_discovered: bool,
@@ -95,7 +88,6 @@ pub enum CacheSaltUse {
     /// If its list of models says that it is vLLM.
     #[default]
     Auto,
-    /// Whatever it says.
     Always,
     /// Not even if it is vLLM.
     Never,

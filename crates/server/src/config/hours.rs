@@ -29,7 +29,6 @@ pub struct WeeklyHours {
 /// beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stretch {
-    /// From Monday on.
     days: [bool; 7],
     from: i16,
     to: i16,

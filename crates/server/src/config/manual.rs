@@ -122,7 +122,6 @@ fn advice(path: &str) -> String {
     }
 }
 
-/// The section and the key in it.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('.').unwrap_or(("", path))
 }

@@ -98,9 +98,7 @@ pub struct Config {
     pub aggregation_period: Millis,
     /// How long a lease lasts unless it is renewed.
     pub lease: Millis,
-    /// What is logged.
     pub log: LogLevel,
-    /// How a log line is written.
     pub log_format: LogFormat,
     /// The limits on what clients send.
     pub limits: Limits,
@@ -120,7 +118,6 @@ pub struct Config {
     pub outgoing: OutgoingConfig,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
-    /// The console.
     pub console: ConsoleConfig,
     /// What credits are worth, and how accounts come by them.
     pub billing: BillingConfig,

@@ -25,10 +25,8 @@ const IMAGE_TOKENS: u32 = 1024;
 /// The longest name of a model or an engine, in bytes.
 const NAME_BYTES_MAX: usize = 256;
 
-/// A model that clients may name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelConfig {
-    /// As clients name it; unique.
     pub name: String,
     /// Other names under which clients may name it, and under which requests may wait; no other model has any of them.
     pub aliases: Vec<String>,
@@ -71,7 +69,6 @@ impl Display for RetiresAt {
 }
 
 impl ModelConfig {
-    /// Its name, and its other names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         [&self.name].into_iter().chain(&self.aliases).map(String::as_str)
     }
@@ -93,7 +90,6 @@ impl ModelConfig {
         Sizing { default_max_tokens, image_tokens, bytes_per_token }
     }
 
-    /// The model in the box.
     pub(super) fn boxed() -> Self {
         Self { default_max_tokens: BOXED_DEFAULT_MAX_TOKENS, ..Self::named(BOXED_MODEL) }
     }
@@ -115,7 +111,6 @@ impl ModelConfig {
     }
 }
 
-/// The configured models.
 pub(super) fn read(root: &Section<'_>) -> Result<Vec<ModelConfig>, ConfigError> {
     let mut models: Vec<ModelConfig> = Vec::new();
     let sections = root.sections("models")?;
@@ -133,7 +128,6 @@ pub(super) fn read(root: &Section<'_>) -> Result<Vec<ModelConfig>, ConfigError> 
     Ok(models)
 }
 
-/// A name leads to one model.
 fn refuse_shared_alias(
     section: &Section<'_>,
     models: &[ModelConfig],

@@ -16,7 +16,6 @@ const PORT: u16 = 5432;
 /// Where requests and results are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Database {
-    /// A file in the data folder.
     Sqlite,
     /// A PostgreSQL server, which nodes share.
     Postgres(ServerUrl),
@@ -86,19 +85,16 @@ impl fmt::Display for ServerUrl {
 pub enum Role {
     /// It answers clients and drives engines.
     All,
-    /// It answers clients.
     Api,
     /// It drives engines, and answers only how it is.
     Scheduler,
 }
 
 impl Role {
-    /// Whether it answers clients.
     pub const fn serves_api(self) -> bool {
         matches!(self, Self::All | Self::Api)
     }
 
-    /// Whether it drives engines.
     pub const fn schedules(self) -> bool {
         matches!(self, Self::All | Self::Scheduler)
     }

@@ -8,7 +8,6 @@ use super::{ByteSize, ConfigError, Millis};
 const KIB: u64 = 1 << 10;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// An object store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectStoreConfig {
     /// The bucket, container or folder, and the prefix in it.

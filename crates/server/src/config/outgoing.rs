@@ -12,7 +12,6 @@ use super::{ConfigError, engines};
 pub struct OutgoingConfig {
     /// Files of certificates in PEM that are trusted beside those of the system.
     pub ca_files: Vec<PathBuf>,
-    /// Which proxy calls go through.
     pub proxy: ProxyUse,
 }
 

@@ -20,29 +20,21 @@ const DAY: Millis = Millis(24 * HOUR.0);
 /// What is logged: this and everything graver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
-    /// What needs the operator.
     Error,
-    /// What may need the operator.
     Warn,
     /// What an operator wants to know of a day.
     Info,
-    /// What helps to find a fault.
     Debug,
-    /// Everything.
     Trace,
 }
 
-/// How a log line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
     Text,
-    /// One JSON object a line.
     Json,
 }
 
 impl LogLevel {
-    /// The setting's text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",

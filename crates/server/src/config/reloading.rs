@@ -5,7 +5,6 @@ use super::Config;
 /// Settings as they are to hold from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reloaded {
-    /// All of them.
     pub config: Config,
     /// Those that are others than before, by name, with what is different in lists.
     pub changed: Vec<String>,

@@ -15,12 +15,10 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The whole document.
     pub(super) fn root(node: &'a Node) -> Self {
         Self { node, path: String::new() }
     }
 
-    /// The setting's name in errors.
     pub(super) fn name(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
@@ -31,7 +29,6 @@ impl<'a> Section<'a> {
         ConfigError::new(format!("`{}` {what} ({origin})", self.name(key)))
     }
 
-    /// Whether the setting is given.
     pub(super) fn has(&self, key: &str) -> bool {
         self.node.get(key).is_some()
     }
@@ -127,7 +124,6 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A section inside this one.
     pub(super) fn section(&self, key: &str) -> Result<Self, ConfigError> {
         let node = self.required(key, self.node.get(key))?;
         match node.value {

@@ -21,7 +21,6 @@ pub const CONFIG_VARIABLE: &str = "OVERNIGHT_CONFIG";
 /// What lies over the built-in defaults; later ones win.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// The operator's file.
     pub file: Option<PathBuf>,
     /// Environment variables; those without our prefix are passed over.
     pub environment: Vec<(String, String)>,

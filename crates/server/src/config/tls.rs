@@ -6,12 +6,10 @@ use super::ConfigError;
 use super::engines;
 use super::section::Section;
 
-/// The files of the certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsConfig {
     /// The certificate and those of the authorities between it and one that clients trust, in PEM.
     pub cert: PathBuf,
-    /// Its private key, in PEM.
     pub key: PathBuf,
 }
 

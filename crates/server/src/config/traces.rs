@@ -20,12 +20,10 @@ pub struct TracesConfig {
     pub service_name: String,
 }
 
-/// A part of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleRatio(u32);
 
 impl SampleRatio {
-    /// Of a million.
     pub const fn millionths(self) -> u32 {
         self.0
     }

@@ -14,7 +14,6 @@ pub(super) struct Node {
     pub(super) origin: Arc<str>,
 }
 
-/// A value as TOML has it.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     String(String),
@@ -27,7 +26,6 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What it is, in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::String(_) => "a string",
@@ -73,7 +71,6 @@ impl Node {
         }
     }
 
-    /// The entry of a section.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(entries) => entries.get(key),
@@ -85,7 +82,6 @@ impl Node {
 struct Reader<'a> {
     text: &'a str,
     source: &'a str,
-    /// Whether errors name the line.
     lines: bool,
 }
 

@@ -50,7 +50,6 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 }
 
 impl Price {
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

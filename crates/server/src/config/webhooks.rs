@@ -45,7 +45,6 @@ pub(super) fn read(section: &Section<'_>) -> Result<WebhooksConfig, ConfigError>
     })
 }
 
-/// A list of networks.
 pub(super) fn networks(section: &Section<'_>, key: &str) -> Result<Vec<IpNet>, ConfigError> {
     let refuse = |text: &String| {
         section.refuse(key, format!("must be networks like \"10.1.0.0/16\", and has {text:?}"))

@@ -26,7 +26,6 @@ pub(crate) struct AuditLogPage {
 }
 
 impl AuditLogPage {
-    /// The address of the log.
     fn home(&self) -> String {
         if self.is_of_account {
             format!("{}/audit-log", self.layout.home())
@@ -35,7 +34,6 @@ impl AuditLogPage {
         }
     }
 
-    /// The page behind a place.
     fn after(&self, Place { created_at, seq }: &Place) -> String {
         let action = self.action.map(|action| format!("&action={}", action.as_str())).unwrap_or_default();
         format!("{}?before={created_at}-{seq}{action}", self.home())
@@ -60,7 +58,6 @@ impl AuditLogPage {
         known.map(|(name, value)| (name.replace('_', " "), told(value))).collect()
     }
 
-    /// Who did it.
     fn actor<'e>(&self, entry: &'e Entry) -> &'e str {
         match (entry.actor_kind, entry.actor_name.as_deref().or(entry.actor_id.as_deref())) {
             (ActorKind::Service, _) => "the service",

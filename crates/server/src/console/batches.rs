@@ -16,7 +16,6 @@ use crate::app::requests::RequestRow;
 use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
-/// The batches of an account.
 #[derive(Template)]
 #[template(path = "console/batches.html")]
 pub(crate) struct BatchesPage {
@@ -28,7 +27,6 @@ pub(crate) struct BatchesPage {
     pub(crate) url: String,
 }
 
-/// A batch.
 #[derive(Template)]
 #[template(path = "console/batch.html")]
 pub(crate) struct BatchPage {
@@ -42,7 +40,6 @@ pub(crate) struct BatchPage {
     pub(crate) completed_at: Option<i64>,
     /// Why it waits, where nothing of it has begun.
     pub(crate) waiting: Option<WaitingReason>,
-    /// What stands still.
     pub(crate) stalls: Vec<Stall>,
     /// For how long its requests are kept after their end, in milliseconds; `None` for ever.
     pub(crate) retention: Option<i64>,
@@ -59,7 +56,6 @@ impl BatchPage {
         self.record.state.status()
     }
 
-    /// Its own address.
     fn address(&self) -> String {
         format!("{}/batches/{}", self.layout.home(), self.record.id)
     }

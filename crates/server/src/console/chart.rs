@@ -11,7 +11,6 @@ const GAP: f64 = 0.15;
 
 /// Values of one kind, one for each bar.
 pub(crate) struct Series<'v> {
-    /// The class of its bars.
     pub(crate) class: &'static str,
     /// What is counted, where there is more than one series.
     pub(crate) word: &'static str,
@@ -33,9 +32,7 @@ pub(crate) struct Chart {
     pub(super) step_ms: i64,
     /// When the last one ends, in milliseconds.
     pub(super) last_at: i64,
-    /// The highest bar.
     pub(super) peak: String,
-    /// The sum of all.
     pub(super) total: String,
     is_flat: bool,
 }

@@ -14,7 +14,6 @@ use crate::app::payments::Payment;
 use crate::app::quotas::QuotaStanding;
 use crate::app::usage::{UsageRecord, UsedKey};
 
-/// What was spent with one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelSpend {
     pub(crate) model: String,
@@ -38,7 +37,6 @@ impl From<UsageRecord> for KeySpend {
     }
 }
 
-/// The money of an account.
 #[derive(Template)]
 #[template(path = "console/credits.html")]
 pub(crate) struct CreditsPage<'a> {
@@ -53,7 +51,6 @@ pub(crate) struct CreditsPage<'a> {
     /// Days that `spend` and `chart` look back.
     pub(crate) days: u32,
     pub(crate) spend: Vec<ModelSpend>,
-    /// The dearest of the keys.
     pub(crate) keys: Vec<KeySpend>,
     /// Whether keys that cost less are left out.
     pub(crate) has_more_keys: bool,

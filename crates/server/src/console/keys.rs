@@ -11,7 +11,6 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::api_keys::ApiKey;
 
-/// The API keys of an account.
 #[derive(Template)]
 #[template(path = "console/keys.html")]
 pub(crate) struct KeysPage<'a> {

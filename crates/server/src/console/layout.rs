@@ -107,7 +107,6 @@ pub(crate) struct Layout {
     pub(crate) section: Section,
     /// On pages that belong to no account, the one that the visitor came from; `None` where there is none.
     pub(crate) account: Option<AccountBadge>,
-    /// What the visitor is called.
     pub(crate) user: String,
     pub(crate) is_operator: bool,
     /// How many batches of the account have not ended.

@@ -16,7 +16,6 @@ pub(crate) struct ListParams {
 }
 
 impl ListParams {
-    /// Whether anything is left out.
     pub(super) fn is_filtered(&self) -> bool {
         *self != Self::default()
     }
@@ -82,9 +81,7 @@ impl<'a> RowGroup<'a> {
 /// Where the next page of a list begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextPage<Id> {
-    /// Nowhere: this is its end.
     End,
-    /// Behind this one.
     Next(Id),
     /// Behind this one, up to which was looked.
     LookOn(Id),

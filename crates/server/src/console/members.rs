@@ -12,16 +12,13 @@ use crate::app::invitations::Invitation;
 use crate::app::members::Member;
 use crate::app::sessions::Link;
 
-/// The members of an account.
 #[derive(Template)]
 #[template(path = "console/account.html")]
 pub(crate) struct AccountPage<'a> {
     pub(crate) layout: Layout,
     pub(crate) account: &'a Account,
     pub(crate) members: Vec<Member>,
-    /// Those that wait.
     pub(crate) invitations: Vec<Invitation>,
-    /// Who looks.
     pub(crate) own: UserId,
     pub(crate) may_manage: bool,
     /// For somebody who was invited just now.

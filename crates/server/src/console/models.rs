@@ -8,10 +8,8 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::waiting::WaitingReason;
 
-/// A model.
 pub(crate) struct ModelRow {
     pub(crate) name: String,
-    /// Its other names, with commas.
     pub(crate) aliases: String,
     /// When it retires or has retired, in milliseconds, if it does.
     pub(crate) retires_at: Option<i64>,
@@ -45,7 +43,6 @@ impl ModelRow {
     }
 }
 
-/// The models.
 #[derive(Template)]
 #[template(path = "console/models.html")]
 pub(crate) struct ModelsPage {
@@ -58,7 +55,6 @@ pub(crate) struct ModelsPage {
     pub(crate) url: String,
 }
 
-/// One prompt to fill in.
 #[derive(Template)]
 #[template(path = "console/playground.html")]
 pub(crate) struct PlaygroundPage<'a> {

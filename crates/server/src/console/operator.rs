@@ -9,7 +9,6 @@ use crate::app::accounts::Account;
 use crate::app::sessions::Link;
 use crate::app::users::User;
 
-/// The whole service.
 #[derive(Template)]
 #[template(path = "console/operator.html")]
 pub(crate) struct OperatorPage {
@@ -25,7 +24,6 @@ pub(crate) struct OperatorPage {
 }
 
 impl OperatorPage {
-    /// How a user is called.
     fn name(user: &User) -> &str {
         user.email.as_deref().unwrap_or("no e-mail address")
     }

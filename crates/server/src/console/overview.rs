@@ -15,7 +15,6 @@ use crate::app::overview::Standing;
 use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
-/// How an engine stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EngineRow {
     pub(crate) name: String,
@@ -59,7 +58,6 @@ impl EngineRow {
     }
 }
 
-/// How far back the charts look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Period {
     Hour,
@@ -142,7 +140,6 @@ pub(crate) struct Activity {
     pub(crate) rows: Vec<ActivityRow>,
 }
 
-/// The first page of an account.
 #[derive(Template)]
 #[template(path = "console/overview.html")]
 pub(crate) struct OverviewPage<'a> {
@@ -152,12 +149,10 @@ pub(crate) struct OverviewPage<'a> {
     pub(crate) standing: Standing,
     /// When all that lives will probably have been completed.
     pub(crate) completed_at: Option<i64>,
-    /// What stands still.
     pub(crate) stalls: Vec<Stall>,
     pub(crate) now: i64,
     pub(crate) activity: Activity,
     pub(crate) batches: Vec<BatchRow>,
-    /// For operators.
     pub(crate) engines: Vec<EngineRow>,
     /// When this process began, for operators.
     pub(crate) started_at: i64,

@@ -14,7 +14,6 @@ const ITEMS_MAX: usize = 50;
 /// So many messages of a prompt are shown: the first and the last half of them.
 const MESSAGES_MAX: usize = 200;
 
-/// What was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prompt {
     pub(crate) model: String,
@@ -23,26 +22,25 @@ pub(crate) struct Prompt {
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// Who said what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) role: String,
     pub(crate) text: String,
 }
 
-/// What was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The completion: for each choice, why it ended and what it says.
     Completion(Vec<Message>),
-    /// Vectors, as they are written.
     Embeddings(Vec<String>),
     /// Why there is none.
-    Failure { code: String, message: String },
+    Failure {
+        code: String,
+        message: String,
+    },
 }
 
 impl Prompt {
-    /// Reads the body of a request.
     pub(crate) fn read(body: &[u8]) -> Self {
         if body.len() > BYTES_MAX {
             return Self { messages: vec![too_long(body.len())], ..Self::default() };
@@ -60,7 +58,6 @@ impl Prompt {
 }
 
 impl Answer {
-    /// Reads the result of a request.
     pub(crate) fn read(result: &[u8]) -> Self {
         if result.len() > BYTES_MAX {
             return Self::Completion(vec![too_long(result.len())]);

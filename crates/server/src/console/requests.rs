@@ -17,7 +17,6 @@ use crate::app::requests::{Label, RequestCharge, RequestHandling, RequestRow, Tr
 use crate::app::stalls::Stall;
 use crate::app::waiting::WaitingReason;
 
-/// The requests of an account.
 #[derive(Template)]
 #[template(path = "console/requests.html")]
 pub(crate) struct RequestsPage<'a> {
@@ -33,7 +32,6 @@ pub(crate) struct RequestsPage<'a> {
     pub(crate) url: String,
 }
 
-/// A request.
 #[derive(Template)]
 #[template(path = "console/request.html")]
 pub(crate) struct RequestPage {
@@ -46,7 +44,6 @@ pub(crate) struct RequestPage {
     pub(crate) waiting: Option<WaitingReason>,
     /// Where it stands, while it is in progress.
     pub(crate) trying: Option<Trying>,
-    /// What it stands still for.
     pub(crate) stall: Option<Stall>,
     /// When it will probably have been completed.
     pub(crate) completed_at: Option<i64>,
@@ -74,12 +71,10 @@ impl RequestPage {
         self.record.summary.state.status()
     }
 
-    /// Its own address.
     fn address(&self) -> String {
         format!("{}/requests/{}", self.layout.home(), self.record.summary.id)
     }
 
-    /// What the client calls it.
     fn custom_id(&self) -> Option<String> {
         Label::read(self.record.client.metadata.as_deref()?).custom_id
     }

@@ -42,7 +42,6 @@ pub(crate) struct InvitationPage<'a> {
     pub(crate) token: &'a str,
     /// To what it invites, and whom as what; `None` where it works no more.
     pub(crate) found: Option<(&'a Account, &'a Invitation)>,
-    /// Who is signed in already.
     pub(crate) user: Option<&'a User>,
     pub(crate) refused: Option<String>,
 }

@@ -31,9 +31,7 @@ impl Course<'_> {
 pub(super) struct Moment {
     /// When, in milliseconds; `None` where nobody knows.
     pub(super) at: Option<i64>,
-    /// Whether it is to come.
     pub(super) is_ahead: bool,
-    /// The class of its mark.
     pub(super) class: &'static str,
     pub(super) title: String,
     pub(super) detail: Option<String>,
@@ -55,7 +53,6 @@ impl Moment {
     }
 }
 
-/// The moments of a request.
 pub(super) fn of(course: &Course<'_>) -> Vec<Moment> {
     let (record, summary) = (course.record, &course.record.summary);
     let mut moments = vec![Moment::new(summary.created_at, "registered", "Created")];

@@ -32,7 +32,6 @@ impl WebhooksPage<'_> {
     }
 }
 
-/// An event and its tries.
 #[derive(Template)]
 #[template(path = "console/event.html")]
 pub(crate) struct EventPage {

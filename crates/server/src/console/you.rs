@@ -16,7 +16,6 @@ use crate::app::users::User;
 pub(crate) struct YouPage<'a> {
     pub(crate) layout: Layout,
     pub(crate) user: &'a User,
-    /// The session that looks.
     pub(crate) current: [u8; 32],
     pub(crate) sessions: Vec<Session>,
     pub(crate) accounts: Vec<(Account, Role)>,

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The GGUF file.
 const BYTES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/overnight-tiny.gguf"));
 
 /// Where it lies in a data folder.

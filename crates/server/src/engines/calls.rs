@@ -194,7 +194,6 @@ impl EngineClient {
         AttemptError::Status { code, message, retry_after_ms }
     }
 
-    /// Reads an error.
     pub(super) async fn read_refusal(&self, response: Response<Incoming>, target: &Target) -> Refusal {
         let (head, body) = response.into_parts();
         let mut start = Vec::new();

@@ -12,7 +12,6 @@ use super::client::{Asked, EngineClient};
 
 /// The choices that a body asks for.
 struct Choices {
-    /// Of how many prompts.
     prompts: u32,
     /// Of each of them.
     per_prompt: u32,

@@ -62,7 +62,6 @@ pub struct EngineClient {
 /// How the replica's address is known. Clients that share one share its process.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// From the settings.
     Fixed(Arc<Target>),
     /// From the child process, which has another one in each life.
     Embedded(Arc<Embedded>),
@@ -72,12 +71,9 @@ pub(super) enum Source {
     Turns(Arc<Target>, Arc<LoadedModel>),
 }
 
-/// What an engine is asked for.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// The endpoint of the body.
     pub endpoint: Endpoint,
-    /// Our name of the model.
     pub model: &'a str,
     /// A limit of ours, for a body that has none.
     pub max_tokens: Option<u32>,
@@ -89,7 +85,6 @@ pub struct Asked<'a> {
     pub is_charged: bool,
     /// Whether only the operator reads the outcome.
     pub is_probe: bool,
-    /// The stored body.
     pub body: Json<'a>,
 }
 
@@ -118,7 +113,6 @@ impl EngineClient {
         }
     }
 
-    /// Its settings.
     pub fn config(&self) -> &EngineConfig {
         &self.config
     }

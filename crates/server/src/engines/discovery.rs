@@ -19,7 +19,6 @@ const REPLICAS_MAX: usize = 512;
 /// Looks up the addresses of a name.
 pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// The resolver of this machine.
 pub(super) fn system_lookup() -> Lookup {
     Arc::new(|name| {
         Box::pin(async move {

@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 
-/// Passed on by name.
 const NAMES: [&str; 17] = [
     "PATH",
     "HOME",

@@ -32,7 +32,6 @@ const LIMITS: [&str; 4] = ["max_tokens", "max_completion_tokens", "max_output_to
 pub(super) struct LimitFields(BTreeMap<String, AtomicU8>);
 
 impl LimitFields {
-    /// Nothing is known yet.
     pub(super) fn new<'a>(models: impl Iterator<Item = &'a String>) -> Self {
         Self(models.map(|model| (model.clone(), AtomicU8::new(0))).collect())
     }

@@ -26,7 +26,6 @@ impl LoadedModel {
         Self { timeout_ms: turns.start_timeout.0, clock, status }
     }
 
-    /// How it is, now and later.
     pub(super) fn status(&self) -> watch::Receiver<ProcessStatus> {
         self.status.subscribe()
     }

@@ -18,7 +18,6 @@ impl LastWords {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(words.to_owned());
     }
 
-    /// Takes them.
     pub(super) fn take(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

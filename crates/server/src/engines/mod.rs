@@ -43,35 +43,22 @@ pub enum EngineUnusable {
     /// What should hold its key does not.
     #[error("engine `{engine}`: {place}, which should hold its key, {reason}")]
     Key {
-        /// The engine's name.
         engine: String,
         /// The variable or the file, in words.
         place: String,
-        /// What is wrong with it.
         reason: String,
     },
     /// A file of certificates cannot be used, or this machine has no authorities.
     #[error("engine `{engine}`: no certificates to trust: {source}")]
-    Tls {
-        /// The engine's name.
-        engine: String,
-        /// What failed.
-        source: std::io::Error,
-    },
+    Tls { engine: String, source: std::io::Error },
     /// The base URL is none that HTTP can carry.
     #[error("engine `{engine}`: `base_url` is no address for HTTP: {source}")]
-    Address {
-        /// The engine's name.
-        engine: String,
-        /// What is wrong with it.
-        source: hyper::http::Error,
-    },
+    Address { engine: String, source: hyper::http::Error },
     /// The model in the box could not be laid where the child finds it.
     #[error("the model in the box cannot be written to {}: {source}", path.display())]
     BoxedModel {
         /// Where.
         path: PathBuf,
-        /// What failed.
         source: std::io::Error,
     },
 }

@@ -25,11 +25,9 @@ pub(super) struct ModelList {
     pub(super) data: Vec<ListedModel>,
 }
 
-/// One model of an engine's list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Entry")]
 pub struct ListedModel {
-    /// The engine's name for it.
     pub id: String,
     /// Tokens of a prompt and its completion together, at most; `None` where the engine does not say it.
     pub context: Option<u64>,
@@ -45,10 +43,8 @@ struct Entry {
     id: String,
     #[serde(default)]
     owned_by: Value,
-    /// vLLM, overnight-engine.
     #[serde(default)]
     max_model_len: Value,
-    /// llama-server.
     #[serde(default)]
     meta: Value,
     /// llama-server in router mode: whether the model is loaded, in `value`.
@@ -68,10 +64,8 @@ impl From<Entry> for ListedModel {
     }
 }
 
-/// What is known of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Traits {
-    /// Whether vLLM serves it.
     pub(super) is_vllm: bool,
     /// Whether llama-server does, whose `usage` counts one of several choices.
     pub(super) is_llama_server: bool,
@@ -88,7 +82,6 @@ pub(super) struct KnownModels {
 }
 
 impl KnownModels {
-    /// Nothing is known yet.
     pub(super) fn unknown() -> Self {
         Self {
             known: watch::Sender::new(None),

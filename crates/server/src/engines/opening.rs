@@ -17,7 +17,6 @@ use crate::ids::Ids;
 use crate::supervision::Supervisor;
 use crate::transport::Transport;
 
-/// What clients are made with.
 pub(super) struct Opening {
     /// The program that guards the commands of engines.
     pub(super) guard: PathBuf,

@@ -12,7 +12,6 @@ use super::served::says_nothing_is_there;
 /// How long a probe may take: an engine that works may be busy with long prompts.
 const PROBE_TIMEOUT_MS: i64 = 60_000;
 
-/// What a probe asks.
 const fn probe_body(endpoint: Endpoint) -> &'static [u8] {
     match endpoint {
         Endpoint::ChatCompletions => br#"{"model":"","messages":[{"role":"user","content":"Hi"}]}"#,

@@ -6,11 +6,8 @@ use overnight_domain::json::repair;
 
 use crate::transport::printable;
 
-/// An error of an engine.
 pub(super) struct Refusal {
-    /// Its status.
     pub(super) code: u16,
-    /// The engine's message.
     pub(super) message: String,
     /// The wait that the engine named.
     pub(super) retry_after_ms: Option<i64>,

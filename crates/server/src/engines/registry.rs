@@ -36,7 +36,6 @@ struct Declared {
 
 #[derive(Default)]
 struct Clients {
-    /// In the order of the settings.
     current: Vec<Arc<EngineClient>>,
     /// Replaced or removed, and not yet released.
     retired: Vec<Arc<EngineClient>>,
@@ -124,9 +123,6 @@ impl Engines {
     }
 
     /// Looks up again what DNS names. Keys stay as they were read with the settings. Returns whether any engine is another than before.
-    ///
-    /// # Errors
-    /// As [`Self::configure`].
     pub async fn look_up_again(&self) -> Result<bool, EngineUnusable> {
         let mut declared = self.declared.lock().await;
         if !declared.configs.iter().any(EngineConfig::is_discovered) {

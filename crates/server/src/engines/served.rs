@@ -18,7 +18,6 @@ const fn answered(endpoint: Endpoint) -> u8 {
 }
 
 impl ServedEndpoints {
-    /// Nothing is known yet.
     pub(super) fn new<'a>(models: impl Iterator<Item = &'a String>) -> Self {
         Self(models.map(|model| (model.clone(), AtomicU8::new(0))).collect())
     }
@@ -28,7 +27,6 @@ impl ServedEndpoints {
         self.note(model, asked(endpoint));
     }
 
-    /// The model answered there.
     pub(super) fn note_answered(&self, model: &str, endpoint: Endpoint) {
         self.note(model, answered(endpoint));
     }

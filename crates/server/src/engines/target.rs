@@ -9,7 +9,6 @@ use url::form_urlencoded;
 use crate::config::{Extras, KeySource, ValueSource};
 use crate::secrets::Secret;
 
-/// An engine's addresses and key.
 pub(super) struct Target {
     /// `{base}/chat/completions` and the like, in the order of [`Endpoint::ALL`].
     endpoints: [Uri; Endpoint::ALL.len()],

@@ -30,12 +30,7 @@ pub enum ObjectStoreError {
         "the object store has no `{path}`, which says whose it is, and this database has objects: it is another bucket, or the folder is \
          not mounted. If it is the right one and the file alone is lost, write `{database}` and a line feed into `{path}`"
     )]
-    Unowned {
-        /// The object that says it.
-        path: String,
-        /// What it says.
-        database: String,
-    },
+    Unowned { path: String, database: String },
     /// It is another database's.
     #[error(
         "the object store belongs to another database, by what `{0}` there says: each has a prefix of its own"

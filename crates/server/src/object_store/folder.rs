@@ -11,7 +11,6 @@ use url::Url;
 use super::error::ObjectStoreError;
 use crate::file_owner::leave_to_owner;
 
-/// A folder of objects.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {

@@ -58,9 +58,6 @@ pub struct ObjectStore {
 
 impl ObjectStore {
     /// The object store that is named. It is not called yet.
-    ///
-    /// # Errors
-    /// [`ObjectStoreError::Settings`].
     pub fn open(options: &ObjectStoreOptions) -> Result<Self, ObjectStoreError> {
         let (backend, prefix) = location::open(options)?;
         let folder = Folder::named_by(&options.url);
@@ -114,9 +111,6 @@ impl ObjectStore {
     }
 
     /// Deletes an object, if it is there, and what a put of it left that ended half-way.
-    ///
-    /// # Errors
-    /// [`ObjectStoreError::Away`].
     pub async fn delete(&self, name: &ObjectName) -> Result<(), ObjectStoreError> {
         self.delete_at(&self.path(name), name.account).await?;
         match &self.folder {
@@ -176,9 +170,6 @@ impl ObjectStore {
     }
 
     /// The length of each object that there is, by its name.
-    ///
-    /// # Errors
-    /// [`ObjectStoreError::Away`].
     pub async fn list_all(&self) -> Result<HashMap<ObjectName, u64>, ObjectStoreError> {
         let list = async {
             let found = self
@@ -191,9 +182,6 @@ impl ObjectStore {
     }
 
     /// How long an object is; `None` where it is not there.
-    ///
-    /// # Errors
-    /// [`ObjectStoreError::Away`].
     pub async fn length(&self, name: &ObjectName) -> Result<Option<u64>, ObjectStoreError> {
         let path = self.path(name);
         let head = async { Ok(self.backend.head(&path).await?.size) };

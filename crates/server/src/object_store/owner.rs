@@ -14,7 +14,6 @@ use super::{ObjectStore, PROBE};
 /// Its name behind the prefix: that of no account.
 const NAME: &str = "database";
 
-/// More than it has.
 const BYTES_MAX: u64 = 1 << 10;
 
 impl ObjectStore {

@@ -19,16 +19,13 @@ const DIGEST: usize = LENGTH + 32;
 /// An object of an account, by 128 bits of chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ObjectName {
-    /// Whose it is.
     pub account: AccountKey,
     /// Its name among those of all accounts.
     pub bits: [u8; 16],
 }
 
-/// An object, and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference {
-    /// Which.
     pub name: ObjectName,
     /// How many bytes it has.
     pub bytes: u64,

@@ -16,7 +16,6 @@ use crate::transport::{AGENT, Transport, Unread, in_words, read_whole};
 /// How long a call may take: somebody waits for it.
 const TIMEOUT_MS: i64 = 10_000;
 
-/// How long connecting may take.
 const CONNECT_TIMEOUT_MS: i64 = 5_000;
 
 /// The longest answer taken in, in bytes.

@@ -14,7 +14,6 @@ const SUBJECT_BYTES_MAX: usize = 255;
 /// Somebody whom the provider knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// The provider.
     pub issuer: String,
     /// The provider's name of them, which never changes and is never anybody else's.
     pub subject: String,

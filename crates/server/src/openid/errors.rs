@@ -20,7 +20,6 @@ pub enum OpenIdUnusable {
     Secret {
         /// The variable that the settings name.
         variable: String,
-        /// What is wrong with it.
         reason: &'static str,
     },
     /// No secure connection can be made from this machine.

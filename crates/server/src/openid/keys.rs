@@ -68,7 +68,6 @@ impl JwsSigningAlgorithm for Algorithm {
     }
 }
 
-/// A key that the provider shows.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     known: CoreJsonWebKey,

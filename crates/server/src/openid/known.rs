@@ -30,7 +30,6 @@ pub(super) struct Provider {
     renewed_at: tokio::sync::Mutex<Option<i64>>,
 }
 
-/// What it said; clones share it.
 #[derive(Clone)]
 pub(super) struct Known(Arc<Metadata>);
 
@@ -79,7 +78,6 @@ impl Provider {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks it.
     pub(super) fn ask(&self) -> BoxFuture<'_, Result<Known, OpenIdError>> {
         async move {
             let now = self.clock.now();

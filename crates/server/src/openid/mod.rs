@@ -49,7 +49,6 @@ pub struct Returned {
     pub code: Option<String>,
     /// Why it does not.
     pub error: Option<String>,
-    /// The same in a sentence.
     pub error_description: Option<String>,
     /// Which provider sends it, as RFC 9207 has it.
     pub issuer: Option<String>,
@@ -96,7 +95,6 @@ impl OpenId {
         }
     }
 
-    /// What people call it.
     pub fn name(&self) -> &str {
         &self.name
     }

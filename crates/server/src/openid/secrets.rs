@@ -21,7 +21,6 @@ impl SignInSecret {
         bytes.try_into().ok().map(Self)
     }
 
-    /// As the browser keeps it.
     pub fn text(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }

@@ -17,7 +17,6 @@ use serde_json::Value;
 
 use super::keys::{Algorithm, Key};
 
-/// We, as the provider knows us.
 pub(super) type Client = openidconnect::Client<
     MoreClaims,
     CoreAuthDisplay,
@@ -63,7 +62,6 @@ pub(super) type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// Its keys.
 pub(super) type Keys = JsonWebKeySet<Key>;
 
 /// What it says of somebody who signed in.

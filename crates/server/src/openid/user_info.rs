@@ -21,7 +21,6 @@ use super::shapes::{Keys, UserInfoClaims};
 const JSON: &str = "application/json";
 const JWT: &str = "application/jwt";
 
-/// An answer as it came.
 pub(super) enum Told {
     Plain(Vec<u8>),
     Signed(String),

@@ -10,9 +10,7 @@ pub enum PaymentUnusable {
     Secret {
         /// The variable that the settings name.
         variable: String,
-        /// Which key.
         what: &'static str,
-        /// What is wrong with it.
         reason: &'static str,
     },
     /// No secure connection can be made from this machine.
@@ -26,7 +24,6 @@ pub enum PaymentUnusable {
 /// Why the provider did not do what it was asked. The words are for the operator; a payer is told that it failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PaymentError {
-    /// Nobody takes payments.
     #[error("no payments are taken here: the operator grants credits with `overnight account grant`")]
     NotTaken,
     /// It cannot be used as configured.
@@ -40,12 +37,7 @@ pub enum PaymentError {
     Broken(String),
     /// It refused, and refuses the same call again.
     #[error("the payment provider refuses: {message} ({code})")]
-    Refused {
-        /// Its word for the reason.
-        code: String,
-        /// Its sentence.
-        message: String,
-    },
+    Refused { code: String, message: String },
     /// Its answer is none that it has promised.
     #[error("the payment provider's answer is not understood: {0}")]
     NotUnderstood(String),

@@ -48,38 +48,26 @@ pub trait PaymentProvider: Send + Sync {
     fn read_notice(&self, signature: Option<&[u8]>, body: &[u8], now: i64) -> Result<Told, NoticeRefused>;
 
     /// Fetches what a notice only refers to.
-    ///
-    /// # Errors
-    /// Why that is not known.
     fn fetch_notice<'a>(
         &'a self,
         reference: &'a NoticeReference,
     ) -> BoxFuture<'a, Result<Notice, PaymentError>>;
 
     /// What the provider's payment `reference` paid; `None` where it paid none of our orders, or not yet.
-    ///
-    /// # Errors
-    /// Why that is not known.
     fn find_receipt<'a>(&'a self, reference: &'a str)
     -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>>;
 
     /// What became of the page `session`.
-    ///
-    /// # Errors
-    /// Why that is not known.
     fn find_session<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<SessionState, PaymentError>>;
 }
 
-/// What is to be paid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// Under which it is known here, and to the provider.
     pub id: PaymentId,
-    /// Whose it is.
     pub account: AccountId,
     /// How much, in minor units; above 0.
     pub amount: i64,
-    /// In which currency.
     pub currency: Currency,
     /// What is bought, as the payer reads it; not empty.
     pub description: String,
@@ -90,7 +78,6 @@ pub struct Order {
 /// A page at which an order can be paid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
-    /// The provider's name of it.
     pub session: String,
     /// Where the payer's browser is sent. Whoever knows it can pay.
     pub url: String,

@@ -5,7 +5,6 @@ use overnight_domain::ids::PaymentId;
 /// What a provider sent, once it is believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// The whole of it.
     Notice(Notice),
     /// That something happened, and to what: what that is now is to be fetched.
     Reference(NoticeReference),
@@ -23,7 +22,6 @@ pub struct NoticeReference {
 /// Something that happened to a payment. The same is told more than once, and not always in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// One of our orders was paid.
     Paid(Receipt),
     /// Money is paid back, or that failed. Once it does not stand, it never stands again: a notice of the same refund
     /// that says otherwise was overtaken.
@@ -53,14 +51,12 @@ pub enum Notice {
         /// Whether the money is gone: false once it was given again.
         is_withdrawn: bool,
     },
-    /// Nothing that concerns us.
     Nothing,
 }
 
 /// What became of the page at which an order is paid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionState {
-    /// It was paid.
     Paid(Receipt),
     /// It can still be paid, or the money is on its way.
     Open,
@@ -72,7 +68,6 @@ pub enum SessionState {
 /// compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Our order.
     pub payment: PaymentId,
     /// The provider's name of the payment, by which refunds and disputes name it.
     pub reference: String,

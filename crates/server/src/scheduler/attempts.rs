@@ -37,7 +37,6 @@ const SETTLING: &str = "settling";
 /// How many completions one write stores at most.
 const SETTLED_AT_ONCE: usize = 256;
 
-/// What every attempt needs.
 pub(super) struct Attempts {
     clock: SharedClock,
     store: Store,

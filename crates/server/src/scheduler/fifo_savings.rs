@@ -8,7 +8,6 @@ const RECENT: u64 = 1_024;
 /// Before anything is known, a token is four bytes of a body, as `ChatBody::estimate_cost` has it.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What completions came to.
 #[derive(Debug, Default)]
 pub(super) struct FifoSavings {
     recent: Recent,

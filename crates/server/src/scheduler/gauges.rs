@@ -31,7 +31,6 @@ pub fn clear_model(model: &str) {
     }
 }
 
-/// Sets them all.
 pub(super) fn set(
     scheduler: &Scheduler,
     replicas: &Replicas,

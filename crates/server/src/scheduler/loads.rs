@@ -27,7 +27,6 @@ pub(super) struct Loads {
 
 struct Asked {
     at: i64,
-    /// Whether it told anything.
     answer: Option<oneshot::Receiver<bool>>,
     is_missed: bool,
     has_told: bool,
@@ -42,7 +41,6 @@ impl Loads {
         self.asked.get(&replica).is_some_and(|asked| asked.has_told)
     }
 
-    /// A replica has left.
     pub(super) fn forget(&mut self, replica: ReplicaKey) {
         self.asked.remove(&replica);
     }

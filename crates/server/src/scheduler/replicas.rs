@@ -89,7 +89,6 @@ impl Replicas {
         (Self { known, devices, next_key: self.next_key, models }, left)
     }
 
-    /// Those that leave.
     pub(super) fn leaving(&self) -> impl Iterator<Item = ReplicaKey> {
         self.known.iter().filter(|(_, it)| it.is_leaving).map(|(key, _)| *key)
     }
@@ -207,7 +206,6 @@ impl Replicas {
         }
     }
 
-    /// What the operator calls it.
     pub fn name(&self, key: ReplicaKey) -> &str {
         self.client(key).map_or("unknown", |client| &client.config().name)
     }
@@ -222,7 +220,6 @@ impl Replicas {
         self.models.get(key).is_some_and(|model| model.key == key)
     }
 
-    /// What we call a model.
     pub fn model_name(&self, key: ModelKey) -> &str {
         self.models.get(key).map_or("unknown", |model| &model.config.name)
     }

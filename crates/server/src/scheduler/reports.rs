@@ -29,7 +29,6 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Nothing was told yet.
     pub(super) const fn new(services: Services) -> Self {
         Self { services, told: Vec::new(), told_at: None, under_way: None, has_failed: false }
     }

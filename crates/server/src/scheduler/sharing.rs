@@ -22,12 +22,10 @@ const HINT_MS: i64 = 50;
 /// After a database was away.
 const LISTEN_AGAIN_MS: i64 = 5_000;
 
-/// What a poll brought.
 pub(super) struct Polled {
     claimed: Claimed,
     /// The replicas that this node cannot drive any more, as its rows say now.
     left: Vec<String>,
-    /// For the scheduler.
     pub(super) inputs: Vec<SchedulerInput>,
 }
 
@@ -35,11 +33,9 @@ pub(super) struct Polled {
 pub(super) enum Heard {
     /// The answer to what was asked; `None` where none could be had.
     Answer(Option<Polled>),
-    /// There is something to ask for.
     Hint,
 }
 
-/// A node among others.
 pub(super) struct Sharing {
     services: Services,
     /// The replicas that this node could drive as others could, by the names that nodes agree on.

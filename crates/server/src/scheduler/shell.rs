@@ -35,7 +35,6 @@ use crate::store::queue;
 use crate::supervision::Pulse;
 use crate::tasks;
 
-/// The name of its loop.
 pub const NAME: &str = "scheduler";
 /// The items of what runs beside it.
 const COMMANDS: &str = "scheduler_commands";

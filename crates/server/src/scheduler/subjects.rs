@@ -16,16 +16,13 @@ use crate::store::identity::accounts;
 /// A request under a lease, as what is logged and traced of it names it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
-    /// Its identifier.
     pub(super) request: RequestId,
-    /// In which to log.
     pub(super) log: Span,
     /// The span that the request came by, where it is traced.
     pub(super) trace: Option<TraceContext>,
 }
 
 impl Subject {
-    /// As its spans name it.
     pub(super) const fn traced(&self) -> (Option<TraceContext>, RequestId) {
         (self.trace, self.request)
     }

@@ -29,7 +29,6 @@ pub(super) struct TokenRates {
 }
 
 impl TokenRates {
-    /// Adds what a completion used.
     pub(super) fn add(&mut self, usage: Usage) {
         let totals = &mut self.totals;
         totals.prompt = totals.prompt.saturating_add(usage.prompt_tokens);

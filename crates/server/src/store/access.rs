@@ -10,7 +10,6 @@ use crate::store::database::{Database, beside};
 use crate::store::error::StoreError;
 use crate::store::options::{DATABASE_FILE, StoreOptions};
 
-/// The files of a database.
 const ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
 /// The database for a command that reads, and what keeps services from its folder meanwhile. In a folder that cannot be written, SQLite

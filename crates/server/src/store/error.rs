@@ -55,7 +55,6 @@ pub enum StoreError {
     /// The database is newer than this program.
     #[error("the database has schema {found}, and this program knows up to {known}: use a newer program")]
     Newer {
-        /// The schema found.
         found: i64,
         /// The newest schema known here.
         known: i64,
@@ -66,7 +65,6 @@ pub enum StoreError {
          a program of schema {exported} (`overnight export FILE`), and import the file with this one (`overnight import FILE`)"
     )]
     Unreleased {
-        /// The schema found.
         found: i64,
         /// The schema with which it is exported.
         exported: i64,
@@ -78,63 +76,26 @@ pub enum StoreError {
     Outdated {
         /// The schema found; 0 where there is none.
         found: i64,
-        /// The schema that is needed.
         known: i64,
     },
     /// Another program made the database; nothing was written to it.
     #[error("{place} belongs to another program ({found}) and was left as it is: {remedy}")]
-    Foreign {
-        /// Which database.
-        place: String,
-        /// By what it was told.
-        found: String,
-        /// What to do.
-        remedy: &'static str,
-    },
+    Foreign { place: String, found: String, remedy: &'static str },
     /// The data folder was used, and its database is gone.
     #[error("the data folder {folder} was used before, and {database} is missing or empty: {remedy}")]
-    Lost {
-        /// The data folder.
-        folder: String,
-        /// Its database.
-        database: String,
-        /// What to do.
-        remedy: &'static str,
-    },
+    Lost { folder: String, database: String, remedy: &'static str },
     /// The data folder was used with another database.
     #[error("the data folder {folder} was used with another database than {database}: {remedy}")]
-    OtherInstallation {
-        /// The data folder.
-        folder: String,
-        /// The database found.
-        database: String,
-        /// What to do.
-        remedy: &'static str,
-    },
+    OtherInstallation { folder: String, database: String, remedy: &'static str },
     /// Another process serves this data folder.
     #[error("{folder} is served by process {pid}; stop it first, or choose another data folder")]
-    Locked {
-        /// The data folder.
-        folder: String,
-        /// Who holds it.
-        pid: String,
-    },
+    Locked { folder: String, pid: String },
     /// A file of the data folder could not be used.
     #[error("{path}: {source}{}", owner_of_denied(path.as_ref(), source))]
-    File {
-        /// Which.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    File { path: String, source: std::io::Error },
     /// The system has no thread left. The process ends.
     #[error("the thread `{name}` cannot be started: {source}")]
-    Thread {
-        /// What it is for.
-        name: &'static str,
-        /// Why.
-        source: std::io::Error,
-    },
+    Thread { name: &'static str, source: std::io::Error },
     /// Every user of this machine can read or replace what the data folder holds, and this process cannot change that.
     #[error("{0}: every user of this machine can read or replace what is stored there")]
     Exposed(Exposure),
@@ -149,20 +110,11 @@ pub enum StoreError {
     Url(String),
     /// A file that the URL of the server names is not there, or not what it should be.
     #[error("`{parameter}` of `database_url`: {path}: {fault}")]
-    Certificate {
-        /// The parameter that names it.
-        parameter: &'static str,
-        /// The file.
-        path: String,
-        /// What is wrong.
-        fault: String,
-    },
+    Certificate { parameter: &'static str, path: String, fault: String },
     /// A file that holds the URL of the server, or its password, cannot be used.
     #[error("`{setting}`: the file {path} {fault}")]
     Secret {
-        /// The setting that names it.
         setting: &'static str,
-        /// The file.
         path: String,
         /// What is wrong, as the end of a sentence.
         fault: String,
@@ -181,7 +133,6 @@ pub enum StoreError {
     Database(DatabaseError),
 }
 
-/// What a database said.
 #[derive(Debug, Error)]
 pub enum DatabaseError {
     /// The file, or the library.
@@ -283,7 +234,6 @@ impl StoreError {
         sqlstate(error)
     }
 
-    /// Sorts what the database said.
     pub(super) fn trouble(&self) -> Trouble {
         match self {
             Self::Database(DatabaseError::Sqlite(error)) => trouble_of_sqlite(error),

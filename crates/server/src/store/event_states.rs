@@ -9,17 +9,13 @@ use crate::store::StoreError;
 pub enum EventState {
     /// It waits to be tried, or is being sent.
     Live,
-    /// Its receiver took it.
     Delivered,
-    /// It was given up.
     Exhausted,
 }
 
 impl EventState {
-    /// Every state.
     pub const ALL: [Self; 3] = [Self::Live, Self::Delivered, Self::Exhausted];
 
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Live => "pending",
@@ -42,7 +38,6 @@ impl EventState {
     }
 }
 
-/// The number of a kind.
 pub(super) const fn kind_code(kind: EventKind) -> i64 {
     match kind {
         EventKind::RequestCompleted => 0,

@@ -25,7 +25,6 @@ pub struct Exposure {
     pub path: PathBuf,
     /// Its permission bits, and the sticky bit.
     pub found: u32,
-    /// Those that it should have.
     pub expected: u32,
     /// Whether every user of this machine can read or replace what is stored, and not a group alone.
     pub is_public: bool,

@@ -10,7 +10,6 @@ use crate::store::StoreError;
 use crate::store::database::folder::LOCK_FILE;
 use crate::store::options::DATABASE_FILE;
 
-/// The loop that looks at them.
 pub(super) const FILES: &str = "store_files";
 
 /// The files of a served folder, each with what it was when it was opened.

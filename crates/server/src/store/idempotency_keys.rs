@@ -23,7 +23,6 @@ pub struct IdempotencyKey {
 
 /// An idempotency key, and how the answer to repeats is written.
 pub struct Guard<T> {
-    /// The key.
     pub key: IdempotencyKey,
     /// Appends the body of the answer.
     pub write: fn(&T, &mut Vec<u8>),
@@ -48,9 +47,7 @@ impl<T> Guard<T> {
 /// A key, and the answer to repeats of a call that is known before anything is done.
 #[derive(Debug, Clone)]
 pub struct Once {
-    /// The key.
     pub key: IdempotencyKey,
-    /// The body of the answer.
     pub response: Bytes,
 }
 
@@ -168,7 +165,6 @@ pub async fn delete_old(store: &Store, before: i64) -> Result<u64, StoreError> {
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(delete).await).await
 }
 
-/// What is stored of a key.
 struct Stored {
     digest: Vec<u8>,
     response: Bytes,
@@ -188,7 +184,6 @@ impl Stored {
     }
 }
 
-/// A write that asks for its key.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Claim {
     pub(in crate::store) account: AccountKey,
@@ -197,9 +192,7 @@ pub(in crate::store) struct Claim {
     pub(in crate::store) created_at: i64,
 }
 
-/// What a claim came to.
 enum Claimed {
-    /// The write is to be done.
     First,
     /// It was done before.
     Before(Stored),

@@ -25,7 +25,6 @@ const REMEDY_OF_FILE: &str = "put its own database back, restore a backup (`over
 const REMEDY_OF_SERVER: &str =
     "name the database that it was used with in `database_url`, or another folder (`--data-dir`)";
 
-/// Why a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To serve it: it is made where it is absent, and brought up to date.

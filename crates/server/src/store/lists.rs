@@ -39,7 +39,6 @@ impl<T> ListPage<T> {
     }
 }
 
-/// In which order a list runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Order {
     /// The newest first.
@@ -58,9 +57,7 @@ impl Order {
     }
 }
 
-/// How a list is asked for.
 pub(in crate::store) struct Question<F, S> {
-    /// In which order it runs.
     pub(in crate::store) order: Order,
     /// The row before the first one of the page.
     pub(in crate::store) before: Option<i64>,
@@ -125,7 +122,6 @@ pub(in crate::store) async fn page<T>(
 /// How the same text may stand in JSON.
 type Spellings = [Vec<u8>; 3];
 
-/// What is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     text: Spellings,

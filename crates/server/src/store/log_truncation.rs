@@ -23,9 +23,6 @@ impl Store {
 
     /// Empties the log, once all of it is in the database; whether that was possible. While a reader needs it, it is not, and may be
     /// tried again. It keeps the writer for a moment only. `now` is in milliseconds.
-    ///
-    /// # Errors
-    /// Only what the store could not do.
     pub async fn truncate_log(&self, now: i64) -> Result<bool, StoreError> {
         if self.log_bytes().is_none_or(|bytes| bytes == 0) {
             return Ok(true);

@@ -78,12 +78,9 @@ const fn too_near(now: i64, apart_ms: i64) -> (i64, i64) {
     (now - apart_ms + 1, now + apart_ms)
 }
 
-/// An event that is to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct LowCreditsEvent {
-    /// Its identifier.
     pub id: EventId,
-    /// Who is told.
     pub account: AccountKey,
     /// How many milliseconds two events of an account are apart at least.
     pub apart_ms: i64,

@@ -17,13 +17,11 @@ pub const DATABASE_FILE: &str = "overnight.db";
 /// How much a commit costs and promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// A commit survives power loss.
     Full,
     /// A commit survives the end of the process only: for simulations.
     ProcessOnly,
 }
 
-/// How to open a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// The data folder; made if it is absent.
@@ -32,17 +30,14 @@ pub struct StoreOptions {
     pub server_url: Option<String>,
     /// The files of what the URL of the server is made of.
     pub server_files: ServerFiles,
-    /// What people call this process.
     pub node: String,
     /// The name of the operator whose command this process is; `None` where it is the service.
     pub operator: Option<String>,
     /// Whether this process drives engines.
     pub schedules: bool,
-    /// What a commit promises.
     pub durability: Durability,
     /// The page size of a new database, in bytes; an old one keeps its own.
     pub page_bytes: u32,
-    /// How many readers there are.
     pub readers: u32,
     /// The quotas of accounts that have none of their own. Without one for stored bytes it is half of the folder's disk, or
     /// 100 GiB on PostgreSQL.
@@ -102,7 +97,6 @@ impl StoreOptions {
         Actor { id, address: None }
     }
 
-    /// The database that is meant.
     pub(super) fn database(&self) -> Result<Database, StoreError> {
         let is_durable = self.durability == Durability::Full;
         let keyring = Arc::new(Keyring::of(self.key_folder.clone()));

@@ -6,7 +6,6 @@ use sqlx::postgres::PgDatabaseError;
 const NO_RIGHT: &str = "42501";
 const NO_SCHEMA: &str = "3F000";
 
-/// What went wrong.
 pub(super) fn in_words(error: &Error) -> String {
     let Some(said) = said(error) else { return error.to_string() };
     let details = [said.detail(), said.hint()].into_iter().flatten().map(|text| format!("; {text}"));
@@ -31,7 +30,6 @@ pub(super) fn fault_of_tls(error: &Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// The same, with what to do.
 pub(super) fn in_words_of_tls(fault: &rustls::Error) -> String {
     use rustls::CertificateError as Certificate;
     let rustls::Error::InvalidCertificate(certificate) = fault else { return fault.to_string() };

@@ -15,7 +15,6 @@ pub(in crate::store) struct LongReads {
 }
 
 impl LongReads {
-    /// With so many places.
     pub(in crate::store) fn over(places: usize) -> Self {
         Self { turns: Turns::over(places), sums: Turns::capped(usize::MAX, 1) }
     }

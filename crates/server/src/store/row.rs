@@ -19,7 +19,6 @@ pub(super) const COMPLETED: i64 = 3;
 pub(super) const FAILED: i64 = 4;
 pub(super) const CANCELLED: i64 = 5;
 
-/// The number of a state.
 pub(super) const fn code(state: &RequestState) -> i64 {
     match state {
         RequestState::Gathering { .. } => GATHERING,
@@ -74,7 +73,6 @@ pub(super) fn trace(row: &Row) -> Result<Option<TraceContext>, StoreError> {
     stored.as_ref().map(read).transpose()
 }
 
-/// The status of a stored number.
 pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
     match code {
         GATHERING | QUEUED => Ok(RequestStatus::Registered),

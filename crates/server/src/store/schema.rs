@@ -9,11 +9,8 @@ use crate::store::{FolderLock, StoreError, StoreOptions};
 /// Which schema a database had and has: the number of the newest migration that it has seen, 0 where it is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schema {
-    /// What was found.
     pub found: i64,
-    /// What it has now.
     pub now: i64,
-    /// What this program knows.
     pub newest: i64,
 }
 

@@ -52,14 +52,11 @@ pub(in crate::store) enum WriteOrder {
     NewRequest,
 }
 
-/// A node that leases.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Node {
     /// Its row number, never used twice.
     pub(in crate::store) key: i64,
-    /// Its name in logs and lists.
     pub(in crate::store) name: String,
-    /// Whether it drives engines.
     pub(in crate::store) schedules: bool,
 }
 

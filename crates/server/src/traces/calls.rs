@@ -17,7 +17,6 @@ tokio::task_local! {
     static CALL: Option<Arc<CallTrace>>;
 }
 
-/// The trace of one call.
 pub(crate) struct CallTrace {
     traces: Arc<Traces>,
     began_at_us: i64,
@@ -30,7 +29,6 @@ pub(crate) struct CallTrace {
     requests_left: AtomicU32,
 }
 
-/// What is recorded of a call.
 #[derive(Clone, Copy)]
 struct Decided {
     /// Its own span; `None` where it is not recorded.

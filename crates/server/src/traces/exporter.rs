@@ -44,13 +44,7 @@ pub enum TracesUnusable {
     #[error(
         "traces: the environment variable {variable}, which should hold headers for the collector, {reason}"
     )]
-    Headers {
-        /// The variable.
-        variable: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// Nobody can be called by https.
+    Headers { variable: String, reason: &'static str },
     #[error("traces: {0}")]
     Tls(#[from] io::Error),
     /// It is no address.
@@ -58,7 +52,6 @@ pub enum TracesUnusable {
     Endpoint,
 }
 
-/// The task that sends.
 pub(crate) struct Exporter {
     recorded: Receiver<Span>,
     transport: Transport,

@@ -25,11 +25,9 @@ pub(crate) struct Span {
 /// Who began a span, and where what it covers is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpanKind {
-    /// Within the service.
     Internal,
     /// A call that the service answers.
     Server,
-    /// A call to somebody else.
     Client,
 }
 
@@ -42,7 +40,6 @@ pub(crate) enum Attribute {
 }
 
 impl Span {
-    /// One that began then.
     pub(super) fn new(context: TraceContext, name: String, kind: SpanKind, began_at_us: i64) -> Self {
         Self {
             context,
@@ -56,7 +53,6 @@ impl Span {
         }
     }
 
-    /// Says something more of it.
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Attribute>) {
         self.attributes.push((name, value.into()));
     }
@@ -104,7 +100,6 @@ impl OpenSpan {
         self.context.traceparent(true)
     }
 
-    /// Says something more of it.
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Attribute>) {
         if let Some(span) = &mut self.span {
             span.set(name, value);

@@ -7,7 +7,6 @@ use hyper::body::{Body, Incoming};
 /// Why a body could not be read.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It is longer than allowed.
     TooLong,
     /// The connection broke before its end.
     Broken(hyper::Error),

@@ -13,7 +13,6 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Why a body could not be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undecoded {
-    /// It is longer than allowed.
     TooLong,
     /// It is incomplete or damaged; its intact beginning.
     Damaged(Bytes),

@@ -46,7 +46,6 @@ type Plain = Client<Timed<Connector>, Full<Bytes>>;
 type Secure = Client<Timed<HttpsConnector<Connector>>, Full<Bytes>>;
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A pool of connections.
 pub(crate) struct Transport(Pool);
 
 enum Pool {

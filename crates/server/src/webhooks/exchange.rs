@@ -15,7 +15,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::failure::Failure;
 use crate::transport::read_start;
 
-/// The longest head of an answer.
 const HEAD_BYTES_MAX: u32 = 64 << 10;
 
 /// What is taken in of a body. Nobody looks at it: who is read to the end is not told of a broken connection.

@@ -24,7 +24,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Every failure.
     pub const ALL: [Self; 7] = [
         Self::Url,
         Self::Refused,
@@ -35,7 +34,6 @@ impl Failure {
         Self::Broken,
     ];
 
-    /// Its code.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Url => "unusable_url",

@@ -22,7 +22,6 @@ pub(super) struct OwnAddresses {
     /// Where embedded engines listen.
     engine_addresses: EngineAddresses,
     database: Option<Named>,
-    /// They name the engines.
     config: CurrentConfig,
 }
 
@@ -50,7 +49,6 @@ impl OwnAddresses {
         Self { listening, engine_addresses, database, config }
     }
 
-    /// The database and the engines.
     fn named(&self) -> Vec<Named> {
         let config = (self.config)();
         let engines = config.engines.iter().filter_map(|engine| {

@@ -25,14 +25,12 @@ pub trait Resolve: Send + Sync {
     fn resolve(&self, name: &str, hold: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The resolver of this machine.
 #[derive(Debug)]
 pub struct SystemResolver {
     free: Arc<Semaphore>,
 }
 
 impl SystemResolver {
-    /// The resolver of this machine.
     pub fn new() -> Self {
         Self { free: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
     }

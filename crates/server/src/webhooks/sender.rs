@@ -21,18 +21,15 @@ use super::tls::{self, Tls};
 use crate::clock::SharedClock;
 use crate::transport::{AGENT, retry_after};
 
-/// What is sent.
 #[derive(Clone)]
 pub struct Message {
     /// Where it is sent to, as the tenant wrote it.
     pub url: String,
-    /// The event that it tells of.
     pub id: EventId,
     /// When this try is made, in Unix seconds.
     pub timestamp_s: i64,
     /// The signatures of identifier, time and body.
     pub signature: String,
-    /// The body, as JSON.
     pub body: Bytes,
     /// The trace that the try belongs to.
     pub traceparent: Option<String>,
@@ -40,7 +37,6 @@ pub struct Message {
     pub hold: Hold,
 }
 
-/// How a try went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tried {
     /// The status that came, if one did: as soon as it is there it counts, whatever becomes of the rest.
@@ -53,7 +49,6 @@ pub struct Tried {
     pub duration_ms: i64,
 }
 
-/// Sends webhooks.
 pub struct Sender {
     policy: Policy,
     resolver: Arc<dyn Resolve>,

@@ -17,7 +17,6 @@ pub(super) struct Target {
     pub(super) certified: Option<ServerName<'static>>,
     /// The `Host` header.
     pub(super) authority: HeaderValue,
-    /// Path and query.
     pub(super) path: Uri,
 }
 

@@ -4,7 +4,6 @@ use crate::app::{Services, clock_checks};
 use crate::clock::{ClockChange, HOLD_MS};
 use crate::store::StoreError;
 
-/// The name of its loop.
 pub(super) const NAME: &str = "clock_follower";
 
 /// How often to look, in milliseconds.

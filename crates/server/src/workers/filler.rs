@@ -10,7 +10,6 @@ use crate::app::errors::AppError;
 use crate::app::file_batches::{FillPause, fill_account, list_filling};
 use crate::store::StoreError;
 
-/// The name of its loop.
 pub(super) const NAME: &str = "filler";
 
 /// How often to look for batches that nobody told of, in milliseconds: those of a node that ended.

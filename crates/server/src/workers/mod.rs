@@ -46,7 +46,6 @@ const LOG_TRUNCATION_MS: i64 = 60_000;
 /// How often the emptying of the log is tried in a run, and how long after each other: readers come and go.
 const LOG_TRUNCATION_TRIES: u32 = 10;
 const LOG_TRUNCATION_TRY_MS: i64 = 500;
-/// An operator waits for it.
 const ACCOUNT_CLOSER_MS: i64 = 2_000;
 /// How long after its beginning an upload in parts is known, in milliseconds: a completion may be repeated until then.
 const UPLOADS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;

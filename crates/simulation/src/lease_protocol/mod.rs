@@ -43,7 +43,6 @@ mod search;
 
 pub use self::search::{Counterexample, Explored, explore};
 
-/// The nodes.
 pub const NODES: usize = 2;
 /// As many requests as there may be.
 pub const REQUESTS_MAX: usize = 2;
@@ -62,7 +61,6 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Those of the store.
     pub const ALL: Self = Self { epoch: true, node: true, mark: true, row: true };
 }
 
@@ -80,7 +78,6 @@ pub enum Action {
     Heartbeat { node: usize },
 }
 
-/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "they are the states of a request")]
 pub enum End {
@@ -207,7 +204,6 @@ impl Request {
         self.row.filter(is_its).filter(|row| row.epoch == epoch || !guards.epoch)
     }
 
-    /// It waits again.
     fn give_back(&mut self) {
         self.lease_ends();
         if let Some(row) = &mut self.row {

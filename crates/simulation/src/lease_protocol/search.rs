@@ -7,9 +7,7 @@ use super::{Action, End, Guards, NODES, Request, State, bit};
 /// A search that found nothing broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Explored {
-    /// The states.
     pub states: usize,
-    /// The steps between them.
     pub steps: usize,
 }
 
@@ -18,7 +16,6 @@ pub struct Explored {
 pub struct Counterexample {
     /// What does not hold.
     pub broken: &'static str,
-    /// What leads there.
     pub path: Vec<Action>,
 }
 

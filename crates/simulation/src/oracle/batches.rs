@@ -11,7 +11,6 @@ use crate::broken::{Step, ensure};
 use crate::oracle::{Calls, Deletion};
 use crate::tags::Tag;
 
-/// A file as its client knows it.
 #[derive(Debug)]
 pub(crate) struct FileFacts {
     pub(crate) content: String,
@@ -36,7 +35,6 @@ pub(crate) struct BatchFacts {
     pub(crate) account: AccountKey,
     /// Its requests, in the order sent.
     pub(crate) requests: Vec<Tag>,
-    /// What they are lines of.
     pub(crate) file: Option<FileFacts>,
     pub(crate) id: Option<BatchId>,
     pub(crate) calls: Calls,
@@ -65,7 +63,6 @@ impl BatchFacts {
         }
     }
 
-    /// It has this identifier.
     pub(crate) fn name(&mut self, id: BatchId) -> Step {
         let tag = self.tag;
         ensure!(!self.is_refused, "batch {tag} was refused, and is {id}");

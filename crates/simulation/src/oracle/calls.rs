@@ -48,7 +48,6 @@ impl Calls {
         self.refused += 1;
     }
 
-    /// It was done now.
     pub(crate) fn end_new(&mut self, summary: &mut Summary) -> Step {
         ensure!(self.done_at.is_none(), "a repeat was done anew: {self:?}");
         self.under_way -= 1;

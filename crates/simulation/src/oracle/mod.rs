@@ -18,7 +18,6 @@ use super::broken::{Broken, Step, ensure};
 use super::summary::Summary;
 use super::tags::Tag;
 
-/// Everything the clients know.
 #[derive(Debug, Default)]
 pub(super) struct Oracle {
     pub(super) requests: BTreeMap<Tag, RequestFacts>,

@@ -39,7 +39,6 @@ pub(crate) struct RequestFacts {
     pub(crate) is_acknowledged: bool,
     pub(crate) is_cancel_acknowledged: bool,
     pub(crate) expires_at: i64,
-    /// As last seen.
     pub(crate) state: Option<RequestState>,
     pub(crate) result: Option<Vec<u8>>,
     pub(crate) has_expired: bool,

@@ -124,7 +124,6 @@ async fn compare_request(store: &Store, names: &Names, request: usize, expected:
 }
 
 impl Request {
-    /// As a record shows it.
     fn record_state(&self) -> RequestState {
         let (in_progress_at, ended_at) = (self.in_progress_at, self.ended_at.unwrap_or_default());
         match (self.state, in_progress_at) {

@@ -29,7 +29,6 @@ const KINDS: [&str; 17] = [
 /// How much was done, and how often what.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Sequences.
     pub sequences: u64,
     /// Writes that were asked for and answered as the model said.
     pub operations: u64,
@@ -96,7 +95,6 @@ impl Counts {
         }
     }
 
-    /// What an answer tells.
     pub(super) fn note(&mut self, answer: &Answer) {
         match answer {
             Answer::OverQuota => self.count("creates refused by a quota", 1),

@@ -35,16 +35,13 @@ pub(super) struct Database {
     pub(super) nodes: Vec<Node>,
     /// The time, which goes on from one sequence to the next.
     pub(super) now: i64,
-    /// Sequences that used it.
     pub(super) sequences: u32,
     pub(super) is_shared: bool,
     pub(super) models: [ModelKey; 2],
     pub(super) prices: [PriceKey; 2],
-    /// Lives of processes so far.
     lives: u64,
 }
 
-/// A process.
 pub(super) struct Node {
     pub(super) store: Store,
     pub(super) writer: ManualWriter,
@@ -121,7 +118,6 @@ impl Database {
         Ok(life)
     }
 
-    /// Recounts everything.
     pub(super) async fn audit(&self) -> Step {
         for check in audit::run(&self.nodes[0].store).await? {
             ensure!(check.breaches == 0, "audit: {} rows break: {}", check.breaches, check.rule);

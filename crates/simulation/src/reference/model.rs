@@ -238,7 +238,6 @@ impl Model {
     }
 }
 
-/// When a group does a write.
 const fn rank(write: &Write) -> u8 {
     match write {
         Write::Heartbeat => 0,

@@ -9,7 +9,6 @@ use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueueKe
 use overnight_domain::sort_key::SortKey;
 use overnight_server::store::ledger::price_points::PriceKey;
 
-/// Some neighbours share a key.
 const KEYS: usize = 7;
 
 /// Names that operations under way learn too.
@@ -21,7 +20,6 @@ impl Shared {
         Self(Rc::new(RefCell::new(Rc::new(names))))
     }
 
-    /// As they are now.
     pub(super) fn get(&self) -> Rc<Names> {
         Rc::clone(&self.0.borrow())
     }
@@ -35,7 +33,6 @@ impl Shared {
     }
 }
 
-/// The names of one sequence.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     /// No other sequence has identifiers from here on.

@@ -28,7 +28,6 @@ const ENGINE: &str = "gpu-0";
 /// Older than any heartbeat by the database's clock.
 const LEASE_MS: i64 = -60_000;
 
-/// A write under way.
 pub(super) type Operation = Pin<Box<dyn Future<Output = Result<Answer, StoreError>>>>;
 
 /// What a write needs to know that its asker has read before.

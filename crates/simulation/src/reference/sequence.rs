@@ -22,7 +22,6 @@ const ALL_WINDOWS_MS: i64 = 1_000_000;
 /// So many requests expire at once at the end of a sequence: some chunks end between two of one deadline.
 const CHUNK: u32 = 2;
 
-/// A sequence under way.
 struct Sequence<'d> {
     database: &'d mut Database,
     names: Shared,
@@ -117,7 +116,6 @@ impl Sequence<'_> {
         self.database.audit().await
     }
 
-    /// Puts a write in line.
     async fn ask(&mut self, node: usize, write: Write) -> Done {
         let (store, at) = (&self.database.nodes[node].store, self.database.now);
         let mut read = Read { members: Vec::new(), leases: self.model.leases.clone() };

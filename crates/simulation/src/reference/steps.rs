@@ -1,25 +1,20 @@
 //! What a sequence is made of. A step names what it is about by how long ago that was made, so that a sequence of which steps are
 //! left out is one as well.
 
-/// A step of a sequence.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Whether the second node does it. A folder has one node.
     pub second_node: bool,
     /// Whether it waits in the writer's line until its node commits the next one, in one group with it.
     pub waits: bool,
-    /// What is done.
     pub act: Act,
 }
 
 /// What a step does. A `pick` counts back from the newest, around and around.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// A client sends a request.
     Create {
-        /// Which account's.
         second_account: bool,
-        /// For which model.
         second_model: bool,
         /// What it holds in nano-credits, and at which price point; `None` where it costs nothing.
         hold: Option<(u16, bool)>,
@@ -30,16 +25,13 @@ pub enum Act {
         /// Whether somebody is told of its end.
         has_webhook: bool,
     },
-    /// A client groups requests.
     Group {
         /// Picks of one account's, of which those up to 239 are of no batch.
         picks: Vec<u8>,
-        /// Which account's.
         second_account: bool,
         /// Whether somebody is told of its end.
         has_webhook: bool,
     },
-    /// A client cancels a request.
     Cancel(u8),
     /// A client cancels a batch: its mark.
     CancelBatch(u8),
@@ -58,16 +50,13 @@ pub enum Act {
     Settle(Vec<(u8, Option<(u8, u8)>)>),
     /// The scheduler gives a lease back.
     ReleaseLease {
-        /// Which.
         pick: u8,
-        /// Whether the attempt counts.
         counts: bool,
     },
     /// So many requests whose deadline has passed fail, at most.
     Expire(u8),
     /// Everything in line is written; then so many milliseconds pass.
     Wait(u16),
-    /// A node renews its leases.
     Heartbeat,
     /// A node takes all others for dead. They may live, and write on.
     Reclaim,

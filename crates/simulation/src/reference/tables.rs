@@ -7,7 +7,6 @@ use overnight_domain::requests::RequestStatus;
 
 use super::writes::{GRANT, METADATA, NewRequest, PRICES, WEBHOOK, attempt_message, result_body};
 
-/// The tables.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) requests: BTreeMap<usize, Request>,
@@ -45,14 +44,12 @@ pub(super) struct Request {
 pub(super) enum State {
     Gathering,
     Waiting,
-    /// By this node.
     Leased(u64),
     Completed,
     Failed,
     Cancelled,
 }
 
-/// A batch.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) account: usize,
@@ -63,7 +60,6 @@ pub(super) struct Batch {
     pub(super) in_progress_at: Option<i64>,
     pub(super) completed_at: Option<i64>,
     pub(super) cancelled_at: Option<i64>,
-    /// Whether its cancel goes on.
     pub(super) is_cancelling: bool,
 }
 

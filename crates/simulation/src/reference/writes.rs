@@ -40,7 +40,6 @@ pub(super) enum Write {
     Leave,
 }
 
-/// A request to be stored.
 #[derive(Debug, Clone)]
 pub(super) struct NewRequest {
     pub(super) account: usize,
@@ -61,10 +60,8 @@ pub(super) struct End {
     pub(super) tokens: Option<(i64, i64)>,
 }
 
-/// What became of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// A create was done.
     Taken,
     OverQuota,
     InsufficientCredits {
@@ -79,7 +76,6 @@ pub(super) enum Answer {
     Marked,
     BatchCancelled,
     BatchCompleted,
-    /// These requests ended.
     Ended(BTreeSet<usize>),
     /// How many entered the queue, by account and model, and when the next are ready.
     Released(BTreeMap<(usize, usize), i64>, Option<i64>),
@@ -101,7 +97,6 @@ pub(super) fn attempt_message(at: i64) -> String {
     format!("refused at {at}")
 }
 
-/// The body of a request.
 pub(super) fn request_body(request: usize) -> String {
     format!(r#"{{"model":"plain","messages":[{{"role":"user","content":"{request}"}}]}}"#)
 }

@@ -26,7 +26,6 @@ const LOOK_MS: (i64, i64) = (1_000, 600_000);
 /// A claimed event: its row, and which of its tries it is.
 pub(super) type Claimed = (i64, i64);
 
-/// What was sent so far.
 #[derive(Debug, Default)]
 pub(super) struct Couriers {
     /// The name and the bytes of each event, by row.
@@ -37,14 +36,12 @@ pub(super) struct Couriers {
 }
 
 impl Couriers {
-    /// The process died.
     pub(super) fn fall(&mut self) {
         self.over.append(&mut self.under_way);
     }
 }
 
 impl World<'_> {
-    /// Claims what is due.
     pub(super) async fn look_into_outbox(&mut self, now: i64) -> Step {
         let store = self.life()?.store().clone();
         let mut due = Vec::new();

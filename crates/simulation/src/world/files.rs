@@ -32,7 +32,6 @@ const FILL_MS: i64 = 60;
 const BLANKS: [usize; 3] = [0, 127, 127];
 /// Files that are sent at once now and then.
 const SEVERAL: usize = 5;
-/// The model that costs nothing.
 const FREE: usize = MODELS.len() - 1;
 
 impl World<'_> {

@@ -48,7 +48,6 @@ const DRAIN_VERIFY_MS: i64 = 10 * 60_000;
 /// Nobody promises in which order the tasks of a process that starts have their first turn.
 const BATCH_CANCEL_RESUMER_LATE_MS: i64 = 3_000;
 
-/// Everything there is.
 pub(super) struct World<'f> {
     plan: Plan,
     chance: Chance,

@@ -23,7 +23,6 @@ use crate::texts;
 const GRACE_MS: i64 = 3_000;
 
 impl World<'_> {
-    /// Reads everything there is.
     pub(super) async fn verify(&mut self) -> Step {
         let Some(life) = &self.life else {
             self.timeline.after(60_000, Event::Verify);

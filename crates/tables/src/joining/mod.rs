@@ -19,7 +19,6 @@ use crate::streams::Compressor;
 /// Why a row is not written.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// What is written cannot be.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The row that the cells go with cannot be read (again).
@@ -33,7 +32,6 @@ pub enum WriteError {
 /// A table that is written: each of its rows is one of `source`, if there is one, with cells behind its own.
 pub struct Join<W: Write + Send> {
     rows: Option<Rows>,
-    /// Of the source.
     columns: Columns,
     added: Vec<Column>,
     out: Out<W>,

@@ -134,7 +134,6 @@ fn read<const N: usize>(bytes: &[u8], place: usize) -> Option<[u8; N]> {
     bytes.get(place..)?.first_chunk().copied()
 }
 
-/// What a pointer points at.
 fn target(bytes: &[u8], place: usize) -> Option<usize> {
     let by = usize::try_from(u32::from_le_bytes(read(bytes, place)?)).ok()?;
     place.checked_add(by).filter(|place| *place < bytes.len())

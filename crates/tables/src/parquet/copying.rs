@@ -26,7 +26,6 @@ pub(crate) struct Copier {
     columns: Vec<Place>,
 }
 
-/// How far a column is copied.
 #[derive(Default)]
 struct Place {
     /// The group of rows that is read next.

@@ -9,15 +9,15 @@ use serde_json::{Map, Number, Value};
 /// What a field says of its values that the values do not say themselves. That of a list or a map is that of its elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Nothing.
     Plain,
     /// Times, of which so many decimals of seconds are counted: since 1970, in UTC or anywhere, or since midnight.
-    Time { decimals: u32, origin: Origin },
-    /// Those of its members.
+    Time {
+        decimals: u32,
+        origin: Origin,
+    },
     Group(Vec<Shape>),
 }
 
-/// Since when time is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Epoch { is_utc: bool },
@@ -133,7 +133,6 @@ fn legacy_time(count: i64, decimals: u32, origin: Origin) -> Value {
     time_text(count, decimals, origin).map_or(Value::from(count), Value::String)
 }
 
-/// What a time counts.
 fn count_of(field: &Field) -> Option<i64> {
     match field {
         Field::Int(count) | Field::TimeMillis(count) => Some(i64::from(*count)),

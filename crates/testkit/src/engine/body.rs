@@ -22,7 +22,6 @@ use crate::time;
 
 type Frames = Pin<Box<dyn Stream<Item = io::Result<Frame<Bytes>>> + Send>>;
 
-/// The body of any answer.
 pub(super) type Body = Either<Full<Bytes>, StreamBody<Frames>>;
 
 /// Milliseconds that a part of a body has to reach the client before the connection breaks.
@@ -30,7 +29,6 @@ const BREAK_AFTER_MS: u64 = 20;
 /// Bytes in each chunk of a slow body.
 const DRIP_BYTES: usize = 16;
 
-/// A whole body.
 pub(super) fn whole(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
@@ -56,7 +54,6 @@ pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
     compressed
 }
 
-/// An error in OpenAI's envelope.
 pub(super) fn error(status: u16, message: &str) -> Response<Body> {
     let reason = hyper::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let kind: String = reason.unwrap_or("Error").split_whitespace().collect();
@@ -78,9 +75,7 @@ pub(super) fn retry_after(mut response: Response<Body>, seconds: Option<u32>) ->
 pub(super) enum Break {
     /// The connection is closed as usual.
     Close,
-    /// The connection is reset.
     Reset(ResetFlag),
-    /// Nothing more comes.
     Hang,
 }
 

@@ -85,9 +85,7 @@ struct Asked<'a> {
     request: ChatRequest<'a>,
     script: Script,
     completion: Completion,
-    /// The model's name.
     name: &'a str,
-    /// The same as a JSON string.
     model: &'a str,
 }
 

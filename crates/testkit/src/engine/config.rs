@@ -106,7 +106,6 @@ pub enum Recording {
 /// What may be changed while the engine runs; see [`super::SimEngine::tune`].
 #[derive(Clone, Debug)]
 pub struct Tunables {
-    /// The models listed and served.
     pub models: Vec<String>,
     /// The status for any other model: 404 with vLLM, 400 with `transformers serve`.
     pub unknown_model_status: u16,
@@ -140,7 +139,6 @@ pub struct Tunables {
     pub overload: Overload,
     /// Of an engine that holds one of its models at a time: milliseconds that loading one takes.
     pub load_ms: Option<u64>,
-    /// How often which fault strikes.
     pub faults: FaultRates,
 }
 

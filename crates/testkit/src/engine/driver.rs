@@ -38,7 +38,6 @@ impl Inner {
 /// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Too many wait already.
     Full,
     /// The cache could never hold it.
     TooLong,

@@ -6,7 +6,6 @@
 pub enum Fault {
     /// `status=CODE` or `status=CODE/SECONDS`: an error of that status (300 to 599), with `Retry-After` if given.
     Status {
-        /// The HTTP status.
         code: u16,
         /// The value of `Retry-After` in seconds, if it is sent.
         retry_after_s: Option<u32>,
@@ -49,7 +48,6 @@ pub enum Fault {
     },
     /// A canned answer. Markers name it by a behaviour: `behaviour=NAME`.
     Canned(Canned),
-    /// A canned answer, compressed.
     Gzipped(Canned),
     /// A canned answer to a request that has this field; the usual answer to others.
     Refusal(&'static str, Canned),
@@ -58,7 +56,6 @@ pub enum Fault {
 /// An answer of an engine or gateway, to the byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canned {
-    /// The HTTP status.
     pub status: u16,
     /// Headers beside `Content-Length`.
     pub headers: &'static [(&'static str, &'static str)],

@@ -10,10 +10,8 @@ use serde_json::{Value, json};
 
 use super::prompt::digest;
 
-/// How many numbers a vector has.
 const DIMENSIONS: usize = 4;
 
-/// The form of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     /// A `chat.completion`.

@@ -37,7 +37,6 @@ impl Holder {
         lock(&self.held).as_deref() == Some(model)
     }
 
-    /// It died: nothing is loaded.
     pub(super) fn reset(&self) {
         *lock(&self.held) = None;
     }

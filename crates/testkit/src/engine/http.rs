@@ -12,7 +12,6 @@ use super::state::{Settings, State};
 use super::{chat, report};
 use crate::time;
 
-/// Answers one request.
 pub(super) async fn route(
     state: Arc<State>,
     reset: ResetFlag,

@@ -118,7 +118,6 @@ impl SimEngine {
         self.state.tune(change);
     }
 
-    /// What it counted.
     pub fn counters(&self) -> Counters {
         self.state.recorder.counters()
     }

@@ -26,32 +26,25 @@ pub struct Job {
     pub choices: usize,
 }
 
-/// Names a job inside one model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(u64);
 
-/// A job that ended with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// The job.
     pub id: JobId,
     /// Prompt tokens that it found in the prefix cache.
     pub cached_tokens: usize,
 }
 
-/// What one step did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// How long it took.
     pub duration: Duration,
-    /// The jobs that ended with it.
     pub finished: Vec<Finished>,
 }
 
 /// Counts since the start, and levels now; the names are those of vLLM's metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelStats {
-    /// Sequences in the batch.
     pub num_requests_running: usize,
     /// Requests that wait for a place or for blocks.
     pub num_requests_waiting: usize,

@@ -10,7 +10,6 @@ use super::{lock, prompt};
 /// How many requests did what since the start; deaths do not reset it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Connections accepted.
     pub connections: u64,
     /// Well-formed completion requests that came.
     pub arrived: u64,
@@ -64,7 +63,6 @@ pub(super) enum Ending {
     Refused,
 }
 
-/// One request inside the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
     /// The number of the request, counted from 1 over all.

@@ -16,8 +16,9 @@ use super::recorder::{Ending, Recorder};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     /// Die as a killed process does, and come back after that many milliseconds.
-    Die { ms: u64 },
-    /// End for good.
+    Die {
+        ms: u64,
+    },
     Stop,
 }
 
@@ -59,7 +60,6 @@ pub(super) struct Settings {
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) name: String,
-    /// The name as a JSON string.
     pub(super) quoted: String,
 }
 
@@ -118,7 +118,6 @@ impl State {
         })
     }
 
-    /// The settings of this moment.
     pub(super) fn tunables(&self) -> Arc<Settings> {
         Arc::clone(&self.tunables.read().unwrap_or_else(PoisonError::into_inner).1)
     }

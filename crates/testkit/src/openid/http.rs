@@ -26,7 +26,6 @@ const VALID: u64 = 300;
 
 type Fields = HashMap<String, String>;
 
-/// The calls that there are.
 pub(super) fn router(state: Arc<State>) -> Router {
     Router::new()
         .route("/.well-known/openid-configuration", get(configuration))

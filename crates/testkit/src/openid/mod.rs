@@ -25,12 +25,9 @@ pub struct OpenIdProvider {
     server: JoinHandle<()>,
 }
 
-/// Somebody whom it knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Person {
-    /// Its name of them.
     pub subject: String,
-    /// Their e-mail address.
     pub email: Option<String>,
     /// Whether it says that the address is theirs; `None` where it says nothing of it.
     pub is_verified: Option<bool>,
@@ -96,7 +93,6 @@ pub enum Trouble {
     NamelessReturn,
 }
 
-/// What its connections share.
 #[derive(Debug)]
 struct State {
     issuer: String,
@@ -105,7 +101,6 @@ struct State {
     records: Mutex<Records>,
 }
 
-/// What moves.
 #[derive(Debug)]
 struct Records {
     key: SigningKey,
@@ -120,7 +115,6 @@ struct Records {
     discoveries: usize,
 }
 
-/// What a code was given for.
 #[derive(Debug, Clone)]
 struct Grant {
     challenge: String,
@@ -183,7 +177,6 @@ impl OpenIdProvider {
         self.state.records().trouble = trouble;
     }
 
-    /// Does as these say from now on.
     pub fn behave(&self, habits: Habits) {
         self.state.records().habits = habits;
     }

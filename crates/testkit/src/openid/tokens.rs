@@ -10,7 +10,6 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyP
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-/// What a key signs by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// `ES256`.
@@ -21,7 +20,6 @@ pub enum KeyKind {
     Ed25519,
 }
 
-/// A key and its name.
 #[derive(Debug)]
 pub(super) struct SigningKey {
     kind: KeyKind,
@@ -36,7 +34,6 @@ enum Pair {
 }
 
 impl SigningKey {
-    /// A new key.
     pub(super) fn new(kind: KeyKind, name: &'static str) -> io::Result<Self> {
         let random = SystemRandom::new();
         let unmade = |_| io::Error::other("no key can be made");
@@ -63,7 +60,6 @@ impl SigningKey {
         }
     }
 
-    /// As everybody may see it.
     pub(super) fn public(&self) -> Value {
         let (kid, alg) = (self.name, self.algorithm());
         match &self.pair {

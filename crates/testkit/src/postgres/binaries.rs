@@ -35,7 +35,6 @@ impl Binaries {
         Command::new(self.folder.join(INIT))
     }
 
-    /// What serves it.
     pub(super) fn server(&self) -> Command {
         Command::new(self.folder.join(SERVER))
     }

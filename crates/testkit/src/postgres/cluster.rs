@@ -25,7 +25,6 @@ const TEMPLATE: &str = "template_with_schema";
 /// How long a statement of ours may take.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-/// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// A crash of the server, not one of the machine: nothing waits for a disk. For tests of behaviour.
@@ -35,10 +34,8 @@ pub enum Durability {
     Disk,
 }
 
-/// How a cluster is made.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
-    /// What a commit survives.
     pub durability: Durability,
     /// Where its folder is made, which is removed at the end. A short path that the server's account can reach.
     pub folder: PathBuf,
@@ -67,7 +64,6 @@ pub struct Cluster {
     account: Option<Account>,
     durability: Durability,
     network: Option<Network>,
-    /// Whether there is a template.
     has_template: Mutex<bool>,
 }
 
@@ -100,9 +96,6 @@ impl Cluster {
 
     /// Makes a database that has the schema which `migrate` makes in the database at a URL: it is made once and copied, in a fifth of the
     /// time. The URL to connect to it.
-    ///
-    /// # Errors
-    /// As [`Self::database`].
     ///
     /// # Panics
     /// `migrate` does. It runs in a thread and a runtime of its own.
@@ -140,7 +133,6 @@ impl Cluster {
         Ok(url(self.folder.path(), self.folder.port(), name))
     }
 
-    /// The folder of the socket.
     pub fn socket_folder(&self) -> &Path {
         self.folder.path()
     }

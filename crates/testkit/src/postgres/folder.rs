@@ -63,12 +63,10 @@ impl Folder {
         &self.path
     }
 
-    /// What the server keeps.
     pub(super) fn data(&self) -> PathBuf {
         self.path.join("data")
     }
 
-    /// What the server says.
     pub(super) fn log(&self) -> PathBuf {
         self.path.join("log")
     }
@@ -78,7 +76,6 @@ impl Folder {
         socket_in(&self.path, self.port)
     }
 
-    /// The port of the server.
     pub(super) const fn port(&self) -> u16 {
         self.port
     }

@@ -12,10 +12,8 @@ pub(super) const FUNCTION_CALL: u8 = b'F';
 pub(super) const READY: u8 = b'Z';
 /// Server: a statement is done; what it was.
 pub(super) const COMPLETE: u8 = b'C';
-/// Server: a refusal.
 pub(super) const ERROR: u8 = b'E';
 
-/// The length counts itself.
 pub(super) const LENGTH_BYTES: u32 = 4;
 
 /// What stands before the body of a frame.
@@ -36,7 +34,6 @@ impl Header {
         Ok(Self { kind, body_bytes })
     }
 
-    /// As it goes over the wire.
     pub(super) fn encode(self) -> [u8; 5] {
         let [a, b, c, d] = (self.body_bytes + LENGTH_BYTES).to_be_bytes();
         [self.kind, a, b, c, d]

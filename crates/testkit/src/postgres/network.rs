@@ -15,9 +15,7 @@ const AUTHORITY: &str = "clients.pem";
 /// What a server needs to listen on 127.0.0.1 and ::1 with TLS. Everything is in PEM form.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
-    /// Its certificate.
     pub certificate: String,
-    /// The key of that.
     pub key: String,
     /// The authority of the certificates of clients.
     pub client_authority: String,
@@ -26,7 +24,6 @@ pub struct Network {
 }
 
 impl Network {
-    /// A port that nobody listens on.
     pub(super) fn free_port() -> io::Result<u16> {
         Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
     }

@@ -16,7 +16,6 @@ use self::connections::Connections;
 use self::orders::Orders;
 use super::{Cluster, USER};
 
-/// What a proxy has lost so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dropped {
     /// Commits that the server made, or refused, without their client ever learning which.
@@ -77,7 +76,6 @@ impl FaultProxy {
         self.orders.dropped()
     }
 
-    /// Closes every connection now.
     pub fn cut_all(&self) {
         self.connections.cut_all();
     }

@@ -10,7 +10,6 @@ const PROTOCOL: u32 = 3 << 16;
 /// Far above what a server says to statements whose rows nobody reads.
 const BODY_BYTES_MAX: u32 = 1 << 20;
 
-/// A session of the superuser.
 pub(super) struct Session<S> {
     pub(super) stream: BufReader<S>,
 }
@@ -35,7 +34,6 @@ impl<S: Read + Write> Session<S> {
         self.answer()
     }
 
-    /// Sends statements.
     pub(super) fn ask(&mut self, statements: &str) -> io::Result<()> {
         self.send(Some(QUERY), format!("{statements}\0").as_bytes())
     }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 /// When everything was made, in seconds: the stand-in has no clock, and nobody may rely on these times.
 pub(super) const CREATED: i64 = 1_790_000_000;
 
-/// The body of an event.
 pub(super) fn body(id: &str, kind: &str, object: &Value) -> Vec<u8> {
     let event = json!({
         "id": id, "object": "event", "api_version": "2026-10-28.endive", "created": CREATED,

@@ -76,7 +76,6 @@ pub(super) fn unit_amount(fields: &Fields) -> i64 {
     fields.get(UNIT_AMOUNT).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The metadata under a prefix.
 pub(super) fn metadata(fields: &Fields, prefix: &str) -> Fields {
     let inner = |(name, value): (&String, &String)| {
         let key = name.strip_prefix(prefix)?.strip_prefix('[')?.strip_suffix(']')?;

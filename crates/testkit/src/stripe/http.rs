@@ -15,7 +15,6 @@ use super::form::{self, WrongField};
 use super::records::{Answer, Kept, Records};
 use super::{State, Trouble};
 
-/// The calls that there are.
 pub(super) fn router(state: Arc<State>) -> Router {
     let sessions = get(list).post(create);
     Router::new()

@@ -29,7 +29,6 @@ pub struct Stripe {
     server: JoinHandle<()>,
 }
 
-/// What goes wrong with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// 429: there were too many calls. The next may come through.
@@ -47,7 +46,6 @@ pub struct Happening {
     pub events: Vec<Vec<u8>>,
 }
 
-/// What its connections share.
 #[derive(Debug)]
 struct State {
     secret_key: String,
@@ -86,7 +84,6 @@ impl Stripe {
         self.records().questions
     }
 
-    /// How many sessions were made.
     pub fn session_count(&self) -> usize {
         self.records().sessions.len()
     }

@@ -14,7 +14,6 @@ pub(super) type Answer = (StatusCode, Value);
 /// Everything so far. Objects are kept as Stripe shows them.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    /// What the next call meets.
     pub(super) trouble: Option<Trouble>,
     pub(super) sessions: BTreeMap<String, Value>,
     /// The currency of each payment.
@@ -30,9 +29,7 @@ pub(super) struct Records {
 /// What is kept under an idempotency key.
 pub(super) enum Kept {
     Nothing,
-    /// The answer to the same call.
     Same(Answer),
-    /// The answer to another call.
     Other,
 }
 
@@ -124,7 +121,6 @@ impl Records {
         intent
     }
 
-    /// The money is there.
     fn settle(&mut self, session: &str, kind: &str) -> Vec<u8> {
         let event = self.name("evt");
         let session = self.sessions.get_mut(session).expect("a session that was made");

@@ -9,32 +9,25 @@ mod storage;
 
 use metrics::Unit;
 
-/// A metric.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Metric {
     pub(super) name: &'static str,
     pub(super) kind: MetricKind,
     pub(super) unit: Unit,
-    /// What it says, in a sentence.
     pub(super) help: &'static str,
     pub(super) labels: Labels,
 }
 
-/// How it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MetricKind {
     /// Up, from zero at the start of the process.
     Counter,
-    /// Up and down.
     Gauge,
-    /// Values by size.
     Histogram,
 }
 
-/// What tells its series apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// It has one series.
     None,
     /// One label, with all of its values.
     Known(&'static str, &'static [&'static str]),

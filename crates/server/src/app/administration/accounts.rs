@@ -44,10 +44,6 @@ pub async fn create(
 }
 
 /// A page of the accounts, oldest first, behind the one with the identifier `after`; `limit` and [`PAGE_MAX`] at most.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn list(
     services: &Services,
     after: Option<AccountId>,
@@ -70,38 +66,21 @@ pub async fn list(
     Ok(Page { rows, next })
 }
 
-/// An account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn get(services: &Services, id: AccountId) -> Result<Record, AppError> {
     accounts::record(services, &accounts::get(services, id).await?).await
 }
 
 /// Activates an account's payments. A second time changes nothing.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn activate(services: &Services, id: AccountId) -> Result<Record, AppError> {
     accounts::record(services, &accounts::activate(services, id).await?).await
 }
 
 /// Suspends an account. A second time changes nothing. Keys with the scope `admin` administrate on, those of the account itself too.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn suspend(services: &Services, id: AccountId) -> Result<Record, AppError> {
     accounts::record(services, &accounts::suspend(services, id).await?).await
 }
 
 /// Lets an account go on that was suspended. A second time changes nothing.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is none.
 pub async fn resume(services: &Services, id: AccountId) -> Result<Record, AppError> {
     accounts::record(services, &accounts::resume(services, id).await?).await
 }
@@ -130,10 +109,6 @@ pub async fn set_limits(services: &Services, id: AccountId, body: &Bytes) -> Res
 }
 
 /// What an account has, holds and spent.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn totals(services: &Services, id: AccountId) -> Result<Totals, AppError> {
     let account = accounts::get(services, id).await?;
     let today = spend::day_of(services.clock.now());

@@ -57,10 +57,6 @@ pub async fn create(
 }
 
 /// The keys of an account, oldest first: all that work, and the newest of those that were revoked or have expired.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn list(services: &Services, account: AccountId) -> Result<ApiKeyList, AppError> {
     let listed = api_keys::list(services, account).await?;
     let data = listed.keys.into_iter().map(record).collect();

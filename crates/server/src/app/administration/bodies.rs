@@ -43,7 +43,6 @@ impl Members<'_> {
         self.get(name, "must be a string", |value| value.decode_string().map(Into::into))
     }
 
-    /// A text that must be there.
     pub(super) fn required_text(&mut self, name: &str) -> String {
         if self.object.get_some(name).is_none() {
             self.faults.push(name, codes::MISSING, "is needed");

@@ -45,10 +45,6 @@ pub async fn grant(
 
 /// A page of the grants of an account behind the one that `after` names, the newest first; `limit` and [`PAGE_MAX`] at most. A page may
 /// have fewer, even none, and name the next one all the same.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn list(
     services: &Services,
     account: AccountId,

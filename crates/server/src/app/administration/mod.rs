@@ -19,25 +19,20 @@ use crate::store::idempotency_keys::IdempotencyKey;
 /// The most rows of a page.
 pub const PAGE_MAX: u32 = 100;
 
-/// Who calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Administrator {
-    /// The account of the API key.
     pub account: AccountKey,
-    /// The API key.
     pub key: KeyId,
 }
 
 /// What was made or changed, and whether a call with the same idempotency key did so before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made<T> {
-    /// It.
     pub made: T,
     /// Whether it was done before.
     pub is_repeat: bool,
 }
 
-/// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     /// The rows.

@@ -29,10 +29,6 @@ pub async fn set_monthly_credits(
 }
 
 /// Sets when and where an account is told that its credits are low, from the JSON text of the call's body.
-///
-/// # Errors
-///
-/// As [`set_monthly_credits`].
 pub async fn set_low_credits(
     services: &Services,
     caller: Administrator,
@@ -52,10 +48,6 @@ pub async fn set_low_credits(
 }
 
 /// Sets how long ended requests of an account are kept, from the JSON text of the call's body.
-///
-/// # Errors
-///
-/// As [`set_monthly_credits`].
 pub async fn set_retention(
     services: &Services,
     caller: Administrator,
@@ -79,7 +71,6 @@ pub async fn set_retention(
     changed(services, accounts::set_retention_repeatably(services, id, (NAME, retention), key).await?).await
 }
 
-/// The account as it is now.
 pub(super) async fn changed(
     services: &Services,
     (account, is_repeat): (Account, bool),

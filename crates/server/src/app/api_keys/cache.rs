@@ -27,20 +27,15 @@ pub struct ApiKeyCache {
     pub(super) uses: Uses,
 }
 
-/// The account that a key opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
     /// Its row number.
     pub account: AccountKey,
-    /// Its identifier.
     pub id: AccountId,
     /// The row number of the key.
     pub key: i64,
-    /// The hash of the key.
     pub sha256: [u8; 32],
-    /// The identifier of the key.
     pub key_id: KeyId,
-    /// What the key may be used for.
     pub scope: KeyScope,
     /// Whether the account is suspended.
     pub is_suspended: bool,
@@ -56,7 +51,6 @@ struct Known {
 }
 
 impl Opened {
-    /// What this holder's key opens.
     pub(super) fn by(holder: &KeyHolder, sha256: [u8; 32]) -> Self {
         let KeyHolder { account, account_id: id, key, key_id, scope, is_suspended, .. } = *holder;
         Self { account, id, key, sha256, key_id, scope, is_suspended }

@@ -22,19 +22,16 @@ pub use crate::store::identity::api_keys::{ApiKey, ENDED_LISTED_MAX, KeyList, US
 
 const NOUN: &str = "API key";
 
-/// A key that was just made.
 #[derive(Debug, Clone)]
 pub struct MadeKey {
     /// The key itself. It is told this once, and is nowhere kept.
     pub key: String,
-    /// What is kept.
     pub record: ApiKey,
 }
 
 /// What is known of a key before the store is asked.
 #[derive(Debug, Clone, Copy)]
 pub enum Presented {
-    /// It opens this account.
     Opens(Opened),
     /// Only the store knows.
     Unread(UnreadKey),
@@ -91,10 +88,6 @@ pub async fn look_up(services: &Services, key: UnreadKey) -> Result<Opened, AppE
 }
 
 /// What a key opens by now that let a call in which is not over: as with a new call, what changed is felt within a second.
-///
-/// # Errors
-///
-/// As [`look_up`].
 pub async fn look_again(services: &Services, opened: Opened) -> Result<Opened, AppError> {
     let Opened { sha256, .. } = opened;
     match services.api_key_cache.find(&sha256, services.clock.now()) {
@@ -104,10 +97,6 @@ pub async fn look_again(services: &Services, opened: Opened) -> Result<Opened, A
 }
 
 /// The account of a key that works, whether or not it can pay; `None` for any other key.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn find_account(services: &Services, key: &str) -> Result<Option<AccountId>, AppError> {
     let Some(sha256) = format::hash(key.as_bytes()) else { return Ok(None) };
     let now = services.clock.now();
@@ -116,12 +105,9 @@ pub async fn find_account(services: &Services, key: &str) -> Result<Option<Accou
     Ok(holder.map(|holder| holder.account_id))
 }
 
-/// What is wanted of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyDraft<'a> {
-    /// What people call it.
     pub name: Option<&'a str>,
-    /// What it may be used for.
     pub scope: KeyScope,
     /// How long it works, in milliseconds; `None` for ever.
     pub expires_in_ms: Option<i64>,
@@ -160,10 +146,6 @@ pub async fn create(
 }
 
 /// As [`create`], once for all repeats of what a form sends: they have the same key.
-///
-/// # Errors
-///
-/// As [`create`].
 pub async fn create_once(
     services: &Services,
     account: AccountId,
@@ -275,20 +257,12 @@ fn too_many() -> AppError {
 }
 
 /// The keys of an account, oldest first: all that work, and the newest of those that were revoked or have expired.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn list(services: &Services, account: AccountId) -> Result<KeyList, AppError> {
     let account = accounts::get(services, account).await?;
     Ok(api_keys::list(&services.store, account.key, services.clock.now()).await?)
 }
 
 /// As [`revoke`], of a key of the account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn revoke_own(services: &Services, account: AccountKey, id: KeyId) -> Result<ApiKey, AppError> {
     if !api_keys::is_own(&services.store, account, id).await? {
         return Err(AppError::NotFound(NOUN));
@@ -297,10 +271,6 @@ pub async fn revoke_own(services: &Services, account: AccountKey, id: KeyId) -> 
 }
 
 /// Revokes a key: at once in this process, within a second in every other. A second time changes nothing.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such key.
 pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> {
     revoke_for(services, None, id).await
 }

@@ -26,19 +26,15 @@ const GROUPS_MAX: usize = 256;
 /// What is said of a failure that says nothing, or more than is read.
 const UNTOLD: &str = "the failure is too long to be shown";
 
-/// Which batches to look through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BrowseQuery {
-    /// Those in this status.
     pub status: Option<BatchStatus>,
     /// Those whose metadata, the name among them, hold this text; or, where it is `key=value`, that have such a key with
     /// this string, number, `true` or `false`. White space around it does not count.
     pub search: Option<String>,
-    /// Those behind this one.
     pub before: Option<BatchId>,
 }
 
-/// A page of batches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BatchesPage {
     /// The batches, the newest first: 50 at most.
@@ -49,10 +45,8 @@ pub struct BatchesPage {
     pub looked_through: Option<BatchId>,
 }
 
-/// A batch in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchRow {
-    /// What is known of it.
     pub record: BatchRecord,
     /// Its name, if it has one.
     pub name: Option<String>,
@@ -85,10 +79,6 @@ pub async fn browse(
 }
 
 /// The newest batches of an account, `limit` at most: first those that have not ended.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn newest_unfinished_first(
     services: &Services,
     account: AccountKey,
@@ -116,10 +106,6 @@ async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<BatchId>,
 }
 
 /// How many batches of an account have neither completed nor been cancelled; more than a hundred count as a hundred.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count_live(services: &Services, account: AccountKey) -> Result<i64, AppError> {
     Ok(batches::count_live(&services.store, account).await?)
 }
@@ -135,12 +121,9 @@ pub struct FailureGroups {
     pub has_more: bool,
 }
 
-/// Requests that failed alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureGroup {
-    /// What they say.
     pub failure: Failure,
-    /// How many.
     pub requests: usize,
 }
 
@@ -152,10 +135,6 @@ impl FailureGroups {
 }
 
 /// What the first 20,000 failed requests of a batch say of their failures.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn failure_groups(
     services: &Services,
     account: AccountKey,

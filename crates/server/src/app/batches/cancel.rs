@@ -34,10 +34,6 @@ pub async fn cancel(services: &Services, account: AccountKey, id: BatchId) -> Re
 }
 
 /// Carries through every cancel that a crash left half-way.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn finish_cancels(services: &Services, now: i64) -> Result<(), StoreError> {
     for batch in batches::list_cancelling(&services.store).await? {
         end_requests(services, batch, now).await?;

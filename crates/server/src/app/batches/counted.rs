@@ -10,10 +10,8 @@ use crate::app::{Services, failures};
 use crate::store::batches;
 use crate::store::requests::Direction;
 
-/// A batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedBatch {
-    /// What is known of it.
     pub record: BatchRecord,
     /// How many of its requests failed because their completion window ended; 0 until all of it has ended.
     pub expired: i64,
@@ -30,11 +28,6 @@ pub enum PageEdge {
     Before(BatchId),
 }
 
-/// A batch of the account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_counted(
     services: &Services,
     account: AccountKey,

@@ -68,10 +68,6 @@ async fn create_now(
 }
 
 /// Groups requests of the account: all of them, or none.
-///
-/// # Errors
-///
-/// As [`create`].
 pub(in crate::app) async fn make(
     services: &Services,
     account: AccountKey,
@@ -100,7 +96,6 @@ pub(in crate::app) async fn make(
     Err(AppError::Unavailable("the requests keep changing".to_owned()))
 }
 
-/// What a batch is made of.
 pub(in crate::app) struct Input {
     /// Its requests, as their identifiers are written.
     pub(in crate::app) requests_ids: Vec<String>,

@@ -28,10 +28,6 @@ pub async fn delete(services: &Services, account: AccountKey, id: BatchId) -> Re
 }
 
 /// Carries through every deletion that a crash left half-way.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn finish_deletions(services: &Services) -> Result<(), StoreError> {
     for batch in batches::list_deleting(&services.store).await? {
         delete_requests(services, batch).await?;

@@ -29,7 +29,6 @@ const OTHERS_LOOK_MS: i64 = 1_000;
 pub struct AfterEnd {
     /// Where the client named it.
     pub param: &'static str,
-    /// What the client wrote.
     pub id: String,
 }
 
@@ -49,17 +48,11 @@ pub struct EndedPages {
 }
 
 impl Ends {
-    /// The order of ends of a batch.
-    ///
-    /// # Errors
-    ///
-    /// [`AppError::NotFound`] where it is none of the account's.
     pub async fn of_batch(services: &Services, account: AccountKey, id: BatchId) -> Result<Self, AppError> {
         let (batch, _) = find(services, account, id).await?;
         Ok(Self { store: services.store.clone(), clock: services.clock.clone(), account, batch })
     }
 
-    /// Whose batch it is.
     pub const fn account(&self) -> AccountKey {
         self.account
     }
@@ -92,20 +85,11 @@ impl Ends {
         }
     }
 
-    /// How far the batch has come.
-    ///
-    /// # Errors
-    ///
-    /// What the store could not do.
     pub async fn so_far(&self) -> Result<EndedSoFar, AppError> {
         Ok(batches::ended_so_far(&self.store, self.batch).await?)
     }
 
     /// What ended behind a place, up to how far the batch was known to have come.
-    ///
-    /// # Errors
-    ///
-    /// What the store could not do.
     pub async fn page(&self, after: i64, so_far: EndedSoFar) -> Result<EndedPage, AppError> {
         Ok(batches::page_ended(&self.store, self.account, self.batch, after, so_far).await?)
     }
@@ -117,7 +101,6 @@ impl Ends {
     }
 }
 
-/// A wait for ends of one batch.
 pub struct EndsWatch {
     watch: BatchWatch,
     /// Where other nodes may end requests.

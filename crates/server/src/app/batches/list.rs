@@ -26,7 +26,6 @@ const LINE_BYTES: usize = 512;
 /// Which batches to list. Times are in Unix seconds, as clients read them.
 #[derive(Debug, Clone, Default)]
 pub struct BatchQuery {
-    /// Those in this status.
     pub status: Option<BatchStatus>,
     /// Those created in a later second than this one.
     pub created_after: Option<i64>,
@@ -36,11 +35,9 @@ pub struct BatchQuery {
     pub limit: Option<u64>,
     /// Those behind this one. The identifier zero names none.
     pub after: Option<BatchId>,
-    /// The order.
     pub direction: Direction,
 }
 
-/// A list of batches.
 pub struct BatchPages {
     store: Store,
     batch_requests_max: usize,
@@ -52,11 +49,6 @@ pub struct BatchPages {
     is_over: bool,
 }
 
-/// The batches of an account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where `after` is none of the account's.
 pub async fn list(
     services: &Services,
     account: AccountKey,

@@ -42,15 +42,9 @@ pub(super) const NAME_KEY: &str = "batch_name";
 pub struct WholeBatch {
     /// What the status record says, and more.
     pub record: BatchRecord,
-    /// Its requests.
     pub requests_ids: Vec<RequestId>,
 }
 
-/// How a batch stands.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_record(
     services: &Services,
     account: AccountKey,
@@ -59,11 +53,6 @@ pub async fn get_record(
     find(services, account, id).await.map(|(_, record)| record)
 }
 
-/// The whole of a batch.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_whole(
     services: &Services,
     account: AccountKey,
@@ -75,10 +64,6 @@ pub async fn get_whole(
 }
 
 /// How every request of a batch stands, in order of arrival.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn list_requests(
     services: &Services,
     account: AccountKey,
@@ -89,10 +74,6 @@ pub async fn list_requests(
 }
 
 /// Every request of a batch as a whole, ended or not, in order of arrival.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn list_results(
     services: &Services,
     account: AccountKey,
@@ -103,10 +84,6 @@ pub async fn list_results(
 }
 
 /// What the requests of a batch cost, as it was added up a moment ago: of a large batch up to 20 times as long ago as that took.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn cost_of(services: &Services, account: AccountKey, id: BatchId) -> Result<BatchCost, AppError> {
     let (batch, record) = find(services, account, id).await?;
     let store = services.store.clone();

@@ -105,7 +105,6 @@ impl ComingBatch {
     }
 }
 
-/// The line of an element.
 fn line(place: usize, element: &[u8]) -> Result<Bytes, AppError> {
     let refuse = |words: String| {
         let detail = InputFault { param: String::new(), id: None, code: codes::INVALID_LINE, message: words };

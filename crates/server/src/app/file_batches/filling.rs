@@ -32,20 +32,12 @@ pub enum FillPause {
 }
 
 /// The accounts that have batches to be filled.
-///
-/// # Errors
-///
-/// What the store could not do.
 pub async fn list_filling(services: &Services) -> Result<Vec<AccountKey>, StoreError> {
     batches::list_filling(&services.store).await
 }
 
 /// Fills the batches of an account until there is nothing more to do for now. A batch whose completion window ends before it is filled
 /// is cancelled.
-///
-/// # Errors
-///
-/// What the store could not do.
 pub async fn fill_account(services: &Services, account: AccountKey) -> Result<FillPause, AppError> {
     let stale_ms = if services.store.is_shared() { STALE_MS } else { 0 };
     loop {

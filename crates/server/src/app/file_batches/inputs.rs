@@ -18,12 +18,9 @@ use crate::store::batches::{self, InputBatch, NewBatch, NewInputBatch, NewInputB
 use crate::store::files::FoundFile;
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 
-/// What a batch is to be made of.
 #[derive(Debug, Clone)]
 pub struct FromFile {
-    /// The file.
     pub file: FileId,
-    /// What its lines are to ask for.
     pub endpoint: BatchEndpoint,
     /// Where to tell of the end of the batch.
     pub webhook: Option<String>,
@@ -121,10 +118,6 @@ fn list_of_one(code: &str, message: &str) -> Bytes {
 }
 
 /// A batch of the account, whatever made it.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_with_input(
     services: &Services,
     account: AccountKey,
@@ -134,10 +127,6 @@ pub async fn get_with_input(
 }
 
 /// Up to `limit` batches of the account, the newest first, behind `after`; and whether there are more.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where `after` is none of the account's.
 pub async fn list_with_inputs(
     services: &Services,
     account: AccountKey,

@@ -12,7 +12,6 @@ use crate::app::Services;
 /// How many faults of a file are kept; the rest are counted.
 const FAULTS_KEPT_MAX: i64 = 1_000;
 
-/// What the lines came to so far.
 pub(super) struct Check {
     /// Knows the endpoints that lines may name.
     parse: fn(&str) -> Option<BatchEndpoint>,
@@ -22,7 +21,6 @@ pub(super) struct Check {
     pub(super) lines: i64,
     pub(super) hold: i64,
     pub(super) fault_count: i64,
-    /// The elements of a JSON array.
     pub(super) faults: Vec<u8>,
 }
 

@@ -14,7 +14,6 @@ const LASTS_MS: i64 = 10 * 60_000;
 /// A file that comes. Dropped before it is [kept](Self::keep), it is given up.
 pub(in crate::app) struct ComingFile {
     services: Services,
-    /// How it began.
     pub(in crate::app) new: NewFile,
     /// Its row number.
     pub(in crate::app) seq: i64,

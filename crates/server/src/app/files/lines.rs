@@ -44,16 +44,13 @@ pub(in crate::app) struct LineFault {
     pub(in crate::app) param: Option<String>,
 }
 
-/// A line that makes a request.
 pub(in crate::app) struct Line {
     pub(in crate::app) custom_id: String,
     pub(in crate::app) endpoint: BatchEndpoint,
     pub(in crate::app) asked: Asked,
 }
 
-/// What a line asks for.
 pub(in crate::app) enum Asked {
-    /// An answer.
     Answer(Reviewed),
     /// Something that its request is refused for.
     Refusal(RefusedRequest),
@@ -152,7 +149,6 @@ fn read_message(
     refused.map(Asked::Refusal).ok_or_else(no_models)
 }
 
-/// The Create Request of a line.
 fn create_body(body: Json<'_>, metadata: &JsonText) -> JsonText {
     let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
     create.json("request_body", body);

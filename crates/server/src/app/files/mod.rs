@@ -19,31 +19,18 @@ use crate::store::requests::Direction;
 
 pub(super) const NOUN: &str = "file";
 
-/// Which files to list.
 #[derive(Debug, Clone, Copy)]
 pub struct FileQuery {
-    /// Those behind this one.
     pub after: Option<FileId>,
     /// So many at most.
     pub limit: u32,
-    /// The order.
     pub direction: Direction,
 }
 
-/// A file of the account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get(services: &Services, account: AccountKey, id: FileId) -> Result<FileRecord, AppError> {
     Ok(find(services, account, id).await?.record)
 }
 
-/// Some files of the account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where `after` is none of the account's.
 pub async fn list(services: &Services, account: AccountKey, query: FileQuery) -> Result<FilePage, AppError> {
     let after = match query.after {
         Some(id) => Some(find(services, account, id).await?.seq),
@@ -53,10 +40,6 @@ pub async fn list(services: &Services, account: AccountKey, query: FileQuery) ->
 }
 
 /// Deletes a file. A batch that takes its requests from it is not harmed.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn delete(services: &Services, account: AccountKey, id: FileId) -> Result<(), AppError> {
     match files::delete(&services.store, account, id).await? {
         true => Ok(()),
@@ -69,26 +52,16 @@ pub struct FileContent {
     services: Services,
     file: i64,
     next: i64,
-    /// The length of the file.
     pub bytes: i64,
 }
 
 impl FileContent {
-    /// The content of a file.
-    ///
-    /// # Errors
-    ///
-    /// [`AppError::NotFound`] where it is none of the account's.
     pub async fn open(services: &Services, account: AccountKey, id: FileId) -> Result<Self, AppError> {
         let FoundFile { seq, record, .. } = find(services, account, id).await?;
         Ok(Self { services: services.clone(), file: seq, next: 0, bytes: record.bytes })
     }
 
     /// The next piece; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// What the store could not do.
     pub async fn next_piece(&mut self) -> Result<Option<Piece>, AppError> {
         let piece = files::next_piece(&self.services.store, self.file, self.next).await?;
         if let Some(piece) = &piece {

@@ -21,7 +21,6 @@ use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 /// What is said of a file beside its content. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTerms {
-    /// Its name.
     pub name: String,
     /// How long after its creation it is deleted; `None` where it is kept.
     pub lasts_ms: Option<i64>,
@@ -50,10 +49,6 @@ impl Upload {
     }
 
     /// Begins a file whose lines the service makes of messages.
-    ///
-    /// # Errors
-    ///
-    /// As [`Upload::begin`].
     pub(in crate::app) async fn begin_for_messages(
         services: &Services,
         account: AccountKey,
@@ -160,7 +155,6 @@ impl Upload {
         Ok(self.finished(terms))
     }
 
-    /// It is a file now.
     pub(in crate::app) fn keep(self) {
         self.file.keep();
     }

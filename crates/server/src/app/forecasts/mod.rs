@@ -23,10 +23,6 @@ const WAIT: Duration = Duration::from_millis(200);
 
 /// When a request will have been completed, in milliseconds; `None` of one that has ended, and where nobody can tell: no engine of its
 /// model is in use, or too few of its requests have been completed yet to know what they take. Never later than it expires.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_request(
     services: &Services,
     account: AccountKey,
@@ -49,10 +45,6 @@ pub async fn of_request(
 
 /// When the last request of a batch will have been completed, in milliseconds, as that of a request; by some of its requests that
 /// stand for all of them.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_batch(
     services: &Services,
     account: AccountKey,
@@ -86,10 +78,6 @@ async fn sample(
 }
 
 /// The models of requests of a batch that have not ended, as far as those tell that stand for it.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn models_of_batch(
     services: &Services,
     account: AccountKey,
@@ -100,10 +88,6 @@ pub async fn models_of_batch(
 }
 
 /// Whether requests of the account are in the queue for a model, as far as was counted lately.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn has_work(services: &Services, account: AccountKey, model: &Model) -> Result<bool, AppError> {
     for key in model.keys() {
         let queues = recent_queues(services, key).await?;
@@ -115,10 +99,6 @@ pub async fn has_work(services: &Services, account: AccountKey, model: &Model) -
 }
 
 /// When all that an account's requests wait for will have been completed, in milliseconds, as that of a request.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_account(services: &Services, account: AccountKey) -> Result<Option<i64>, AppError> {
     if services.store.is_advance_held() {
         return Ok(None);
@@ -165,7 +145,6 @@ impl Forecast<'_> {
         Ok(last.map(|at| rounded(at, now).min(latest)))
     }
 
-    /// Of all that waits.
     async fn of_all(&self) -> Result<Option<i64>, AppError> {
         let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
         let now = self.services.clock.now();

@@ -13,11 +13,8 @@ const CHECKS_MAX: u32 = 60;
 
 /// What came of a question for an order.
 enum Checked {
-    /// Nothing yet.
     Open,
-    /// Nothing, and nothing will.
     Closed,
-    /// It was paid.
     Paid(Heard),
 }
 

@@ -21,20 +21,14 @@ use crate::store::lists::ListPage;
 /// Where the API shows those who paid that they did.
 pub const RETURN_PATH: &str = "/payments/thanks";
 
-/// An order that can be paid.
 #[derive(Debug, Clone)]
 pub struct TopUp {
-    /// The order.
     pub payment: PaymentId,
     /// Where it is paid. Whoever knows it can pay.
     pub url: String,
 }
 
 /// A page of an account's orders behind the one in row `before`, the newest first, `limit` at most.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn list(
     services: &Services,
     account: AccountId,

@@ -9,14 +9,11 @@ use crate::payment::{Notice, NoticeReference, NoticeRefused, Receipt, Told};
 use crate::store::ledger::payments::{self, Payment};
 use crate::store::ledger::{self, NewEntry, Posting};
 
-/// What became of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// The ledger has a new entry.
     Posted,
     /// It was told before.
     PostedBefore,
-    /// It concerns nothing of ours.
     Nothing,
     /// What was paid is not what was ordered, and nothing was posted: the operator is told why.
     Doubtful(&'static str),

@@ -22,7 +22,6 @@ const EXCERPT_CHARS_MAX: usize = 120;
 /// Which requests to look through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BrowseQuery {
-    /// Those in this status.
     pub status: Option<RequestStatus>,
     /// Those for this model; a model that was never configured has none.
     pub model: Option<String>,
@@ -31,11 +30,9 @@ pub struct BrowseQuery {
     /// Those whose metadata hold this text; or, where it is `key=value`, that have such a key with this string, number,
     /// `true` or `false`. White space around it does not count.
     pub search: Option<String>,
-    /// Those behind this one.
     pub before: Option<RequestId>,
 }
 
-/// A page of requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestsPage {
     /// The requests, the newest first, or of a batch in order of arrival: 50 at most.
@@ -46,25 +43,20 @@ pub struct RequestsPage {
     pub looked_through: Option<RequestId>,
 }
 
-/// A request in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRow {
-    /// What the status record says.
     pub summary: RequestSummary,
     /// The batch it belongs to, if any.
     pub batch_id: Option<BatchId>,
-    /// The model it names.
     pub model: String,
     /// The beginning of the last thing that the user says, on one line of 120 characters at most; `None` where the body is
     /// longer than 16 KiB, and where nothing is said in words.
     pub excerpt: Option<String>,
     /// How long the body is, in bytes.
     pub body_bytes: i64,
-    /// What it used and cost.
     pub charge: RequestCharge,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
-    /// What people know it by.
     pub label: Label,
     /// In a list of a batch, its row there, in order of arrival, counted from 1. `None` where requests of the
     /// batch are deleted.
@@ -117,11 +109,6 @@ pub async fn browse(
     })
 }
 
-/// What a request used and cost.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn charge_of(
     services: &Services,
     account: AccountKey,
@@ -131,10 +118,6 @@ pub async fn charge_of(
 }
 
 /// How a request was handled, as far as that was noted.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn handling(
     services: &Services,
     account: AccountKey,

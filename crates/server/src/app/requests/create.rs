@@ -63,10 +63,6 @@ pub async fn create(
 }
 
 /// As [`create`], of a request for any endpoint.
-///
-/// # Errors
-///
-/// As [`create`].
 pub async fn create_for(
     services: &Services,
     account: AccountKey,
@@ -87,10 +83,6 @@ struct Sent {
 }
 
 /// As [`create`], for a call that has waited until [`take_rate`] let it through.
-///
-/// # Errors
-///
-/// As [`create`].
 pub async fn create_admitted(
     services: &Services,
     account: AccountKey,
@@ -187,7 +179,6 @@ impl Drop for Announcement<'_> {
 
 /// A request that is to be taken in.
 pub(in crate::app) struct Coming {
-    /// As it is to be stored.
     pub(in crate::app) request: NewRequest,
     arrival: Option<Arrival>,
 }
@@ -206,7 +197,6 @@ impl Coming {
 /// A request that keeps every rule.
 pub(in crate::app) struct Reviewed {
     body: RequestBody,
-    /// The model that it names.
     pub(in crate::app) model: Arc<Model>,
     client: ClientFields,
 }
@@ -225,10 +215,6 @@ pub(in crate::app) fn review(
 }
 
 /// As [`review`], of a text that was read and came at `asked_at`, in milliseconds: it may name what was offered then.
-///
-/// # Errors
-///
-/// As [`review`].
 pub(in crate::app) fn review_text(
     services: &Services,
     endpoint: Endpoint,

@@ -11,7 +11,6 @@ const PAIRS_MAX: usize = 4;
 /// So much of a name or a value is shown, in characters.
 const CHARS_MAX: usize = 64;
 
-/// What people know a request by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Label {
     /// Its `custom_id`, if it has one.

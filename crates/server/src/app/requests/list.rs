@@ -13,7 +13,6 @@ use crate::store::requests::{self, Direction, Filter, PageScope};
 /// Which requests to list. Times are in Unix seconds, as clients read them.
 #[derive(Debug, Clone, Default)]
 pub struct ListQuery {
-    /// Those in this status.
     pub status: Option<RequestStatus>,
     /// Those for this model; a model that was never configured has none.
     pub model: Option<String>,
@@ -25,15 +24,10 @@ pub struct ListQuery {
     pub limit: Option<u64>,
     /// Those behind this one. The identifier zero names none.
     pub after: Option<RequestId>,
-    /// The order.
     pub direction: Direction,
 }
 
 /// The requests of an account without their bodies.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where `after` is none of the account's.
 pub async fn list_summaries(
     services: &Services,
     account: AccountKey,
@@ -43,10 +37,6 @@ pub async fn list_summaries(
 }
 
 /// The requests of an account as whole records.
-///
-/// # Errors
-///
-/// As [`list_summaries`].
 pub async fn list_records(
     services: &Services,
     account: AccountKey,

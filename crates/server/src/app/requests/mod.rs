@@ -38,7 +38,6 @@ pub use crate::store::requests::Direction;
 
 pub(super) const NOUN: &str = "request";
 
-/// What is ahead of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prospect {
     /// Why it waits, if it does.
@@ -60,10 +59,6 @@ pub enum Trying {
 }
 
 /// Where a request stands; `None` where it has ended, or was never released to the queue.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn trying(
     services: &Services,
     account: AccountKey,
@@ -74,10 +69,6 @@ pub async fn trying(
 }
 
 /// How a request stands, and what is ahead of it.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_summary(
     services: &Services,
     account: AccountKey,
@@ -106,10 +97,6 @@ pub async fn get_summary(
 }
 
 /// The whole of a request, with its result once it has one.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_record(
     services: &Services,
     account: AccountKey,

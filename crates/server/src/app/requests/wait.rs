@@ -72,7 +72,6 @@ impl AwaitedEnds {
     }
 }
 
-/// The task that looks.
 struct Watch {
     ends: Arc<AwaitedEnds>,
     is_over: bool,

@@ -24,10 +24,6 @@ pub struct Link {
 }
 
 /// Makes a link for a user; one that was made before works no more.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn make_link(services: &Services, user: &User) -> Result<Link, AppError> {
     let (new, link) = draft_link(services);
     kept::replace_link(&services.store, user.key, new).await?;

@@ -47,12 +47,7 @@ pub enum SignInError {
     },
     /// The provider that was to say who it is refuses, in its own words.
     #[error("{provider} says: {words}")]
-    ByProvider {
-        /// What people call it.
-        provider: String,
-        /// What it says.
-        words: String,
-    },
+    ByProvider { provider: String, words: String },
     /// The provider of this name does not answer.
     #[error("{0} does not answer: try again later, or sign in in another way")]
     Away(String),
@@ -72,14 +67,12 @@ impl From<store::StoreError> for SignInError {
 pub struct Browser {
     /// The address that it calls from, where it is known.
     pub address: Option<IpAddr>,
-    /// What it calls itself.
     pub agent: Option<String>,
     /// The mark that it keeps since somebody signed in there by password.
     pub mark: Option<String>,
 }
 
 impl Browser {
-    /// As whom it brings a password.
     pub(super) fn holder(&self) -> PasswordHolder {
         PasswordHolder::Network(self.address.map(ClientNetwork::of))
     }
@@ -94,12 +87,9 @@ pub struct SignedIn {
     pub mark: Option<String>,
 }
 
-/// Somebody who is signed in.
 #[derive(Debug, Clone)]
 pub struct Visitor {
-    /// Who.
     pub user: User,
-    /// By which session.
     pub session: Session,
 }
 
@@ -244,10 +234,6 @@ pub(super) fn note_begun(user: &User, browser: &Browser) {
 
 /// Whoever shows this token. What a page shows by itself does not keep a browser signed in: `is_active` says whether
 /// somebody asked for it.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<Option<Visitor>, AppError> {
     let Some(token) = Token::parse(token) else { return Ok(None) };
     let now = services.clock.now();
@@ -265,20 +251,11 @@ pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<O
     Ok(Some(Visitor { user, session }))
 }
 
-/// Ends a session.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn sign_out(services: &Services, visitor: &Visitor) -> Result<(), AppError> {
     Ok(kept::remove(&services.store, &visitor.session.sha256).await?)
 }
 
 /// Ends every session of a user, or every one but `but`, and takes back what would sign them in by link.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn sign_out_everywhere(
     services: &Services,
     user: &User,
@@ -294,10 +271,6 @@ pub async fn sign_out_everywhere(
 }
 
 /// Where a user is signed in, the newest first.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(services: &Services, user: &User) -> Result<Vec<Session>, AppError> {
     let now = services.clock.now();
     let mut sessions = kept::list(&services.store, user.key).await?;

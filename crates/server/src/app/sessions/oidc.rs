@@ -88,7 +88,6 @@ fn unknown(person: &Person, why: &'static str) -> SignInError {
     SignInError::Refused(why)
 }
 
-/// The user who this person is.
 async fn recognized(services: &Services, person: Person) -> Result<User, SignInError> {
     if let Some(user) = users::find_by_subject(&services.store, &person.issuer, &person.subject).await? {
         return Ok(user);

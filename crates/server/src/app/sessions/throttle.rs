@@ -20,14 +20,12 @@ const LONGEST_WAIT_MS: i64 = 900_000;
 /// Failures in a row are forgotten when for so long nothing was tried.
 const FORGOTTEN_MS: i64 = 2 * LONGEST_WAIT_MS;
 
-/// What failures are counted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subject {
     digest: [u8; 32],
     /// So many in a row cost nothing.
     free: i64,
     longest_wait_ms: i64,
-    /// What a success forgives.
     forgives: Forgives,
 }
 

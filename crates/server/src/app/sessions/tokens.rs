@@ -24,7 +24,6 @@ impl Token {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// By which it is known.
     pub(in crate::app) fn sha256(&self) -> [u8; 32] {
         Sha256::digest(self.0).into()
     }

@@ -7,10 +7,8 @@ use overnight_domain::ids::RequestId;
 
 use crate::app::pages::Pages;
 
-/// A request that is to be made.
 pub(super) struct Draft {
     pub(super) source: DraftSource,
-    /// What it asks for.
     pub(super) endpoint: Endpoint,
     /// The body of Create Request, or why there is none.
     pub(super) body: Result<Vec<u8>, String>,
@@ -26,7 +24,6 @@ pub(super) trait Drafts: Pages<Row = Draft> + Clone {}
 
 impl<P: Pages<Row = Draft> + Clone> Drafts for P {}
 
-/// The source of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DraftSource {
     /// A line of a text, counted from 1.
@@ -47,7 +44,6 @@ impl fmt::Display for DraftSource {
 /// Why one of them cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFault {
-    /// Which.
     pub source: DraftSource,
     /// For people: a whole sentence without a full stop.
     pub message: String,

@@ -10,13 +10,11 @@ use crate::app::parsing::parse;
 use crate::app::requests::{Reviewed, review};
 use crate::app::{Services, accounts};
 
-/// How many faults are kept.
 const FAULTS_KEPT_MAX: usize = 100;
 
 /// What a submission asks for and may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// How many requests can be made.
     pub requests: usize,
     /// The same by model, in order of appearance.
     pub by_model: Vec<ModelShare>,
@@ -30,22 +28,16 @@ pub struct Checked {
     pub available: Credits,
     /// Why others cannot be made: the first 100.
     pub faults: Vec<DraftFault>,
-    /// How many cannot be made.
     pub faults_total: usize,
 }
 
-/// What is asked of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelShare {
-    /// Its name.
     pub model: String,
-    /// How many requests name it.
     pub requests: usize,
-    /// The most that they may cost.
     pub hold: Credits,
 }
 
-/// Reviews all of them.
 pub(super) async fn review_all(
     services: &Services,
     account: AccountKey,

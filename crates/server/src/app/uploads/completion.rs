@@ -23,7 +23,6 @@ use crate::store::idempotency_keys::{self, Guard, Guarded, IdempotencyKey};
 /// What an upload is to be completed with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// The upload.
     pub upload: UploadId,
     /// Its parts, in order.
     pub parts: Vec<PartId>,
@@ -31,9 +30,7 @@ pub struct Completion {
     pub md5: Option<[u8; 16]>,
 }
 
-/// What a completion begins with.
 pub enum BegunCompletion {
-    /// The parts are to be read.
     Begun(Box<Completing>),
     /// The upload was completed with the same before: the answer.
     Done(Answered<UploadRecord>),
@@ -136,11 +133,6 @@ impl Completing {
         Ok(None)
     }
 
-    /// Takes a piece into the file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Upload::write`].
     pub async fn write(&mut self, piece: &[u8]) -> Result<(), AppError> {
         if let Some((_, md5)) = &mut self.md5 {
             md5::Digest::update(md5, piece);

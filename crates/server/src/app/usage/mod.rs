@@ -52,17 +52,12 @@ pub fn last_days(services: &Services, days: u32) -> Days {
 /// Some groups of what an account completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsagePage {
-    /// In their order.
     pub records: Vec<UsageRecord>,
     /// After which the next page begins; `None` where there is none.
     pub next: Option<Place>,
 }
 
 /// Up to `limit` groups of what an account completed on some days, after the one at `after`.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(
     services: &Services,
     account: AccountKey,
@@ -80,10 +75,6 @@ pub async fn list(
 }
 
 /// Up to `limit` of the API keys by which an account completed anything on the last `days` days, and what came by none, the dearest first.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_dearest_keys(
     services: &Services,
     account: AccountKey,
@@ -95,10 +86,6 @@ pub async fn list_dearest_keys(
 }
 
 /// What was charged on the last `days` days for each API key that the list of the account's keys has, and by which anything completed.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_of_listed_keys(
     services: &Services,
     account: AccountKey,

@@ -7,7 +7,6 @@ use overnight_wire::native::usage::UsageRecord;
 use super::days::{read_day, spell_day};
 use crate::store::ledger::usage::{Grouping, Names};
 
-/// A place as a page names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedPlace {
     /// The last day that its list asks about.

@@ -24,10 +24,6 @@ pub fn failure_told(failure: &str) -> &str {
 }
 
 /// A page of an account's events behind the one in row `before`, the newest first.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_own_events(
     services: &Services,
     account: AccountKey,
@@ -61,11 +57,6 @@ pub async fn list_own_deliveries(
     Ok(tries)
 }
 
-/// An event of the account.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_own(services: &Services, account: AccountKey, id: EventId) -> Result<EventRecord, AppError> {
     let found = outbox::find_own(&services.store, account, id).await?;
     found.ok_or(AppError::NotFound("event"))

@@ -41,10 +41,6 @@ const OVERLAP_DAYS_MAX: i64 = 30;
 
 /// What an account's webhooks are signed with now, the newest first: one, and those that it replaces for as long as they
 /// overlap.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn secrets(services: &Services, id: AccountId) -> Result<Vec<WebhookSecret>, AppError> {
     let account = accounts::get(services, id).await?;
     Ok(webhook_secrets::list(&services.store, account.key, services.clock.now()).await?)
@@ -75,10 +71,6 @@ pub async fn rotate(
 }
 
 /// A page of events of an account, or of all of them, behind the one in row `before`, the newest first.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn list_events(
     services: &Services,
     account: Option<AccountId>,
@@ -110,19 +102,11 @@ pub async fn list_deliveries(
 }
 
 /// How many events that are no tests were given up since a time, in milliseconds.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count_exhausted(services: &Services, since: i64) -> Result<i64, AppError> {
     Ok(outbox::count_exhausted(&services.store, since).await?)
 }
 
 /// Events that are no tests and wait to be told, for the first time or again.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count_waiting(services: &Services) -> Result<WaitingEvents, AppError> {
     Ok(outbox::count_waiting(&services.store).await?)
 }
@@ -158,10 +142,6 @@ async fn replay_for(
 }
 
 /// Has every event of an account told again that was given up and is no test; how many.
-///
-/// # Errors
-///
-/// [`AppError::NotFound`] where there is no such account.
 pub async fn replay_exhausted(services: &Services, id: AccountId) -> Result<u64, AppError> {
     let account = accounts::get(services, id).await?;
     Ok(outbox::replay_exhausted(&services.store, account.key, services.clock.now()).await?)

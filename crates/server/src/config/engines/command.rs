@@ -30,7 +30,6 @@ pub struct CommandConfig {
     pub command: Vec<String>,
     /// Where it runs; the working directory of the service where `None`.
     pub working_dir: Option<PathBuf>,
-    /// Variables of its environment.
     pub env: BTreeMap<String, String>,
     /// Variables of the service that it gets besides those that each engine gets.
     pub pass_env: Vec<String>,

@@ -20,9 +20,7 @@ pub(super) const KEYS: [&str; 6] =
 /// Where the model of an embedded engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelSource {
-    /// The model in the box.
     Boxed,
-    /// A GGUF file.
     File(PathBuf),
     /// On the Hub; it is downloaded where the Hub's cache on this machine does not have it.
     Hub(HubName),
@@ -31,7 +29,6 @@ pub enum ModelSource {
 /// A child process of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedConfig {
-    /// What it serves.
     pub model: ModelSource,
     /// The name that the child serves it under.
     pub served_name: String,

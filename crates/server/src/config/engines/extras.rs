@@ -14,14 +14,12 @@ use crate::paths::expanded;
 pub struct Extras {
     /// Headers, by their names in small letters.
     pub headers: BTreeMap<String, ValueSource>,
-    /// Parameters of the query.
     pub query: BTreeMap<String, ValueSource>,
 }
 
 /// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
-    /// In the settings.
     Given(String),
     /// Elsewhere, because it is a secret.
     Secret(KeySource),

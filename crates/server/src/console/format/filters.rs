@@ -11,7 +11,6 @@ use super::Holds;
 use super::pictures::{Night, State};
 use super::times::{Grain, Instant};
 
-/// How something stands.
 #[askama::filter_fn]
 pub(in crate::console) fn state(word: impl Display, _: &dyn Values) -> Result<State> {
     Ok(State(word.to_string()))
@@ -34,7 +33,6 @@ pub(in crate::console) fn word(status: impl Display, _: &dyn Values) -> Result<S
     Ok(if status == "registered" { "waiting".to_owned() } else { status })
 }
 
-/// How a batch stands.
 #[askama::filter_fn]
 pub(in crate::console) fn night(counters: &Counters, _: &dyn Values) -> Result<Night> {
     Ok(Night(*counters))
@@ -52,13 +50,11 @@ pub(in crate::console) fn duration(milliseconds: impl Holds<i64>, _: &dyn Values
     Ok(super::duration(&milliseconds.held()))
 }
 
-/// The ends of an identifier.
 #[askama::filter_fn]
 pub(in crate::console) fn short(id: impl Display, _: &dyn Values) -> Result<String> {
     Ok(super::short(&id))
 }
 
-/// A time to the minute.
 #[askama::filter_fn]
 pub(in crate::console) fn time(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
     Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Minute })

@@ -4,7 +4,6 @@ use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
 
-/// How much of a time is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grain {
     Minute,

@@ -3,7 +3,6 @@
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-/// The longest such line.
 pub(super) const BYTES_MAX: usize = 256;
 
 /// The first and only line that the guard writes to its socket.
@@ -14,7 +13,6 @@ pub(super) struct Announcement {
 }
 
 impl Announcement {
-    /// The line, with its end.
     pub(super) fn line(&self) -> String {
         format!("{}\n", serde_json::json!(self))
     }

@@ -31,7 +31,6 @@ const LOOK_MS: i64 = 50;
 
 /// What a command is started from.
 pub(super) struct Launch {
-    /// The engine's name in the log.
     pub(super) engine: String,
     pub(super) config: CommandConfig,
     /// The program that is the guard when it is called with `engine-guard`.

@@ -36,16 +36,13 @@ const LACKING_MS: i64 = 30_000;
 /// How the process of an engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessStatus {
-    /// Nothing of it runs.
     Stopped {
         /// Why it ended or could not be started, in words; `None` where it was stopped or never started.
         reason: Option<String>,
     },
     /// It was started and is not ready yet.
     Starting,
-    /// It has answered a request.
     Running,
-    /// It is being ended.
     Stopping,
 }
 
@@ -55,7 +52,6 @@ pub enum NotReady {
     /// It was stopped before that.
     #[error("it was stopped")]
     Stopped,
-    /// In words for the operator.
     #[error("{0}")]
     Failed(String),
 }
@@ -95,7 +91,6 @@ impl CommandProcess {
         Self { launch, clock, supervisor, status, last_words: LastWords::default() }
     }
 
-    /// How it is, now and later.
     pub(super) fn status(&self) -> watch::Receiver<ProcessStatus> {
         self.status.subscribe()
     }

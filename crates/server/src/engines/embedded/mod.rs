@@ -22,14 +22,11 @@ use crate::config::EmbeddedConfig;
 use crate::ids::Ids;
 use crate::supervision::Supervisor as Loops;
 
-/// How the child is.
 #[derive(Clone)]
 pub enum EmbeddedState {
     /// It was started for the first time and is not ready yet.
     Starting,
-    /// Its model is on the way.
     Downloading {
-        /// Which one.
         name: HubName,
     },
     /// It has loaded its model and answers.
@@ -54,13 +51,9 @@ impl Endpoint {
     }
 }
 
-/// What a child is started with.
 pub(super) struct Program {
-    /// The engine's name in the log.
     pub(super) engine: String,
-    /// Its settings.
     pub(super) config: EmbeddedConfig,
-    /// Its model.
     pub(super) model: ModelFile,
 }
 
@@ -85,7 +78,6 @@ impl Embedded {
         _ = self.state().wait_for(|_| false).await;
     }
 
-    /// How it is, now and later.
     pub(super) fn state(&self) -> watch::Receiver<EmbeddedState> {
         self.state.clone()
     }

@@ -14,7 +14,6 @@ const PERSON_PAUSE_MS: i64 = 600_000;
 
 /// Where a model is.
 pub(in crate::engines) enum ModelFile {
-    /// There.
     At(PathBuf),
     /// In the cache of the Hub, or on the Hub.
     OfHub(HubName),

@@ -46,7 +46,6 @@ pub(super) struct Supervisor {
     transport: Transport,
 }
 
-/// How a life ended.
 struct End {
     reason: String,
     ready_at: Option<i64>,
@@ -99,7 +98,6 @@ impl Supervisor {
         });
     }
 
-    /// One life of the child.
     async fn live(&self) -> End {
         let mut ready_at = None;
         let model = match model::locate(&self.program.model, &self.program.engine, &self.state).await {

@@ -33,7 +33,6 @@ const POOLINGS: [u32; 3] = [1, 2, 3];
 /// Its number for a model that ranks.
 const RANK: u32 = 4;
 
-/// The types of values.
 const UINT32: u32 = 4;
 const INT32: u32 = 5;
 const BOOL: u32 = 7;
@@ -76,24 +75,19 @@ pub enum ModelFileUnusable {
     /// It ends before its last tensor does.
     #[error("is cut short: it has {found} of {expected} bytes")]
     Cut {
-        /// Its length.
         found: u64,
         /// The least length by its header.
         expected: u64,
     },
 }
 
-/// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelPurpose {
-    /// It answers in words.
     Chat,
-    /// It answers with vectors.
     Embeddings,
 }
 
 impl ModelPurpose {
-    /// The word for it in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -232,7 +226,6 @@ impl<R: Read + Seek> Header<R> {
         Ok(key)
     }
 
-    /// Reads a key with its value.
     fn value(&mut self) -> Result<Said, ModelFileUnusable> {
         let key = self.short_string()?;
         let is_alignment = key == ALIGNMENT_KEY;

@@ -100,7 +100,6 @@ fn tensor(sizes: &[u64], kind: u32, offset: u64) -> Vec<u8> {
     bytes
 }
 
-/// A key with a value of a type.
 fn value(key: &str, kind: u32, bytes: &[u8]) -> Vec<u8> {
     [&(key.len() as u64).to_le_bytes()[..], key.as_bytes(), &kind.to_le_bytes(), bytes].concat()
 }

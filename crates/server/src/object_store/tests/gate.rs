@@ -21,7 +21,6 @@ use tokio::sync::Semaphore;
 #[derive(Debug)]
 pub(super) struct Gate {
     inner: InMemory,
-    /// The right to be answered.
     answers: Semaphore,
     is_closed: AtomicBool,
     hides_lists: AtomicBool,
@@ -85,7 +84,6 @@ impl Gate {
         *self.held.lock().expect("a path") = Some(path);
     }
 
-    /// How many objects there are.
     pub(super) fn objects(&self) -> usize {
         let listed = self.inner.list(None).collect::<Vec<_>>();
         futures_util::FutureExt::now_or_never(listed).expect("memory is not waited for").len()
@@ -109,7 +107,6 @@ impl Gate {
         self.settle().await;
     }
 
-    /// Lets everything run that can.
     async fn settle(&self) {
         for _ in 0..1_000 {
             tokio::task::yield_now().await;

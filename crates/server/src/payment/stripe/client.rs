@@ -23,10 +23,8 @@ use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_whole
 /// The version of Stripe's API that is spoken here. <https://docs.stripe.com/changelog>
 const VERSION: &str = "2026-10-28.endive";
 
-/// How long a call may take.
 const TIMEOUT_MS: i64 = 20_000;
 
-/// How long connecting may take.
 const CONNECT_TIMEOUT_MS: i64 = 5_000;
 
 /// The longest answer taken in, in bytes.
@@ -71,7 +69,6 @@ impl Client {
         })
     }
 
-    /// Opens the page of an order.
     pub(super) async fn open_checkout(&self, order: &Order) -> Result<Checkout, PaymentError> {
         let request = self
             .request(Method::POST, self.sessions.clone())
@@ -100,7 +97,6 @@ impl Client {
         }
     }
 
-    /// What became of a page.
     pub(super) async fn find_session(&self, session: &str) -> Result<SessionState, PaymentError> {
         let session: Session = self.fetch("checkout/sessions", session).await?;
         session.into_state().map_err(PaymentError::NotUnderstood)
@@ -114,7 +110,6 @@ impl Client {
         events::read_fetched(kind, &object).map_err(PaymentError::NotUnderstood)
     }
 
-    /// The object of this name.
     async fn fetch<T: DeserializeOwned>(&self, path: &str, name: &str) -> Result<T, PaymentError> {
         let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let uri = Uri::try_from(format!("{}/{path}/{name}", self.root)).ok().filter(|_| is_name);

@@ -9,7 +9,6 @@ use super::sessions::{Expandable, Session, checked_amount, checked_id};
 use crate::payment::{Notice, NoticeReference, Told};
 use crate::transport::printable;
 
-/// The objects that are events.
 const SNAPSHOT: &str = "event";
 const THIN: &str = "v2.core.event";
 
@@ -47,7 +46,6 @@ struct Reversal {
     status: Option<String>,
 }
 
-/// What an event concerns us by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Concern {
     Completed,
@@ -57,7 +55,6 @@ enum Concern {
 }
 
 impl Concern {
-    /// That of a type of events.
     fn of(kind: &str) -> Option<Self> {
         Some(match kind {
             "checkout.session.completed" => Self::Completed,
@@ -69,7 +66,6 @@ impl Concern {
         })
     }
 
-    /// Reads what the event is about.
     fn read(self, object: &RawValue) -> Result<Notice, String> {
         match self {
             Self::Completed => completed(read_object(object)?),

@@ -28,7 +28,6 @@ pub(super) struct Session {
     currency: Option<String>,
 }
 
-/// Ours among the metadata.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     overnight_payment: Option<String>,
@@ -89,7 +88,6 @@ pub(super) fn checked_amount(amount: i64) -> Result<i64, String> {
     fits.then_some(amount).ok_or_else(|| format!("an amount of {amount}"))
 }
 
-/// A name that can be kept.
 pub(super) fn checked_id(id: String) -> Result<String, String> {
     let fits = (1..=ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then_some(id).ok_or_else(|| "a name that is none".to_owned())

@@ -17,7 +17,6 @@ const HEADER_BYTES_MAX: usize = 4096;
 /// The longest time read, in digits; those of seconds suffice for 31 thousand years.
 const TIME_DIGITS_MAX: usize = 12;
 
-/// What a header says.
 struct Header<'a> {
     /// The time as it is written, which is part of what was signed.
     time: &'a [u8],

@@ -37,7 +37,6 @@ statements! {
         LIMIT ?) v";
 }
 
-/// What is bounded together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Kind {
     /// What gives something, or changes it.

@@ -17,14 +17,11 @@ statements! {
     FIND_ACCOUNT = "SELECT id FROM accounts WHERE seq = ?";
 }
 
-/// What was done to what.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Change {
-    /// What was done.
     pub(in crate::store) action: AuditAction,
     /// The account that it concerns; `None` for the whole service, and for a user.
     pub(in crate::store) account: Option<AccountKey>,
-    /// What it was done to.
     pub(in crate::store) target_type: &'static str,
     /// The identifier of that; that of the account, where it is one and there is none here.
     pub(in crate::store) target_id: Option<String>,
@@ -49,7 +46,6 @@ impl Change {
         Self { action, account: None, target_type, target_id, details, now, is_never_refused: false }
     }
 
-    /// The same in an account.
     pub(in crate::store) const fn in_account(mut self, account: AccountKey) -> Self {
         self.account = Some(account);
         self
@@ -61,7 +57,6 @@ impl Change {
         self
     }
 
-    /// The same with details.
     pub(in crate::store) fn with(mut self, details: Json) -> Self {
         self.details = details;
         self

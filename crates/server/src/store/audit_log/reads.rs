@@ -11,9 +11,7 @@ use crate::store::{Store, StoreError};
 /// An entry. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place in the log.
     pub place: Place,
-    /// What kind of actor did it.
     pub actor_kind: ActorKind,
     /// The identifier of the user or the API key.
     pub actor_id: Option<String>,
@@ -21,13 +19,10 @@ pub struct Entry {
     pub actor_name: Option<String>,
     /// Whether the actor was an operator then.
     pub is_operator: bool,
-    /// The account that it concerns.
     pub account: Option<AccountId>,
     /// What was done. A newer release may know more than [`AuditAction`] does.
     pub action: String,
-    /// What it was done to.
     pub target_type: String,
-    /// The identifier of that.
     pub target_id: Option<String>,
     /// What else is to be known, as a JSON object.
     pub details: Option<String>,
@@ -40,7 +35,6 @@ pub struct Entry {
 pub struct Place {
     /// When, in milliseconds.
     pub created_at: i64,
-    /// The number of the entry.
     pub seq: i64,
 }
 
@@ -49,7 +43,6 @@ impl Place {
     pub const END: Self = Self { created_at: i64::MAX, seq: i64::MAX };
 }
 
-/// Which entries are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Filter {
     /// Those of one account, or all of the service.

@@ -29,16 +29,12 @@ statements! {
     UNMARK = "UPDATE batches SET cancelling = 0 WHERE seq = ? AND cancelling = 1 RETURNING lane";
 }
 
-/// What became of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelBatchOutcome {
     /// The account has no such batch.
     Unknown,
     /// It is marked; its requests are to be ended with [`cancel_chunk`].
-    Marked {
-        /// The batch.
-        batch: i64,
-    },
+    Marked { batch: i64 },
     /// It was cancelled before, and every request of it has ended.
     Cancelled,
     /// It had completed, and stays so.
@@ -55,10 +51,8 @@ pub async fn cancel(
     store.writer().write(CancelBatch { account, id, now }).await
 }
 
-/// What a chunk did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkOutcome {
-    /// The requests it ended.
     pub ended: Vec<i64>,
     /// Where the next chunk starts; `None` once every request of the batch has ended.
     pub next: Option<i64>,

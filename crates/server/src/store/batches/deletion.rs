@@ -26,7 +26,6 @@ statements! {
         sqlite: "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches WHERE id = ? AND account = ?",
         postgres: "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches WHERE id = ? AND account = ? FOR UPDATE",
     };
-    /// Its event goes with the mark.
     MARK = "UPDATE batches SET account = -account, lane = NULL WHERE seq = ? AND account > 0";
     DELETE_EVENT = "DELETE FROM events WHERE batch = ? AND batch IS NOT NULL RETURNING seq";
     LIST_DELETING = "SELECT account, seq FROM batches WHERE account < 0 ORDER BY account, seq LIMIT ?";
@@ -57,10 +56,8 @@ pub enum BatchDeletionOutcome {
     Marked(DeletedBatch),
 }
 
-/// A batch that is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletedBatch {
-    /// Whose it was.
     pub account: AccountKey,
     /// Its row number.
     pub seq: i64,

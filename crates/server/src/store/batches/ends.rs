@@ -38,14 +38,11 @@ statements! {
     ENDED_OF_BATCH = "SELECT seq, ended_at FROM request_states WHERE batch = ? AND batch IS NOT NULL AND state >= 3 /* ended */";
 }
 
-/// How far a batch has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedSoFar {
     /// How many requests of it have ended.
     pub ended: i64,
-    /// Whether all have.
     pub is_over: bool,
-    /// Whether all were deleted.
     is_deleted: bool,
 }
 

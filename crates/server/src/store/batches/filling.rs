@@ -45,13 +45,11 @@ statements! {
 pub struct Filling {
     /// Its row.
     pub batch: i64,
-    /// Its identifier.
     pub id: BatchId,
     /// When it was made, in milliseconds.
     pub created_at: i64,
     /// The row of its file.
     pub file: i64,
-    /// What the lines ask for.
     pub endpoint: BatchEndpoint,
     /// The place of the piece that has the next line.
     pub next_piece: i64,
@@ -64,7 +62,6 @@ pub struct Filling {
 /// A line, as the request that it becomes.
 #[derive(Clone)]
 pub struct FillLine {
-    /// The request.
     pub request: NewRequest,
     /// The `result_body` with which it fails at once, where it asks for something that is refused.
     pub failure: Option<Bytes>,
@@ -75,7 +72,6 @@ pub struct FillLine {
 pub struct FillStep {
     /// Where the batch stood when they were read.
     pub filling: Filling,
-    /// Whose it is.
     pub account: AccountKey,
     /// Their requests; `None` for a line that makes none any more, as when its model is gone.
     pub lines: Vec<Option<FillLine>>,
@@ -85,7 +81,6 @@ pub struct FillStep {
     pub now: i64,
 }
 
-/// What became of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filled {
     /// So many lines were dealt with, and the batch has more.
@@ -223,7 +218,6 @@ impl Operation for FillBatch {
     }
 }
 
-/// How much of a batch is filled.
 struct Progress {
     filled: i64,
     lines: i64,
@@ -344,7 +338,6 @@ impl FillStep {
     }
 }
 
-/// What is taken of a step.
 struct Admitted<'s> {
     taken: Vec<&'s FillLine>,
     /// Lines that make no request.

@@ -30,17 +30,12 @@ pub struct NewInputBatch {
     pub batch: NewBatch,
     /// The row of the file.
     pub file: i64,
-    /// The file.
     pub file_id: FileId,
-    /// What its lines ask for.
     pub endpoint: BatchEndpoint,
-    /// How many of them there are.
     pub lines: i64,
-    /// The most that they may cost.
     pub hold: Credits,
     /// The row of the API key that it came by; `None` where it came by none.
     pub api_key: Option<i64>,
-    /// How many lines are refused.
     pub fault_count: i64,
     /// Why, of the first of them: a JSON array.
     pub faults: Option<Bytes>,
@@ -49,7 +44,6 @@ pub struct NewInputBatch {
 /// A batch, and where its requests come from, if from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputBatch {
-    /// The batch.
     pub record: BatchRecord,
     /// `None` where its requests were grouped.
     pub input: Option<BatchInput>,
@@ -57,12 +51,9 @@ pub struct InputBatch {
     pub is_cancelling: bool,
 }
 
-/// What became of a new batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewInputBatchOutcome {
-    /// It is stored.
     Created(Box<InputBatch>),
-    /// The file was deleted.
     NoFile,
     /// Its account is suspended or closed.
     Suspended,
@@ -70,9 +61,7 @@ pub enum NewInputBatchOutcome {
     OverQuota(QuotaExceeded),
     /// Its account cannot pay the most that its requests may cost.
     InsufficientCredits {
-        /// The most that they may cost.
         required: Credits,
-        /// What there is for it.
         available: Credits,
     },
 }
@@ -80,9 +69,7 @@ pub enum NewInputBatchOutcome {
 /// What of a batch is read as a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputKind {
-    /// The answers.
     Answers,
-    /// The errors.
     Errors,
 }
 

@@ -21,7 +21,6 @@ pub(super) const IDS_PER_ROW: usize = 512;
 /// What a reader found of an id that is to be grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// The request.
     pub id: RequestId,
     /// Its row number.
     pub seq: i64,
@@ -32,9 +31,7 @@ pub struct Member {
 /// A batch to be made, with its requests in the order they were sent.
 #[derive(Debug, Clone)]
 pub struct NewBatch {
-    /// Its identifier.
     pub id: BatchId,
-    /// Who makes it.
     pub account: AccountKey,
     /// When, in milliseconds.
     pub created_at: i64,
@@ -46,10 +43,8 @@ pub struct NewBatch {
     pub members: Vec<Member>,
 }
 
-/// What became of a new batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewBatchOutcome {
-    /// It is stored.
     Created(BatchRecord),
     /// Another batch took one of the requests since they were resolved; nothing was grouped.
     Changed,
@@ -248,13 +243,11 @@ impl NewBatch {
         self.metadata.as_ref().map_or(0, Vec::len) + self.webhook.as_ref().map_or(0, String::len)
     }
 
-    /// What it stores, for ever.
     pub(super) fn stored_bytes(&self) -> i64 {
         let metadata = self.metadata.as_ref().map_or(0, Vec::len) as i64;
         ROW_BYTES + metadata + webhook_bytes(self.webhook.as_deref()) + 16 * self.members.len() as i64
     }
 
-    /// Their numbers.
     fn seqs(&self) -> Vec<Value> {
         // Everybody locks in this order.
         let mut seqs: Vec<i64> = self.members.iter().map(|member| member.seq).collect();

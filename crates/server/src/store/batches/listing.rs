@@ -17,10 +17,8 @@ const LOOKED_MAX: u32 = 2_000;
 /// Up to how many live batches are counted.
 const LIVE_COUNTED_MAX: u32 = 100;
 
-/// Which batches are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListFilter {
-    /// Those in this status.
     pub status: Option<BatchStatus>,
     /// Those whose metadata hold this.
     pub search: Option<Search>,
@@ -117,10 +115,6 @@ pub async fn find_id(store: &Store, seq: i64) -> Result<Option<BatchId>, StoreEr
 }
 
 /// The newest batches of an account that have not ended, `limit` at most.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_live(
     store: &Store,
     account: AccountKey,

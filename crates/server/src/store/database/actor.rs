@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActorId {
     /// The service itself, and whoever is not signed in yet.
@@ -20,7 +19,6 @@ pub enum ActorId {
 /// Who acts, and from where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// Who.
     pub id: ActorId,
     /// The address of the caller, if there is one.
     pub address: Option<IpAddr>,

@@ -153,7 +153,6 @@ mod tests {
             Self { checkpointer, passes, writer, options, _folder: folder }
         }
 
-        /// Commits so many pages.
         fn grow(&self, pages: i32) {
             let bytes = i64::from(pages) * 4_096;
             self.writer.run(&format!("INSERT INTO blobs VALUES (randomblob({bytes}))")).expect("a row");

@@ -167,7 +167,6 @@ impl<R> JointColumns<R> {
         Self { sequence, tables, insert: OnceLock::new() }
     }
 
-    /// Inserts what these say.
     pub(in crate::store) fn insert<'r>(&self, rows: impl IntoIterator<Item = &'r R>) -> Statement {
         let (given, rows) = (self.given(), rows.into_iter());
         let mut values = Vec::with_capacity(rows.size_hint().0 * given.len());

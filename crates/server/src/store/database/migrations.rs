@@ -59,7 +59,6 @@ pub(in crate::store) const NEWEST: i64 = OURS.newest();
 pub(in crate::store) const EXPORTED_MIN: i64 = 40;
 
 impl Migrations {
-    /// The number of the last.
     pub(in crate::store) const fn newest(&self) -> i64 {
         self.first + self.files.len() as i64 - 1
     }

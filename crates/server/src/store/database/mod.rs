@@ -49,11 +49,8 @@ pub(super) use self::value::{Kind, Value};
 /// What PostgreSQL, or the way to it, says is wrong.
 pub(super) use sqlx::Error as PostgresError;
 
-/// Which database it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// A file in the data folder.
     Sqlite,
-    /// A server that nodes share.
     Postgres,
 }

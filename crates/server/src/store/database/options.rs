@@ -14,7 +14,6 @@ use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::thread::SqliteThread;
 use crate::supervision::Supervisor;
 
-/// How connections are made.
 #[derive(Debug, Clone)]
 pub(in crate::store) enum Database {
     Sqlite(SqliteOptions),

@@ -116,7 +116,6 @@ fn open_frozen(path: &Path) -> rusqlite::Result<Rusqlite> {
     Rusqlite::open_with_flags(frozen_uri(path), OpenFlags::SQLITE_OPEN_READ_ONLY | FROZEN)
 }
 
-/// What stands in a file.
 struct Seen {
     application_id: i64,
     first_table: Option<String>,

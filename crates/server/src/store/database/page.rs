@@ -20,7 +20,6 @@ pub(in crate::store) struct Page {
     bytes: Bytes,
 }
 
-/// A page that is being filled.
 pub(super) struct PageWriter {
     columns: ColumnNames,
     slots: Vec<Slot>,

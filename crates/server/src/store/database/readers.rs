@@ -24,13 +24,11 @@ use crate::turns::{Permit, Turns};
 /// How long a probe for a connection may take.
 const PROBE_MAX: Duration = Duration::from_secs(1);
 
-/// For whom something is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadsFor {
     /// For the service itself, which waits for the reads under way and for no turn. So reads what others wait for in turn already: a
     /// long read, or a transaction.
     Service,
-    /// For an account.
     Account(AccountKey),
     /// For an address, or a network, that calls without a key.
     Network(IpAddr),
@@ -186,7 +184,6 @@ impl Readers {
     }
 }
 
-/// A connection that is lent.
 pub(in crate::store) struct Reader<'r> {
     readers: &'r Readers,
     connection: Connection,
@@ -203,7 +200,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Nothing is under way on it.
     pub(in crate::store) fn give_back(self) {
         let Self { readers, connection, _turn, _permit } = self;
         readers.lock().push(connection);

@@ -16,7 +16,6 @@ use crate::store::StoreError;
 use crate::store::database::decryption::{decrypted, names_object};
 use crate::store::database::page::{ColumnValue, Page};
 
-/// What a statement returned.
 pub(in crate::store) enum Row {
     Sqlite(SqliteRow),
     Postgres(PostgresRow),
@@ -34,7 +33,6 @@ enum Marked {
     Value(Vec<u8>),
     /// The name of an object that holds it.
     Reference(Vec<u8>),
-    /// It cannot be read.
     Unreadable,
 }
 

@@ -33,7 +33,6 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Files that are read for each new connection to a server, so that a password that changes needs no restart.
 #[derive(Debug, Clone, Default)]
 pub struct ServerFiles {
-    /// That of the URL.
     pub url: Option<PathBuf>,
     /// That of the password, which the URL does not have then.
     pub password: Option<PathBuf>,
@@ -51,7 +50,6 @@ pub(in crate::store) struct Server {
     pub(in crate::store) is_lent_by_transaction: bool,
 }
 
-/// How a connection is made.
 struct Ways {
     /// One is tried after the other, as `sslmode` says.
     ways: Vec<PgConnectOptions>,
@@ -78,7 +76,6 @@ impl Server {
         self.keyring = keyring;
     }
 
-    /// A new connection.
     pub(super) async fn connect(&self) -> Result<PgConnection, StoreError> {
         let Ways { ways, tls, connect_max } = self.ways().await?;
         check_files(&tls)?;
@@ -162,7 +159,6 @@ fn at(server: &PgConnectOptions, error: StoreError) -> StoreError {
     PostgresError::Io(io::Error::new(error.kind(), format!("{address}: {error}"))).into()
 }
 
-/// What is tried, in this order.
 const fn ways(mode: SslMode) -> &'static [PgSslMode] {
     match mode {
         SslMode::Disable => &[PgSslMode::Disable],

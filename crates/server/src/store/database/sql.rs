@@ -5,7 +5,6 @@ use crate::store::database::value::Kind;
 /// A statement, declared by [`statements!`].
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Sql {
-    /// With the path of its module.
     pub(in crate::store) name: &'static str,
     /// What SQLite gets; empty where it is never asked.
     pub(in crate::store) sqlite: &'static str,

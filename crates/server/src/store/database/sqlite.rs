@@ -63,7 +63,6 @@ pub(in crate::store) struct Sqlite {
     keyring: Arc<Keyring>,
 }
 
-/// What a statement returns.
 struct Answer {
     columns: ColumnNames,
     /// How many values and bytes its last page had: the next will be about as large.

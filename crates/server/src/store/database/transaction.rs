@@ -23,19 +23,15 @@ pub(in crate::store) struct Numbered {
     pub(in crate::store) number: i64,
 }
 
-/// What became of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Outcome {
-    /// It is durable.
     Committed,
-    /// Nothing of it was done.
     RolledBack,
 }
 
 /// Why a commit brought no answer that can be believed.
 #[derive(Debug)]
 pub(in crate::store) enum CommitError {
-    /// Nothing was done.
     NotDone(StoreError),
     /// The connection was lost on the way: [`outcome_of`] tells, once the database answers again.
     Unknown(Numbered, StoreError),
@@ -118,7 +114,6 @@ impl<'c> Tx<'c> {
         self.actor.id = ActorId::User(user);
     }
 
-    /// Whose changes these are.
     pub(in crate::store) const fn actor(&self) -> &Actor {
         &self.actor
     }
@@ -171,7 +166,6 @@ impl<'c> Tx<'c> {
         self.undone = true;
     }
 
-    /// Undoes it.
     pub(in crate::store) async fn rollback(self) -> Result<(), StoreError> {
         self.connection.execute_all("ROLLBACK").await
     }

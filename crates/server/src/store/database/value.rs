@@ -22,7 +22,6 @@ pub(in crate::store) enum Value {
     Texts(Vec<Option<String>>),
 }
 
-/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Kind {
     Integer,

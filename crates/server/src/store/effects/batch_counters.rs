@@ -29,7 +29,6 @@ statements! {
 /// The requests of batches that a group ended: when each did, in milliseconds, and its row number.
 pub(super) type EndsOfBatches = BTreeMap<i64, Vec<(i64, i64)>>;
 
-/// A batch that completed.
 pub(super) struct CompletedBatch {
     pub(super) seq: i64,
     /// Where its event is delivered; `None` where it has no webhook.

@@ -25,13 +25,11 @@ pub(in crate::store) struct AcceptedPrice {
     pub(in crate::store) pricing: Option<Pricing>,
 }
 
-/// A request that completed.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Completed {
     pub(in crate::store) partition: QueuePartition,
     pub(in crate::store) request: i64,
     pub(in crate::store) result: i64,
-    /// The API key that it came by.
     pub(in crate::store) api_key: Option<i64>,
     pub(in crate::store) prompt_tokens: i64,
     pub(in crate::store) completion_tokens: i64,

@@ -40,15 +40,12 @@ pub(super) struct EndedRequest {
     pub(super) batch: Option<i64>,
     /// Where its event is delivered; `None` where it has no webhook.
     pub(super) lane: Option<i64>,
-    /// What it held of its account.
     pub(super) hold: i64,
     /// The bytes of its result.
     pub(super) result_bytes: i64,
     pub(super) from: RequestStatus,
     pub(super) to: RequestStatus,
-    /// When the write was asked for.
     pub(super) now: i64,
-    /// What its record says.
     pub(super) ended_at: i64,
 }
 

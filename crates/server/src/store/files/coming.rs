@@ -19,11 +19,8 @@ use crate::store::{Store, StoreError};
 /// A file that begins to come. Times are in milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFile {
-    /// Its identifier.
     pub id: FileId,
-    /// Who sends it.
     pub account: AccountKey,
-    /// When it began.
     pub created_at: i64,
     /// When it is given up unless more of it has come.
     pub lasts_until: i64,
@@ -32,25 +29,18 @@ pub struct NewFile {
 /// What is known of a file once it is whole. Times are in milliseconds.
 #[derive(Debug, Clone)]
 pub struct FinishedFile {
-    /// Its identifier.
     pub id: FileId,
     /// Its row number.
     pub seq: i64,
-    /// Who sent it.
     pub account: AccountKey,
-    /// When its upload began.
     pub created_at: i64,
     /// When it is deleted, if ever.
     pub expires_at: Option<i64>,
-    /// Its length.
     pub bytes: i64,
-    /// Its name.
     pub name: String,
     /// What its lines ask for; `None` where it holds none.
     pub endpoint: Option<BatchEndpoint>,
-    /// How many lines make a request.
     pub lines: i64,
-    /// The most that they may cost.
     pub hold: Credits,
     /// How many lines make none.
     pub fault_count: i64,
@@ -59,7 +49,6 @@ pub struct FinishedFile {
 }
 
 impl FinishedFile {
-    /// As clients see it.
     pub fn record(&self) -> FileRecord {
         FileRecord {
             id: self.id,
@@ -75,14 +64,11 @@ impl FinishedFile {
     }
 }
 
-/// What became of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
-    /// It is stored.
     Stored,
     /// The account stores all that it may.
     OverQuota(QuotaExceeded),
-    /// The file was given up.
     Gone,
 }
 
@@ -190,7 +176,6 @@ pub(super) async fn finish_in(
     Ok(Some(file.record()))
 }
 
-/// Gives up a file that comes.
 pub async fn discard(store: &Store, account: AccountKey, file: i64) -> Result<(), StoreError> {
     let work = async move |tx: &mut Tx<'_>| {
         for row in tx.fetch(DISCARD.bind(file)).await? {

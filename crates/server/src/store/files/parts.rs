@@ -9,23 +9,17 @@ use crate::store::database::{Row, Tx, statements};
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
 use crate::store::{Store, StoreError};
 
-/// A part of which all has come.
 #[derive(Debug, Clone, Copy)]
 pub struct NewPart {
-    /// As clients see it.
     pub record: PartRecord,
     /// The row number of the file that came.
     pub file: i64,
-    /// Who sent it.
     pub account: AccountKey,
-    /// Its length.
     pub bytes: i64,
 }
 
-/// What became of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attached {
-    /// It is one of the upload.
     Attached(PartRecord),
     /// The upload takes no more parts: it has ended so.
     Ended(UploadStatus),
@@ -40,11 +34,9 @@ pub enum Attached {
 /// A part that waits for its upload to be completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundPart {
-    /// Its identifier.
     pub id: PartId,
     /// The row number of the file that it is kept in.
     pub file: i64,
-    /// Its length.
     pub bytes: i64,
 }
 

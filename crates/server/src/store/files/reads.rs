@@ -27,11 +27,9 @@ pub struct FoundFile {
     pub seq: i64,
     /// The most that its lines may cost.
     pub hold: Credits,
-    /// As clients see it.
     pub record: FileRecord,
 }
 
-/// Some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePage {
     /// The files, in the order that was asked for, without their faults.
@@ -40,12 +38,9 @@ pub struct FilePage {
     pub has_more: bool,
 }
 
-/// A piece of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Which one.
     pub place: i64,
-    /// What it holds.
     pub content: Bytes,
 }
 

@@ -13,12 +13,9 @@ use crate::store::database::{Tx, statements};
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
 use crate::store::{Store, StoreError};
 
-/// What becomes of an upload.
 #[derive(Debug, Clone)]
 pub struct Completion {
-    /// The upload.
     pub id: UploadId,
-    /// The file of its parts.
     pub file: FinishedFile,
     /// The SHA-256 of what it is completed with.
     pub digest: [u8; 32],
@@ -27,11 +24,9 @@ pub struct Completion {
 /// What became of the completion of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completed {
-    /// It is a file.
     Completed(UploadRecord),
     /// It was completed with the same before, and the file of this completion is to be discarded.
     Before(UploadRecord),
-    /// It has ended otherwise.
     Ended(UploadStatus),
     /// The file was given up, or the upload is gone.
     Gone,

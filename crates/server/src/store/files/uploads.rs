@@ -18,9 +18,7 @@ const FORGOTTEN_MAX: u32 = 256;
 /// An upload that begins. Its record is pending.
 #[derive(Debug, Clone)]
 pub struct NewUpload {
-    /// As clients see it.
     pub record: UploadRecord,
-    /// Whose it is.
     pub account: AccountKey,
     /// How long its file is kept after its creation, in milliseconds, if not for good.
     pub file_lasts_ms: Option<i64>,
@@ -29,7 +27,6 @@ pub struct NewUpload {
 /// What became of an upload that was to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// It takes parts.
     Begun(UploadRecord),
     /// The account has as many pending ones as it may.
     TooMany,
@@ -44,7 +41,6 @@ pub struct FoundUpload {
     pub seq: i64,
     /// How long its file is kept after its creation, in milliseconds, if not for good.
     pub file_lasts_ms: Option<i64>,
-    /// The file that it became.
     pub file: Option<FileId>,
     /// The SHA-256 of what it was completed with.
     pub digest: Option<Vec<u8>>,

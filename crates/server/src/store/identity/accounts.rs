@@ -16,12 +16,9 @@ use crate::store::ledger::{self, NewEntry, Posting, totals};
 use crate::store::outbox::webhook_secrets;
 use crate::store::{Store, StoreError};
 
-/// An account to be made.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
-    /// Its identifier.
     pub id: AccountId,
-    /// What people call it.
     pub name: String,
     /// When it is made, in milliseconds.
     pub created_at: i64,
@@ -38,23 +35,17 @@ pub struct NewAccount {
 pub struct Account {
     /// Its row number.
     pub key: AccountKey,
-    /// Its identifier.
     pub id: AccountId,
-    /// What people call it.
     pub name: String,
-    /// When it was made.
     pub created_at: i64,
-    /// The sum of its ledger entries.
     pub balance: Credits,
     /// What its live requests hold of that.
     pub held: Credits,
     /// Since when its payments are activated.
     pub payments_activated_at: Option<i64>,
-    /// Since when it is suspended.
     pub suspended_at: Option<i64>,
     /// Since when it is closed for good.
     pub closed_at: Option<i64>,
-    /// Since when it is to be erased.
     pub erase_at: Option<i64>,
     /// Since when nothing of it is left but its ledger.
     pub erased_at: Option<i64>,
@@ -77,7 +68,6 @@ pub struct Account {
 pub struct LowCredits {
     /// It is told once less than this is available.
     pub threshold: Credits,
-    /// The address that is told.
     pub webhook: String,
 }
 
@@ -144,7 +134,6 @@ pub async fn insert_once(
     store.transaction_of(caller, making).await
 }
 
-/// The same with a key of it.
 pub async fn insert_with_key(
     store: &Store,
     account: &NewAccount,

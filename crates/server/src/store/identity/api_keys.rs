@@ -23,18 +23,13 @@ pub const USABLE_MAX: u32 = 1_000;
 /// How many keys that were revoked or have expired are listed.
 pub const ENDED_LISTED_MAX: u32 = 1_000;
 
-/// A key to be made.
 #[derive(Debug, Clone)]
 pub struct NewApiKey {
-    /// Its identifier.
     pub id: KeyId,
     /// The SHA-256 of the whole key.
     pub sha256: [u8; 32],
-    /// The part that may be shown.
     pub prefix: String,
-    /// What people call it.
     pub name: Option<String>,
-    /// What it may be used for.
     pub scope: KeyScope,
     /// When it was made, in milliseconds.
     pub created_at: i64,
@@ -45,19 +40,12 @@ pub struct NewApiKey {
 /// A key as it may be shown. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its identifier.
     pub id: KeyId,
-    /// The part that may be shown.
     pub prefix: String,
-    /// What people call it.
     pub name: Option<String>,
-    /// What it may be used for.
     pub scope: KeyScope,
-    /// When it was made.
     pub created_at: i64,
-    /// When it stops working.
     pub expires_at: Option<i64>,
-    /// When it was revoked.
     pub revoked_at: Option<i64>,
     /// When it opened the account last, a minute or so late; `None` where nobody has used it, or not since this is noted.
     pub last_used_at: Option<i64>,
@@ -81,15 +69,12 @@ impl ApiKey {
 /// What a key opens, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHolder {
-    /// The account.
     pub account: AccountKey,
-    /// Its identifier.
     pub account_id: AccountId,
     /// The key's row number.
     pub key: i64,
     /// The key's identifier: what logs may name.
     pub key_id: KeyId,
-    /// What the key may be used for.
     pub scope: KeyScope,
     /// When the key stops working, in milliseconds.
     pub expires_at: Option<i64>,
@@ -135,7 +120,6 @@ statements! {
         WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ? LIMIT ?) v";
     LIST = ("SELECT seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at FROM (",
         listed_keys!("seq, id, prefix, name, scope, created_at, expires_at, revoked_at, last_used_at"), ") v ORDER BY seq");
-    /// Of the keys of LIST.
     LIST_SPENT = ("SELECT k.id, g.amount FROM (", listed_keys!("seq, id"), ") k
         JOIN (SELECT api_key, CAST(sum(amount) AS BIGINT) AS amount FROM spend_by_key WHERE account = ? AND day >= ? GROUP BY api_key) g
             ON g.api_key = k.seq");
@@ -235,7 +219,6 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
     }))
 }
 
-/// The keys of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyList {
     /// The oldest first: all that work, and the newest [`ENDED_LISTED_MAX`] of those that were revoked or have expired.
@@ -270,7 +253,6 @@ pub async fn list_spent(
     rows.iter().map(|row| Ok((row.get("id")?, row.get("amount")?))).collect()
 }
 
-/// A key of an account.
 pub async fn find(store: &Store, account: AccountKey, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
     store.readers().fetch_optional(FIND.bind(id).bind(account)).await?.as_ref().map(read).transpose()
 }

@@ -17,7 +17,6 @@ use crate::store::{Store, StoreError};
 pub struct Invitation {
     /// The address that is invited, in small letters.
     pub email: String,
-    /// As what they are to come.
     pub role: Role,
     /// Until when it works.
     pub expires_at: i64,
@@ -77,7 +76,6 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<In
     store.readers().fetch_all(LIST.bind(account).bind(now)).await?.iter().map(read).collect()
 }
 
-/// Takes an invitation back.
 pub async fn remove(store: &Store, account: AccountKey, email: &str, now: i64) -> Result<(), StoreError> {
     let delete = DELETE.bind(account).bind(email);
     let change = Change::of_account(AuditAction::InvitationWithdraw, account, now).to("invitation", &email);

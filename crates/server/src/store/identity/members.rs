@@ -16,18 +16,14 @@ use crate::store::{Store, StoreError};
 /// Somebody who belongs to an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Who.
     pub user: User,
-    /// As what.
     pub role: Role,
     /// Since when, in milliseconds.
     pub created_at: i64,
 }
 
-/// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberChange {
-    /// It is made.
     Done,
     /// The user is no member.
     Unknown,

@@ -13,15 +13,12 @@ use crate::store::{Store, StoreError};
 pub struct Session {
     /// The SHA-256 of its token.
     pub sha256: [u8; 32],
-    /// When it signed in.
     pub created_at: i64,
     /// When it was used last, to the minute.
     pub seen_at: i64,
-    /// When it ends at the latest.
     pub expires_at: i64,
     /// Whether it began by a link that works once.
     pub is_by_link: bool,
-    /// What the browser calls itself.
     pub agent: Option<String>,
 }
 
@@ -30,7 +27,6 @@ pub struct Session {
 pub struct NewLink {
     /// The SHA-256 of its token.
     pub sha256: [u8; 32],
-    /// When it is made.
     pub created_at: i64,
     /// Until when it works.
     pub expires_at: i64,
@@ -138,13 +134,11 @@ pub async fn list(store: &Store, user: i64) -> Result<Vec<Session>, StoreError> 
     store.readers().fetch_all(LIST.bind(user)).await?.iter().map(read).collect()
 }
 
-/// Notes that a session was used.
 pub async fn touch(store: &Store, sha256: &[u8; 32], now: i64) -> Result<(), StoreError> {
     let update = TOUCH.bind(now).bind(*sha256);
     store.transaction(async move |tx| tx.execute(update).await.map(drop)).await
 }
 
-/// Ends a session.
 pub async fn remove(store: &Store, sha256: &[u8; 32]) -> Result<(), StoreError> {
     let delete = DELETE.bind(*sha256);
     store.transaction(async move |tx| tx.execute(delete).await.map(drop)).await
@@ -173,7 +167,6 @@ pub async fn replace_link(store: &Store, user: i64, link: NewLink) -> Result<(),
     store.transaction(async move |tx| replace_link_in(user, link, tx).await).await
 }
 
-/// The same in a transaction.
 pub(in crate::store) async fn replace_link_in(
     user: i64,
     link: NewLink,

@@ -7,7 +7,6 @@ use crate::store::{Store, StoreError};
 /// Failed sign-ins in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Failures {
-    /// How many.
     pub count: i64,
     /// When the last was, in milliseconds.
     pub last_at: i64,
@@ -16,13 +15,11 @@ pub struct Failures {
 /// What a sign-in attempt that succeeded changes of a subject's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forgiveness {
-    /// The subject.
     pub subject: [u8; 32],
     /// The only try that is taken off the count; `None` where all of them are forgotten.
     pub only: Option<Try>,
 }
 
-/// A try that was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Try {
     /// When, in milliseconds.
@@ -31,7 +28,6 @@ pub struct Try {
     pub before: Failures,
 }
 
-/// Whether a try was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counting {
     /// It was; what was known of each subject before, in their order.

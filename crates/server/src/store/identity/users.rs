@@ -13,30 +13,22 @@ use crate::store::{Store, StoreError};
 pub struct User {
     /// The row number.
     pub key: i64,
-    /// The identifier.
     pub id: UserId,
-    /// In small letters.
     pub email: Option<String>,
-    /// Whether there is a password.
     pub has_password: bool,
     /// The OpenID provider that knows the user.
     pub issuer: Option<String>,
     /// Whether every account is open to the user.
     pub is_operator: bool,
-    /// When the user was made.
     pub created_at: i64,
-    /// When the user signed in last.
     pub signed_in_at: Option<i64>,
 }
 
-/// A user to be made.
 #[derive(Debug, Clone)]
 pub struct NewUser {
-    /// The identifier.
     pub id: UserId,
     /// In small letters; nobody else's.
     pub email: Option<String>,
-    /// The hash of the password.
     pub password: Option<String>,
     /// The issuer and the subject by which an OpenID provider knows the user.
     pub subject: Option<(String, String)>,
@@ -49,16 +41,12 @@ pub struct NewUser {
 /// How a user signs in from now on: what is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct Credentials {
-    /// In small letters.
     pub email: Option<String>,
-    /// The hash of the password.
     pub password: Option<String>,
 }
 
-/// What became of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is done.
     Done,
     /// There is no such user.
     Unknown,
@@ -151,7 +139,6 @@ pub(in crate::store) async fn insert_in(user: &NewUser, tx: &mut Tx<'_>) -> Resu
     tx.fetch(insert).await?.first().map(read).transpose()
 }
 
-/// The user with this identifier.
 pub async fn find(store: &Store, id: UserId) -> Result<Option<User>, StoreError> {
     store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
 }
@@ -162,7 +149,6 @@ pub async fn find_by_email(store: &Store, email: &str) -> Result<Option<(User, O
     row.map(|row| Ok((read(&row)?, row.get("password")?))).transpose()
 }
 
-/// The hash of a user's password.
 pub async fn password(store: &Store, key: i64) -> Result<Option<String>, StoreError> {
     let row = store.readers().fetch_optional(FIND_PASSWORD.bind(key)).await?;
     row.map_or(Ok(None), |row| row.get("password"))

@@ -10,7 +10,6 @@ use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::ledger::spend::Spent;
 use crate::store::{Store, StoreError};
 
-/// Whose, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) struct Key {
     account: i64,

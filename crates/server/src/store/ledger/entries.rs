@@ -71,11 +71,8 @@ pub(in crate::store) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>
 /// An entry to be posted that is no charge.
 #[derive(Debug, Clone)]
 pub struct NewEntry {
-    /// Whose balance it moves.
     pub account: AccountKey,
-    /// Why.
     pub kind: EntryKind,
-    /// By how much.
     pub amount: Credits,
     /// What it is posted for: of one kind and source there is one entry.
     pub source: String,
@@ -83,7 +80,6 @@ pub struct NewEntry {
     pub now: i64,
 }
 
-/// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posting {
     /// It is in the ledger, and the balance has moved.
@@ -179,15 +175,11 @@ pub(in crate::store) async fn post_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Resu
 pub struct Entry {
     /// Its row number: entries are posted in this order.
     pub seq: i64,
-    /// Why the balance moved.
     pub kind: EntryKind,
-    /// By how much.
     pub amount: Credits,
-    /// When.
     pub created_at: i64,
     /// What it was posted for, of what is no charge.
     pub source: Option<String>,
-    /// The request that was charged.
     pub request: Option<RequestId>,
     /// The model that the request named.
     pub model: Option<String>,

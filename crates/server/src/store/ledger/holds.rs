@@ -8,7 +8,6 @@ use crate::store::ledger::price_points::PriceKey;
 /// What a request is to hold, and the price point at which it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// The most that it may cost.
     pub amount: Credits,
     /// What its tokens cost.
     pub price: PriceKey,
@@ -24,10 +23,5 @@ pub enum Admission {
     /// A quota of its account does not allow it.
     OverQuota(QuotaExceeded),
     /// Its account has not enough credits.
-    InsufficientCredits {
-        /// What it was to hold.
-        required: Credits,
-        /// What its account had for it.
-        available: Credits,
-    },
+    InsufficientCredits { required: Credits, available: Credits },
 }

@@ -16,23 +16,18 @@ use crate::store::{Store, StoreError};
 /// An order of credits. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
-    /// Its identifier.
     pub id: PaymentId,
     /// Who gets the credits.
     pub account: AccountKey,
-    /// Who takes the payment.
     pub provider: String,
     /// How many credits.
     pub credits: Credits,
     /// What they cost, in minor units.
     pub amount: i64,
-    /// In which currency.
     pub currency: String,
-    /// When it was ordered.
     pub created_at: i64,
     /// The provider's name of the page at which it is paid, once there is one.
     pub session: Option<String>,
-    /// When it was paid.
     pub paid_at: Option<i64>,
     /// The provider's name of the payment, once it is paid.
     pub reference: Option<String>,

@@ -30,7 +30,6 @@ pub const fn day_of(now: i64) -> i64 {
     now.div_euclid(DAY_MS)
 }
 
-/// What was completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::store) struct Spent {
     pub(in crate::store) requests: i64,
@@ -87,7 +86,6 @@ pub async fn tokens_of_day(store: &Store, account: AccountKey, day: i64) -> Resu
     store.readers().fetch_one(TOKENS_OF_DAY.bind(account).bind(day)).await?.get("tokens")
 }
 
-/// The same in a transaction.
 pub(in crate::store) async fn tokens_of_day_in(
     account: i64,
     day: i64,
@@ -100,13 +98,11 @@ pub(in crate::store) async fn tokens_of_day_in(
 /// All that an account ever completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpendSum {
-    /// How many requests completed.
     pub requests: i64,
     /// Tokens they read.
     pub prompt_tokens: i64,
     /// Tokens they wrote.
     pub completion_tokens: i64,
-    /// What was charged for them.
     pub amount: Credits,
     /// What was charged for those of one day.
     pub amount_of_day: Credits,
@@ -129,15 +125,12 @@ pub async fn sum(store: &Store, account: AccountKey, day: i64) -> Result<SpendSu
 pub struct SpendRecord {
     /// Days since 1970, UTC.
     pub day: i64,
-    /// The model's name.
     pub model: String,
-    /// How many requests completed.
     pub requests: i64,
     /// Tokens they read.
     pub prompt_tokens: i64,
     /// Tokens they wrote.
     pub completion_tokens: i64,
-    /// What was charged for them.
     pub amount: Credits,
 }
 

@@ -71,7 +71,6 @@ statements! {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct LockedAccount {
     pub(in crate::store) totals: Totals,
-    /// Its own.
     pub(in crate::store) quotas: Quotas,
     /// Whether its keys and members change nothing.
     pub(in crate::store) is_suspended: bool,
@@ -79,7 +78,6 @@ pub(in crate::store) struct LockedAccount {
     pub(in crate::store) is_closed: bool,
 }
 
-/// Locks these accounts.
 pub(in crate::store) async fn lock(
     accounts: &BTreeSet<i64>,
     tx: &mut Tx<'_>,

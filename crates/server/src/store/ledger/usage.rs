@@ -12,7 +12,6 @@ use crate::store::{Store, StoreError};
 pub struct Grouping {
     /// Days, in UTC.
     pub day: bool,
-    /// Models.
     pub model: bool,
     /// API keys, and what came by none.
     pub api_key: bool,
@@ -21,9 +20,7 @@ pub struct Grouping {
 /// Which days are asked about, in days since 1970, UTC: both are among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Days {
-    /// The first.
     pub first: i64,
-    /// The last.
     pub last: i64,
 }
 
@@ -46,18 +43,14 @@ impl Place {
 /// An API key, as it is named where it may not work any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedKey {
-    /// Its identifier.
     pub id: KeyId,
-    /// What people call it.
     pub name: Option<String>,
 }
 
 /// A model and an API key by their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
-    /// The name of the model.
     pub model: Option<String>,
-    /// The identifier of the key.
     pub api_key: Option<KeyId>,
 }
 
@@ -70,13 +63,11 @@ pub struct UsageRecord {
     pub model: Option<String>,
     /// The API key; `None` where keys are added up, and of what came by none.
     pub api_key: Option<UsedKey>,
-    /// How many requests completed.
     pub requests: i64,
     /// Tokens they read.
     pub prompt_tokens: i64,
     /// Tokens they wrote.
     pub completion_tokens: i64,
-    /// What was charged for them.
     pub amount: Credits,
 }
 

@@ -21,7 +21,6 @@ pub struct EngineDay {
     pub name: String,
     /// The day, in days since the Unix epoch.
     pub day: i64,
-    /// Requests.
     pub requests: i64,
     /// Tokens of prompts and completions; negative where a correction is added.
     pub tokens: i64,

@@ -18,7 +18,6 @@ pub struct EngineState {
     pub is_driven: bool,
     /// How many requests the process has in flight there.
     pub in_flight: i64,
-    /// How many there may be.
     pub max_concurrency: i64,
     /// Why it is paused, if it is and within its hours.
     pub pause: Option<EnginePause>,
@@ -61,18 +60,14 @@ impl EngineState {
 pub struct Out<'a> {
     /// Until when, in milliseconds; `None` where that is not known.
     pub until: Option<i64>,
-    /// Why.
     pub why: Why<'a>,
 }
 
-/// Why an engine is sent nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why<'a> {
     /// It is outside its hours.
     Closed,
-    /// Its daily budget is used up.
     OverBudget,
-    /// It is paused, for this reason.
     Paused(&'a str),
     /// The service starts it when there is work for it, and it does not run or is not ready.
     Stopped,
@@ -81,7 +76,6 @@ pub enum Why<'a> {
 /// The process of an engine that the service starts and stops, or the model of an engine that holds one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineProcess {
-    /// How it is.
     pub status: EngineProcessStatus,
     /// Of one that is starting: when it will be ready, in milliseconds, as long as its last start took. `None` where that is not known.
     pub ready_at: Option<i64>,
@@ -90,7 +84,6 @@ pub struct EngineProcess {
 }
 
 impl EngineProcess {
-    /// Whether it is sent requests.
     pub fn is_running(&self) -> bool {
         self.status == EngineProcessStatus::Running
     }
@@ -115,14 +108,12 @@ pub enum EngineProcessStatus {
     Stopped,
     /// It is not ready yet.
     Starting,
-    /// It is sent requests.
     Running,
     /// What is in flight is finished, or the process is being ended.
     Stopping,
 }
 
 impl EngineProcessStatus {
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
@@ -136,7 +127,6 @@ impl EngineProcessStatus {
 /// A model of which an engine is sent nothing, or nothing of some accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelOut {
-    /// By our name.
     pub model: String,
     /// Until when, in milliseconds.
     pub until: Option<i64>,
@@ -206,11 +196,9 @@ pub struct EnginePause {
 /// What a process said last of an engine replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineReport {
-    /// What people call the process.
     pub node: String,
     /// When it said so, in milliseconds by its clock. It says something when there is news, and now and then.
     pub reported_at: i64,
-    /// What it said.
     pub engine: EngineState,
 }
 

@@ -40,7 +40,6 @@ pub struct Claim {
     pub now: i64,
 }
 
-/// The replicas of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
     /// The replicas that it drives, by name.

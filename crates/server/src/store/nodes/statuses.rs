@@ -3,12 +3,9 @@
 use crate::store::database::{Row, statements};
 use crate::store::{Store, StoreError};
 
-/// A node that is registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeStatus {
-    /// What people call it.
     pub name: String,
-    /// Whether it drives engines.
     pub schedules: bool,
     /// How long ago its last heartbeat was, in milliseconds: on PostgreSQL by the clock of the database.
     pub silent_ms: i64,
@@ -34,19 +31,11 @@ statements! {
 }
 
 /// Every node that is registered, by its name. Reads the whole queue.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list(store: &Store, now: i64) -> Result<Vec<NodeStatus>, StoreError> {
     store.readers().fetch_all(LIST.bind(now)).await?.iter().map(read).collect()
 }
 
 /// How many requests are leased to a node that is not registered. Reads the whole queue.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count_orphaned(store: &Store) -> Result<i64, StoreError> {
     store.readers().fetch_one(COUNT_ORPHANED.unbound()).await?.get("count")
 }

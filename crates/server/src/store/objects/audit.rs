@@ -17,7 +17,6 @@ statements! {
 /// What the object store has of what the database names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Present {
-    /// Objects in use.
     pub used: i64,
     /// Those of them that are not there.
     pub missing: i64,

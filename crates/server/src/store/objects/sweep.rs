@@ -45,7 +45,6 @@ statements! {
 pub struct Waiting {
     /// How many are to be deleted, or are being put.
     pub objects: i64,
-    /// How long they are together.
     pub bytes: i64,
 }
 
@@ -79,7 +78,6 @@ async fn mark(store: &Store, at: i64) -> Result<u64, StoreError> {
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(set).await).await
 }
 
-/// What became of some objects.
 #[derive(Default)]
 struct Outcome {
     deleted: usize,
@@ -187,9 +185,6 @@ async fn has_any(store: &Store, account: AccountKey) -> Result<bool, StoreError>
 }
 
 /// What is not in use.
-///
-/// # Errors
-/// Only what the store could not do.
 pub async fn waiting(store: &Store) -> Result<Waiting, StoreError> {
     let row = store.readers().fetch_one(WAITING.unbound()).await?;
     Ok(Waiting { objects: row.get("count")?, bytes: row.get("bytes")? })

@@ -26,7 +26,6 @@ const FRESH_MS: i64 = 1_000;
 /// It is good for so many times as long as it took.
 const FRESH_TIMES: i64 = 20;
 
-/// How many accounts are kept.
 const ACCOUNTS_MAX: usize = 4_096;
 
 /// Caches for each account whether it may put objects.
@@ -38,7 +37,6 @@ pub(super) struct QuotaCache {
 #[derive(Default)]
 struct Cell {
     known: Mutex<Option<Answer>>,
-    /// Held while it is asked for.
     turn: AsyncMutex<()>,
 }
 

@@ -65,9 +65,6 @@ impl Store {
     }
 
     /// Sets the reserve of an open store, in bytes, for tests: they neither fill a disk nor empty it. It holds when this returns.
-    ///
-    /// # Errors
-    /// As for any transaction.
     pub async fn set_disk_reserve(&self, bytes: u64) -> Result<(), StoreError> {
         self.inner.disk_reserve.send_replace(Some(bytes));
         // The writer looks before each transaction, and may have looked before the first one when the reserve was set.

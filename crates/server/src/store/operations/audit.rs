@@ -5,10 +5,8 @@ use crate::store::database::{Connection, sql};
 use crate::store::operations::integrity;
 use crate::store::{Store, StoreError};
 
-/// One thing that must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What must hold, in words.
     pub rule: &'static str,
     /// How many rows were looked at.
     pub checked: i64,

@@ -29,18 +29,10 @@ pub enum VacuumError {
     OnServer,
     /// The folder holds none.
     #[error("{folder} holds no database")]
-    Absent {
-        /// The folder.
-        folder: String,
-    },
+    Absent { folder: String },
     /// The disk has no room for the copies.
     #[error("it needs {needed} bytes on the disk of the data folder, and {free} are free")]
-    NoRoom {
-        /// What it needs.
-        needed: u64,
-        /// What there is.
-        free: u64,
-    },
+    NoRoom { needed: u64, free: u64 },
     /// What the store could not do.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,7 +43,6 @@ pub enum VacuumError {
 pub struct Vacuumed {
     /// Before.
     pub bytes_before: u64,
-    /// Now.
     pub bytes: u64,
 }
 

@@ -21,7 +21,6 @@ statements! {
     };
 }
 
-/// An event about an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct AccountEvent {
     pub(in crate::store) id: EventId,
@@ -29,7 +28,6 @@ pub(in crate::store) struct AccountEvent {
     pub(in crate::store) kind: EventKind,
     /// Where it leads.
     pub(in crate::store) url: String,
-    /// What is sent.
     pub(in crate::store) payload: Bytes,
     /// When, in milliseconds.
     pub(in crate::store) now: i64,

@@ -12,13 +12,10 @@ use crate::store::{Store, StoreError};
 /// The result of a delivery attempt. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptResult {
-    /// The event.
     pub seq: i64,
     /// Which of its tries it was, counted from 1.
     pub number: i64,
-    /// When it began.
     pub started_at: i64,
-    /// How long it took.
     pub duration_ms: i64,
     /// The HTTP status of the answer, if one came.
     pub status: Option<u16>,
@@ -26,11 +23,9 @@ pub struct AttemptResult {
     pub failure: Option<&'static str>,
     /// How often in a row it has failed now.
     pub failures: i64,
-    /// What the event is from now on.
     pub state: EventState,
     /// When it is tried again, if it is.
     pub due_at: Option<i64>,
-    /// When the try ended.
     pub now: i64,
 }
 

@@ -15,20 +15,15 @@ use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
 
-/// An event that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
     /// Its row number.
     pub seq: i64,
-    /// Its identifier.
     pub id: EventId,
-    /// Whose it is.
     pub account: AccountKey,
-    /// How often it was tried.
     pub number: i64,
     /// Where it leads.
     pub url: String,
-    /// What is sent.
     pub payload: Payload,
     /// The request that it is about; `None` for one about a batch or a receiver test.
     pub request: Option<RequestId>,
@@ -36,7 +31,6 @@ pub struct Due {
     pub trace: Option<TraceContext>,
 }
 
-/// What is sent with every try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// As it was sent before.
@@ -123,10 +117,8 @@ fn read_event(row: &Row) -> Result<Event, StoreError> {
     Ok(Event { id: row.get("event_id")?, kind, created_at: row.get("happened_at")?, subject })
 }
 
-/// An event to be tried now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The event.
     pub seq: i64,
     /// How often it was tried, as was read.
     pub number: i64,

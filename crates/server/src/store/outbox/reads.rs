@@ -14,23 +14,17 @@ use crate::store::{Store, StoreError};
 /// An event and how far it has come. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
-    /// Its identifier.
     pub id: EventId,
-    /// What happened.
     pub kind: EventKind,
     /// To which request or batch, as the API names it; `None` of a test, and where that was erased.
     pub subject: Option<String>,
-    /// When it happened.
     pub created_at: i64,
     /// Whether it was delivered or given up.
     pub state: EventState,
-    /// Since when it is being sent.
     pub sending_since: Option<i64>,
-    /// When it is tried next.
     pub due_at: Option<i64>,
     /// When it was delivered or given up.
     pub ended_at: Option<i64>,
-    /// How often it was tried.
     pub tries: i64,
     /// Where it leads; `None` where that was erased.
     pub url: Option<String>,
@@ -52,15 +46,11 @@ pub struct EventFilter {
 /// A try. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRecord {
-    /// Its identifier.
     pub id: DeliveryId,
-    /// The event that was told.
     pub event: EventId,
-    /// What happened.
     pub kind: EventKind,
     /// Which of the event's tries it was, counted from 1.
     pub number: i64,
-    /// When it began.
     pub started_at: i64,
     /// How long it took; `None` where nobody knows.
     pub duration_ms: Option<i64>,
@@ -125,7 +115,6 @@ statements! {
         WHERE e.id = ? AND d.number = ?";
     COUNT_EXHAUSTED = "SELECT count(*) AS count FROM events
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > ?";
-    /// By the index of what is due.
     WAITING = "SELECT count(*) AS waiting, count(CASE WHEN number > 0 THEN 1 END) AS failing,
                min(CASE WHEN number > 0 THEN created_at END) AS failing_since
         FROM events WHERE due_at IS NOT NULL AND kind <> 5 /* webhook.test */";
@@ -201,12 +190,9 @@ fn read_subject(row: &Row) -> Result<Option<String>, StoreError> {
     Ok(request.map(|id| id.to_string()).or_else(|| batch.map(|id| id.to_string())))
 }
 
-/// A try, by what it is told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryCursor {
-    /// The event.
     pub event: EventId,
-    /// Which of its tries.
     pub number: i64,
 }
 
@@ -217,7 +203,6 @@ pub struct DeliveryFilter {
     pub account: Option<AccountKey>,
     /// Of which event; `None` for all.
     pub event: Option<EventId>,
-    /// Those behind this one.
     pub before: Option<DeliveryCursor>,
     /// How many at most.
     pub limit: u32,
@@ -256,7 +241,6 @@ pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreErro
 /// Events that are no tests and wait to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WaitingEvents {
-    /// How many.
     pub waiting: i64,
     /// How many of them were tried in vain.
     pub failing: i64,

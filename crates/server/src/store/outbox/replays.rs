@@ -6,14 +6,12 @@ use overnight_domain::scheduler::AccountKey;
 use crate::store::database::{Tx, statements};
 use crate::store::{Store, StoreError};
 
-/// What became of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replay {
     /// There is no such event.
     Unknown,
     /// It is being sent in this moment.
     Sending,
-    /// It is due.
     Due,
 }
 

@@ -13,16 +13,12 @@ use crate::store::{Store, StoreError};
 /// A test is tried once.
 const TRIES_MAX: u32 = 1;
 
-/// A test to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTest {
-    /// Its identifier.
     pub id: EventId,
-    /// Who tests.
     pub account: AccountKey,
     /// Where it leads.
     pub url: String,
-    /// What is sent.
     pub payload: Bytes,
     /// When, in milliseconds.
     pub now: i64,

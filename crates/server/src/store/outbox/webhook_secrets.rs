@@ -18,9 +18,7 @@ const REPLACED_MAX: i64 = 3;
 /// A secret of an account. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookSecret {
-    /// The secret.
     pub secret: SigningSecret,
-    /// When it was made.
     pub created_at: i64,
     /// Until when it is signed with, once another has replaced it.
     pub expires_at: Option<i64>,

@@ -48,10 +48,6 @@ pub async fn list_attempts(
 }
 
 /// Some failed attempts at the newest requests of all accounts that have any, the latest first.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn latest(store: &Store, limit: i64) -> Result<Vec<FailedAttempt>, StoreError> {
     let rows = store.readers().fetch_all(LATEST.bind(limit)).await?;
     let mut attempts = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;

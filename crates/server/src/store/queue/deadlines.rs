@@ -14,10 +14,6 @@ statements! {
 
 /// Counts the waiting requests of a partition that may be tried by `now`, by their deadlines behind it in steps of `step_ms`; and in how
 /// many segments nodes sweep it, 0 where none is shared. Reads the whole partition.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count(
     store: &Store,
     partition: QueuePartition,

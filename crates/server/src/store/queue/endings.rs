@@ -12,7 +12,6 @@ use crate::store::effects::EndedRequest;
 use crate::store::row;
 use crate::store::writes::WriteTransaction;
 
-/// A request that may be ended.
 pub(in crate::store) struct Live {
     pub(in crate::store) seq: i64,
     pub(in crate::store) state: RequestState,
@@ -34,7 +33,6 @@ impl Live {
     }
 }
 
-/// How requests are ended.
 pub(in crate::store) enum End {
     /// Their client, or that of their batch, wants no answer.
     Cancelled,
@@ -170,7 +168,6 @@ async fn end_progress(
     Ok(ended)
 }
 
-/// Those that are live still.
 async fn read_again(
     seqs: impl Iterator<Item = i64>,
     write: &mut WriteTransaction<'_>,

@@ -49,7 +49,6 @@ pub(in crate::store) struct Passed {
     at_start: OnceCell<Option<i64>>,
     /// Up to when every request with a deadline has ended: nothing live has an earlier deadline.
     overdue: AtomicI64,
-    /// The same, in the future too.
     ended: AtomicI64,
 }
 
@@ -118,10 +117,6 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
 
 /// The earliest deadline of any live request, in milliseconds. It costs little where it is asked for often: what has ended is read
 /// once, but for requests that were created less than [`LATE_CREATE_MS`] ago.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn earliest_deadline(store: &Store, now: i64) -> Result<Option<i64>, StoreError> {
     let passed = store.passed();
     if passed.ended.load(Ordering::Acquire) == i64::MIN {
@@ -145,7 +140,6 @@ pub(in crate::store) struct Expire {
     error_body: Bytes,
 }
 
-/// What a chunk ended.
 pub(in crate::store) struct Expired {
     seqs: Vec<i64>,
     /// Of the last one that was overdue: nothing live has an earlier deadline.

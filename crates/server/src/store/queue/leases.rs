@@ -15,7 +15,6 @@ use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
-/// What a lease took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leased {
     /// What is leased now, in the order asked for.
@@ -34,10 +33,8 @@ pub fn take(
     store.writer().write(LeaseRun { partition, positions, now }).boxed()
 }
 
-/// How a lease is released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReleaseLease {
-    /// The lease that it ends.
     pub lease: Lease,
     /// When it may be tried again, in milliseconds.
     pub retry_at: i64,

@@ -18,7 +18,6 @@ pub struct Live {
 
 statements! {
     LIST_MODELS = "SELECT seq FROM models ORDER BY seq";
-    /// A range of the queue's key.
     OF_ACCOUNT = "SELECT count(*) - count(in_progress_at) AS waiting, count(in_progress_at) AS in_progress,
                min(deadline) AS oldest_deadline
         FROM queue WHERE model = ? AND account = ?";

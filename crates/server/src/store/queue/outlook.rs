@@ -30,10 +30,6 @@ statements! {
 }
 
 /// How much there is of each account's requests to a model. Reads all of them.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn accounts(store: &Store, model: ModelKey) -> Result<Vec<AccountQueue>, StoreError> {
     let rows = store.readers().fetch_all(OF_ACCOUNTS.bind(model)).await?;
     rows.iter().map(read_account).collect()
@@ -41,10 +37,6 @@ pub async fn accounts(store: &Store, model: ModelKey) -> Result<Vec<AccountQueue
 
 /// Marks in the order of a partition in which about so many wait, their costs as estimated, and the segments in which it is swept
 /// where nodes share the queue. Reads the whole partition, a part at a time.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn marks(
     store: &Store,
     partition: QueuePartition,

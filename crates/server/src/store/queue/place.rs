@@ -9,7 +9,6 @@ use crate::store::{Store, StoreError};
 /// The place of a queued request, and how much of its prompt agrees with its neighbours'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueuePlace {
-    /// Whether it may break engines.
     pub is_suspect: bool,
     /// Its attempts that failed and count.
     pub failed_attempts: i64,
@@ -20,7 +19,6 @@ pub struct QueuePlace {
     /// How many wait between it and the nearest leased request before it, where the sweep has come to; `None` where none is leased
     /// there.
     pub waiting_since_leased: Option<i64>,
-    /// The cuts of its prompt.
     pub cuts: usize,
     /// Those that it shares with the request before it in the order.
     pub shared_with_previous: usize,
@@ -46,10 +44,6 @@ statements! {
 }
 
 /// Where the request at this position stands; `None` where it is not in the queue. Reads the whole partition.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn find(
     store: &Store,
     partition: QueuePartition,

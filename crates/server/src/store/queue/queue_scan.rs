@@ -13,10 +13,8 @@ statements! {
         ORDER BY sort_key, seq LIMIT ?";
 }
 
-/// Behind every key there is.
 pub(in crate::store) const LAST_KEY: &[u8] = &[0xFF; SortKey::MAX_BYTES + 1];
 
-/// A part of a partition's order.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KeyRange<'a> {
     /// It begins behind this place; at the start where `None`.

@@ -9,7 +9,6 @@ use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
-/// What a release moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Released {
     /// What entered the queue, by partition.

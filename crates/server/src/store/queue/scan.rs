@@ -85,13 +85,9 @@ pub async fn next_ready_at(store: &Store) -> Result<Option<i64>, StoreError> {
 /// What an engine needs of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// The request.
     pub seq: i64,
-    /// Its identifier, for logs.
     pub id: RequestId,
-    /// Its body as taken in.
     pub body: Vec<u8>,
-    /// What it asks for.
     pub endpoint: Endpoint,
     /// When it came, in milliseconds.
     pub created_at: i64,

@@ -56,7 +56,6 @@ pub(in crate::store) async fn swept(
     rows.iter().map(rows::read_swept).collect()
 }
 
-/// One scan for one replica.
 #[derive(Debug, Clone, Copy)]
 struct SegmentScan {
     segments: Segments,

@@ -8,20 +8,15 @@ use crate::store::{Store, StoreError};
 /// What an account has in the queue of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountTotal {
-    /// Whose.
     pub account: AccountKey,
-    /// How many requests wait.
     pub waiting: i64,
-    /// How many are leased.
     pub leased: i64,
     /// The earliest deadline of any of them, in milliseconds.
     pub next_deadline: i64,
 }
 
-/// What gathers, of all accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gathering {
-    /// How many requests.
     pub count: i64,
     /// The earliest deadline of any of them, in milliseconds.
     pub next_deadline: Option<i64>,
@@ -31,7 +26,6 @@ statements! {
     OF_MODEL = "SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
             sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE 1 END) AS leased, min(deadline) AS next_deadline
         FROM queue WHERE model = ? GROUP BY account ORDER BY account";
-    /// A little while's requests.
     GATHERING = {
         sqlite: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
             WHERE state = 0 /* gathering */",
@@ -41,19 +35,11 @@ statements! {
 }
 
 /// What each account has in the queue of a model. Reads all of it.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn of_model(store: &Store, model: ModelKey) -> Result<Vec<AccountTotal>, StoreError> {
     store.readers().fetch_all(OF_MODEL.bind(model)).await?.iter().map(read).collect()
 }
 
 /// What gathers, and is in no queue yet.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn gathering(store: &Store) -> Result<Gathering, StoreError> {
     let row = store.readers().fetch_one(GATHERING.unbound()).await?;
     Ok(Gathering { count: row.get("count")?, next_deadline: row.get("next_deadline")? })

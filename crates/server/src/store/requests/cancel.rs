@@ -17,16 +17,12 @@ statements! {
         WHERE id = ? AND account = ?";
 }
 
-/// What became of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelOutcome {
     /// The account has no such request.
     Unknown,
     /// It is cancelled: by this call, or before.
-    Cancelled {
-        /// The request.
-        seq: i64,
-    },
+    Cancelled { seq: i64 },
     /// It had completed or failed, and stays so.
     AlreadyEnded(RequestStatus),
 }

@@ -53,14 +53,12 @@ statements! {
     };
 }
 
-/// What became of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeletionOutcome {
     /// The account has no such request.
     Unknown,
     /// It waits or runs, and stays.
     NotEnded,
-    /// It is gone.
     Deleted,
 }
 
@@ -118,7 +116,6 @@ impl DeleteRequest {
 pub(in crate::store) const ROWS_MAX: u32 = 128;
 const BYTES_MAX: i64 = 16 << 20;
 
-/// A request to be deleted.
 pub(in crate::store) struct Ended {
     seq: i64,
     account: i64,

@@ -10,17 +10,14 @@ use crate::store::database::{Row, Sql, statements};
 use crate::store::lists::{self, LOOKED_MAX, ListPage, Order, PAGE_ROWS, Question, Search};
 use crate::store::{Store, StoreError, row};
 
-/// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListScope {
-    /// All of an account.
     Account(AccountKey),
     /// All of a batch of an account, by its row number.
     Batch(AccountKey, i64),
 }
 
 impl ListScope {
-    /// Whose requests they are.
     const fn account(self) -> AccountKey {
         match self {
             Self::Account(account) | Self::Batch(account, _) => account,
@@ -36,33 +33,26 @@ impl ListScope {
     }
 }
 
-/// Which requests are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListFilter {
-    /// Those in this status.
     pub status: Option<RequestStatus>,
-    /// Those for this model.
     pub model: Option<ModelKey>,
     /// Those whose metadata hold this.
     pub search: Option<Search>,
 }
 
-/// A request in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRequest {
     /// Its row number.
     pub seq: i64,
-    /// What the status record says.
     pub summary: RequestSummary,
     /// The batch it belongs to, if any.
     pub batch_id: Option<BatchId>,
-    /// The model it names.
     pub model: String,
     /// Its body, unless that is longer than 16 KiB.
     pub body: Option<Vec<u8>>,
     /// How long its body is, in bytes.
     pub body_bytes: i64,
-    /// What it used and cost.
     pub charge: RequestCharge,
     /// The result of a failed one, unless that is longer than 16 KiB.
     pub error: Option<Vec<u8>>,
@@ -70,7 +60,6 @@ pub struct ListedRequest {
     pub metadata: Option<Vec<u8>>,
 }
 
-/// What a request used and cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestCharge {
     /// Tokens it read; `None` unless it completed.
@@ -228,10 +217,6 @@ pub async fn find_charge(
 }
 
 /// How a request of `account` was handled; of one that there is not, nothing is known.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn find_handling(
     store: &Store,
     account: AccountKey,
@@ -245,10 +230,6 @@ pub async fn find_handling(
 
 /// How many requests of the batch in row `batch` stand from behind the row `behind` up to the row `last`; `None` where requests of it
 /// are deleted, so that places say nothing any more. Reads as many.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn count_between(
     store: &Store,
     account: AccountKey,
@@ -270,10 +251,6 @@ pub async fn find_id(store: &Store, seq: i64) -> Result<Option<RequestId>, Store
 
 /// The first so many failed requests of the batch in row `batch` behind the row `behind`: their rows, and their results, but for those
 /// longer than 16 KiB.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_errors(
     store: &Store,
     account: AccountKey,

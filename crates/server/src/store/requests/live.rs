@@ -13,7 +13,6 @@ const SAMPLE_MAX: i64 = 32;
 /// A request that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveRequest {
-    /// Its model.
     pub model: ModelKey,
     /// Its place in the order of its partition.
     pub position: Position,
@@ -48,10 +47,6 @@ statements! {
 }
 
 /// A request of `account` that has not ended.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn find_live(
     store: &Store,
     account: AccountKey,
@@ -62,10 +57,6 @@ pub async fn find_live(
 }
 
 /// Which of these requests have not ended, in no particular order.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn list_live(store: &Store, ids: &[RequestId]) -> Result<Vec<RequestId>, StoreError> {
     let ids = ids.iter().map(|id| Value::from(*id)).collect();
     let rows = store.readers().fetch_all(LIST_LIVE.over([], ids)).await?;
@@ -73,10 +64,6 @@ pub async fn list_live(store: &Store, ids: &[RequestId]) -> Result<Vec<RequestId
 }
 
 /// Requests of a batch that have not ended, spread over it. Goes through all of its requests.
-///
-/// # Errors
-///
-/// Only what the store could not do.
 pub async fn sample_live(
     store: &Store,
     account: AccountKey,

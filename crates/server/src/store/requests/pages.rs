@@ -14,10 +14,8 @@ use crate::store::requests::records::{
 };
 use crate::store::{Store, StoreError, row};
 
-/// Status records of a page.
 const SUMMARIES: i64 = 1024;
 
-/// Whole records of a page.
 const RECORDS: i64 = 256;
 
 /// Requests that one read of a list with a filter goes through.
@@ -26,27 +24,23 @@ const LOOKED_MAX: i64 = 4_096;
 /// With so many bytes of large bodies a page ends. A request is large if it has more than 16,384 bytes.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// In which order a list runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Direction {
     /// In order of arrival.
     #[default]
     OldestFirst,
-    /// In the opposite order.
     NewestFirst,
 }
 
 /// Which requests a list is of, and in which order it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageScope {
-    /// All of an account.
     Account(AccountKey, Direction),
     /// All of a batch of an account, by its row number, in order of arrival.
     Batch(AccountKey, i64),
 }
 
 impl PageScope {
-    /// Whose requests they are.
     const fn account(self) -> AccountKey {
         match self {
             Self::Account(account, _) | Self::Batch(account, _) => account,
@@ -57,11 +51,9 @@ impl PageScope {
 /// Which requests of its scope a list holds. Times are in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Those in this status.
     pub status: Option<RequestStatus>,
     /// Those that ended without an answer: failed and cancelled ones.
     pub is_unanswered: bool,
-    /// Those for this model.
     pub model: Option<ModelKey>,
     /// Those created after this time.
     pub created_after: Option<i64>,

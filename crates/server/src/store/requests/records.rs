@@ -18,21 +18,16 @@ use crate::store::{Store, StoreError, row};
 /// A request to be taken in. Times are in milliseconds.
 #[derive(Debug, Clone)]
 pub struct NewRequest {
-    /// Its identifier.
     pub id: RequestId,
-    /// Who sends it.
     pub account: AccountKey,
-    /// The model that answers it.
     pub model: ModelKey,
     /// The alias by which it names the model, if it does not by its name.
     pub alias: Option<ModelKey>,
-    /// When it came.
     pub created_at: i64,
     /// When its completion window ends.
     pub expires_at: i64,
     /// When it has gathered long enough.
     pub ready_at: i64,
-    /// Its place in the sweep.
     pub sort_key: SortKey,
     /// Estimated work, in tokens.
     pub cost: i64,
@@ -43,7 +38,6 @@ pub struct NewRequest {
     /// The part of its prompt that an engine's prefix cache would hold if requests were sent in order of arrival, in thousandths;
     /// `None` where no such cache is known.
     pub fifo_hit_permille: Option<u16>,
-    /// What it asks for.
     pub endpoint: Endpoint,
     /// The span that it came by; `None` where it is not traced.
     pub trace: Option<TraceContext>,

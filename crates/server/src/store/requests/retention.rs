@@ -41,7 +41,6 @@ statements! {
 /// Requests of an account that are due to be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Whose.
     pub account: AccountKey,
     /// Those that ended by then, in milliseconds.
     pub before: i64,

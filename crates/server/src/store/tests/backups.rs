@@ -63,12 +63,10 @@ impl World {
         id
     }
 
-    /// The description of a backup.
     pub(super) fn manifest(&self, number: u64, id: &str) -> PathBuf {
         self.repository().join("backups").join(format!("{number:08}-{id}.json"))
     }
 
-    /// The chunks of the repository.
     pub(super) fn chunks(&self) -> Vec<PathBuf> {
         let below = |path: &Path| -> Vec<PathBuf> {
             fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()

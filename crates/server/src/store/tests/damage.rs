@@ -236,7 +236,6 @@ impl Chance {
     }
 }
 
-/// How a disk fails.
 #[derive(Debug, Clone, Copy)]
 enum Failure {
     ZeroedPage,

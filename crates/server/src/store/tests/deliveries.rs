@@ -22,7 +22,6 @@ pub(super) fn claim_of(due: &Due, payload: &[u8]) -> Claim {
     Claim { seq: due.seq, number: due.number, url: due.url.clone(), payload: Bytes::copy_from_slice(payload) }
 }
 
-/// A try that was answered so.
 pub(super) fn answered(due: &Due, status: u16, state: EventState, due_at: Option<i64>) -> AttemptResult {
     AttemptResult {
         seq: due.seq,
@@ -42,7 +41,6 @@ pub(super) async fn record(store: &Store, result: AttemptResult) -> bool {
     outbox::record_attempt_results(store, Arc::new([result])).await.expect("a result")[0]
 }
 
-/// One event that is due.
 async fn with_one_event(fixture: &mut Fixture) -> Due {
     let id = fixture.insert_told(1, HOOK).await;
     cancel(fixture, id, START + 5).await;

@@ -46,7 +46,6 @@ impl World {
         record(&self.fixture, &self.fixture.store, id).await
     }
 
-    /// A request that is completed.
     async fn completed(&mut self, key: u8) -> RequestId {
         let id = self.fixture.insert(&[key]).await[0];
         self.fixture.release().await;

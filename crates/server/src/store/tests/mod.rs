@@ -256,7 +256,6 @@ impl Fixture {
         rows.iter().map(|row| queue_scan::read_position(row).expect("a position")).collect()
     }
 
-    /// Leases everything that waits.
     pub(super) async fn lease(&self) -> Vec<Lease> {
         let positions = self.look().await;
         leases::take(&self.store, self.partition(), positions, START + 1).await.expect("a lease").leases
@@ -312,7 +311,6 @@ pub(super) fn options(folder: &TempDir) -> StoreOptions {
     StoreOptions { durability: Durability::ProcessOnly, disk_reserve, ..StoreOptions::new(folder.path()) }
 }
 
-/// Makes the schema.
 async fn migrate(options: StoreOptions) {
     schema::bring_up_to_date(&options).await.expect("a schema");
 }

@@ -68,7 +68,6 @@ impl Stage {
         rows[0].get::<String>("is_encrypted").expect("a text") == "true"
     }
 
-    /// What the refusal says.
     async fn refusal(&self, text: &str) -> String {
         match self.connect(text).await {
             Ok(_) => panic!("{text} is taken"),

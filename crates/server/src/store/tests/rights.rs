@@ -25,7 +25,6 @@ fn options_of(fixture: &Fixture, role: &str) -> StoreOptions {
     StoreOptions { server_url, ..fixture.options.clone() }
 }
 
-/// What another node hears.
 async fn refusal(options: &StoreOptions) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let options = StoreOptions { folder: folder.path().to_owned(), ..options.clone() };

@@ -34,7 +34,6 @@ async fn send(fixture: &mut Fixture, number: u8, api_key: Option<i64>) {
     requests::insert(&fixture.store, request).await.expect("an insert");
 }
 
-/// Completes all that waits.
 async fn complete(fixture: &Fixture, now: i64) {
     fixture.release().await;
     for lease in fixture.lease().await {

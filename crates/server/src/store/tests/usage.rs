@@ -20,7 +20,6 @@ async fn execute(fixture: &Fixture, texts: &str) {
     connection.close().await.expect("an end");
 }
 
-/// Every read that adds up.
 async fn sum(fixture: &Fixture, account: AccountKey) -> Result<(), StoreError> {
     let days = Days { first: 0, last: day_of(START) };
     for grouping in [BY_KEY, Grouping::default()] {

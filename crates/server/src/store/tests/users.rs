@@ -329,7 +329,6 @@ async fn a_success_leaves_the_time_of_a_try_that_was_counted_since(fixture: Fixt
     assert_eq!(succeed(store, second).await, (0, 0), "what was forgotten meanwhile stays so");
 }
 
-/// Two may wait.
 pub(super) async fn invite(fixture: &Fixture, email: &str, number: u8) -> bool {
     let invitation = Invitation { email: email.to_owned(), role: Role::Developer, expires_at: START + 9 };
     let (store, sha256) = (&fixture.store, [number; 32]);

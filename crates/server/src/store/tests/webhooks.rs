@@ -51,7 +51,6 @@ fn event_of(due: &Due) -> Event {
     }
 }
 
-/// What was told, of what.
 async fn told(fixture: &Fixture) -> Vec<(EventKind, String)> {
     let events = fixture.events().await.into_iter();
     events.map(|event| (event.kind, event.subject.expect("what it is about"))).collect()

@@ -25,7 +25,6 @@ const WRITTEN_PER_BYTE: u64 = 2;
 /// How far the disk has filled up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    /// More than the reserve is free.
     #[default]
     Free,
     /// Less than the reserve is free: nothing is taken in.

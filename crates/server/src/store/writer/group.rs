@@ -52,7 +52,6 @@ pub(super) struct NotDone {
 }
 
 impl Done {
-    /// Answers the askers.
     pub(super) fn answer(self) {
         self.answers.after_commit.run();
         for (jobs, answers) in self.group.0.into_values().zip(self.answers.of_operations) {
@@ -62,7 +61,6 @@ impl Done {
 }
 
 impl From<StoreError> for NotDone {
-    /// Nothing was done.
     fn from(error: StoreError) -> Self {
         Self { error, unanswered: None }
     }
@@ -76,7 +74,6 @@ impl WriteGroup {
         }
     }
 
-    /// How many writes it holds.
     pub(super) fn count(&self) -> usize {
         self.0.values().map(|jobs| jobs.count()).sum()
     }

@@ -18,7 +18,6 @@ const NEWCOMER_BYTES_MAX: usize = 64 << 10;
 /// One account has at most this part of either.
 const PARTS: usize = 4;
 
-/// The intake that waits.
 #[derive(Default)]
 pub(super) struct Intake {
     lines: BTreeMap<Whose, Line>,
@@ -97,7 +96,6 @@ impl Intake {
         first.is_some_and(|write| write.bytes() <= room)
     }
 
-    /// How many writes wait.
     pub(super) fn len(&self) -> usize {
         self.count
     }

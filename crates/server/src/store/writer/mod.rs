@@ -62,12 +62,10 @@ impl Writer {
         self.queues.allowance().is_advance_held
     }
 
-    /// Whether nothing more is taken.
     pub(super) fn is_closed(&self) -> bool {
         self.queues.is_closed()
     }
 
-    /// How many writes wait.
     pub(super) fn depth(&self) -> usize {
         self.queues.depth()
     }

@@ -26,7 +26,6 @@ pub(in crate::store) trait Operation: Sized + Send + Sync + 'static {
     type Answer: Send + 'static;
     /// Where it waits.
     const CLASS: WriteClass;
-    /// When a group does it.
     const ORDER: WriteOrder;
 
     /// About how many rows it writes.
@@ -79,7 +78,6 @@ pub(super) trait Jobs: Any + Send + Sync {
     /// Each job by itself.
     fn split(self: Box<Self>) -> Vec<Box<dyn Jobs>>;
 
-    /// Does them all.
     fn apply<'a>(&'a self, write: &'a mut WriteTransaction<'_>) -> Applied<'a>;
 
     /// Hands each asker its answer, which [`Jobs::apply`] gave. An asker that has left loses nothing.

@@ -20,7 +20,6 @@ use crate::store::outbox::{self, AttemptResult, Claim, Due, EventState};
 use crate::supervision::Pulse;
 use crate::webhooks::Sender;
 
-/// The name of its loop.
 pub const NAME: &str = "deliverer";
 
 /// The outbox is looked into at least this often: other processes, and operators, make events due too.
@@ -32,7 +31,6 @@ const LANES_A_MS: usize = 100;
 /// A store that is away is asked again after this.
 const RETRY_MS: i64 = 1_000;
 
-/// The worker.
 pub struct Deliverer {
     services: Services,
     sender: Arc<Sender>,

@@ -4,12 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::webhooks::{DeliveryLane, Room};
 
-/// The permits of this process.
 #[derive(Clone, Default)]
 pub(super) struct Permits(Arc<Mutex<Room>>);
 
 impl Permits {
-    /// Takes one.
     pub(super) fn take(&self, lane: DeliveryLane) -> Permit {
         self.room().take(lane);
         Permit { permits: self.clone(), lane }
@@ -25,7 +23,6 @@ impl Permits {
         self.room().taken_by(lane.account())
     }
 
-    /// How many are taken.
     pub(super) fn taken(&self) -> usize {
         self.room().taken()
     }

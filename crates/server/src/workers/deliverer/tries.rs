@@ -15,7 +15,6 @@ use crate::store::outbox::{AttemptResult, Claimed, Due, EventState};
 use crate::traces::{OpenSpan, SpanKind};
 use crate::webhooks::{Failure, Hold, Message, Sender, Tried};
 
-/// A claimed event.
 pub(super) struct Try {
     pub(super) due: Due,
     pub(super) claimed: Claimed,
@@ -74,7 +73,6 @@ impl Try {
     }
 }
 
-/// What is stored of a try.
 fn result_of(
     services: &Services,
     seq: i64,

@@ -48,22 +48,18 @@ const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 pub struct Behaviour {
     /// The engine or gateway.
     pub engine: &'static str,
-    /// Its name in markers.
     pub name: &'static str,
     /// A URL that shows the behaviour.
     pub source: &'static str,
     /// The bytes that the engine sends, or its action.
     pub fault: Fault,
-    /// The required outcome.
     pub outcome: Outcome,
     /// A text that the client must be able to read: in the message of the attempt, in the result or in a warning.
     pub says: Option<&'static str>,
 }
 
-/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The request completes.
     Completed,
     /// The request completes with a warning about this part of the result.
     CompletedWithWarning(&'static str),

@@ -10,7 +10,6 @@ const fn row(name: &'static str, source: &'static str) -> Behaviour {
     Behaviour::of("OpenAI", name, source)
 }
 
-/// A refusal for want of room.
 const LIMIT: &str =
     r#"{"error":{"message":"Rate limit reached","type":"tokens","param":null,"code":"rate_limit_exceeded"}}"#;
 

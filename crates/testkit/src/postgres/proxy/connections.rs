@@ -20,7 +20,6 @@ impl Connections {
         self.open().retain(|other| !Arc::ptr_eq(other, connection));
     }
 
-    /// Closes every connection.
     pub(super) fn cut_all(&self) {
         for connection in self.open().iter() {
             connection.close();

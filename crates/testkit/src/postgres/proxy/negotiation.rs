@@ -4,7 +4,6 @@ use std::io::{self, Read, Write};
 
 use super::super::frames::LENGTH_BYTES;
 
-/// PostgreSQL's own limit.
 const PACKET_BYTES_MAX: u32 = 10_000;
 /// The codes that stand where the version of the protocol stands when a session is begun.
 const CANCEL: u32 = (1_234 << 16) | 5_678;
@@ -12,7 +11,6 @@ const ENCRYPT_WITH_TLS: u32 = (1_234 << 16) | 5_679;
 const ENCRYPT_WITH_GSSAPI: u32 = (1_234 << 16) | 5_680;
 const REFUSED: u8 = b'N';
 
-/// What the negotiation came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Negotiated {
     /// A session begins: from here both sides speak in frames.

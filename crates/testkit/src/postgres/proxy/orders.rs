@@ -4,14 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Dropped;
 
-/// What becomes of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It goes to the server, and the answer to the client.
     Passes,
     /// It goes to the server, and the answer nowhere.
     LosesItsAnswer,
-    /// It goes nowhere.
     IsCut,
 }
 
@@ -62,7 +60,6 @@ impl Orders {
         }
     }
 
-    /// What was lost so far.
     pub(super) fn dropped(&self) -> Dropped {
         self.state().dropped
     }

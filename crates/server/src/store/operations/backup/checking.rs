@@ -18,7 +18,6 @@ const EIO: i32 = 5;
 pub struct Unusable {
     /// Its description, where it is now.
     pub path: PathBuf,
-    /// What is damaged.
     pub fault: BackupError,
 }
 

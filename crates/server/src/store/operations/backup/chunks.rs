@@ -33,7 +33,6 @@ pub(super) struct Stored {
     pub(super) is_repaired: bool,
 }
 
-/// The chunks of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct Chunks {
     kept: PathBuf,
@@ -161,7 +160,6 @@ impl Chunks {
         BackupError::DamagedChunk { path: self.path_of(digest).display().to_string(), what }
     }
 
-    /// The chunks that have a file.
     pub(super) fn present(&self) -> Result<HashSet<Digest>, BackupError> {
         let mut present = HashSet::new();
         for folder in files::names_in(&self.kept)?.into_iter().filter(|name| name.len() == FOLDER_DIGITS) {

@@ -15,86 +15,43 @@ pub enum BackupError {
     OnServer,
     /// A file cannot be read or written.
     #[error("{path}: {source}")]
-    File {
-        /// Which.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: String, source: io::Error },
     /// The folder holds something else.
     #[error("{path} holds other files: backups need a folder of their own")]
-    Foreign {
-        /// The folder.
-        path: String,
-    },
+    Foreign { path: String },
     /// There is no repository.
     #[error("{path} is no repository of backups")]
-    NoRepository {
-        /// The folder.
-        path: String,
-    },
+    NoRepository { path: String },
     /// A newer program made the repository or the backup.
     #[error("{path} has version {found}, and this program knows {known}: use a newer program")]
-    OtherVersion {
-        /// The file that says so.
-        path: String,
-        /// Its version.
-        found: u32,
-        /// This program's.
-        known: u32,
-    },
+    OtherVersion { path: String, found: u32, known: u32 },
     /// Another process writes to the repository, or reads from it what is to be deleted.
     #[error("another backup or restore uses {path} now")]
-    InUse {
-        /// The repository.
-        path: String,
-    },
+    InUse { path: String },
     /// There is no such backup.
     #[error("{path} holds no backup{}", .id.as_ref().map(|id| format!(" {id}")).unwrap_or_default())]
     Unknown {
-        /// The repository.
         path: String,
         /// What was asked for; `None` for the newest.
         id: Option<String>,
     },
     /// What describes a backup is not what was written.
     #[error("{path} {what}")]
-    Manifest {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        what: String,
-    },
+    Manifest { path: String, what: String },
     /// A chunk is not there.
     #[error("{path} is missing")]
-    MissingChunk {
-        /// The file.
-        path: String,
-    },
+    MissingChunk { path: String },
     /// A chunk is not what was written.
     #[error("{path} {what}")]
-    DamagedChunk {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// The folder has a database.
+    DamagedChunk { path: String, what: &'static str },
     #[error("{path} is there already: a backup is restored into a folder that holds no database")]
-    Occupied {
-        /// The file.
-        path: String,
-    },
+    Occupied { path: String },
     /// The database was damaged when it was backed up.
     #[error("in the backup, {what}")]
-    DamagedDatabase {
-        /// What SQLite says.
-        what: String,
-    },
+    DamagedDatabase { what: String },
     /// What must always hold did not when the backup was taken.
     #[error("what was restored breaks what must hold ({rule}: {breaches} times)")]
     Unsound {
-        /// What must hold.
         rule: &'static str,
         /// How many rows break it.
         breaches: i64,

@@ -11,7 +11,6 @@ const FORMAT: &str = "overnight-backup";
 /// The version of what this file describes. A newer one is refused.
 pub(super) const VERSION: u32 = 1;
 
-/// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) format: String,
@@ -26,17 +25,13 @@ pub(super) struct Manifest {
     pub(super) chunks: Vec<Digest>,
 }
 
-/// What a backup holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What it is called.
     pub id: String,
     /// Its stamp, in milliseconds since the Unix epoch: everything that was acknowledged before is in it.
     #[serde(rename = "taken_at_ms")]
     pub taken_at: i64,
-    /// The release that took it.
     pub release: String,
-    /// The schema of its database.
     pub schema: i64,
     /// The bytes of its database.
     pub bytes: u64,
@@ -65,7 +60,6 @@ impl Manifest {
         Self { format: FORMAT.to_owned(), version: VERSION, summary, page_bytes, chunk_pages, pages, chunks }
     }
 
-    /// Its two lines.
     pub(super) fn to_text(&self) -> serde_json::Result<Vec<u8>> {
         let mut text = serde_json::to_vec(self)?;
         text.push(b'\n');

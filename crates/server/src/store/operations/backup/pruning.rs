@@ -10,7 +10,6 @@ use crate::store::operations::backup::repository::{Name, Repository};
 /// The date in the name of a backup.
 const DATE_DIGITS: usize = 8;
 
-/// Which backups stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
     /// So many of the newest, and one at least.
@@ -19,10 +18,8 @@ pub struct Keep {
     pub days: usize,
 }
 
-/// What was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Pruned {
-    /// Backups.
     pub backups: usize,
     /// Chunks that no other backup has.
     pub chunks: u64,

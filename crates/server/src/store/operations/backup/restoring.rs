@@ -45,14 +45,11 @@ pub enum OnBreach {
     Tell,
 }
 
-/// What was restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// From which backup.
     pub backup: Summary,
     /// The schema that the database has now.
     pub schema: i64,
-    /// Its requests.
     pub requests: i64,
     /// Those that have not ended: a service will run them.
     pub live_requests: i64,
@@ -60,7 +57,6 @@ pub struct Restored {
     pub waiting_events: i64,
     /// Its objects in use, which no backup has.
     pub objects: i64,
-    /// How many rules were checked.
     pub rules: usize,
     /// Those that are broken, each with the number of rows that break it.
     pub breaches: Vec<(&'static str, i64)>,
@@ -214,7 +210,6 @@ impl Place {
         self.0.join(DATABASE_FILE)
     }
 
-    /// Gives the database its name.
     fn settle(self, folder: &Path) -> Result<(), BackupError> {
         let (from, to) = (self.database(), folder.join(DATABASE_FILE));
         for path in [&from, &folder.join(LOCK_FILE)] {

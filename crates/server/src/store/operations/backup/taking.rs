@@ -29,10 +29,8 @@ statements! {
     PAGE over [Integer] = { sqlite: "SELECT data FROM sqlite_dbpage WHERE pgno = ?1" };
 }
 
-/// A backup that was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
-    /// What it holds.
     pub summary: Summary,
     /// Files of chunks that were damaged and have been written again.
     pub repaired_chunks: u64,
@@ -105,7 +103,6 @@ fn name_of(now: i64) -> String {
     at.strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
 }
 
-/// The database as of one moment.
 struct Image {
     schema: i64,
     page_bytes: u32,

@@ -7,13 +7,11 @@ use thiserror::Error;
 use crate::store::StoreError;
 use crate::store::database::migrations::EXPORTED_MIN;
 
-/// Why nothing was exported.
 #[derive(Debug, Error)]
 pub enum ExportError {
     /// The file takes no more.
     #[error("the file cannot be written: {0}")]
     Write(#[from] io::Error),
-    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -21,7 +19,6 @@ pub enum ExportError {
 /// Why nothing was imported: the store is as it was.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Read(#[from] io::Error),
     /// It is not what `overnight export` writes.
@@ -29,7 +26,6 @@ pub enum ImportError {
     Line {
         /// The line that is at fault, counted from 1.
         line: u64,
-        /// What is wrong with it.
         what: String,
     },
     /// It ends before its last line.
@@ -42,37 +38,22 @@ pub enum ImportError {
     #[error(
         "the file is not as it was written, its {what} differs from what its last line says: nothing was imported"
     )]
-    Changed {
-        /// What differs.
-        what: &'static str,
-    },
+    Changed { what: &'static str },
     /// It was written by a program that keeps other things.
     #[error(
         "the file has schema {found}, and this program imports {} to {known}: export with a program of one of these",
         EXPORTED_MIN
     )]
-    OtherSchema {
-        /// The file's.
-        found: i64,
-        /// This program's.
-        known: i64,
-    },
+    OtherSchema { found: i64, known: i64 },
     /// Somebody's work is there already.
     #[error("there are {table} in this store already: only an empty store takes an import")]
-    NotEmpty {
-        /// What was found.
-        table: &'static str,
-    },
+    NotEmpty { table: &'static str },
     /// A service works on this database, or did a moment ago.
     #[error("{node} serves this database, or was killed less than a minute ago: stop it, and import then")]
-    Served {
-        /// What people call it.
-        node: String,
-    },
+    Served { node: String },
     /// What must always hold would not.
     #[error("the rows break what must hold ({rule}: {breaches} times): nothing was imported")]
     Unsound {
-        /// What must hold.
         rule: &'static str,
         /// How many rows break it.
         breaches: i64,

@@ -20,7 +20,6 @@ pub(super) const FORMAT: &str = "overnight-export";
 /// The version of what this file describes; another is refused.
 pub(super) const VERSION: u32 = 1;
 
-/// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Header<'a> {
     pub(super) format: Cow<'a, str>,
@@ -29,7 +28,6 @@ pub(super) struct Header<'a> {
     pub(super) schema: i64,
 }
 
-/// The last line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trailer {
     pub(super) rows: Counts,
@@ -44,11 +42,9 @@ enum Cell<'a> {
     Text(Cow<'a, str>),
 }
 
-/// A line behind the first.
 pub(super) enum Line {
     /// A row, with a value for each column.
     Row(&'static Table, Vec<Value>),
-    /// The last.
     End(Trailer),
 }
 

@@ -13,7 +13,6 @@ const FIRST_LINE_BYTES_MAX: u64 = 1 << 10;
 /// A value in a database has at most 1 GiB, and a byte of it at most two here.
 const LINE_BYTES_MAX: u64 = (2 << 30) + (1 << 20);
 
-/// The lines of a file.
 pub(super) struct Lines<'a> {
     input: &'a mut (dyn BufRead + Send),
     line: Vec<u8>,
@@ -64,7 +63,6 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// In hexadecimal digits.
 pub(in crate::store) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use crate::store::database::{Kind, Sql};
 use crate::store::operations::transfer::tables::{Column, TABLES, Table};
 
-/// The statements of a table.
 pub(in crate::store) struct TableStatements {
     /// A row, if there is any.
     pub(in crate::store) any: &'static str,

@@ -14,13 +14,10 @@ mod service;
 
 use crate::store::database::{self, Kind};
 
-/// A table that is kept.
 pub(super) struct Table {
-    /// Its name.
     pub(super) name: &'static str,
     /// The columns by which it is walked.
     pub(super) key: &'static [&'static str],
-    /// Its columns, in their order.
     pub(super) columns: &'static [Column],
     /// Which of its rows are kept; `None` for all.
     pub(super) only: Option<&'static str>,
@@ -30,12 +27,9 @@ pub(super) struct Table {
     pub(super) is_numbered: bool,
 }
 
-/// A column that is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
-    /// Its name.
     pub(super) name: &'static str,
-    /// What stands in it.
     pub(super) form: Form,
     /// What is read for it: itself, unless something else is said.
     pub(super) read: &'static str,
@@ -44,12 +38,10 @@ pub(super) struct Column {
 /// What a column holds, and how that stands in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A number.
     Integer,
     /// A number that says something of what gathers alone, and is `null` elsewhere. SQLite wants one in every row, and
     /// gets 0.
     Gathering,
-    /// A text.
     Text,
     /// Bytes, as a string of base64.
     Bytes,

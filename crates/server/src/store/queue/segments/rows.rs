@@ -12,7 +12,6 @@ const LEFT_MS: i64 = 120_000;
 
 statements! {
     COMMIT_WITHOUT_WAITING = { postgres: "SET LOCAL synchronous_commit = off" };
-    /// Those that somebody sweeps.
     COUNT_SWEPT = { postgres: "SELECT count(*) AS count FROM segments s WHERE model = ? AND account = ? AND scanned_at >= ?
           AND EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node)" };
     LIST = { postgres: "SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
@@ -78,7 +77,6 @@ pub(super) struct Owner {
 /// A place in the order, as its columns have it.
 pub(super) type Place = (Vec<u8>, i64);
 
-/// A segment of a partition.
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
     pub(super) begin: Place,
@@ -128,7 +126,6 @@ impl Segments {
         self.all(&LIST)
     }
 
-    /// The owner's segment, locked.
     pub(super) async fn of(self, tx: &mut Tx<'_>, owner: Owner) -> Result<Option<Segment>, StoreError> {
         let own = self.all(&OWN).bind(owner.node).bind(owner.replica);
         tx.fetch(own).await?.first().map(read_segment).transpose()

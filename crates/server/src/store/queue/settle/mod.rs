@@ -28,7 +28,6 @@ use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
 
-/// How a leased request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// The engine answered; the body is its completion.
@@ -42,12 +41,9 @@ pub enum Ending {
     Failed,
 }
 
-/// The end of a leased request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// The lease that it ends.
     pub lease: Lease,
-    /// How it ended.
     pub ending: Ending,
     /// The `result_body`: JSON without white space outside strings.
     pub body: Bytes,

@@ -128,7 +128,6 @@ impl WriteQueues {
         Ok(())
     }
 
-    /// The next transaction.
     pub(super) fn take_transaction(&self) -> Option<Transaction> {
         self.waiting().transactions.pop_front()
     }
@@ -157,13 +156,11 @@ impl WriteQueues {
         has_intake || !waiting.control.is_empty() || !waiting.transactions.is_empty()
     }
 
-    /// Whether anything waits.
     pub(super) fn is_empty(&self) -> bool {
         let waiting = self.waiting();
         waiting.control.is_empty() && waiting.intake.len() == 0 && waiting.transactions.is_empty()
     }
 
-    /// How many writes wait.
     pub(super) fn depth(&self) -> usize {
         let waiting = self.waiting();
         waiting.control.len() + waiting.intake.len() + waiting.transactions.len()
@@ -204,7 +201,6 @@ impl WriteQueues {
         }
     }
 
-    /// What the disk has room for.
     pub(super) fn allowance(&self) -> Allowance {
         self.waiting().allowance
     }
