@@ -5,18 +5,18 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use overnight_base::encryption::KeyringError;
+use overnight_base::file_owner::owner_of_denied;
+use overnight_base::supervision::{EXIT_IO_ERROR, EXIT_SOFTWARE, Failure, Fault};
 use overnight_client::Error as ClientError;
 use overnight_server::app::errors::AppError;
 use overnight_server::config::ConfigError;
-use overnight_server::encryption::KeyringError;
-use overnight_server::file_owner::owner_of_denied;
 use overnight_server::object_store::ObjectStoreError;
 use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
 use overnight_server::store::operations::backup::BackupError;
 use overnight_server::store::operations::transfer::ImportError;
 use overnight_server::store::operations::vacuum::VacuumError;
-use overnight_server::supervision::{EXIT_IO_ERROR, EXIT_SOFTWARE, Failure, Fault};
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

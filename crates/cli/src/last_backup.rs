@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use overnight_server::file_owner::leave_to_owner;
+use overnight_base::file_owner::leave_to_owner;
 use overnight_server::store::operations::backup::Summary;
 use serde::{Deserialize, Serialize};
 

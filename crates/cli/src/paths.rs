@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use overnight_server::paths::expanded;
+use overnight_base::paths::expanded;
 
 /// Reads a path, as clap wants its readers: with the home folder in the place of a `~` that the shell left there, as in `--config=~/x`.
 pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use overnight_base::paths::expanded;
 use overnight_domain::ids::{BatchId, RequestId};
-use overnight_server::paths::expanded;
 
 use crate::errors::CliError;
 

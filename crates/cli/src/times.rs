@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use overnight_server::clock::{Clock, SystemClock};
+use overnight_base::clock::{Clock, SystemClock};
 
 /// A time in Unix seconds as UTC, such as `2026-11-20T21:14:03Z`.
 pub(crate) fn utc(seconds: i64) -> String {

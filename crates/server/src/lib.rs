@@ -1,10 +1,5 @@
 //! What is done: the HTTP API, the durable queue, the scheduler and the engines.
 
-pub use overnight_base::{clock, encryption, file_owner, ids, log_lines, paths, supervision};
-use overnight_base::{
-    planted_bugs, postgres_url, private_files, secret_files, secrets, spelling, tasks, telemetry, turns,
-};
-
 pub mod app;
 pub mod config;
 mod console;

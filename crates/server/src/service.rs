@@ -7,6 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use overnight_base::clock::{FollowingClock, SharedClock};
+use overnight_base::ids::Ids;
+use overnight_base::supervision::Failure;
+use overnight_base::telemetry;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -19,18 +23,14 @@ use crate::app::{
     CertificatesUnusable, MetricsTokenUnusable, Models, Services, check_certificates, clock_checks,
     left_behind, store_options,
 };
-use crate::clock::{FollowingClock, SharedClock};
 use crate::config::{Config, Reloaded};
 use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners, Tls, TlsUnusable};
-use crate::ids::Ids;
 use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
 use crate::scheduler::{self, Shell, clear_model_gauges};
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
-use crate::supervision::Failure;
-use crate::telemetry;
 use crate::traces::TracesUnusable;
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers;

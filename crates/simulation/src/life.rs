@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use overnight_base::clock::SharedClock;
+use overnight_base::ids::Ids;
 use overnight_domain::scheduler::{AccountKey, ModelKey, Replica, Scheduler, Settings};
 use overnight_server::app::Services;
 use overnight_server::app::files::Upload;
-use overnight_server::clock::SharedClock;
 use overnight_server::config::Config;
-use overnight_server::ids::Ids;
 use overnight_server::store::queue::Prompt;
 use overnight_server::store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
 

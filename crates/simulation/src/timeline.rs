@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overnight_server::clock::{ClockChange, Follower, ManualClock};
+use overnight_base::clock::{ClockChange, Follower, ManualClock};
 
 use super::events::Event;
 

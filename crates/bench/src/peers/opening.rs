@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_server::app::{Services, bootstrap, store_options};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::ids::Ids;
 use overnight_server::store::{Durability, Store, StoreOptions};
 
 /// Opens the store that the settings name, with what the first start makes. Its commits may wait for the disk or not.

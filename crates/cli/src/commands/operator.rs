@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use overnight_base::clock::SystemClock;
+use overnight_base::ids::Ids;
 use overnight_server::app::{Services, store_options};
-use overnight_server::clock::SystemClock;
 use overnight_server::config::{Config, Database};
-use overnight_server::ids::Ids;
 use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions, is_used};
 
 use crate::errors::CliError;

@@ -10,8 +10,8 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use overnight_base::ids::Ids;
 use overnight_domain::ids::RequestId;
-use overnight_server::ids::Ids;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use overnight_base::log_lines::LogLines;
 use overnight_server::config::{Config, LogFormat};
-use overnight_server::log_lines::LogLines;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::JsonFields;

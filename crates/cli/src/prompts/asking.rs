@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use overnight_server::paths::expanded;
+use overnight_base::paths::expanded;
 use overnight_tables::{Kind, Row, Template};
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -18,9 +18,9 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("engine", &[]),
     ("fuzz", &["domain", "wire"]),
     ("testkit", &[]),
-    ("simulation", &["domain", "server"]),
-    ("bench", &["domain", "server", "testkit"]),
-    ("cli", &["client", "domain", "hub", "server", "tables", "wire"]),
+    ("simulation", &["base", "domain", "server"]),
+    ("bench", &["base", "domain", "server", "testkit"]),
+    ("cli", &["base", "client", "domain", "hub", "server", "tables", "wire"]),
 ];
 
 /// The crates that everything rests on, and all that they may take from elsewhere.

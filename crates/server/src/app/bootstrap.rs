@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
+use overnight_base::private_files;
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 
@@ -13,7 +14,6 @@ use super::people;
 use super::sessions::{self, Link};
 use super::users::{self, Standing};
 use super::{Services, api_keys};
-use crate::private_files;
 pub use crate::store::KEY_FILE;
 use crate::store::identity::sign_ups;
 use crate::store::{self, StoreError};

@@ -162,10 +162,11 @@ fn into_store_error(error: AppError) -> StoreError {
 mod tests {
     use std::fs;
 
+    use overnight_base::clock::ManualClock;
+
     use super::*;
     use crate::app;
     use crate::app::requests::create;
-    use crate::clock::ManualClock;
     use crate::config::{Config, Sources};
 
     const START: i64 = 1_750_000_000_000;

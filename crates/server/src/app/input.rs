@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use overnight_base::spelling::nearest;
 use overnight_domain::faults::{Fault, Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonError, JsonText, Kind, RawObject, minimize};
 use overnight_domain::limits::Limits;
@@ -9,7 +10,6 @@ use overnight_domain::webhooks::urls;
 
 use super::errors::AppError;
 use crate::config::WebhooksConfig;
-use crate::spelling::nearest;
 use crate::store::lists::Search;
 
 /// The longest text that is looked for, in characters. A browser counts none of them less than once, so that what the

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use overnight_base::clock::SharedClock;
 use overnight_domain::forecast::{AccountQueue, QueueOutlook};
 use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
 use tokio::sync::Mutex as AsyncMutex;
@@ -16,7 +17,6 @@ use super::engines::EngineReport;
 use super::errors::AppError;
 use super::finish;
 use super::overview::Standing;
-use crate::clock::SharedClock;
 use crate::store::requests::LiveRequest;
 
 /// An answer is good for at least so long, in milliseconds.
@@ -211,8 +211,9 @@ fn make_room<K, V: Clone>(cells: &mut HashMap<K, Arc<Cell<V>>>, now: i64) {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use overnight_base::clock::ManualClock;
+
     use super::*;
-    use crate::clock::ManualClock;
 
     struct Asked {
         counted: Counted<usize, i64>,
@@ -235,7 +236,7 @@ mod tests {
             let shared: SharedClock = self.clock.clone();
             let count = async move {
                 tokio::task::yield_now().await;
-                clock.set(crate::clock::Clock::now(&*clock) + takes_ms);
+                clock.set(overnight_base::clock::Clock::now(&*clock) + takes_ms);
                 Ok(times.fetch_add(1, Ordering::Relaxed))
             };
             self.counted.get(key, &shared, Box::pin(count)).await.expect("a count")
@@ -264,7 +265,7 @@ mod tests {
         let get = async |value| {
             let slow = Arc::clone(&clock);
             let count = async move {
-                slow.set(crate::clock::Clock::now(&*slow) + 5_000);
+                slow.set(overnight_base::clock::Clock::now(&*slow) + 5_000);
                 Ok(value)
             };
             counted.get(1, &shared, Box::pin(count)).await.expect("a count")

@@ -2,10 +2,9 @@
 
 use std::ffi::OsString;
 
+use overnight_base::secrets::Secret;
 use subtle::ConstantTimeEq;
 use thiserror::Error;
-
-use crate::secrets::Secret;
 
 /// The variable that should hold the token of the metrics does not.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -77,16 +77,18 @@ pub use self::rate_limits::{RateLimits, RateStanding};
 pub use self::requests::AwaitedEnds;
 pub use self::settings::Settings;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals, SweepQuestion, SweepState};
-use crate::clock::SharedClock;
+use overnight_base::clock::SharedClock;
+use overnight_base::ids::Ids;
+
 use crate::config::{ByteSize, Config, Database, ObjectStoreConfig, OutgoingConfig, ProxyUse};
-use crate::ids::Ids;
 use crate::object_store::ObjectStoreOptions;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 pub use crate::store::{Actor, ActorId, ReadsFor};
+use overnight_base::supervision::Supervisor;
+use overnight_base::tasks;
+
 use crate::store::{ServerFiles, Store, StoreError, StoreOptions};
-use crate::supervision::Supervisor;
-use crate::tasks;
 use crate::traces::{self, Traces};
 
 /// As [`Services::drain_ms`], at most, where the process ends because of a loop.

@@ -3,13 +3,13 @@
 
 use std::thread::available_parallelism;
 
+use overnight_base::tasks;
+use overnight_base::turns::Turns;
 use overnight_domain::scheduler::AccountKey;
 
 use super::errors::AppError;
 use super::{Services, joined};
 use crate::store::StoreError;
-use crate::tasks;
-use crate::turns::Turns;
 
 /// A text of so many bytes is parsed where it is: that takes less than a change of threads is worth.
 const SHORT_BYTES: usize = 64 << 10;

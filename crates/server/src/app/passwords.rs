@@ -5,14 +5,14 @@ use std::sync::{Arc, PoisonError};
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
+use overnight_base::ids::Ids;
+use overnight_base::tasks;
 use overnight_domain::faults::codes;
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use super::errors::AppError;
 use super::networks::ClientNetwork;
-use crate::ids::Ids;
 use crate::store::StoreError;
-use crate::tasks;
 
 /// The parameters that OWASP names first for Argon2id: 19 MiB, two passes, one lane.
 const PARAMS: (u32, u32, u32) = (19 * 1_024, 2, 1);

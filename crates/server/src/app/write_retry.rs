@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::clock::SharedClock;
+use overnight_base::clock::SharedClock;
+
 use crate::store::StoreError;
 
 const RETRY_MS: i64 = 1_000;
@@ -62,8 +63,9 @@ where
 mod tests {
     use std::sync::Mutex;
 
+    use overnight_base::clock::HurriedClock;
+
     use super::*;
-    use crate::clock::HurriedClock;
 
     /// What came of each, and how the store was asked, which is away twice and refuses whatever has a 3 in it.
     async fn outcomes_of(items: &[i64]) -> (Vec<Option<bool>>, Vec<Vec<i64>>) {

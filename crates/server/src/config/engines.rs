@@ -18,12 +18,13 @@ pub use self::embedded::{EmbeddedConfig, ModelSource};
 pub use self::extras::{Extras, ValueSource};
 pub use self::key_source::KeySource;
 pub use self::one_model::ModelTurns;
+use overnight_base::paths::expanded;
+
 use super::models::{self, ModelConfig};
 use super::section::Section;
 use super::{
     BOXED_MODEL, ConfigError, Millis, OutgoingConfig, WeeklyHours, daily_limits, hours, rate_limits,
 };
-use crate::paths::expanded;
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;

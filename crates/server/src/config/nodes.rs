@@ -4,11 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use overnight_base::paths::expanded;
+use overnight_base::postgres_url::PostgresUrl;
+use overnight_base::secret_files;
+
 use super::section::Section;
 use super::{ConfigError, Millis, engines};
-use crate::paths::expanded;
-use crate::postgres_url::PostgresUrl;
-use crate::secret_files;
 
 /// Where a PostgreSQL listens unless it is told otherwise.
 const PORT: u16 = 5432;

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use overnight_base::paths::expanded;
+
 use super::tree::{Node, Value};
 use super::{ConfigError, manual};
-use crate::paths::expanded;
 
 const PREFIX: &str = "OVERNIGHT_";
 

@@ -8,6 +8,9 @@ use http_body_util::Full;
 use hyper::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use hyper::http;
 use hyper::{Method, Request, Uri};
+use overnight_base::clock::SharedClock;
+use overnight_base::log_lines::Throttle;
+use overnight_base::tasks;
 use overnight_domain::answers::Completion;
 use overnight_domain::chat::{CacheSalt, has_output_limit};
 use overnight_domain::endpoints::Endpoint;
@@ -24,10 +27,7 @@ use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::refusal::Refusal;
 use super::served::ServedEndpoints;
 use super::target::Target;
-use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig};
-use crate::log_lines::Throttle;
-use crate::tasks;
 use crate::transport::{AGENT, Proxies, Transport, Unread, in_words, read_whole};
 
 /// The longest list of models taken in, in bytes.

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join_all};
+use overnight_base::clock::SharedClock;
 
-use crate::clock::SharedClock;
 use crate::config::EngineConfig;
 
 /// A lookup that takes longer has failed.

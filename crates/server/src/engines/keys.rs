@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use futures_util::future::try_join_all;
+use overnight_base::clock::SharedClock;
+use overnight_base::secret_files;
+use overnight_base::secrets::Secret;
 
 use super::EngineUnusable;
-use crate::clock::SharedClock;
 use crate::config::{EngineConfig, KeySource, OpenAiConfig};
-use crate::secret_files;
-use crate::secrets::Secret;
 
 /// A file that takes longer is given up: a mount may have stopped answering.
 const READ_MS: i64 = 5_000;
@@ -95,8 +95,9 @@ mod tests {
     use std::sync::Arc;
     use std::sync::mpsc;
 
+    use overnight_base::clock::HurriedClock;
+
     use super::*;
-    use crate::clock::HurriedClock;
 
     #[tokio::test]
     async fn a_file_that_does_not_answer_is_given_up() {

@@ -1,10 +1,10 @@
 //! A model that an engine loads when a request names it, and for which it lets go of another. When to load it is the scheduler's to say.
 
+use overnight_base::clock::SharedClock;
 use overnight_domain::scheduler::ProbeOutcome;
 use tokio::sync::watch;
 
 use super::command::{NotReady, ProcessStatus};
-use crate::clock::SharedClock;
 use crate::config::ModelTurns;
 
 /// When an engine that has no room for the model yet is asked again, unless it names a later time.
@@ -127,8 +127,9 @@ mod tests {
     use std::future::{pending, ready};
     use std::sync::Arc;
 
+    use overnight_base::clock::SystemClock;
+
     use super::*;
-    use crate::clock::SystemClock;
     use crate::config::Millis;
 
     fn model(timeout_ms: i64) -> LoadedModel {

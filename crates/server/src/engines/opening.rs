@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use overnight_base::clock::SharedClock;
+use overnight_base::ids::Ids;
+use overnight_base::supervision::Supervisor;
+
 use super::EngineUnusable;
 use super::boxed_model;
 use super::client::{EngineClient, Source};
@@ -11,10 +15,7 @@ use super::embedded::{Embedded, ModelFile, Program};
 use super::keys::Keys;
 use super::loaded_model::LoadedModel;
 use super::target::Target;
-use crate::clock::SharedClock;
 use crate::config::{EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
-use crate::ids::Ids;
-use crate::supervision::Supervisor;
 use crate::transport::Transport;
 
 pub(super) struct Opening {

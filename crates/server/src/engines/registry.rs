@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
+use overnight_base::clock::SharedClock;
+use overnight_base::ids::Ids;
+use overnight_base::supervision::Supervisor;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::EngineUnusable;
@@ -13,10 +16,7 @@ use super::discovery::{Discovered, Lookup, system_lookup};
 use super::embedded::EmbeddedState;
 use super::keys::Keys;
 use super::opening::{Opening, own_program};
-use crate::clock::SharedClock;
 use crate::config::{Config, EngineConfig};
-use crate::ids::Ids;
-use crate::supervision::Supervisor;
 
 /// The clients of every configured engine, and of those that were configured and still have work. Dropped, they end what they started.
 pub struct Engines {

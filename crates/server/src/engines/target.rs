@@ -3,11 +3,11 @@
 use hyper::Uri;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use hyper::http;
+use overnight_base::secrets::Secret;
 use overnight_domain::endpoints::Endpoint;
 use url::form_urlencoded;
 
 use crate::config::{Extras, KeySource, ValueSource};
-use crate::secrets::Secret;
 
 pub(super) struct Target {
     /// `{base}/chat/completions` and the like, in the order of [`Endpoint::ALL`].

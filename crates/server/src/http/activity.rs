@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use overnight_base::clock::SharedClock;
 use tokio::sync::Notify;
-
-use crate::clock::SharedClock;
 
 /// What a connection does at the moment.
 pub(super) struct Activity {
@@ -161,8 +160,9 @@ impl Drop for OpenCall {
 
 #[cfg(test)]
 mod tests {
+    use overnight_base::clock::ManualClock;
+
     use super::*;
-    use crate::clock::ManualClock;
 
     fn open() -> Arc<Activity> {
         let clock: SharedClock = ManualClock::at(1);

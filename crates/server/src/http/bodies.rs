@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, Version, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use overnight_base::clock::Sleep;
 use overnight_domain::faults::codes;
 use thiserror::Error;
 
@@ -21,7 +22,6 @@ use super::errors::Refusal;
 use super::extract;
 use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::errors::AppError;
-use crate::clock::Sleep;
 
 /// How much of a refused body is read and dropped.
 const DROPPED_BYTES_MAX: usize = 16 << 20;

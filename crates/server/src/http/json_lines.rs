@@ -10,6 +10,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::{StreamExt as _, stream};
+use overnight_base::tasks;
 use overnight_domain::ids::CallId;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::mpsc::{self, Receiver};
@@ -22,7 +23,6 @@ use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::ReadsFor;
 use crate::app::errors::AppError;
 use crate::app::pages::SizedPages;
-use crate::tasks;
 
 /// A chunk is handed to the socket once it has reached this length.
 const CHUNK_BYTES: usize = 256 << 10;

@@ -8,13 +8,13 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use metrics::{Counter, Histogram, counter, gauge, histogram};
+use overnight_base::telemetry;
 
 use super::answers;
 use super::context::Shared;
 use super::errors::{Answer, Refusal};
 use super::extract::bearer;
 use crate::app::Services;
-use crate::telemetry;
 
 const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";

@@ -183,9 +183,9 @@ impl Drop for ConnectionPermit {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
+    use overnight_base::clock::{ManualClock, SharedClock};
 
     use super::*;
-    use crate::clock::{ManualClock, SharedClock};
 
     /// A connection from `192.0.2.host`, opened at a time of its own.
     struct Opened {

@@ -13,13 +13,14 @@ use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
 use overnight_domain::requests::RequestStatus;
 
 pub(super) use self::usage::read_usage_query;
+use overnight_base::spelling::nearest;
+
 use super::context::Shared;
 use super::errors::Refusal;
 use super::percent;
 use crate::app::batches::BatchQuery;
 use crate::app::errors::AppError;
 use crate::app::requests::{Direction, ListQuery};
-use crate::spelling::nearest;
 
 /// The largest limit of a native list: what the reference's type of it, `int64`, can say.
 const LIMIT_MAX: u64 = i64::MAX as u64;

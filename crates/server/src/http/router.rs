@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::routing::{get, post};
 use axum::{Router, middleware};
+use overnight_base::telemetry;
 
 use super::context::{Context, Shared, Timeouts};
 use super::dialects::Dialect;
@@ -13,7 +14,6 @@ use super::{
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
-use crate::telemetry;
 
 /// Makes the routes of a dialect.
 type Routes = fn() -> Router<Shared>;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use futures_util::FutureExt;
+use overnight_base::log_lines::Throttle;
+use overnight_base::telemetry;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -17,8 +19,6 @@ use super::permits::{ConnectionPermits, Origin};
 use super::tls::Tls;
 use super::{counters, metrics, router};
 use crate::app::{ClientNetwork, Services};
-use crate::log_lines::Throttle;
-use crate::telemetry;
 
 /// After a failed accept (too many open files) this long passes before the next.
 const ACCEPT_PAUSE_MS: i64 = 100;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use overnight_base::clock::SharedClock;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Notify;
@@ -18,7 +19,6 @@ use super::idempotency::CallName;
 use super::shares::CallPermit;
 use crate::app::errors::AppError;
 use crate::app::requests;
-use crate::clock::SharedClock;
 
 /// A call that may begin to wait.
 pub(super) struct MayWait {

@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use overnight_base::clock::SharedClock;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestRecord;
 use tracing::Instrument;
@@ -15,7 +16,6 @@ use super::answers;
 use super::errors::Refusal;
 use super::waiting::Waiting;
 use crate::app::ReadsFor;
-use crate::clock::SharedClock;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 

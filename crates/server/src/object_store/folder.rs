@@ -6,10 +6,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Path as FilePath, PathBuf};
 
 use object_store::path::Path;
+use overnight_base::file_owner::leave_to_owner;
 use url::Url;
 
 use super::error::ObjectStoreError;
-use crate::file_owner::leave_to_owner;
 
 pub(super) struct Folder(PathBuf);
 

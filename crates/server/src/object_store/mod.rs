@@ -22,10 +22,9 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore as Backend, ObjectStoreExt, PutPayload};
+use overnight_base::turns::Turns;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Semaphore;
-
-use crate::turns::Turns;
 
 use self::folder::Folder;
 

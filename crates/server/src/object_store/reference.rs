@@ -1,11 +1,10 @@
 //! What stands in the database in the place of a body that is in the object store.
 
 use bytes::Bytes;
+use overnight_base::encryption::MARK;
 use overnight_domain::scheduler::AccountKey;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
-
-use crate::encryption::MARK;
 
 /// The byte after the mark of a stored value where the rest names an object.
 const REFERENCE: u8 = 2;
@@ -91,8 +90,9 @@ fn digest_of(content: &[u8]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
+    use overnight_base::encryption::unencrypted;
+
     use super::*;
-    use crate::encryption::unencrypted;
 
     #[test]
     fn a_reference_is_read_as_it_was_written_and_nothing_else_is_one() {

@@ -6,10 +6,10 @@ use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, USER_AGENT};
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use overnight_base::clock::SharedClock;
 use thiserror::Error;
 
 use super::OpenIdUnusable;
-use crate::clock::SharedClock;
 use crate::config::OutgoingConfig;
 use crate::transport::{AGENT, Transport, Unread, in_words, read_whole};
 

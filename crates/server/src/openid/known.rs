@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use openidconnect::core::CoreClientAuthMethod;
 use openidconnect::url::Url;
 use openidconnect::{ClaimsVerificationError, IssuerUrl};
+use overnight_base::clock::SharedClock;
 
 use super::calls::Calls;
 use super::shapes::{Keys, Metadata};
 use super::{OpenIdError, OpenIdUnusable, Returned};
-use crate::clock::SharedClock;
 
 /// How long what was said is believed, in milliseconds.
 const GOOD_MS: i64 = 3_600_000;

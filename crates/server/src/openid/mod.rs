@@ -23,13 +23,14 @@ pub use self::claims::{Person, is_subject};
 pub use self::errors::{OpenIdError, OpenIdUnusable};
 pub use self::secrets::SignInSecret;
 
+use overnight_base::clock::SharedClock;
+use overnight_base::secrets::Secret;
+
 use self::calls::Calls;
 use self::claims::Trust;
 use self::known::{Known, Provider};
 use self::shapes::Client;
-use crate::clock::SharedClock;
 use crate::config::{OidcConfig, OutgoingConfig};
-use crate::secrets::Secret;
 use crate::transport::printable;
 
 /// An OpenID provider as configured. Nobody is asked before somebody wants to sign in.

@@ -10,10 +10,10 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use overnight_base::clock::SharedClock;
 use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_domain::money::Currency;
 
-use crate::clock::SharedClock;
 use crate::config::{BillingConfig, OutgoingConfig, ProviderConfig};
 
 pub use errors::{NoticeRefused, PaymentError, PaymentUnusable};

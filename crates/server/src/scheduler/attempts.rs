@@ -4,6 +4,9 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use overnight_base::clock::SharedClock;
+use overnight_base::supervision::{Pulse, Supervisor};
+use overnight_base::tasks;
 use overnight_domain::chat::CacheSalt;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::FailedAttempt;
@@ -22,13 +25,10 @@ use super::spans;
 use super::subjects::{Subject, Subjects};
 use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
-use crate::clock::SharedClock;
 use crate::store::queue::Prompt;
 use crate::store::queue::attempts::list_attempts;
 use crate::store::queue::settle::{self, Settlement};
 use crate::store::{Store, StoreError};
-use crate::supervision::{Pulse, Supervisor};
-use crate::tasks;
 use crate::traces::Traces;
 
 /// The name of the loop that stores completions.

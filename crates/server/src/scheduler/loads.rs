@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use overnight_base::tasks;
 use overnight_domain::scheduler::{Replica, ReplicaKey, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
-use crate::tasks;
 
 /// A replica is asked so often, at most.
 const EVERY_MS: i64 = 900;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use overnight_base::tasks;
 use overnight_domain::scheduler::{ProcessOrder, ReplicaKey, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::replicas::Replicas;
 use crate::app::Services;
 use crate::engines::NotReady;
-use crate::tasks;
 
 /// Starts the process of a replica. The scheduler is told when it is ready, or that it could not be started; and when it has ended by
 /// itself. Where it is stopped before it is ready, [`stop`] tells.

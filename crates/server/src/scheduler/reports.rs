@@ -1,6 +1,7 @@
 //! Tells people what this process knows of its engine replicas, through the store and beside the scheduling, which never
 //! waits for it.
 
+use overnight_base::tasks;
 use overnight_domain::scheduler::{ModelKey, ProcessStatus, Replica, Scheduler};
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
@@ -10,7 +11,6 @@ use crate::store::nodes::engine_reports::{
     self, EnginePause, EngineProcess, EngineProcessStatus, EngineRates, EngineState, ModelOut,
     PrefixCacheState,
 };
-use crate::tasks;
 
 /// There is no more than one report in so many milliseconds.
 const EVERY_MS: i64 = 2_000;

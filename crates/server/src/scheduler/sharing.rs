@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use overnight_base::tasks;
 use overnight_domain::scheduler::{Lease, SchedulerInput};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -15,7 +16,6 @@ use crate::store::nodes::hints;
 use crate::store::nodes::replicas::{self, Claim, Claimed};
 use crate::store::queue;
 use crate::store::queue::leases;
-use crate::tasks;
 
 /// Hints are given at most so often.
 const HINT_MS: i64 = 50;

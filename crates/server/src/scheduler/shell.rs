@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use overnight_base::supervision::Pulse;
+use overnight_base::tasks;
 use overnight_domain::scheduler::{
     DailyUse, Lease, ModelKey, ProbeOutcome, Replica, ReplicaKey, Scheduler, SchedulerCommand,
     SchedulerInput, Settings,
@@ -32,8 +34,6 @@ use crate::app::{HEARD_EVERY_MS, Services, SweepQuestion, SweepState};
 use crate::engines::Engines;
 use crate::store::StoreError;
 use crate::store::queue;
-use crate::supervision::Pulse;
-use crate::tasks;
 
 pub const NAME: &str = "scheduler";
 /// The items of what runs beside it.

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::{Counter, Gauge, counter, gauge};
+use overnight_base::telemetry;
 use overnight_domain::answers::Usage;
 
 use super::fifo_savings::FifoSavings;
 use super::token_rates::{self, TokenRates};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
-use crate::telemetry;
 
 /// The counters of one engine, found once.
 pub(super) struct TokenCounters {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use overnight_base::supervision::Supervisor;
+use overnight_base::tasks;
 use tokio::task::JoinHandle;
 
 use super::Service;
 use crate::app::Services;
 use crate::store::{StoreError, nodes};
-use crate::supervision::Supervisor;
-use crate::{tasks, workers};
+use crate::workers;
 
 /// The longest wait for the store to release this node's leases at shutdown.
 const RELEASE_TIMEOUT_MS: i64 = 5_000;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use overnight_base::supervision::Breakage;
 use overnight_testkit::postgres::Cluster;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -15,7 +16,6 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::config::Sources;
-use crate::supervision::Breakage;
 
 /// The loops of a service over a data folder that serves metrics at an address of their own, traces, and has an embedded engine.
 const LOOPS: &[&str] = &[

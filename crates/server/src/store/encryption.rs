@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use overnight_base::encryption::{DataKey, DataKeyId, Keyring, KeyringError};
 use overnight_domain::scheduler::AccountKey;
 
-use crate::encryption::{DataKey, DataKeyId, Keyring, KeyringError};
 use crate::store::database::{Row, Tx, statements};
 use crate::store::{Store, StoreError};
 

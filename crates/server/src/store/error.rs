@@ -1,11 +1,10 @@
 //! What the store can say instead of an answer. It knows nothing of HTTP.
 
+use overnight_base::encryption::KeyringError;
+use overnight_base::file_owner::owner_of_denied;
+use sqlx::Error as PostgresError;
 use thiserror::Error;
 
-use sqlx::Error as PostgresError;
-
-use crate::encryption::KeyringError;
-use crate::file_owner::owner_of_denied;
 use crate::object_store::ObjectStoreError;
 use crate::store::exposures::Exposure;
 use crate::store::outages::{is_connection_error, of_postgres, of_sqlite};

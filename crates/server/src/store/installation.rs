@@ -6,10 +6,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use overnight_base::file_owner::leave_to_owner;
+use overnight_base::private_files;
 use ring::digest::{SHA256, digest};
 
-use crate::file_owner::leave_to_owner;
-use crate::private_files;
 use crate::store::database::migrations;
 use crate::store::database::ownership::{self, Found};
 use crate::store::options::DATABASE_FILE;

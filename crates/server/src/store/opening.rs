@@ -7,12 +7,14 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::supervision::Supervisor;
+use overnight_base::turns::{Permit, Turns};
 use overnight_domain::quotas::Quotas;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
-use crate::clock::{SharedClock, SystemClock};
 use crate::store::access;
 use crate::store::batch_watches::BatchWatches;
 use crate::store::database::folder::{FolderLock, prepare_folder};
@@ -35,8 +37,6 @@ use crate::store::read_queue::{LongReaders, LongReads};
 use crate::store::schema;
 use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
-use crate::supervision::Supervisor;
-use crate::turns::{Permit, Turns};
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };

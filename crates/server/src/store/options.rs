@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use overnight_base::encryption::Keyring;
 use overnight_domain::quotas::{Quota, Quotas};
 
-use crate::encryption::Keyring;
 use crate::object_store::ObjectStoreOptions;
 use crate::store::database::{Actor, ActorId, Database, ServerFiles};
 use crate::store::disk_space;

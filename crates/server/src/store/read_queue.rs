@@ -1,11 +1,11 @@
 //! Long reads take turns by account: half of the readers serve them, so that sign-in, scheduling and single records always
 //! find another one. A statement reads a bounded number of rows, and between two of them the next account has its turn.
 
+use overnight_base::turns::{Permit, Turns};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::StoreError;
 use crate::store::database::{Readers, ReadsFor, Row, Statement};
-use crate::turns::{Permit, Turns};
 
 /// The turns in which accounts read long.
 pub(in crate::store) struct LongReads {

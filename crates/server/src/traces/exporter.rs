@@ -8,14 +8,14 @@ use futures_util::FutureExt;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri};
+use overnight_base::clock::SharedClock;
+use overnight_base::secrets::Secret;
 use thiserror::Error;
 use tokio::sync::mpsc::Receiver;
 
 use super::otlp::{self, Resource};
 use super::{Span, headers};
-use crate::clock::SharedClock;
 use crate::config::{OutgoingConfig, TracesConfig};
-use crate::secrets::Secret;
 use crate::transport::{AGENT, Transport, in_words, read_whole, retry_after};
 
 /// How many spans one call carries at most.

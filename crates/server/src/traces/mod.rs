@@ -21,10 +21,11 @@ pub(crate) use self::exporter::Exporter;
 pub use self::exporter::TracesUnusable;
 pub(crate) use self::spans::{Attribute, OpenSpan, Span, SpanKind};
 
+use overnight_base::clock::SharedClock;
+use overnight_base::ids::Ids;
+
 use self::budgets::Budgets;
-use crate::clock::SharedClock;
 use crate::config::{Config, TracesConfig};
-use crate::ids::Ids;
 
 /// How many spans wait for the exporter at most, a few hundred bytes each; more are dropped, and counted.
 const WAITING_MAX: usize = 8_192;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use overnight_base::clock::{Clock, SystemClock};
 use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
 use overnight_testkit::receiver::Receiver as Collector;
@@ -9,7 +10,6 @@ use overnight_testkit::traces::{ReceivedSpan, spans};
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Sources;
 
 const CALLER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

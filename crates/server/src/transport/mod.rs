@@ -22,9 +22,9 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use overnight_base::clock::SharedClock;
 use tower::Service;
 
-use crate::clock::SharedClock;
 use crate::config::{OutgoingConfig, ProxyUse};
 
 pub(crate) use answer::{Unread, read_start, read_whole};
@@ -157,8 +157,9 @@ where
 
 #[cfg(test)]
 mod tests {
+    use overnight_base::clock::HurriedClock;
+
     use super::*;
-    use crate::clock::HurriedClock;
 
     #[tokio::test]
     async fn connecting_is_given_up_in_time() {

@@ -4,6 +4,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use overnight_base::clock::Clock;
+use overnight_base::planted_bugs::Bug;
 use tokio::net::TcpStream;
 use url::Host;
 
@@ -11,8 +13,6 @@ use super::failure::Failure;
 use super::policy::Policy;
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
-use crate::clock::Clock;
-use crate::planted_bugs::Bug;
 
 /// How long finding the addresses and connecting to one of them may take together.
 const CONNECT_TIMEOUT_MS: i64 = 5_000;

@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use overnight_base::planted_bugs::Bug;
 use overnight_domain::webhooks::addresses::meant;
 
 use super::own_addresses::{CurrentConfig, EngineAddresses, OwnAddresses};
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
-use crate::planted_bugs::Bug;
 
 /// Which addresses may be called: those of the public internet and what the operator allows, and never this service, its
 /// database or its engines.

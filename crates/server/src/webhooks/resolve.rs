@@ -6,10 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use overnight_base::tasks;
 use overnight_domain::webhooks::TRIES_AT_ONCE;
 use tokio::sync::Semaphore;
-
-use crate::tasks;
 
 /// Names looked up at once. Each takes a thread until the system gives up, which an unwilling name server can drag out;
 /// these are half of the threads that there are.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
+use overnight_base::clock::SharedClock;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::signature::{ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use overnight_domain::webhooks::{Answer, TIMEOUT_MS};
@@ -18,7 +19,6 @@ use super::policy::Policy;
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use super::tls::{self, Tls};
-use crate::clock::SharedClock;
 use crate::transport::{AGENT, retry_after};
 
 #[derive(Clone)]

@@ -1,7 +1,8 @@
 //! Compares the machine's clock with the monotonic clock once a second, says what changed, and follows it.
 
+use overnight_base::clock::{ClockChange, HOLD_MS};
+
 use crate::app::{Services, clock_checks};
-use crate::clock::{ClockChange, HOLD_MS};
 use crate::store::StoreError;
 
 pub(super) const NAME: &str = "clock_follower";

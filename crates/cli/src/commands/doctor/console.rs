@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, NoConsole};
 use overnight_server::openid::OpenId;
 

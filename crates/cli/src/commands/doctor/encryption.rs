@@ -1,7 +1,7 @@
 //! Whether the keys are there by which bodies and files are encrypted.
 
+use overnight_base::encryption::Keyring;
 use overnight_server::config::{Config, EncryptionConfig};
-use overnight_server::encryption::Keyring;
 use overnight_server::store::check_keys;
 
 use super::{Finding, open_database};

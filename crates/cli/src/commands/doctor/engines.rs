@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_hub::{Hub, HubOptions};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use overnight_server::engines::{
     EngineUnusable, Engines, ModelFileUnusable, ModelPurpose, check_model_file, engine_environment,
 };
-use overnight_server::ids::Ids;
 use tokio::process::Command;
 
 use self::models::{Contexts, Told, judge};

@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use overnight_base::supervision::Failure;
 use overnight_client::Client;
 use overnight_server::app::{Services, waiting};
 use overnight_server::config::{Config, Millis};
 use overnight_server::engines::{EmbeddedState, EngineClient};
 use overnight_server::service::{Service, ServiceError};
 use overnight_server::store::StoreError;
-use overnight_server::supervision::Failure;
 
 use crate::commands::operator;
 use crate::connection::local_key;

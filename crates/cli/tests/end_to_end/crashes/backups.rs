@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use overnight_base::clock::{Clock, SystemClock};
 use overnight_domain::ids::RequestId;
-use overnight_server::clock::{Clock, SystemClock};
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_wire::native::requests::{RequestFilter, RequestStatus};
 use serde_json::Value;

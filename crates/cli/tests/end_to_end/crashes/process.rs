@@ -5,11 +5,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_base::clock::SystemClock;
+use overnight_base::ids::Ids;
 use overnight_client::Client;
 use overnight_server::app::{Services, store_options};
-use overnight_server::clock::SystemClock;
 use overnight_server::config::{Config, Sources};
-use overnight_server::ids::Ids;
 use overnight_server::store::Store;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

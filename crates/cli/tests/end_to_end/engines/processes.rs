@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use overnight_server::clock::{Clock, SharedClock, Sleep, SystemClock};
+use overnight_base::clock::{Clock, SharedClock, Sleep, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_server::config::{Config, Sources};
 use overnight_server::engines::{EngineClient, Engines, NotReady, ProcessStatus};
-use overnight_server::ids::Ids;
 use tempfile::TempDir;
 
 use super::program::{engine_in_shell, engine_of_model_in_shell};

@@ -1,6 +1,7 @@
 //! What of a batch has ended, in the order of its ends: a list that goes on while the batch does.
 
 use bytes::Bytes;
+use overnight_base::clock::SharedClock;
 use overnight_domain::faults::{Quoted, codes};
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::RequestRecord;
@@ -10,7 +11,6 @@ use super::find;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::pages::{Pages, SizedPages};
-use crate::clock::SharedClock;
 use crate::store::batches::{self, PlaceOfEnd};
 pub use crate::store::batches::{EndedPage, EndedSoFar};
 use crate::store::{BatchWatch, Store, watch_batch};

@@ -1,12 +1,12 @@
 //! A file that comes, piece by piece, whatever is made of it then.
 
 use bytes::Bytes;
+use overnight_base::tasks;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::store::files::{self, Appended, NewFile};
-use crate::tasks;
 
 /// A file of which nothing came for so long is given up, in milliseconds.
 const LASTS_MS: i64 = 10 * 60_000;

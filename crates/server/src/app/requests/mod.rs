@@ -28,11 +28,12 @@ pub use self::labels::Label;
 pub use self::list::{ListQuery, list_records, list_summaries};
 pub(super) use self::refused::RefusedRequest;
 pub use self::wait::{AwaitedEnds, wait};
+use overnight_base::planted_bugs::Bug;
+
 use super::Services;
 use super::errors::AppError;
 use super::forecasts;
 use super::waiting::{self, WaitingReason};
-use crate::planted_bugs::Bug;
 use crate::store::requests;
 pub use crate::store::requests::Direction;
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use overnight_base::tasks;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::watch;
@@ -12,7 +13,6 @@ use super::NOUN;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::store::{StoreError, requests};
-use crate::tasks;
 
 /// Between two looks, in milliseconds, at least.
 const LOOK_EVERY_MS: i64 = 200;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use overnight_base::tasks;
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::json::ObjectWriter;
@@ -20,7 +21,6 @@ use crate::app::{Services, accounts, batches, finish, input, quotas};
 use crate::store::StoreError;
 use crate::store::idempotency_keys::{self, Guard};
 use crate::store::requests::{self, CancelOutcome};
-use crate::tasks;
 
 /// Requests that are taken back at once.
 const CANCELS_AT_ONCE: usize = 256;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use overnight_base::paths::expanded;
 use overnight_hub::HubName;
 
 use super::super::section::Section;
 use super::super::{ConfigError, daily_limits, rate_limits};
 use super::{one_model, path, refuse_others};
-use crate::paths::expanded;
 
 /// The most requests that are computed together, by default.
 pub(super) const PARALLEL: u32 = 32;

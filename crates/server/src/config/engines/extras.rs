@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use hyper::header::{HeaderName, HeaderValue};
+use overnight_base::paths::expanded;
 
 use super::{KeySource, OpenAiConfig, variable_name};
 use crate::config::ConfigError;
 use crate::config::section::Section;
-use crate::paths::expanded;
 
 /// What the calls of an engine carry besides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

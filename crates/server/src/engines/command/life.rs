@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 
+use overnight_base::clock::{SharedClock, TimeLimit};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::BufReader;
 use tokio::net::UnixStream;
@@ -19,7 +20,6 @@ use tokio::task::JoinSet;
 use super::announcement::{self, Announcement};
 use super::launch::{environment, find_program, working_dir};
 use super::{GUARD_GRACE_MS, ProcessStatus};
-use crate::clock::{SharedClock, TimeLimit};
 use crate::config::CommandConfig;
 use crate::engines::log_lines::{self, LastWords};
 

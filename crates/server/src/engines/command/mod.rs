@@ -17,12 +17,13 @@ use tokio::sync::watch;
 
 pub use self::guard::run_guard;
 pub use self::launch::{check_port_free, find_program};
+use overnight_base::clock::{SharedClock, TimeLimit};
+use overnight_base::supervision::Supervisor;
+use overnight_base::tasks;
+
 use self::life::{Launch, Life};
 use super::log_lines::LastWords;
-use crate::clock::{SharedClock, TimeLimit};
 use crate::config::CommandConfig;
-use crate::supervision::Supervisor;
-use crate::tasks;
 
 /// How much longer than the engine's `stop_timeout` its guard may take to end.
 const GUARD_GRACE_MS: i64 = 15_000;

@@ -15,12 +15,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub(super) use self::model::ModelFile;
+use overnight_base::clock::{SharedClock, Sleep};
+use overnight_base::ids::Ids;
+use overnight_base::supervision::Supervisor as Loops;
+
 use self::supervisor::Supervisor;
 use super::target::Target;
-use crate::clock::{SharedClock, Sleep};
 use crate::config::EmbeddedConfig;
-use crate::ids::Ids;
-use crate::supervision::Supervisor as Loops;
 
 #[derive(Clone)]
 pub enum EmbeddedState {

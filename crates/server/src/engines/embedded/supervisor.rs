@@ -8,16 +8,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
+use overnight_base::clock::SharedClock;
+use overnight_base::ids::Ids;
+use overnight_base::secrets::Secret;
+use overnight_base::tasks;
 use tokio::sync::watch;
 
 use super::child::Life;
 use super::{EmbeddedState, Endpoint, Program, model};
-use crate::clock::SharedClock;
 use crate::engines::target::Target;
 use crate::engines::{ModelPurpose, check_model_file};
-use crate::ids::Ids;
-use crate::secrets::Secret;
-use crate::tasks;
 use crate::transport::Transport;
 
 /// The pause after the first end; it doubles with each.

@@ -18,6 +18,7 @@ use axum::response::Response;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use futures_util::{FutureExt, Stream, stream};
 use http_body::Body as _;
+use overnight_base::tasks;
 use overnight_domain::ids::CallId;
 use overnight_wire::native::bulk::{self as wire, write_created, write_refused, write_repeated};
 use overnight_wire::native::errors::ErrorBody;
@@ -40,7 +41,7 @@ use crate::app::api_keys::Opened;
 use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
 use crate::app::{Actor, ActorId, ReadsFor, requests};
-use crate::{tasks, traces};
+use crate::traces;
 
 /// What short lines that are taken in at once hold at most.
 const BYTES_MAX: usize = 1 << 20;

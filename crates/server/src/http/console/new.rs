@@ -3,6 +3,7 @@
 use axum::body::Bytes;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
+use overnight_base::tasks;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::roles::Permission;
 use overnight_domain::scheduler::AccountKey;
@@ -17,7 +18,6 @@ use crate::app::errors::AppError;
 use crate::app::idempotency::FormKey;
 use crate::app::submissions::{self, Checked, TEXT_BYTES_MAX};
 use crate::console::{NewPage, Section};
-use crate::tasks;
 
 /// A file up to this size is sent back with what was found in it, as text.
 const SENT_BACK_MAX: usize = 512 << 10;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::Method;
+use overnight_base::clock::SharedClock;
 use tokio::sync::{Notify, watch};
 use tracing::Span;
 
@@ -12,7 +13,6 @@ use crate::app::ReadsFor;
 use crate::app::api_keys::Opened;
 use crate::app::batches::Ends;
 use crate::app::errors::AppError;
-use crate::clock::SharedClock;
 use crate::http::calls;
 use crate::http::connections::asked_to_stop;
 use crate::http::context::Shared;

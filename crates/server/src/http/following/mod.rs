@@ -12,6 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
+use overnight_base::tasks;
 use overnight_domain::ids::BatchId;
 use overnight_wire::native::requests::write_full;
 use tracing::{Instrument, Span};
@@ -29,7 +30,6 @@ use crate::app::ReadsFor;
 use crate::app::api_keys::Opened;
 use crate::app::batches::{AfterEnd, EndedPages, Ends};
 use crate::app::errors::AppError;
-use crate::tasks;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const LAST_EVENT_ID: &str = "last-event-id";

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::task::{Context as Task, Poll};
 use std::time::Duration;
 
+use overnight_base::clock::SharedClock;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::stalls::StallTimer;
-use crate::clock::SharedClock;
 use crate::http::activity::Activity;
 use crate::http::counters;
 
@@ -106,10 +106,10 @@ impl AsyncWrite for Socket {
 
 #[cfg(test)]
 mod tests {
+    use overnight_base::clock::ManualClock;
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::clock::ManualClock;
 
     #[tokio::test]
     async fn a_peer_that_is_silent_is_asked_whether_it_is_there() {

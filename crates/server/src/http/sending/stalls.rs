@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::task::{Context as Task, Poll, ready};
 use std::time::Duration;
 
-use crate::clock::{SharedClock, Sleep};
+use overnight_base::clock::{SharedClock, Sleep};
+
 use crate::http::context::after;
 
 /// Ends when nothing has moved for its time. It looks once in this time, so that what moves costs nothing; hence it ends after

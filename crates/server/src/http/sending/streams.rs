@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use hyper::rt::Executor;
+use overnight_base::clock::SharedClock;
 
 use super::stalls::StallTimer;
-use crate::clock::SharedClock;
 use crate::http::counters;
 
 /// Frames of one response that wait for the client at a time.

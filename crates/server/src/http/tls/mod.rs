@@ -14,9 +14,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 pub use self::certificate::{Certificate, TlsUnusable};
+use overnight_base::clock::SharedClock;
+
 use self::current::Current;
 use super::sending::Socket;
-use crate::clock::SharedClock;
 use crate::config::TlsConfig;
 
 /// Between two looks at the files, in milliseconds.

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, Uri, http};
+use overnight_base::clock::SharedClock;
+use overnight_base::secrets::Secret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -12,12 +14,10 @@ use url::form_urlencoded::Serializer;
 
 use super::sessions::{PAYMENT_KEY, Session};
 use super::{events, refusal};
-use crate::clock::SharedClock;
 use crate::config::OutgoingConfig;
 use crate::payment::{
     Checkout, Notice, NoticeReference, Order, PaymentError, PaymentUnusable, Receipt, SessionState,
 };
-use crate::secrets::Secret;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_whole};
 
 /// The version of Stripe's API that is spoken here. <https://docs.stripe.com/changelog>

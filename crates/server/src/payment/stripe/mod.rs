@@ -9,17 +9,17 @@ mod signature;
 
 use std::ffi::OsString;
 
+use client::Client;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use overnight_base::clock::SharedClock;
+use overnight_base::secrets::Secret;
 
 use super::{
     Checkout, Notice, NoticeReference, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable,
     Receipt, SessionState, Told,
 };
-use crate::clock::SharedClock;
 use crate::config::{OutgoingConfig, StripeConfig};
-use crate::secrets::Secret;
-use client::Client;
 
 /// Stripe as configured. Its two keys are wanted by different uses, so that each is missed where it is needed.
 pub(super) struct Stripe {

@@ -1,10 +1,10 @@
 //! What Stripe says when it does not do what it was asked. <https://docs.stripe.com/api/errors>
 
 use hyper::StatusCode;
+use overnight_base::secrets::Secret;
 use serde::Deserialize;
 
 use crate::payment::PaymentError;
-use crate::secrets::Secret;
 use crate::transport::printable;
 
 #[derive(Deserialize)]

@@ -2,11 +2,11 @@
 //! that are passed over. <https://docs.stripe.com/webhooks/signature>
 
 use hmac::{Hmac, Mac};
+use overnight_base::secrets::Secret;
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::payment::NoticeRefused;
-use crate::secrets::Secret;
 
 /// How far the time of the signature may lie from ours, either way.
 const TOLERANCE_MS: i64 = 300_000;

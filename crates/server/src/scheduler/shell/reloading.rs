@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use overnight_base::tasks;
 use overnight_domain::scheduler::{ReplicaKey, SchedulerInput};
 
 use super::Shell;
 use crate::scheduler::gauges;
-use crate::tasks;
 
 impl Shell {
     /// The settings name other engines or models.

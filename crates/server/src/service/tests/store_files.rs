@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use overnight_base::supervision::EXIT_IO_ERROR;
+use tokio::time::timeout;
+
 use super::{SECONDS_10, call, config, create};
 use crate::service::{Service, ServiceError};
 use crate::store::{DATABASE_FILE, LOCK_FILE, StoreError};
-use crate::supervision::EXIT_IO_ERROR;
-use tokio::time::timeout;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {

@@ -4,6 +4,7 @@
 //! The mark is the number of the account with its sign turned: every statement about batches asks for those of an account, and the
 //! index of batches by account finds those that are marked.
 
+use overnight_base::turns::Permit;
 use overnight_domain::ids::BatchId;
 use overnight_domain::scheduler::AccountKey;
 
@@ -13,7 +14,6 @@ use crate::store::row;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
-use crate::turns::Permit;
 
 /// Rows of the order of its ends that one transaction deletes at most.
 const ENDS_MAX: u32 = 1_024;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::encryption::{self, Keyring};
+use overnight_base::encryption::{self, Keyring};
+
 use crate::object_store::is_reference;
 
 /// What was stored; `None` where that cannot be told, which is logged.

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::encryption::Keyring;
+use overnight_base::encryption::Keyring;
+use overnight_base::supervision::Supervisor;
+
 use crate::store::StoreError;
 use crate::store::database::Dialect;
 use crate::store::database::checkpoint::Checkpointer;
@@ -12,7 +14,6 @@ use crate::store::database::postgres::Postgres;
 use crate::store::database::server::{Server, ServerFiles};
 use crate::store::database::sqlite::SqliteOptions;
 use crate::store::database::thread::SqliteThread;
-use crate::supervision::Supervisor;
 
 #[derive(Debug, Clone)]
 pub(in crate::store) enum Database {

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use overnight_base::encryption::Keyring;
 use rusqlite::types::ValueRef;
 
-use crate::encryption::Keyring;
 use crate::store::database::decryption::{decrypted, names_object};
 
 /// The names of the columns of a statement.

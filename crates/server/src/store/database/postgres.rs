@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use overnight_base::encryption::Keyring;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
 
-use crate::encryption::Keyring;
 use crate::store::StoreError;
 use crate::store::database::Dialect;
 use crate::store::database::row::{PostgresRow, Row};

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{FutureExt, TryFutureExt};
+use overnight_base::turns::{Permit, Turns};
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -19,7 +20,6 @@ use crate::store::database::options::Database;
 use crate::store::database::row::Row;
 use crate::store::database::settings::FIND_SORT_KEY_SECRET;
 use crate::store::database::statement::Statement;
-use crate::turns::{Permit, Turns};
 
 /// How long a probe for a connection may take.
 const PROBE_MAX: Duration = Duration::from_secs(1);

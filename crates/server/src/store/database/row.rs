@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use overnight_base::encryption::{Keyring, is_marked};
 use overnight_domain::ids::Id;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use sqlx::postgres::{PgRow, PgValueRef};
 use sqlx::{Column as _, Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
 
-use crate::encryption::{Keyring, is_marked};
 use crate::object_store::Reference;
 use crate::store::StoreError;
 use crate::store::database::decryption::{decrypted, names_object};

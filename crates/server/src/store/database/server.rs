@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use overnight_base::encryption::Keyring;
+use overnight_base::postgres_url::{PostgresUrl, Roots, SslMode, Tls};
+use overnight_base::secret_files;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, PgConnection};
 use url::Url;
 
-use crate::encryption::Keyring;
-use crate::postgres_url::{PostgresUrl, Roots, SslMode, Tls};
-use crate::secret_files;
 use crate::store::StoreError;
 use crate::store::database::PostgresError;
 use crate::store::error::DatabaseError;

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_base::encryption::Keyring;
+use overnight_base::supervision::Supervisor;
 use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, ErrorCode, InterruptHandle, OpenFlags, StatementStatus};
 
-use crate::encryption::Keyring;
 use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
 use crate::store::database::statement::Statement;
 use crate::store::database::value::Value;
-use crate::supervision::Supervisor;
 
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);

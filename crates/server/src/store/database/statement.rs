@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::planted_bugs;
+use overnight_base::planted_bugs;
+
 use crate::store::database::Dialect;
 use crate::store::database::sql::Sql;
 use crate::store::database::value::{self, Value};

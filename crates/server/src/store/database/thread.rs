@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
 
+use overnight_base::supervision::{EXIT_IO_ERROR, Supervisor};
 use rusqlite::InterruptHandle;
 use tokio::sync::oneshot;
 
 use crate::store::StoreError;
 use crate::store::database::sqlite::{Sqlite, SqliteOptions};
-use crate::supervision::{EXIT_IO_ERROR, Supervisor};
 
 /// The loop of each thread that reads.
 const READER: &str = "store_reader";

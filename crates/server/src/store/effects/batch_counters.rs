@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use overnight_base::planted_bugs::Bug;
 use overnight_domain::batches::Counters;
 
-use crate::planted_bugs::Bug;
 use crate::store::database::{Tx, statements};
 use crate::store::effects::NewEnds;
 use crate::store::{StoreError, row};

@@ -1,6 +1,7 @@
 //! The order in which the requests of a batch ended, as groups write it. `batches/ends.rs` reads it.
 
-use crate::planted_bugs::Bug;
+use overnight_base::planted_bugs::Bug;
+
 use crate::store::StoreError;
 use crate::store::database::{Tx, Value, statements};
 

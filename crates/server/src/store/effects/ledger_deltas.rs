@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use overnight_base::planted_bugs::Bug;
 use overnight_domain::money::{Credits, Pricing};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::QueuePartition;
 
-use crate::planted_bugs::Bug;
 use crate::store::StoreError;
 use crate::store::database::{Row, Tx};
 use crate::store::ledger::activity::{self, Ended};

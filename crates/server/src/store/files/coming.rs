@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use overnight_base::encryption::{KeyringError, unencrypted};
 use overnight_domain::files::{BatchEndpoint, FileRecord};
 use overnight_domain::ids::FileId;
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::{QuotaExceeded, Quotas};
 use overnight_domain::scheduler::AccountKey;
 
-use crate::encryption::{KeyringError, unencrypted};
 use crate::store::database::{Tx, statements};
 use crate::store::effects::{Accounts, LedgerDeltas};
 use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};

@@ -17,15 +17,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, join_all};
+use overnight_base::clock::SharedClock;
+use overnight_base::encryption::{self, KeyringError};
+use overnight_base::planted_bugs::Bug;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Semaphore;
 
 use self::table::{DISCARD, FORGET, GIVE_UP, PUT_MS, ReserveObject};
 use self::unused::QuotaCache;
-use crate::clock::SharedClock;
-use crate::encryption::{self, KeyringError};
 use crate::object_store::{ObjectName, ObjectStore, ObjectStoreError, ObjectStoreOptions, Reference};
-use crate::planted_bugs::Bug;
 use crate::store::database::{Row, Tx, Value};
 use crate::store::{Store, StoreError};
 

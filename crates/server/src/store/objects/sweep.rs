@@ -2,12 +2,12 @@
 //! nothing uses it from then on, and deleted after, so that a crash in between only repeats it.
 
 use futures_util::future::join_all;
+use overnight_base::planted_bugs::Bug;
 use overnight_domain::scheduler::AccountKey;
 
 use super::owner;
 use super::table::PUT_MS;
 use crate::object_store::{ObjectName, ObjectStoreError};
-use crate::planted_bugs::Bug;
 use crate::store::database::{Row, Tx, Value, statements};
 use crate::store::{Store, StoreError};
 

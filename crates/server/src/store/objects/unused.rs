@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use overnight_base::clock::SharedClock;
 use overnight_domain::quotas::Quota;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::clock::SharedClock;
 use crate::store::database::statements;
 use crate::store::ledger::totals;
 use crate::store::{Store, StoreError};
@@ -137,10 +137,10 @@ async fn find_limit(store: &Store, account: AccountKey) -> Result<Option<i64>, S
 mod tests {
     use futures_util::FutureExt;
     use futures_util::future::BoxFuture;
+    use overnight_base::clock::{Clock, ManualClock};
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::clock::{Clock, ManualClock};
 
     const ONE: AccountKey = AccountKey(1);
 

@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
+use overnight_base::planted_bugs::Bug;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use tokio::sync::OnceCell;
 
-use crate::planted_bugs::Bug;
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Operation, WriteClass};

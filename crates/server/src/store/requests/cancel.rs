@@ -1,16 +1,16 @@
 //! Cancelling one request.
 
+use overnight_base::planted_bugs::Bug;
+use overnight_base::turns::Permit;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::planted_bugs::Bug;
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
-use crate::turns::Permit;
 
 statements! {
     FIND_LIVE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use overnight_base::turns::Permit;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::AccountKey;
 
@@ -11,7 +12,6 @@ use crate::store::objects::table::let_go;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
-use crate::turns::Permit;
 
 statements! {
     FIND_OWN = "SELECT rs.seq, rs.account, rs.result_seq, rs.state >= 3 /* ended */ AS has_ended,

@@ -1,6 +1,7 @@
 //! Whole requests: the columns as they are written and exported, and the records as they are read.
 
 use bytes::Bytes;
+use overnight_base::encryption;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{ClientFields, RequestRecord};
@@ -8,7 +9,6 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::traces::TraceContext;
 
-use crate::encryption;
 use crate::store::database::{Column, Columns, Kind, Row, statements};
 use crate::store::ledger::holds::Hold;
 use crate::store::queue::attempts::list_attempts;

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use overnight_base::clock::ManualClock;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_testkit::proof;
 
-use crate::clock::ManualClock;
 use crate::store::operations::backup::{self, BackupError, Keep, Repository, check, set_damaged_aside};
 use crate::store::operations::{audit, integrity};
 use crate::store::queue::scan;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use overnight_base::encryption::{DataKeyId, KeyringError, is_marked};
 use overnight_domain::ids::{FileId, RequestId};
 use overnight_domain::records::RequestRecord;
 use tempfile::TempDir;
 
-use crate::encryption::{DataKeyId, KeyringError, is_marked};
 use crate::store::batches::Filled;
 use crate::store::database::sql;
 use crate::store::files::{self, Appended, NewFile};
@@ -199,8 +199,8 @@ async fn without_a_key_that_is_needed_nothing_is_served(fixture: Fixture) {
     assert!(matches!(unread, Err(StoreError::DamagedColumn("body"))), "{unread:?}");
 }
 
-fn world_clock() -> crate::clock::SharedClock {
-    std::sync::Arc::new(crate::clock::SystemClock)
+fn world_clock() -> overnight_base::clock::SharedClock {
+    std::sync::Arc::new(overnight_base::clock::SystemClock)
 }
 
 on_both!(nodes_that_store_something_of_an_account_at_once_make_one_key);
@@ -220,7 +220,7 @@ async fn nodes_that_store_something_of_an_account_at_once_make_one_key(fixture: 
             other.data_key(account.key),
             world.fixture.store.data_key(account.key),
         );
-        let id = |key: Result<Option<std::sync::Arc<crate::encryption::DataKey>>, StoreError>| -> DataKeyId {
+        let id = |key: Result<Option<std::sync::Arc<overnight_base::encryption::DataKey>>, StoreError>| -> DataKeyId {
             key.expect("no error").expect("a key").id()
         };
         let (one, two, three) = (id(one), id(two), id(three));

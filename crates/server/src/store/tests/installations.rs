@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use overnight_base::clock::ManualClock;
 use overnight_testkit::postgres::Cluster;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::clock::ManualClock;
 use crate::store::operations::backup::{self, OnBreach, Repository, restore};
 use crate::store::operations::transfer::import;
 use crate::store::operations::vacuum::{VacuumError, vacuum};

@@ -96,22 +96,22 @@ use overnight_testkit::schema::put_file;
 use tempfile::TempDir;
 
 pub(super) use self::schemas::{Catalogue, catalogue};
+use overnight_base::clock::{ManualClock, SharedClock, SystemClock};
+
 use crate::store::identity::accounts;
 use crate::store::identity::accounts::NewAccount;
 use crate::store::ledger::holds::Hold;
+use crate::store::ledger::price_points;
 use crate::store::operations::audit;
+use crate::store::queue;
 use crate::store::queue::leases;
+use crate::store::queue::queue_scan;
+use crate::store::queue::releases;
+use crate::store::queue::settle;
 use crate::store::queue::settle::{Ending, Settlement};
 use crate::store::requests::NewRequest;
 use crate::store::requests::models;
 use crate::store::{DATABASE_FILE, Durability, Store, StoreOptions, requests, schema};
-
-use crate::clock::{ManualClock, SharedClock, SystemClock};
-use crate::store::ledger::price_points;
-use crate::store::queue;
-use crate::store::queue::queue_scan;
-use crate::store::queue::releases;
-use crate::store::queue::settle;
 
 pub(super) const START: i64 = 1_750_000_000_000;
 pub(super) const DAY_MS: i64 = 86_400_000;

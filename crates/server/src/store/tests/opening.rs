@@ -1,6 +1,7 @@
 //! Opening the database.
 
-use crate::clock::ManualClock;
+use overnight_base::clock::ManualClock;
+
 use crate::store::tests::{Fixture, START, new_account};
 use crate::store::{FolderLock, Store, StoreError, StoreOptions};
 

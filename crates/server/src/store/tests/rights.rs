@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use overnight_base::clock::SystemClock;
 use overnight_testkit::postgres::Cluster;
 
-use crate::clock::SystemClock;
 use crate::store::requests;
 use crate::store::schema;
 use crate::store::tests::schemas::LATER;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{env, fs};
 
+use overnight_base::clock::ManualClock;
 use sha2::{Digest, Sha256};
 
-use crate::clock::ManualClock;
 use crate::store::database::migrations::{self, Migration, Migrations, OURS};
 use crate::store::database::{Dialect, Kind, sql};
 use crate::store::operations::transfer::{ImportError, import};

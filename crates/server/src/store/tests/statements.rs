@@ -41,7 +41,7 @@ fn every_file_that_declares_statements_is_listed() {
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn every_planted_bug_changes_a_statement_that_is_there() {
-    for part in crate::planted_bugs::changed_parts() {
+    for part in overnight_base::planted_bugs::changed_parts() {
         assert!(all().values().any(|sql| sql.sqlite.contains(part) || sql.postgres.contains(part)), "{part}");
     }
 }

@@ -11,7 +11,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 pub use self::manual::ManualWriter;
-use crate::clock::SharedClock;
+use overnight_base::clock::SharedClock;
+use overnight_base::supervision::{Pulse, Supervisor};
+use overnight_base::tasks;
+
 use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, end_process, outcome_of, statements,
 };
@@ -25,8 +28,6 @@ use crate::store::writer::pace::Pace;
 use crate::store::writer::queues::WriteQueues;
 use crate::store::writer::{WRITER, Writer};
 use crate::store::writes::{Sequences, WriteContext};
-use crate::supervision::{Pulse, Supervisor};
-use crate::tasks;
 
 /// The loop that answers the askers of groups.
 const ANSWERS: &str = "store_answers";

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use overnight_base::planted_bugs::Bug;
+use overnight_base::supervision::Supervisor;
+
 use super::WRITER;
 use super::operation::{Answers, Jobs};
-use crate::planted_bugs::Bug;
 use crate::store::database::{CommitError, Connection, Numbered};
 use crate::store::effects::AfterCommit;
 use crate::store::error::StoreError;
 use crate::store::writes::{Sequences, WriteContext, WriteOrder, WriteTransaction};
-use crate::supervision::Supervisor;
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use overnight_base::supervision::Pulse;
 use tokio::task::{JoinError, JoinSet};
 
 use self::permits::{Permit, Permits};
@@ -17,7 +18,6 @@ use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{self, AttemptResult, Claim, Due, EventState};
-use crate::supervision::Pulse;
 use crate::webhooks::Sender;
 
 pub const NAME: &str = "deliverer";

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use overnight_base::clock::ManualClock;
 use overnight_domain::scheduler::Lease;
-use overnight_server::clock::ManualClock;
 use overnight_server::store::operations::audit;
 use overnight_server::store::operations::vacuum::{VacuumError, vacuum};
 use overnight_server::store::queue::settle::{self, Ending, Settlement};

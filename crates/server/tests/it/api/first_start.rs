@@ -3,12 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::ids::AccountId;
 use overnight_server::app::api_keys::{self, Presented};
 use overnight_server::app::{Services, accounts, bootstrap, closing};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::ids::Ids;
 use overnight_server::store::Store;
 use tempfile::TempDir;
 

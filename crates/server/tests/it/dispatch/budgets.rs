@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
+use overnight_base::clock::Clock;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::{requests, waiting};
-use overnight_server::clock::Clock;
 
 use super::stepped::{STEP, create, start_at};
 use super::{Rig, pause, result_of};

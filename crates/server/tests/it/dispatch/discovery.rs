@@ -4,11 +4,11 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EngineKind, KeySource};
 use overnight_server::engines::{Engines, Lookup};
-use overnight_server::ids::Ids;
 use overnight_testkit::engine::{SimConfig, SimEngine};
 
 use super::reloading::slow;

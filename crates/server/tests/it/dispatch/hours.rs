@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_base::clock::Clock;
 use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_server::app::{engines, waiting};
-use overnight_server::clock::Clock;
 use overnight_testkit::engine::SimConfig;
 
 use super::{Rig, Setup, pause};

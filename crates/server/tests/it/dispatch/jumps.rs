@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use overnight_base::clock::{CORRECTION_MS_MAX, Clock, FollowingClock, Sleep};
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::clock::{CORRECTION_MS_MAX, Clock, FollowingClock, Sleep};
 use overnight_testkit::engine::SimConfig;
 use overnight_testkit::proof;
 

@@ -28,15 +28,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::engines::{Engines, Lookup};
-use overnight_server::ids::Ids;
 use overnight_server::scheduler::Shell;
 use overnight_server::store::Store;
 use overnight_server::store::operations::audit;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
+use overnight_base::clock::Clock;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::clock::Clock;
 
 use super::stepped::{STEP, create, start_at};
 use super::{Rig, create_of, pause};

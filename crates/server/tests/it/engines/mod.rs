@@ -16,15 +16,15 @@ mod salts;
 
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::answers::Completion;
 use overnight_domain::chat::CacheSalt;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::{Json, minimize};
 use overnight_domain::scheduler::{AccountKey, AttemptError};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::engines::{Asked, EngineClient, Engines};
-use overnight_server::ids::Ids;
 use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
 
 /// A configuration with one model, `ours`, and one engine with these settings.

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::scheduler::AttemptError;
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::engines::{EngineClient, Engines};
-use overnight_server::ids::Ids;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::engines::Engines;
-use overnight_server::ids::Ids;
-
 use overnight_testkit::engine::{Behaviour, Fault, FaultRates};
 
 use super::{ask, at, client_of, config, impatient_client_of, simulate, start};

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use overnight_server::clock::{HurriedClock, SharedClock};
+use overnight_base::clock::{HurriedClock, SharedClock};
 use overnight_server::config::OutgoingConfig;
 use overnight_server::payment::{self, PaymentError};
 use overnight_testkit::stripe::{Stripe, Trouble};

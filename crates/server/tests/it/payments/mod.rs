@@ -13,8 +13,8 @@ pub(crate) use self::shop::{stand_in, start_selling};
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_domain::ids::{AccountId, PaymentId};
-use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{BillingConfig, Config, OutgoingConfig, Sources};
 use overnight_server::payment::{self, Order, PaymentProvider};
 use overnight_testkit::stripe::Stripe;

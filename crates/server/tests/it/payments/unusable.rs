@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_server::config::OutgoingConfig;
 use overnight_server::payment::{self, NoticeRefused, PaymentError};
 use overnight_testkit::stripe::{Stripe, sign};

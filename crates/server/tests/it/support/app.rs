@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_base::clock::{ManualClock, SharedClock, SystemClock};
+use overnight_base::ids::Ids;
 use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
-use overnight_server::clock::{ManualClock, SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::http::{self, Listeners, Timeouts, Tls};
-use overnight_server::ids::Ids;
 use overnight_server::store::operations::audit;
 use overnight_server::store::{Store, StoreOptions};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use overnight_server::clock::{Clock, Sleep};
+use overnight_base::clock::{Clock, Sleep};
 
 /// How long the test lets the service be between two steps. It decides nothing: a step that comes early is followed by more.
 const BREATH: Duration = Duration::from_millis(5);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::http::{HeaderMap, HeaderName, HeaderValue};
+use overnight_base::clock::{Clock, ManualClock, SystemClock};
 use overnight_domain::webhooks::Answer;
 use overnight_domain::webhooks::signature::{SigningSecret, sign};
-use overnight_server::clock::{Clock, ManualClock, SystemClock};
 use overnight_server::webhooks::{Failure, Message, SystemResolver};
 
 use super::support::{

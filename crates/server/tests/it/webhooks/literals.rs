@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use overnight_base::clock::ManualClock;
 use overnight_domain::webhooks::Answer;
-use overnight_server::clock::ManualClock;
 use overnight_server::webhooks::{Failure, Policy, Sender};
 
 use super::support::{Forbidden, Names, always, insecure, nobody, send, sender, strict};

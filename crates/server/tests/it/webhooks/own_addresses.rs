@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use overnight_base::clock::ManualClock;
 use overnight_domain::webhooks::Answer;
-use overnight_server::clock::ManualClock;
 use overnight_server::config::Config;
 use overnight_server::webhooks::{EngineAddresses, Failure, Policy, Sender, Tried};
 

@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
+use overnight_base::clock::ManualClock;
 use overnight_domain::webhooks::Answer;
-use overnight_server::clock::ManualClock;
 use tokio::process::Command;
 
 use super::support::{Authority, Forbidden, Names, Receiver, insecure, send, sender_at, soon};

@@ -1,7 +1,7 @@
 //! Answers that would send the sender elsewhere.
 
+use overnight_base::clock::ManualClock;
 use overnight_domain::webhooks::Answer;
-use overnight_server::clock::ManualClock;
 
 use super::support::{Forbidden, Names, Receiver, Then, insecure, send, sender_at};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use overnight_base::clock::{Clock, Sleep};
 use overnight_domain::webhooks::{Answer, TIMEOUT_MS};
-use overnight_server::clock::{Clock, Sleep};
 use overnight_server::webhooks::{Failure, Message, Sender, Tried};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_server::config::{CommandConfig, Config, EngineConfig};
 use overnight_server::engines::{check_port_free, find_program};
 use overnight_server::store::FolderLock;

@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use overnight_base::clock::{SharedClock, SystemClock, TimeLimit};
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -20,7 +21,6 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use self::family::Family;
 use super::announcement::Announcement;
-use crate::clock::{SharedClock, SystemClock, TimeLimit};
 
 /// How often descendants are looked for while they are being ended.
 const LOOK_MS: i64 = 100;

@@ -9,10 +9,10 @@ use std::thread::available_parallelism;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
+use overnight_base::file_owner::leave_to_owner;
 use serde::Serialize;
 use tokio::task::spawn_blocking;
 
-use crate::file_owner::leave_to_owner;
 use crate::store::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
 use crate::store::database::{Database, migrations, settings, statements};
 use crate::store::installation;

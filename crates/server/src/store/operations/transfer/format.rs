@@ -5,10 +5,10 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use overnight_base::encryption::MARK;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::encryption::MARK;
 use crate::store::StoreError;
 use crate::store::database::{Dialect, Row, Value};
 use crate::store::operations::transfer::counts::Counts;

@@ -3,10 +3,10 @@
 use std::fs;
 
 use bytes::Bytes;
+use overnight_base::clock::{Clock, SystemClock};
 use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::records::RequestSummary;
 
-use crate::clock::{Clock, SystemClock};
 use crate::store::batches::Filled;
 use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey, Recalled};
 use crate::store::ledger::holds::Admission;

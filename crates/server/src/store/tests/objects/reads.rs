@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use overnight_base::encryption::{MARK, is_marked};
 use overnight_domain::traces::TraceContext;
 
-use crate::encryption::{MARK, is_marked};
 use crate::object_store::{ObjectName, ObjectStoreError, Reference};
 use crate::store::batches::{self, Filled};
 use crate::store::operations::transfer::{export, import};
@@ -176,7 +176,7 @@ async fn what_was_put_is_read_when_nothing_more_is_and_the_store_must_be_named(f
     }
     world.fixture.store.close().await;
     let unnamed = StoreOptions { object_store: None, ..world.fixture.options.clone() };
-    let clock = std::sync::Arc::new(crate::clock::SystemClock);
+    let clock = std::sync::Arc::new(overnight_base::clock::SystemClock);
     let refused = Store::open(&unnamed, clock).await.err().expect("a refusal");
     assert!(matches!(refused, StoreError::ObjectStore(ObjectStoreError::NotNamed)), "{refused}");
 }

@@ -1,7 +1,8 @@
 //! What the writer does while the database takes no writes.
 
+use overnight_base::clock::SharedClock;
+
 use super::{TEST_WRITE_MS, WriterCore};
-use crate::clock::SharedClock;
 use crate::store::error::{StoreError, Trouble};
 use crate::store::outages::UNREACHABLE;
 use crate::store::writer::group::WriteGroup;

@@ -6,10 +6,10 @@ mod tabs;
 
 use std::sync::Arc;
 
+use overnight_base::clock::{Clock, ManualClock, SharedClock, SystemClock};
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::Account;
 use overnight_server::app::{Services, accounts, invitations, members, users};
-use overnight_server::clock::{Clock, ManualClock, SharedClock, SystemClock};
 use overnight_server::config::OutgoingConfig;
 use overnight_server::openid::OpenId;
 use overnight_testkit::openid::{KeyKind, OpenIdProvider, Person, Trouble};

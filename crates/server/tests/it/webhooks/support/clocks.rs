@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use overnight_server::clock::{Clock, Sleep};
+use overnight_base::clock::{Clock, Sleep};
 use tokio::sync::watch;
 
 /// A clock that stands still until it is set; then waits end as on any other.

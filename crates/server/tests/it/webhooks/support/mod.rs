@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use overnight_base::clock::{ManualClock, SharedClock};
 use overnight_domain::ids::EventId;
-use overnight_server::clock::{ManualClock, SharedClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::webhooks::{EngineAddresses, Message, Policy, Resolve, Sender, Tried};
 
