@@ -19,7 +19,7 @@ import time
 
 CRASHES = "./scripts/prove crashes"
 MODELS = "./scripts/prove models"
-# Each attack's name, the promises of ARCHITECTURE.md that it attacks, what it does, and the command that makes it alone.
+# Each attack's name, the promises of docs/guarantees.md that it attacks, what it does, and the command that makes it alone.
 ATTACKS = [
     ("power-loss", "1 2 4 8", "The power is lost at any moment: states of the disk with all that was synced, and a random, torn, reordered part of what was not",
      "./scripts/prove power_loss"),

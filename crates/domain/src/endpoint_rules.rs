@@ -1,4 +1,8 @@
 //! The rules of each endpoint, for those who treat all endpoints alike.
+//!
+//! A request is for one endpoint. `requests.endpoint` says which. `domain::endpoint_rules` checks bodies and answers by the rules of
+//! each; what is queued, leased, settled and charged is the same for all, and the sort key is that of the messages, the prompt or the
+//! input.
 
 use crate::answers::{BadCompletion, Completion, Reader};
 use crate::bodies::Sizing;

@@ -4,6 +4,12 @@
 //! Requests are dealt to the replicas in turn, and each replica's cache is simulated block by block. The least recently used goes
 //! first, so a block is there if what was used since its last use fits beside it: a cache of another size, or one more replica, needs
 //! no other model.
+//!
+//! What the order saves is held against a simulation of order of arrival. No one can measure what an engine's cache would have held
+//! in another order. `domain::fifo_baseline` simulates one LRU of prompt blocks for each engine; the blocks come out of the pass that
+//! computes the sort key. A create asks it (`app::fifo_baselines`) and stores the answer with the request, so any node can compare it
+//! with `cached_tokens` of the completion, days and restarts later. Nearest earlier neighbours in key order were tried instead and
+//! were wrong by up to 57 points where long heads are shared.
 
 mod prefix_cache;
 

@@ -4,6 +4,11 @@
 //! Three questions, one after another: how much of the account's own work comes before a request (`sweep`); what else is worked on
 //! meanwhile, and for how long all that takes slots of engines (`shares`); and when the engines will have had slots for so long
 //! (`engine_time`).
+//!
+//! An estimate of the end is reckoned, not kept. `domain::forecast` is pure: marks in the order of a partition, the segments of its
+//! sweep, the time that requests take a slot, the shares of others and the hours of engines give a time. `app::forecasts` gathers
+//! that: counts and marks from the store (cached for 20 times as long as they took), segments and times from the scheduler of this
+//! process, which answers questions through `Signals`, and slots from the reports of engines.
 
 mod engine_time;
 mod model_queue;

@@ -3,6 +3,12 @@
 //! The store adds up what was used on a day, so a restart or another node goes on from there: what was sent and corrected is added to
 //! it about once a second, and its answer is the sum. Nothing is sent on a day before the store has told what was used on it.
 //! Tokens are reserved and corrected as those of rate limits. A request counts on the day on which it was sent.
+//!
+//! A daily budget outlives the process. `domain::scheduler::daily_budget` counts what an engine was sent since 00:00 UTC. The
+//! scheduler asks for that to be added to a row of the day (`engine_days`) about once a second, and the answer is the sum of all
+//! nodes. Before it has heard the sum of a day, it sends nothing to the engine. An engine whose budget is used up is out for its
+//! models like one outside its hours. An account whose next request takes more than is left is passed over, so that it stops no
+//! other.
 
 use std::collections::BTreeMap;
 

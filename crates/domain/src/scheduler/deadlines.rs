@@ -5,6 +5,14 @@
 //! (S. K. Baruah, L. E. Rosier, R. R. Howell: "Algorithms and complexity concerning the preemptive scheduling of periodic,
 //! real-time tasks on one processor", 1990). Where it barely fits, the requests that are due by then go first, and as many others
 //! as can be swept before the time that is in danger: so they lose little of their order.
+//!
+//! Deadlines change the order only where they must. A sweep passes every request once per revolution, which is in time while a
+//! revolution is short. Therefore the scheduler counts the waiting requests of a queue partition by deadline, in steps of 5 minutes,
+//! one partition after the other and with pauses, so that counts take a small part of a reader's time. Work that is due by some time
+//! must fit into the time until then. Where it does not fit half as much again and 10 minutes besides, the requests that are due by
+//! then *go first*, with as many later ones as can be done before that time. They are swept in key order and shared among replicas
+//! like all others, so they lose little of their prefix cache. This changes the order within an account's share of the engines, not
+//! the shares; engines outside their hours take nothing else (`domain::scheduler::deadlines`, `due_first`).
 
 /// Deadlines are counted in steps of so many milliseconds.
 pub(super) const STEP_MS: i64 = 300_000;

@@ -8,6 +8,17 @@
 //! how the replica fares (`doubts`, `health`, `breaker`); what it has no room for is held back by account (`refusals`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
 //! rate limits (`rate_limits`) and daily budget (`budgets`) allow. Where the shell starts
 //! and stops its engine, that runs while there is work (`processes`), in turn with others of its device (`devices`).
+//!
+//! Each engine replica sweeps a segment of the order. Byte order of the sort key is a walk through the tree of prefixes. Each queue
+//! partition's order is cut into segments, one for each replica that takes part, so neighbours meet in one prefix cache. A replica
+//! that has nothing left takes half of the longest rest that its owner cannot take at once. Of a long rest its owner keeps only a
+//! *portion*, what it does in two minutes (256 to 4,096 requests): larger parts would leave open for hours which replica comes to a
+//! request, and when (`domain::scheduler::portions`). The cut is where about half of the cost lies before and neighbours share the
+//! fewest cuts of their keys. Runs stay as short as the slots need. In a folder the segments are in memory
+//! (`domain::scheduler::segments`); with PostgreSQL they are rows (`store::queue::segments`), so nodes follow the same rule, but for
+//! two things: a node does not know what another's replica could take at once, nor how much waits. In a folder it does: where a model
+//! has fewer requests than its replicas have slots, a replica takes no more than its part of them, in proportion to its slots and at
+//! least 4 requests (`domain::scheduler::spreading`). With PostgreSQL every portion is of up to 4,096 requests.
 
 mod attempts;
 mod breaker;

@@ -3,6 +3,13 @@
 //!
 //! Whether there is work is what is known of the queue, corrected by the counts of deadlines, because nothing scans for a replica that
 //! does not run.
+//!
+//! Engines that the service starts are replicas that do not always run. `domain::scheduler::processes` decides once a second which
+//! are started and stopped: that is part of the state machine, because it depends on what waits, on deadlines and on hours. A replica
+//! whose process does not run is sent nothing, like one outside its hours. Nothing scans the queue for a model that no replica
+//! serves, so counts of deadlines correct what is known of its partitions. `devices` decides who runs on a shared device. It keeps an
+//! account of the time that swaps cost, because a rule by deadlines alone would swap at each step of deadlines, and a rule by slices
+//! alone would be late.
 
 use std::collections::BTreeSet;
 

@@ -4,6 +4,11 @@
 //! than the limit, wherever it begins. A request counts up to a second too long for that, which also makes up for requests that
 //! reach the engine at different speeds. Tokens are reserved when a request is sent and corrected when it completes; both
 //! count at the time at which it was sent.
+//!
+//! Rate limits belong to the state machine. A replica's window of the last minute (`domain::scheduler::rate_window`) is asked before
+//! each lease and each send, and the scheduler wakes when it has room. No more is leased than may be sent at once, so a replica that
+//! must wait holds nothing that others could run. The window is in the memory of the process that drives the replica. A call that the
+//! engine client would repeat by itself goes back to the scheduler where calls are counted (`AttemptError::LimitRefused`).
 
 use std::collections::VecDeque;
 

@@ -1,17 +1,17 @@
-//! What always holds is shown by tests: the architecture names them, and they exist.
+//! Guarantees are shown by tests: the document names them, and they exist.
 
 use crate::{
     items::functions,
     tree::{File, Finding, Tree},
 };
 
-const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const GUARANTEES: &str = "docs/guarantees.md";
 const INVARIANTS: &str = "## What always holds";
 const SHOWN_BY: &str = "Shown by ";
 
-/// Invariants of the architecture that name no test, and names of tests that do not exist.
+/// Guarantees that name no test, and names of tests that do not exist.
 pub(crate) fn unshown_invariants(tree: &Tree) -> Vec<Finding> {
-    let Some(file) = tree.files.iter().find(|file| file.path == ARCHITECTURE) else { return Vec::new() };
+    let Some(file) = tree.files.iter().find(|file| file.path == GUARANTEES) else { return Vec::new() };
     let tests = names_of_tests(tree);
     let mut findings = Vec::new();
     for block in blocks(file) {
@@ -100,11 +100,11 @@ Then `words`.\n\
         let source = "#[tokio::test(flavor = \"current_thread\")]\nasync fn nothing_is_lost() {}\nfn nothing_is_found() {}\non_both!(nothing_is_twice);\n";
         check(
             unshown_invariants,
-            &[("ARCHITECTURE.md", document), ("crates/a/tests/it.rs", source)],
+            &[("docs/guarantees.md", document), ("crates/a/tests/it.rs", source)],
             &[
-                "ARCHITECTURE.md:3: no test is called `nothing_is_found`",
-                "ARCHITECTURE.md:5: this invariant names no test",
-                "ARCHITECTURE.md:9: no test is called `something_else`",
+                "docs/guarantees.md:3: no test is called `nothing_is_found`",
+                "docs/guarantees.md:5: this invariant names no test",
+                "docs/guarantees.md:9: no test is called `something_else`",
             ],
         );
     }

@@ -1,4 +1,12 @@
 //! Which settings hold without a restart.
+//!
+//! Settings are a snapshot that can be replaced. `app::Settings` holds the settings as last loaded and the models that they name;
+//! whoever needs them takes both of a moment. `service::reload` puts others in their place: first `engines::Engines` (an engine that
+//! cannot be used refuses the whole reload), then settings and models, then it tells the scheduler. `config/reloading.rs` says which
+//! settings hold without a restart. `scheduler::Replicas` is a value: a reload makes its successor, in which a replica keeps its key
+//! while it has its name and its process. What the settings name no more leaves as a replica that another node takes over: it runs
+//! out, and `Shell` then releases its client. Engines that DNS names (`engines/discovery.rs`) are the same replacement, every 10 s:
+//! each address is an engine's settings under a name of its own.
 
 use super::Config;
 

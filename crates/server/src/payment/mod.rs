@@ -1,5 +1,12 @@
 //! Who takes payments: the page at which an order is paid, and what is told of it afterwards. What follows from that for
 //! an account is not known here.
+//!
+//! Payment providers only notify. A notification's signature is verified, the notification is translated into a few plain notices
+//! (`crates/server/src/payment/`), and applied under the provider's own id (`crates/server/src/app/payments/notices.rs`). Provider
+//! notifications may be duplicated or reordered. Each is applied once, and reversals net out in either order. A notification may also
+//! never come: `payments.check_at` says when a worker next asks the provider for an unpaid order. A node takes an order by moving
+//! that time on, so each is asked for by one node; the time moves on by more, the more unpaid orders its account has, so that no
+//! account fills the worker's runs.
 
 mod errors;
 mod manual;

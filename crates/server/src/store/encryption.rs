@@ -1,4 +1,11 @@
 //! The keys by which the bodies and files of accounts are encrypted: made when an account first stores something, destroyed when it is erased.
+//!
+//! Bodies are encrypted at the store's edge. Where `[encryption]` is on, the functions of the store that take a request, a result or
+//! a piece of a file encrypt it by its account's key (`store/encryption.rs`, `encryption/`) before it is in line for the writer, so
+//! what is counted as stored is what is stored. Rows are decrypted where they are read from the database (`database/page.rs`,
+//! `database/row.rs`), by the name of the key that stands in the value: no statement and no reader knows of it. `accounts.data_key`
+//! names the key of an account before anything is encrypted by it, so that nodes agree on one and a service without it does not
+//! start. Errors stay readable, because they are counted by their texts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,10 @@
 //! Idempotency keys: a call that carries one is done once, and a repeat of it is answered what the first one was. The answer is
 //! written in the transaction of what the call does.
+//!
+//! A call with an `Idempotency-Key` is done once. `store/idempotency_keys.rs` takes the key in the transaction of what the call does,
+//! before accounts are locked, and writes the answer at its end. A key that another transaction holds makes the second wait for it.
+//! Calls with one key in one group are done once, and the others get its answer. A refusal gives the key back. A page of the console
+//! gives each of its forms a key; what names a sending is that key with all that was filled in (`app::idempotency::FormKey`).
 
 use std::collections::BTreeMap;
 

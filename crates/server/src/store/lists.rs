@@ -2,6 +2,11 @@
 //!
 //! A search finds text in metadata. The database looks for it as it may stand in JSON, without reading the JSON; what is asked
 //! of one key is then looked at once more.
+//!
+//! Lists for people are bounded. A page of the newest rows (`crates/server/src/store/lists.rs`, with the statements in
+//! `requests/listing.rs`, `batches/listing.rs`, `ledger/entries.rs`, `ledger/payments.rs` and `outbox/reads.rs`) examines a fixed
+//! number of rows and returns where to continue. A search compares bytes of metadata, in the three usual spellings of JSON, so the
+//! database parses nothing.
 
 use overnight_domain::json::{Json, Kind, quote};
 

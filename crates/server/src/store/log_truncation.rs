@@ -1,5 +1,10 @@
 //! What was deleted leaves the write-ahead log, which holds older states of pages until it is written over: it is copied into the
 //! database and emptied. PostgreSQL sees to its own.
+//!
+//! What is deleted leaves the log, and the file at a vacuum. SQLite overwrites what it deletes (`secure_delete`; `fast` would leave
+//! free pages). A worker empties the write-ahead log each minute (`store/log_truncation.rs`). Copies of rows that SQLite left in
+//! unused parts of other pages stay until `overnight vacuum` rewrites the file: a live service does not edit pages. With
+//! `[encryption]` the key of an erased account is destroyed. See docs/operating/deletion.md.
 
 use std::fs;
 use std::sync::atomic::Ordering;

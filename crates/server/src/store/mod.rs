@@ -1,7 +1,41 @@
 //! The durable queue: everything that is kept, and the only SQL there is.
 //!
 //! One writer writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
-//! stand in the file of their noun. See `ARCHITECTURE.md` for the modules, the tables and the invariants.
+//! stand in the file of their noun. `docs/guarantees.md` has the invariants.
+//!
+//! The two databases differ in who decides. On SQLite the one writer makes every statement safe. On PostgreSQL each node has a
+//! writer, and rows decide: a lease and a settle are one guarded statement each; the node that deletes a request's queue row ends the
+//! request; a batch locks its requests while it counts them. Rows are locked in the order of `seq`. A deadlock is retried. Every
+//! store test and the whole API suite run on both databases.
+//!
+//! ```text
+//!   database/      connections, statements, rows, transactions, checkpoints, migrations, the lock of the folder
+//!   writer/        queues of writes, group commit; it names no noun
+//!   writes.rs      the order in which a group does its writes, and its transaction, with its effects and numbers
+//!   installation.rs  whether a folder and its database belong together, by the purpose of the opening
+//!   outages.rs     why a database is not available just now: one classification for the API, /readyz and the writer
+//!   access.rs      what this process may do with the files of a folder; how one that cannot be written is read
+//!   file_watch.rs  whether the files of a served folder are still in their places
+//!   opening.rs     `Store` itself: opening, closing, `transaction`      row.rs      the columns of a request's state
+//!   exposures.rs   who else can use the data folder, and the narrowing of its modes
+//!   effects/       what writes bring about besides: batch counters, events, money; applied once at the end of a group
+//!   requests/  batches/                 what was asked for, and its deletion
+//!   queue/         release, scan, lease, settle, end, expire, live counts
+//!   files/         files of batch lines: coming, read, deleted
+//!   idempotency_keys.rs   calls that are done once, and what their repeats are answered
+//!   lists.rs       pages of the newest for people, and the search in metadata
+//!   ledger/        totals of accounts, holds, price points, charges, spend by day, model and API key, activity, payments
+//!   identity/      accounts, users, sessions, members, invitations, API keys, sign-in failures
+//!   audit_log/     who changed what: entries, what bounds them, pages, retention
+//!   objects/       bodies that are stored as objects beside the database: their rows, and their deletion
+//!   nodes/         nodes, engine replicas, hints, engine reports, days of daily budgets
+//!   outbox/        events, claims, attempts, webhook secrets
+//!   closing/       accounts that are closed, and erased piece by piece
+//!   waits.rs        stored waits, which move with a clock that changed
+//!   low_credits.rs  telling accounts that their credits are low, of what their moves noted
+//!   log_truncation.rs  emptying the write-ahead log, so that nothing deleted stays in it
+//!   operations/    audit, backup and restore, export and import, vacuum
+//! ```
 
 mod access;
 pub mod audit_log;

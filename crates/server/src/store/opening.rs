@@ -1,4 +1,8 @@
 //! Opening and closing the store: the writer's connection, the readers, the folder's lock.
+//!
+//! Everything else is written in `Store::transaction`. Users, sessions, members, API keys, payments and the like are written in one
+//! transaction each, all of it or nothing. What an account asks for (`Store::transaction_of`) takes turns by account. On SQLite the
+//! writer's thread runs it between groups; on PostgreSQL it runs on a pooled connection.
 
 mod closing;
 mod limits;

@@ -1,5 +1,11 @@
 //! Long reads take turns by account: half of the readers serve them, so that sign-in, scheduling and single records always
 //! find another one. A statement reads a bounded number of rows, and between two of them the next account has its turn.
+//!
+//! Long reads take turns by account. Lists, searches and counts use half of the readers (`crates/server/src/store/read_queue.rs`,
+//! `crates/base/src/turns.rs`), so sign-in, scheduling and single records find another one. A long read is many statements; each
+//! reads a bounded number of rows, and between two of them the next account has its turn. A list with a filter looks at 4,096
+//! requests a statement, so a page may be empty and go on. An index of states would make such lists faster and every create, lease
+//! and settle slower. A read ends when its caller leaves.
 
 use overnight_base::turns::{Permit, Turns};
 use overnight_domain::scheduler::AccountKey;

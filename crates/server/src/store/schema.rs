@@ -1,4 +1,8 @@
 //! The schema's number, and bringing it up to date without serving.
+//!
+//! One file is the schema. `crates/server/migrations/` has a file for each database, the first migration, which makes all of it; the
+//! file of SQLite says what tables are for, PostgreSQL has that as comments. Migrations of later releases follow behind it in
+//! numbered files (`store/database/migrations.rs`). A schema with a lower number was never released, and is refused.
 
 use crate::store::database::Connection;
 use crate::store::database::folder::prepare_folder;

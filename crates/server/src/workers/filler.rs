@@ -1,4 +1,12 @@
 //! Fills batches from their files: one task for each account that has any, so that accounts wait for none of each other.
+//!
+//! A batch of a file is filled, not made at once. A file is stored in pieces of whole lines (`store/files/`), each checked before the
+//! next is read. A batch of it is one row with the count of its lines as `registered`, so its counters are right from the first
+//! moment and it cannot complete early. `workers/filler.rs` makes requests of a piece in one write (`store/batches/filling.rs`),
+//! which also notes the next piece and line, guarded by what it found there: two nodes, or a crash between two writes, neither lose
+//! nor repeat a line. An account's batches are filled one after the other, within its quotas; a write of a piece is intake like a
+//! create, so accounts take turns. A cancel drops the lines that are no requests yet. What clients read as output and error files is
+//! written from the requests' records when it is read; nothing is stored twice.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,10 @@
 //! Batches of messages, whose requests come one after the other in the body of one call. Each becomes a line of a file, which the batch is
 //! filled from; the file is deleted with the call, and its lines stay until they are requests.
+//!
+//! A batch of messages comes in one body. `wire::anthropic::elements` finds where each request in it ends while it comes, so that one
+//! of them is in memory. Each becomes a line of a file with its params as they were sent, and the batch is filled from that file like
+//! one of OpenAI's (`app/file_batches/coming.rs`, `app/files/lines.rs`); the file is deleted with the call, and its lines stay until
+//! they are requests. A line whose params are refused becomes a request that fails in the write that stores it.
 
 use bytes::Bytes;
 use overnight_domain::faults::codes;

@@ -1,5 +1,10 @@
 //! Waiting for the end of a request. One task of the process asks the store about all requests that somebody waits for, so the
 //! end may have come about on any node; while nobody waits there is no task.
+//!
+//! A call that waits asks nobody by itself. `app/requests/wait.rs` keeps the requests whose ends calls of this process wait for, and
+//! one task looks all of them up in the store, 256 a statement, every 200 ms or twenty times as long as a look takes. So it does not
+//! matter which node ends a request, and a process in which nobody waits does nothing. Such calls hold a place of their own in the
+//! shares (`http/waiting_calls.rs`); their records are read when there is memory for them (`http/held_requests.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,10 @@
 //! Submissions: many requests taken in together and grouped as one batch, from a text of lines, or from what failed before.
 //!
 //! They are gone through twice, some at a time: first every one is reviewed, and only then is anything stored.
+//!
+//! A submission stores all of its lines or none, as far as possible. `crates/server/src/app/submissions/` reads the lines twice, a
+//! page at a time: the first pass checks and prices every line, the second stores them as single creates. A failure midway cancels
+//! what was stored.
 
 mod again;
 mod drafts;

@@ -1,4 +1,10 @@
 //! Files that are uploaded in parts: begun, sent part by part in any order, completed or cancelled.
+//!
+//! A file in parts is a file that comes twice. A part is stored as a file that comes (`files.upload` names its upload), so it counts
+//! as stored bytes, is listed nowhere and is given up by the same worker. Completing an upload reads the pieces of its parts in the
+//! order that the client names, through the same checks as an upload in one piece; one transaction then makes the file, notes it with
+//! the upload and drops the parts. A completion that breaks off leaves the upload pending, and the same completion again finds the
+//! file.
 
 mod completion;
 mod parts;

@@ -1,6 +1,14 @@
 //! The console: pages for people, under `/console`. A handler takes who asks and what was sent, calls use cases, and hands what
 //! came of it to a page of [`crate::console`]. Every call passes `guard.rs`, which lets browsers in that were not led here by
 //! somebody else's page.
+//!
+//! The console renders use cases. A handler (`crates/server/src/http/console/`) calls the same use cases as the API and fills a page
+//! (`crates/server/src/console/`, with its template in `crates/server/templates/console/`). Templates escape everything. Every call
+//! passes `guard.rs`: its own name in `Host`, its own pages by Fetch Metadata or `Origin`, and a policy that runs no other script.
+//! Every page of an account asks the store for the visitor's role, so a removed role is gone with the next click, and a foreign
+//! account looks like an unknown one. A live page is the same handler run again each second, sent when its answer differs
+//! (`live.rs`). Sign-in is `crates/server/src/app/sessions/`: only digests of tokens are stored, an attempt is counted before its
+//! outcome is known, and few password hashes are computed at once.
 
 mod accounts;
 mod assets;

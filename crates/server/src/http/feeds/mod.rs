@@ -3,6 +3,12 @@
 //! A follower asks for the page at its place. It finds it among the last pages; or it is behind them, and reads by itself until it
 //! has caught up; or it is at the head, and waits there for the reader. The reader reads on only for followers that wait, so it
 //! never runs ahead of all of them, and pages that nobody is behind are dropped.
+//!
+//! One reads for all who follow. Of each batch that is followed, a process has one *feed* (`http/feeds`): the pages that were read
+//! last, and one task that reads on when a follower waits at its head (`http/following/reader.rs`). Commits of this process wake it
+//! (`store/batch_watches.rs`); with PostgreSQL it looks each second for ends by other nodes. A follower that is behind the kept pages
+//! reads by itself until it has caught up, so nobody waits for a slow one and memory is bounded. A page is rendered once in each
+//! format, and its memory is taken from the share of its account.
 
 mod pages;
 

@@ -3,6 +3,10 @@
 //!
 //! The mark is the number of the account with its sign turned: every statement about batches asks for those of an account, and the
 //! index of batches by account finds those that are marked.
+//!
+//! Deleting a batch begins with a mark. The mark is the number of its account with its sign turned (`store/batches/deletion.rs`).
+//! Every statement about batches asks for those of an account, so nobody has the batch from that commit on, and the index by account
+//! finds what is marked. Its requests are then deleted in chunks like those whose retention is over, and its own row last.
 
 use overnight_base::turns::Permit;
 use overnight_domain::ids::BatchId;

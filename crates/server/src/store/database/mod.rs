@@ -3,6 +3,19 @@
 //!
 //! SQLite is called on threads of our own: the writer's, on which a statement is a function call, and one for each reader,
 //! which answers a page in one message. PostgreSQL is spoken to over the network, as a task.
+//!
+//! SQL can be found with grep. Every statement stands as plain text in a `statements!` block of its noun's file, with its name. Only
+//! the inserts of `requests` and `request_states` and the statements of export and import are made, from the lists of their columns
+//! (`requests/records.rs`, `requests/insert.rs`, `operations/transfer/tables.rs`). One text serves both databases where SQL allows;
+//! otherwise both stand side by side. SQLite executes a statement about a list once a row; PostgreSQL gets each column as an array.
+//! Rows are read by column name. A test plans every statement (`crates/server/src/store/tests/statements.rs`) on both databases: none
+//! reads a growing table whole, but for a list with reasons. Two views (`current_states`, `current_requests`) define the state of a
+//! request once.
+//!
+//! Views named `overnight_…` are for people. They spell identifiers, states, times and credits for operators at a SQL prompt; the
+//! service reads none of them, and they hold no bodies or secrets. `secret_files` reads every file that holds a secret, and `paths`
+//! expands `~`; any room uses them. `postgres_url` reads the URL of the database as libpq does, for `config` and the store; how
+//! connections are made of it is `store/database/server.rs`.
 
 mod actor;
 mod checkpoint;

@@ -3,6 +3,12 @@
 //! The one returned last is lent first, since its pages are warm. A pool of `sqlx` would ask a connection how it is
 //! each time it comes back, which is a round trip for every read. Those who wait for one take turns: an account, and an address
 //! that calls without a key, have one read each. The service itself, which schedules for all of them, comes first.
+//!
+//! Readers see what is committed. They are a pool: on SQLite each has a thread and answers a page in one message. Lists are paged by
+//! key, so that no reader holds anything up. Who waits for a reader takes turns, one read each: accounts, and addresses that call
+//! without a key. The service's own reads come first, and so do those that hold a turn of another kind already. `http/calls.rs` names
+//! the caller once for all that its call reads (`ReadsFor`, a task-local of `store/database/readers.rs`); what a call spawns is given
+//! the same name.
 
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};

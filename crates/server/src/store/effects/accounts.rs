@@ -1,4 +1,8 @@
 //! What the accounts of a group's creates may still take in: their credits and their quotas, locked until the transaction ends.
+//!
+//! An account is asked about again where something is written. A call is let in once, and may go on for hours. The transaction that
+//! takes something in locks the row of its account anyway, and refuses where that is suspended or closed (`effects/accounts.rs`,
+//! `totals::lock_open`); lines of a bulk create and pages of a followed batch look at the key again (`calls::check_again`).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,12 @@
 //! The order in which the requests of a batch ended, as groups write it. `batches/ends.rs` reads it.
+//!
+//! The order of ends is that of commits. A group that ends requests of a batch counts them under the lock of the batch's row. How
+//! many have ended by then are the places of the new ones in the order of ends, and the same transaction notes their row numbers
+//! under that count in `batch_ends`, one row a batch and group (`store/effects/batch_ends.rs`). So no place is visible before all
+//! earlier ones are, on either database and whichever nodes write: a reader at a place needs no horizon. Numbers of results would
+//! need one, because they are drawn before the lock and committed in any order. A place that has no row belongs to requests which
+//! ended before they were in the batch, or to lines which were cancelled before they were requests; whoever reads up to it fills it
+//! under the same lock (`store/batches/ends.rs`). The rows go when the last request of the batch is deleted.
 
 use overnight_base::planted_bugs::Bug;
 

@@ -7,6 +7,9 @@
 //! 3. money, usage and counts of accounts ([`ledger_deltas`]), whose rows are locked last.
 //!
 //! A create reads what its account has and uses, so [`Effects::apply_batch_counters`] comes before it.
+//!
+//! Effects are applied in one place. A write that ends a request states so once, to `Effects` (`crates/server/src/store/effects/`).
+//! At the end of the group `Effects` writes batch counters, events and money, in the order in which every node locks rows.
 
 mod accounts;
 pub(super) mod batch_counters;

@@ -1,4 +1,10 @@
 //! Nodes and what they share: engine replicas, hints, reports of what engines do, and what was used of their daily budgets.
+//!
+//! Nodes share everything through rows. A node's row has a heartbeat, by the database's clock, which renews all of its leases. Peers
+//! remove a node whose heartbeat is older than nine tenths of a lease and release its requests and engine replicas. One node drives a
+//! replica at a time, and nodes drive about the same number each. The segments of a queue partition are rows, with their cursors: a
+//! scan takes the next run of its replica's segment. Nodes poll the shared state each second; NOTIFY is a hint to poll now. Deficits
+//! are kept per node: each node is fair to every account, so all of them together are.
 
 pub mod engine_days;
 pub mod engine_reports;

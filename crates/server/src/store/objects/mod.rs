@@ -2,6 +2,16 @@
 //!
 //! An object is put between two commits: the first says that it is coming, the second that it is in use. So what is in use is there, and
 //! what is not, however that came about, is found and deleted.
+//!
+//! Large bodies are objects beside the database. Where `[object_store]` is on, the same functions put a large body into the object
+//! store (`object_store/`) and store a reference in its place: another kind of marked value, with the object's account, name, length
+//! and digest. A row of `objects` is committed before the put, and marked as in use by the transaction that stores the reference
+//! (`store/objects/table.rs`), which fails where the row is gone or being deleted. So what is acknowledged is there, and whatever a
+//! crash leaves is a row that a worker finds (`store/objects/sweep.rs`). A row that is read says of a column that it is a reference;
+//! nobody gets it as bytes. `Store::load` fetches the object when the reader is given back. Lists fetch some side by side
+//! (`requests/beside.rs`), as many bytes as a page may have, and the scheduler puts a request off whose body cannot be read
+//! (`SchedulerInput::Unread`). An object says whose the others are (`store/objects/owner.rs`); it is read before anything is put or
+//! deleted, because what is missing in a wrong bucket would count as deleted.
 
 pub(in crate::store) mod audit;
 pub(in crate::store) mod owner;

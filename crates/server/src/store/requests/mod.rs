@@ -1,4 +1,10 @@
 //! Requests: taken in, cancelled, read, deleted.
+//!
+//! Four tables hold a request. `requests` is written once. `request_states` is the small row that changes (gathering, queued, ended);
+//! it has what an end needs: the hold and its price. `queue` holds only what waits or runs, clustered in the order in which it will
+//! run, so that a run of leases writes neighbouring rows. `results` is written once, in order of ending. Deadlines stand in an index
+//! that an end does not touch; the expirer passes through it once and remembers its position, and the worker `deadline_slack`
+//! likewise finds the earliest deadline of a live request ahead of it.
 
 pub(in crate::store) mod beside;
 pub(in crate::store) mod cancel;

@@ -1,4 +1,8 @@
 //! Deleting requests whose retention is over: some of each account in turn, so that none waits for all of another's.
+//!
+//! Retention deletes whole records. `workers::retention` deletes requests in the order of their results, 128 a transaction
+//! (`store/requests/retention.rs`). Its batch counts them as deleted, its account gets their bytes back, and the highest numbers that
+//! were deleted are kept (`last_deleted`), so that no row number is given out twice.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,18 @@
 //! The one writer. Writes that arrive together share a transaction and its fsync; each asker is answered only after
 //! the commit. The writer runs on a thread of its own (SQLite) or as a task (PostgreSQL), or step by step in a test that chooses
 //! what joins and where it crashes.
+//!
+//! One writer groups writes. A write on the path of a request is an `Operation`. One writer collects operations into groups: one
+//! transaction and one fsync a group, then every asker is answered. Writes wait in two queues. *Control* (settle, cancel, …) is never
+//! refused and goes first. *Intake* (creates) is bounded and refused when it is full; accounts take turns in it, one create each, and
+//! have a quarter of it at most. Creates of up to 16 KiB pass the larger ones of their account, and have a group of their own before
+//! each group of larger ones. A group of larger ones that made others wait for 15 ms or more is followed by a rest of four times its
+//! duration, at most 1 s, in which no larger ones are written (`writer/pace.rs`). Either may be refused for want of space on the
+//! disk: first intake, then of control what *advances* work towards engines (release, lease). On SQLite the writer has a thread of
+//! its own, on which a statement is a function call; a second thread copies the write-ahead log into the database meanwhile, in
+//! several passes where the log grows faster than that; until it has caught up, larger creates wait. On PostgreSQL the writer is a
+//! task. A lease shares its commit with the settles of its group, so one fsync serves both; replicas lease ahead of their free slots,
+//! so that none idles during a commit.
 
 pub(in crate::store) mod core;
 mod disk;

@@ -1,5 +1,13 @@
 //! Delivers events: looks which are due, claims as many as there is room for, tries each, and says what came of it. A
 //! process that dies leaves its claims to the next one.
+//!
+//! Webhooks are delivered from an outbox. The transaction that ends a request or batch with a webhook writes an event. A request
+//! carries the number of its *delivery lane* (its account, and part of the digest of the receiver's host) from its creation, so an
+//! end without a webhook costs nothing. The deliverer (`crates/server/src/workers/deliverer/`) visits lane after lane, claims what it
+//! has room for, sends, and records the attempt. A node holds a claim as it holds a lease: its heartbeat renews the claim, and its
+//! end releases it with an attempt `interrupted`. The limits per lane and account are arithmetic
+//! (`crates/domain/src/webhooks/lanes.rs`). The payload is rendered once and kept with the first claim, so every attempt sends the
+//! same bytes.
 
 mod permits;
 mod tries;

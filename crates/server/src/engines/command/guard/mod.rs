@@ -2,6 +2,12 @@
 //!
 //! The service can die without a chance to stop what it started. The guard cannot outlive it unnoticed: it holds one end of a
 //! socket whose other end only the service has, and at the end of that socket it ends the command with all of its descendants.
+//!
+//! A guard stands between the service and an engine that it starts. The command of an engine of `kind = "command"` is the child of a
+//! guard (`engines::command::guard`), which is this program again. The guard holds one end of a socket and the service the other, so
+//! the guard learns of the service's end however that comes about. On Linux it adopts orphans: it has no descendants when it has no
+//! children, so it ends when nothing of the command is left. Should the guard itself be killed, the service ends the process group
+//! that the guard told it.
 
 mod family;
 

@@ -12,6 +12,12 @@
 //!
 //! A chunk takes its name once it is on the disk, and a backup appears once all of its chunks have theirs: whatever breaks off,
 //! the repository holds whole backups. Nothing in it is ever changed, so it can be copied file by file.
+//!
+//! A backup is one read transaction. `overnight backup` reads the pages of the database through SQLite's table `sqlite_dbpage` in one
+//! transaction, which sees one moment whatever is written and checkpointed meanwhile. Runs of 64 pages are stored under their
+//! digests; what the repository has is not stored again (`store/operations/backup`). SQLite's online backup would write the whole
+//! database a second time before anything could be compared. A restore is audited in a folder inside the data folder, whose lock it
+//! holds, and the database gets its name last.
 
 mod checking;
 mod chunks;
