@@ -85,12 +85,14 @@ async fn requests_a_second_are_bounded_beyond_a_burst() {
     }
     let refused = post(&client, 1).await;
     refused.refused(429, "quota_exceeded");
-    assert_eq!(refused.header("retry-after"), "2");
+    assert_eq!(refused.header("retry-after"), "1");
     assert_eq!(client.get("/v1/account").await.status, 200, "only creates count");
     assert_eq!(post(&app.stranger(), 1).await.status, 201);
-    app.clock.set(START + 2_000);
-    assert_eq!([post(&client, 1).await.status, post(&client, 1).await.status], [201, 201]);
-    post(&client, 1).await.refused(429, "quota_exceeded");
+    for waited_ms in [1_000, 2_000] {
+        app.clock.set(START + waited_ms);
+        assert_eq!(post(&client, 1).await.status, 201, "after the time that it was told");
+        post(&client, 1).await.refused(429, "quota_exceeded");
+    }
     allow(&app, Quota::RequestsPerSecond, Some(1_000)).await;
     assert_eq!(post(&client, 1).await.status, 201);
     app.stop().await;
