@@ -51,7 +51,10 @@ impl World {
         let runtime = Runtime::new().unwrap();
         let model = fs::read(Path::new(CLONE).join("assets/overnight-tiny.gguf")).unwrap();
         let hub = runtime.block_on(SimHub::start(&[(HUB_FILE.0, HUB_FILE.1, &model)])).unwrap();
-        let engine = SimEngine::start(serving_vllm_model()).unwrap();
+        let engine = {
+            let _inside = runtime.enter();
+            SimEngine::start(serving_vllm_model()).unwrap()
+        };
         let database_url = Cluster::shared().database("readme").unwrap();
         let webhook_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Self { folder, hub, engine, database_url, webhook_port, _runtime: runtime }
