@@ -41,7 +41,7 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(database: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         symlink(env!("CARGO_BIN_EXE_overnight"), folder.path().join("overnight")).unwrap();
         fs::create_dir(folder.path().join("examples")).unwrap();
@@ -55,7 +55,7 @@ impl World {
             let _inside = runtime.enter();
             SimEngine::start(serving_vllm_model()).unwrap()
         };
-        let database_url = Cluster::shared().database("readme").unwrap();
+        let database_url = Cluster::shared().database(database).unwrap();
         let webhook_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Self { folder, hub, engine, database_url, webhook_port, _runtime: runtime }
     }
@@ -192,7 +192,7 @@ fn follow(document: &str) -> Option<(World, String)> {
         eprintln!("skipped: overnight-engine is not built");
         return None;
     }
-    let world = World::new();
+    let world = World::new(if document == "README.md" { "readme" } else { "tutorial" });
     let mut pasting = Pasting::start(&world);
     let mut serving: Option<Terminal> = None;
     let mut transcript = String::new();
