@@ -87,7 +87,7 @@ async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterward
     // However long the swap takes, the other model has work.
     let more = async {
         loop {
-            while others.len() < rig.engines[0].counters().answered as usize + 100 {
+            while (others.len() as u64) < rig.engines[0].counters().answered + 100 {
                 others.push(create(&format!("other {}", others.len())).await);
             }
             pause().await;
