@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_is_there_again() {
+    fn token_that_is_given_back_can_be_taken_again() {
         let mut bucket = bucket();
         for _ in 0..30 {
             assert_eq!(bucket.take(NOW), Ok(()));

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_rules_is_told_with_its_line() {
+    fn broken_csv_is_reported_with_its_line() {
         for (text, expected) in [
             (&b"a\n\"b\nc\nd"[..], "line 2 opens a quote that does not close"),
             (b"a\nb\"c\n", "line 2 has a quote that neither"),

@@ -64,7 +64,7 @@ fn damage_is_told_from_other_faults_and_neither_passes() {
 }
 
 #[test]
-fn what_a_file_says_is_told_to_who_asked_waited_for_or_ends_the_process() {
+fn each_error_of_sqlite_is_refused_retried_or_ends_the_process() {
     for (codes, trouble) in [
         (&[SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_CORRUPT, SQLITE_NOTADB][..], Trouble::Constraint),
         (&[SQLITE_BUSY, SQLITE_FULL, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_NOMEM], Trouble::Refusing),
@@ -85,7 +85,7 @@ fn a_disk_that_failed_is_told_from_a_database_that_refuses() {
 }
 
 #[test]
-fn what_a_server_says_is_tried_again_waited_for_or_told_to_who_asked() {
+fn each_error_of_postgresql_is_retried_awaited_or_refused() {
     for (codes, trouble) in [
         (&["40001", "40P01", "55P03"][..], Trouble::Again),
         (&["25006", "25P02", "25P03", "08006", "53300", "57P01", "58030"], Trouble::Refusing),

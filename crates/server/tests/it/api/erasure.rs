@@ -128,7 +128,7 @@ async fn vacuum_folder(folder: &Path) {
 }
 
 #[tokio::test]
-async fn what_is_deleted_or_retired_is_in_no_file_after_a_vacuum_and_the_rest_is() {
+async fn deleted_data_is_in_no_file_after_a_vacuum_and_other_data_is() {
     let app = TestApp::start_with(&[("retention", "30d")]).await;
     if app.services.store.is_shared() {
         return app.stop().await;
@@ -171,7 +171,7 @@ async fn what_is_deleted_or_retired_is_in_no_file_after_a_vacuum_and_the_rest_is
 }
 
 #[tokio::test]
-async fn what_was_deleted_leaves_the_log_at_the_next_run_of_its_worker() {
+async fn deleted_data_leaves_the_log_at_the_next_run_of_its_worker() {
     let app = TestApp::start().await;
     let store = &app.services.store;
     if store.is_shared() {
