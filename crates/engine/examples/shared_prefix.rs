@@ -1,5 +1,6 @@
 //! Measures what batching and a shared prefix are worth: 8 requests that share 449 of 475 prompt tokens, 48 new tokens
-//! each, greedy, on one thread; together, against one by one with nothing reused.
+//! each, greedy, on one thread: together from one account, together from eight accounts that share no prefix, and one by one with nothing
+//! reused.
 //!
 //! `cargo run --release -p overnight-engine --example shared_prefix -- MODEL.gguf [ROUNDS]`
 
@@ -40,42 +41,44 @@ fn main() -> Result<(), Failure> {
         Settings { path: path.into(), threads: 1, parallel: REQUESTS, context: 1024, gpu_layers: None };
     let llama = Llama::load(settings, Arc::new(AtomicBool::new(false)))?;
     let prompts = prompts(llama.vocabulary().as_ref());
-    let (mut together, mut apart) = (Vec::new(), Vec::new());
+    let (mut together, mut separate, mut apart) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        together.push(run_together(&llama, &prompts)?);
+        together.push(run(&llama, llama.capacity(), &prompts, false)?);
+        separate.push(run(&llama, llama.capacity(), &prompts, true)?);
         apart.push(run_apart(&llama, &prompts)?);
     }
     let mut out = io::stdout();
-    let (fast, slow) = (report(&mut out, "together", together)?, report(&mut out, "one by one", apart)?);
-    writeln!(out, "ratio        {:.2}", fast / slow)?;
+    let one_account = report(&mut out, "one account", together)?;
+    let eight_accounts = report(&mut out, "8 accounts", separate)?;
+    let slow = report(&mut out, "one by one", apart)?;
+    writeln!(out, "ratios       {:.2} and {:.2}", one_account / slow, eight_accounts / slow)?;
     Ok(())
-}
-
-fn run_together(llama: &Llama, prompts: &[Vec<Token>]) -> Result<Cost, Failure> {
-    run(llama, llama.capacity(), prompts)
 }
 
 fn run_apart(llama: &Llama, prompts: &[Vec<Token>]) -> Result<Cost, Failure> {
     let capacity = Capacity { parallel: 1, shares_prefixes: false, ..llama.capacity() };
     let mut whole = Cost { seconds: 0.0, prompt_tokens: 0 };
     for prompt in prompts {
-        let cost = run(llama, capacity, std::slice::from_ref(prompt))?;
+        let cost = run(llama, capacity, std::slice::from_ref(prompt), false)?;
         whole.seconds += cost.seconds;
         whole.prompt_tokens += cost.prompt_tokens;
     }
     Ok(whole)
 }
 
-fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>]) -> Result<Cost, Failure> {
+/// All prompts at once; each has its own salt if they are `separate`.
+fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>], separate: bool) -> Result<Cost, Failure> {
     let metrics = Arc::new(Metrics::default());
     let mut scheduler = Scheduler::new(llama.decoder()?, llama.vocabulary(), capacity, Arc::clone(&metrics));
     let before = cpu_seconds();
     let answers: Vec<_> = prompts
         .iter()
-        .map(|prompt| {
+        .enumerate()
+        .map(|(number, prompt)| {
             let (respond, answer) = oneshot::channel();
             scheduler.submit(Job {
                 prompt: prompt.as_slice().into(),
+                salt: separate.then(|| number.to_string().into()),
                 generation: generation(),
                 grammar: None,
                 respond,
@@ -103,7 +106,8 @@ fn generation() -> Generation {
 }
 
 fn prompts(vocabulary: &dyn Vocabulary) -> Vec<Vec<Token>> {
-    let tokens = |text: &str, count| vocabulary.tokenize(text).into_iter().cycle().take(count);
+    let tokens =
+        |text: &str, count| vocabulary.tokenize(&mut std::iter::once(text)).into_iter().cycle().take(count);
     let shared = tokens(
         "A document that many questions are asked about, at night, when machines are idle. ",
         SHARED_TOKENS,

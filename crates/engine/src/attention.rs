@@ -1,7 +1,7 @@
-//! How attention is computed on a processor, and what the cells of other sequences cost there. All figures were measured
-//! on x86-64 with models of 1 MB and 145 MB (docs/engine.md).
+//! How attention is computed on a processor, and the cost of other sequences' cells. All figures were measured on x86-64 with models of 1
+//! MB and 145 MB (docs/engine.md).
 
-/// The heads of a model, as far as attention depends on them.
+/// The properties of a model's heads that affect attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Heads {
     pub count: u32,
@@ -9,15 +9,15 @@ pub struct Heads {
     pub length: u32,
 }
 
-/// With AVX-512, flash attention takes this many numbers of a key at once and the rest one by one.
+/// With AVX-512, flash attention processes this many numbers of a key together, and the rest one by one.
 const FLASH_NUMBERS: u32 = 64;
 /// Without flash attention, the scores of one step may take this many bytes.
 const SCORES_BYTES_MAX: u64 = 512 << 20;
 /// Bytes of weights that are read in the time in which one head passes over one masked cell with flash attention.
 const MASKED_CELL_BYTES: u64 = 24;
 
-/// Whether flash attention is the faster kind. `features` are those that the program is built for, parted by blanks; `cells`
-/// and `step` are the cells of the cache and the tokens of one step.
+/// Whether flash attention is faster. `features` are those that the program is built for, separated by spaces; `cells` and `step` are the
+/// cells of the cache and the tokens of one step.
 #[must_use]
 pub fn prefers_flash(heads: Heads, features: &str, cells: usize, step: usize) -> bool {
     let has_rest = features.split(' ').any(|feature| feature == "avx512f")
@@ -26,7 +26,7 @@ pub fn prefers_flash(heads: Heads, features: &str, cells: usize, step: usize) ->
     !has_rest || scores > SCORES_BYTES_MAX
 }
 
-/// How many cells of other sequences a token passes over in the time in which a step reads weights of `bytes`.
+/// How many cells of other sequences a token passes over while a step reads `bytes` of weights.
 #[must_use]
 pub fn masked_cells(heads: Heads, flash: bool, bytes: u64) -> usize {
     let heads = u64::from(heads.count.max(1)) * u64::from(heads.layers.max(1));

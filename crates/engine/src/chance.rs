@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A stream of random numbers that its seed determines.
 #[derive(Clone, Debug)]
 pub struct Chance {
     state: u64,
@@ -11,19 +10,17 @@ pub struct Chance {
 const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Chance {
-    /// The stream of `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN_GAMMA);
         mix(self.state)
     }
 
-    /// The next number from 0 up to, not including, 1.
+    /// From 0 up to, not including, 1.
     pub fn next_unit(&mut self) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "24 bits fit an f32 exactly")]
         let bits = (self.next_u64() >> 40) as f32;
@@ -44,10 +41,6 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Seeds that begin where the operating system's randomness says.
-    ///
-    /// # Errors
-    /// When the operating system gives none.
     pub fn from_system() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 8];
         #[allow(clippy::disallowed_methods, reason = "the one place where this program asks for randomness")]

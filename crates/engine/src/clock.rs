@@ -1,8 +1,8 @@
-//! The one place where this program reads the time.
+//! The only place where this program reads the time.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Whole seconds since 1970, 0 on a clock that stands before it.
+/// Since 1970; 0 on a clock before that.
 #[must_use]
 pub fn unix_seconds() -> u64 {
     #[allow(clippy::disallowed_methods, reason = "the clock of this program")]

@@ -1,15 +1,14 @@
-//! What the processor can do, and how many of its cores are whole ones.
+//! The processor's features and its number of physical cores.
 
 use std::{collections::HashSet, fs, num::NonZeroUsize, path::Path, thread};
 
-/// llama.cpp multiplies weights with the vectors of this many tokens at a time. Where they are not a multiple of it, the rest
-/// costs a pass of its own over the weights.
+/// llama.cpp multiplies weights with the vectors of this many tokens together. A remainder costs another pass over the weights.
 pub const TILE_TOKENS: usize = 4;
 
-/// The features that llama.cpp uses beside those of every build, parted by blanks.
+/// The optional features that llama.cpp was built with, separated by spaces.
 #[must_use]
 pub fn build_features() -> String {
-    // The variant that is chosen uses AVX-512 wherever the processor has it.
+    // The chosen variant uses AVX-512 if the processor has it.
     #[cfg(all(feature = "cpu-variants", target_arch = "x86_64"))]
     if is_x86_feature_detected!("avx512f") {
         return "avx512f".to_owned();
@@ -17,7 +16,7 @@ pub fn build_features() -> String {
     env!("NATIVE_CPU_FLAGS").to_owned()
 }
 
-/// Which processors llama.cpp was built for, in words.
+/// The processors that llama.cpp was built for, in words.
 #[must_use]
 pub fn build() -> String {
     if cfg!(feature = "cpu-variants") {
@@ -38,13 +37,13 @@ pub fn build() -> String {
     }
 }
 
-/// The name of the variant among the files that Linux lists as mapped.
+/// The variant among the files that Linux lists as mapped.
 fn variant(maps: &str) -> Option<&str> {
     let file = |line| str::rsplit(line, '/').next();
     maps.lines().filter_map(file).find_map(|file| file.strip_prefix("libggml-cpu-")?.strip_suffix(".so"))
 }
 
-/// Features that the program was built to use and that this processor lacks; empty where all is well.
+/// Features that the program was built to use and that this processor lacks.
 #[must_use]
 pub fn missing_features() -> Vec<&'static str> {
     #[cfg(all(target_arch = "x86_64", not(feature = "cpu-variants")))]
@@ -62,7 +61,7 @@ pub fn missing_features() -> Vec<&'static str> {
     missing.chain(missing_flags(env!("NATIVE_CPU_FLAGS"), &cpuinfo)).collect()
 }
 
-/// Flags, parted by blanks, that the first processor of Linux's list does not have.
+/// The `wanted` flags, separated by spaces, that the first processor in Linux's list lacks.
 fn missing_flags<'f>(wanted: &'f str, cpuinfo: &str) -> Vec<&'f str> {
     let line = cpuinfo.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     let flags = line.and_then(|line| line.split_once(':')).map_or("", |(_, flags)| flags);
@@ -70,7 +69,7 @@ fn missing_flags<'f>(wanted: &'f str, cpuinfo: &str) -> Vec<&'f str> {
     wanted.split_whitespace().filter(|flag| !flags.contains(flag)).collect()
 }
 
-/// How many threads leave one core to everything else: with more than the free cores, all wait for the slowest.
+/// Leaves one core free: with more threads than free cores, all wait for the slowest.
 #[must_use]
 pub fn default_threads() -> usize {
     let usable = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -78,7 +77,7 @@ pub fn default_threads() -> usize {
     physical.min(usable).saturating_sub(1).max(1)
 }
 
-/// Counts distinct cores below Linux's folder of processors; `None` where there is no such folder.
+/// Counts distinct cores below Linux's folder of processors; `None` if it does not exist.
 fn physical_cores(folder: &Path) -> Option<usize> {
     let read = |path: &Path, name: &str| fs::read_to_string(path.join("topology").join(name)).ok();
     let core = |path: &Path| Some((read(path, "physical_package_id")?, read(path, "core_id")?));

@@ -1,11 +1,11 @@
-//! A model for tests: bytes are tokens, a function of the whole sequence says the next one, and every call is checked
-//! against what the real decoder would allow.
+//! A model for tests: bytes are tokens, a function of the whole sequence chooses the next one, and every call is checked against the limits
+//! of the real decoder.
 
 use std::sync::{Arc, Mutex};
 
 use crate::model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary};
 
-/// The token that ends a turn; the others are the 256 bytes.
+/// Ends a turn; the other tokens are the 256 bytes.
 pub(crate) const END: Token = 256;
 
 pub(crate) struct FakeVocabulary {
@@ -19,8 +19,8 @@ impl Default for FakeVocabulary {
 }
 
 impl Vocabulary for FakeVocabulary {
-    fn tokenize(&self, text: &str) -> Vec<Token> {
-        text.bytes().map(Token::from).collect()
+    fn tokenize(&self, pieces: &mut dyn Iterator<Item = &str>) -> Vec<Token> {
+        pieces.flat_map(str::bytes).map(Token::from).collect()
     }
 
     fn tokenize_input(&self, text: &str) -> Vec<Token> {
@@ -110,13 +110,13 @@ impl Decoder for FakeDecoder {
     }
 }
 
-/// The letter that all tokens before it determine, so that a wrong prefix gives a wrong answer.
+/// A letter that depends on all tokens before it, so that a wrong prefix gives a wrong answer.
 pub(crate) fn letter_of_everything(tokens: &[Token]) -> Token {
     let sum = tokens.iter().fold(7_u32, |sum, token| sum.wrapping_mul(31).wrapping_add(*token));
     Token::from(b'a') + (sum >> 3) % 26
 }
 
-/// The alphabet, from the last letter on; the end of the turn follows `z`, and `a` follows that.
+/// The alphabet, cyclically, with the end of the turn after `z`.
 pub(crate) fn next_letter(tokens: &[Token]) -> Token {
     match tokens.last() {
         Some(&last) if last == Token::from(b'z') => END,

@@ -1,7 +1,8 @@
 //! llama.cpp behind OpenAI's HTTP API, for one machine: continuous batching, and every shared prefix computed once.
 //!
-//! `http` takes requests in and turns them into jobs (`api`, `template`); the one thread of `worker` runs the
-//! `scheduler`, which keeps a `cache` over a decoder, or `embeddings` for a model whose answers are vectors. Only `llama` knows llama.cpp; all else is tested without it.
+//! `http` takes requests in and turns them into jobs (`api`, `template`); the one thread of `worker` runs the `scheduler`, which keeps a
+//! `cache` over a decoder, or `embeddings` for a model whose answers are vectors. Only `llama` knows llama.cpp; everything else is tested
+//! without it.
 
 pub mod api;
 pub mod args;
@@ -26,4 +27,5 @@ pub mod scheduler;
 pub mod serve;
 pub mod template;
 pub mod text;
+pub mod turns;
 pub mod worker;

@@ -1,7 +1,7 @@
 //! The model over llama.cpp: the only file that knows it.
 //!
-//! llama.cpp ends the process on numbers out of range, so everything that reaches it is checked before: lengths by the
-//! callers against [`Capacity`], numbers here.
+//! llama.cpp ends the process on numbers out of range, so everything is checked before: lengths by the callers against [`Capacity`],
+//! numbers here.
 
 mod devices;
 mod embedder;
@@ -24,6 +24,7 @@ use llama_cpp_2::{
     llama_batch::LlamaBatch,
     model::{LlamaModel, params::LlamaModelParams},
     token::LlamaToken,
+    token_type::LlamaTokenAttr,
 };
 
 use self::purpose::Metadata;
@@ -34,15 +35,14 @@ use crate::{
     model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary},
 };
 
-/// What a model file is loaded with.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub path: PathBuf,
     pub threads: usize,
     pub parallel: usize,
-    /// Tokens that one request may hold; the model's training context bounds it.
+    /// Tokens that one request may hold; bounded by the model's training context.
     pub context: usize,
-    /// Layers that GPUs compute, where there are any; all of them where `None`.
+    /// Layers that GPUs compute; `None`: all.
     pub gpu_layers: Option<u32>,
 }
 
@@ -54,16 +54,16 @@ pub struct LoadFailed {
     reason: String,
 }
 
-/// Cells of the cache beyond which more parallel requests share what there is.
+/// Beyond this many cells of the cache, parallel requests share them.
 const CELLS_MAX: usize = 32_768;
 /// llama.cpp rounds the number of cells up to a multiple of this.
 const CELLS_STEP: usize = 256;
-/// Sequences that are kept for their prefixes, beside those that run.
+/// Sequences that are kept for their prefixes, beside the running ones.
 const KEPT_SEQUENCES: usize = 32;
-/// The part of a context that they may hold. The attention of each token looks at all cells in use: without flash attention a
+/// The part of a context that kept sequences may hold. The attention of each token looks at all cells in use: without flash attention a
 /// kept cell cost about as much in two thousand drawn tokens as computing it again would, with it less.
 const KEPT_CONTEXT_PART: usize = 4;
-/// llama.cpp's names for how flash attention is chosen: where the model allows it, and not at all.
+/// llama.cpp's choices of flash attention: if the model allows it, and never.
 const FLASH_WHERE_ALLOWED: i32 = -1;
 const FLASH_OFF: i32 = 0;
 
@@ -79,10 +79,7 @@ pub struct Llama {
 }
 
 impl Llama {
-    /// Loads a model; gives up between two tensors when `stop` becomes true.
-    ///
-    /// # Errors
-    /// [`LoadFailed`] when the file is no model that this engine can serve, or when it was stopped.
+    /// Loads a model. Fails if the engine cannot serve the file, or, between two tensors, when `stop` becomes true.
     pub fn load(settings: Settings, stop: Arc<AtomicBool>) -> Result<Self, LoadFailed> {
         let failed = |reason: String| LoadFailed { path: settings.path.clone(), reason };
         check_file(&settings.path).map_err(failed)?;
@@ -91,7 +88,7 @@ impl Llama {
         let backend = LlamaBackend::init().map_err(|fault| failed(fault.to_string()))?;
         let goes_on = move |_| !stop.load(Ordering::Relaxed);
         let bytes = fs::metadata(&settings.path).map_or(u64::MAX, |file| file.len());
-        // What is copied to a GPU is read once.
+        // Weights that are copied to a GPU are read once.
         let is_mapped = devices.has_gpu() || !memory::holds_weights(bytes);
         let parameters = LlamaModelParams::default()
             .with_devices(&devices.gpu_indices())
@@ -138,13 +135,12 @@ impl Llama {
         self.capacity
     }
 
-    /// Its chat template, if it carries one.
     #[must_use]
     pub fn chat_template(&self) -> Option<String> {
         self.model.chat_template(None).ok()?.to_string().ok()
     }
 
-    /// The texts of its opening and closing tokens, empty where it has none.
+    /// The texts of its opening and closing tokens, empty if absent.
     #[must_use]
     pub fn edge_texts(&self) -> (String, String) {
         let vocab = self.model.vocab();
@@ -155,10 +151,18 @@ impl Llama {
         (text(vocab.bos()), text(vocab.eos()))
     }
 
-    /// A decoder with an empty cache.
-    ///
-    /// # Errors
-    /// [`LoadFailed`] when there is no memory for the cache, or when the model is of a kind that does not generate.
+    /// The texts of the tokens that only a template may write. Tokens that a model's makers defined for texts are not among them.
+    #[must_use]
+    pub fn control_texts(&self) -> Vec<String> {
+        let vocab = self.model.vocab();
+        let is_control = |token: &LlamaToken| {
+            vocab.attr(*token).intersects(LlamaTokenAttr::Control | LlamaTokenAttr::Unknown)
+        };
+        let text = |token| String::from_utf8(vocab.token_to_piece(token, true, None)).ok();
+        vocab.tokens().filter(is_control).filter_map(text).collect()
+    }
+
+    /// A decoder with an empty cache. Fails if there is no memory for the cache, or if the model does not generate.
     pub fn decoder(&self) -> Result<LlamaDecoder<'_>, LoadFailed> {
         let failed = |reason: String| LoadFailed { path: self.settings.path.clone(), reason };
         let number = |value: usize| u32::try_from(value).map_err(|fault| failed(fault.to_string()));
@@ -192,7 +196,7 @@ fn check_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// How many tokens a request may hold, where `asked` is set; `is_whole` where they are computed as a whole.
+/// Tokens that a request may hold, given the setting `asked`; `is_whole` if they are computed as a whole.
 fn context(asked: usize, model: &LlamaModel, is_whole: bool) -> usize {
     let trained = usize::try_from(model.n_ctx_train()).unwrap_or(usize::MAX).max(1);
     if asked > trained {
@@ -207,7 +211,7 @@ fn capacity(settings: &Settings, context: usize, model: &LlamaModel, devices: &D
     let cells = cells.next_multiple_of(CELLS_STEP);
     let heads = heads(model);
     let flash = prefers_flash(devices, heads, cells, STEP_TOKENS_MAX);
-    // Both bounds were measured on processors. A GPU has the more of its time to gain from large steps.
+    // Both bounds were measured on processors. A GPU gains more from large steps.
     let (masked_cells, tile_tokens) = if devices.has_gpu() {
         (usize::MAX, 1)
     } else {
@@ -245,7 +249,7 @@ fn prefers_flash(devices: &Devices, heads: Heads, cells: usize, step: usize) -> 
 pub struct LlamaVocabulary {
     model: Arc<LlamaModel>,
     bytes: Vec<u8>,
-    /// Where each token's piece ends in `bytes`.
+    /// The end of each token's piece in `bytes`.
     ends: Vec<usize>,
     end_tokens: Vec<Token>,
     longest_piece: usize,
@@ -271,8 +275,10 @@ impl LlamaVocabulary {
 }
 
 impl Vocabulary for LlamaVocabulary {
-    fn tokenize(&self, text: &str) -> Vec<Token> {
-        let mut tokens = self.model.vocab().tokenize(text.as_bytes(), false, true);
+    fn tokenize(&self, pieces: &mut dyn Iterator<Item = &str>) -> Vec<Token> {
+        let vocab = self.model.vocab();
+        let mut tokens: Vec<_> =
+            pieces.flat_map(|piece| vocab.tokenize(piece.as_bytes(), false, true)).collect();
         if let Some(opening) = self.opening
             && tokens.first() != Some(&opening)
         {
@@ -343,12 +349,12 @@ impl Decoder for LlamaDecoder<'_> {
 
     fn copy_prefix(&mut self, from: usize, to: usize, length: usize) {
         let number = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
-        // It fails only for numbers beyond those of any sequence.
+        // Fails only for numbers beyond those of any sequence.
         let _ = self.context.copy_kv_cache_seq(number(from), number(to), Some(0), u32::try_from(length).ok());
     }
 
     fn clear(&mut self, sequence: usize) {
-        // As above, and a whole sequence can always be removed.
+        // As above; a whole sequence can always be removed.
         let _ = self.context.clear_kv_cache_seq(u32::try_from(sequence).ok(), None, None);
     }
 }

@@ -1,5 +1,3 @@
-//! The log of the program.
-
 use std::{env, fmt, io};
 
 use tracing::field::{Field, Visit};
@@ -10,7 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 const LLAMA: &str = "llama-cpp-2";
 
-/// Sends the log to stderr: what `RUST_LOG` asks for, or what is worth a look.
+/// Logs to stderr: what `RUST_LOG` asks for, by default `info`, and warnings of llama.cpp.
 pub fn init() {
     let asked = env::var("RUST_LOG").ok().and_then(|text| {
         let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
@@ -23,8 +21,8 @@ pub fn init() {
     log.with_writer(io::stderr).with_ansi(false).finish().with(filter).with(WithoutUntrue).init();
 }
 
-/// Keeps back a warning of llama.cpp that is untrue here. It takes all cells of the cache for the context of one sequence, and warns
-/// where the model was trained on less; the scheduler ends every sequence at the context that the model was trained on.
+/// Suppresses a false warning of llama.cpp. It takes all cells of the cache for the context of one sequence, and warns if the model was
+/// trained on less; the scheduler ends every sequence at the training context.
 struct WithoutUntrue;
 
 impl<S: Subscriber> Layer<S> for WithoutUntrue {

@@ -11,17 +11,20 @@ use std::{os::unix::process::CommandExt, process::Command};
 use clap::{Parser, error::ErrorKind};
 #[cfg(target_os = "linux")]
 use overnight_engine::memory;
-use overnight_engine::{args::Arguments, cpu, llama::Devices, logging, serve::serve};
+use overnight_engine::{
+    args::Arguments, constraint, cpu, http::PREPARING_THREADS, llama::Devices, logging, serve::serve,
+};
 use tokio::runtime;
 
 /// Stack of a thread that tokenizes: some of llama.cpp's tokenizers recurse as deep as a word is long.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
-/// Threads that read, render and tokenize.
-const PREPARING_THREADS: usize = 2;
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {
+    if env::args_os().nth(1).is_some_and(|argument| argument == constraint::CHECK_FORM) {
+        return constraint::check_form().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
     let arguments = match Arguments::try_parse() {
         Err(told) if told.kind() != ErrorKind::DisplayVersion => told.exit(),
         arguments => arguments,
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what keeps this program from computing on this machine's processor.
+/// Fails if this program cannot compute on this machine's processor.
 fn check_processor() -> Outcome {
     let missing = cpu::missing_features();
     if !missing.is_empty() {
@@ -57,19 +60,19 @@ fn check_processor() -> Outcome {
     Ok(())
 }
 
-/// Starts this program anew in its place with large pages. The C library reads that setting before anything else runs.
+/// Restarts this program in place with large pages. The C library reads that setting before anything else runs.
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages() {
     let (name, value) = memory::LARGE_PAGES;
     if env::var_os(name).is_none()
         && let Ok(own) = env::current_exe()
     {
-        // It returns only if it failed; then the pages are small.
+        // Returns only on failure; then the pages are small.
         let _ = Command::new(own).args(env::args_os().skip(1)).env(name, value).exec();
     }
 }
 
-/// Writes one line: the version, and what a model would be computed on. `overnight doctor` shows it.
+/// Writes one line: the version, and the devices. `overnight doctor` shows it.
 fn tell_version(version: &str) -> Outcome {
     Ok(writeln!(io::stdout(), "{} on {}", version.trim(), Devices::find())?)
 }

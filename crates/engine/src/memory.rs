@@ -1,24 +1,25 @@
-//! Weights in large pages of memory. A step reads all weights once, and in pages of 4 KiB it spends a twentieth of its time on
-//! finding them (docs/engine.md). A mapped file has such pages only, so the weights are read into memory where there is enough.
+//! Weights in large pages of memory. A step reads all weights once, and with pages of 4 KiB it spends a twentieth of its time on finding
+//! them (docs/engine.md). A mapped file has only such pages, so the weights are read into memory if there is enough.
 
 use std::{fs, path::Path};
 
-/// The setting of the C library under which its large blocks have large pages, where the system allows that on demand.
-#[cfg(target_os = "linux")]
-pub const LARGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+/// The variable with settings of the C library's memory.
+pub const LIBRARY_SETTINGS: &str = "GLIBC_TUNABLES";
 
-/// Memory is left for as much again as is taken.
+/// The setting for large pages, if the system allows them on demand.
+#[cfg(target_os = "linux")]
+pub const LARGE_PAGES: (&str, &str) = (LIBRARY_SETTINGS, "glibc.malloc.hugetlb=1");
+
+/// As much memory must stay free as is taken.
 const TIMES_FREE: u64 = 2;
 
-/// Whether weights of `bytes` are read into memory; if not, their file is mapped. Always false where the system does not tell
-/// what is free.
+/// Whether weights of `bytes` are read into memory instead of mapped. False if the free memory is unknown.
 #[must_use]
 pub fn holds_weights(bytes: u64) -> bool {
     available(Path::new("/proc"), Path::new("/sys/fs/cgroup")).is_some_and(|free| free / TIMES_FREE >= bytes)
 }
 
-/// How many of `wanted` pieces of `bytes` each fit into half of the memory that can be had: all of them where the system does not
-/// tell what is free.
+/// How many of `wanted` pieces of `bytes` each fit into half of the available memory; all if the free memory is unknown.
 #[must_use]
 pub fn fitting(wanted: usize, bytes: u64) -> usize {
     fitting_into(available(Path::new("/proc"), Path::new("/sys/fs/cgroup")), wanted, bytes)
@@ -29,11 +30,21 @@ fn fitting_into(free: Option<u64>, wanted: usize, bytes: u64) -> usize {
     usize::try_from(free / TIMES_FREE / bytes.max(1)).unwrap_or(usize::MAX).min(wanted)
 }
 
-/// Bytes that can be had, by Linux's own estimate and within the limits of this process's control groups.
+/// A number of bytes in this process's status, such as `VmRSS:`; `None` outside Linux.
+#[must_use]
+pub fn own(name: &str) -> Option<u64> {
+    labelled(&fs::read_to_string("/proc/self/status").ok()?, name)
+}
+
+/// The bytes in the line of a file of Linux that begins with `name`.
+fn labelled(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1_024)
+}
+
+/// By Linux's own estimate and within the limits of this process's control groups.
 fn available(proc: &Path, groups: &Path) -> Option<u64> {
-    let memory = fs::read_to_string(proc.join("meminfo")).ok()?;
-    let line = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let free = line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1_024)?;
+    let free = labelled(&fs::read_to_string(proc.join("meminfo")).ok()?, "MemAvailable:")?;
     let memberships = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();
     let own = memberships.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
     let own = groups.join(own);
@@ -41,7 +52,7 @@ fn available(proc: &Path, groups: &Path) -> Option<u64> {
     Some(limits.fold(free, u64::min))
 }
 
-/// What a group may still take; `None` where it has no limit.
+/// The memory left in a control group; `None` if it has no limit.
 fn left_in_group(folder: &Path) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
     Some(number("memory.max")?.saturating_sub(number("memory.current")?))

@@ -1,4 +1,4 @@
-//! Counters under vLLM's names, so that whoever steers vLLM steers this engine too.
+//! Counters under vLLM's names, so that tools for vLLM work with this engine too.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,7 @@ pub enum Ended {
     /// By the allowed number of tokens.
     Length,
     Abort,
-    /// By a step that could not be computed.
+    /// By a failed step.
     Error,
 }
 
@@ -22,7 +22,7 @@ const ENDINGS: [(Ended, &str); 4] =
 
 const LATENCY_BOUNDS_S: [f64; 10] = [0.1, 0.3, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1200.0];
 
-/// What the engine has done and is doing. Every method may be called from any thread.
+/// May be used from any thread.
 #[derive(Debug, Default)]
 pub struct Metrics {
     running: AtomicUsize,
@@ -39,30 +39,29 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Sets how many requests run and wait, and the part of the cache in use (0 to 1).
+    /// `cache_usage` is from 0 to 1.
     pub fn set_load(&self, running: usize, waiting: usize, cache_usage: f64) {
         self.running.store(running, Ordering::Relaxed);
         self.waiting.store(waiting, Ordering::Relaxed);
         self.cache_usage_bits.store(cache_usage.to_bits(), Ordering::Relaxed);
     }
 
-    /// Sets how many tokens the cache holds for prompts to share; 0 where they share none.
+    /// Tokens in the cache that prompts can share; 0 if they share none.
     pub fn set_cache_cells(&self, cells: usize) {
         self.cache_cells.store(cells, Ordering::Relaxed);
     }
 
-    /// Counts a sequence that starts: the tokens of its prompt and those of them found in the cache.
+    /// Counts a started sequence: the tokens of its prompt, and the cached ones among them.
     pub fn count_prefix(&self, prompt_tokens: usize, cached_tokens: usize) {
         self.prefix_queries.fetch_add(prompt_tokens, Ordering::Relaxed);
         self.prefix_hits.fetch_add(cached_tokens, Ordering::Relaxed);
     }
 
-    /// Counts the prompt of a request, once it is computed.
+    /// Counts a request's prompt, once it is computed.
     pub fn count_prompt(&self, tokens: usize) {
         self.prompt_tokens.fetch_add(tokens, Ordering::Relaxed);
     }
 
-    /// Counts one token that was drawn.
     pub fn count_generated(&self) {
         self.generation_tokens.fetch_add(1, Ordering::Relaxed);
     }
@@ -71,7 +70,7 @@ impl Metrics {
         self.ended[how as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts the time from a request's arrival to its answer.
+    /// From a request's arrival to its answer.
     pub fn observe_latency(&self, elapsed: Duration) {
         let bucket = LATENCY_BOUNDS_S.iter().position(|bound| elapsed.as_secs_f64() <= *bound);
         self.latency_counts[bucket.unwrap_or(LATENCY_BOUNDS_S.len())].fetch_add(1, Ordering::Relaxed);
@@ -79,13 +78,12 @@ impl Metrics {
         self.latency_sum_us.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Prompt tokens that sequences needed, and those of them that the cache had: the rest was computed.
+    /// Prompt tokens of sequences, and the cached ones among them.
     #[must_use]
     pub fn prefix_counts(&self) -> (usize, usize) {
         (self.prefix_queries.load(Ordering::Relaxed), self.prefix_hits.load(Ordering::Relaxed))
     }
 
-    /// The counters in the Prometheus text format.
     #[must_use]
     pub fn render(&self, model: &str) -> String {
         let label = format!(
@@ -100,7 +98,7 @@ impl Metrics {
         line("gauge", "num_requests_running", &read(&self.running));
         line("gauge", "num_requests_waiting", &read(&self.waiting));
         line("gauge", "kv_cache_usage_perc", &f64::from_bits(self.cache_usage_bits.load(Ordering::Relaxed)));
-        // A sequence starts only when its room is certain, so none is ever thrown out.
+        // A sequence starts only when its room is certain, so none is ever preempted.
         line("counter", "num_preemptions_total", &0);
         line("counter", "prompt_tokens_total", &read(&self.prompt_tokens));
         line("counter", "generation_tokens_total", &read(&self.generation_tokens));

@@ -1,4 +1,4 @@
-//! The parent process on standard input: first the key, then nothing until it is gone.
+//! The parent process on standard input: first the key, then nothing until the parent ends.
 
 use std::{
     io::{self, BufRead, Read},
@@ -8,12 +8,10 @@ use std::{
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-/// The most bytes that the line with the key may have.
 const KEY_LINE_BYTES_MAX: u64 = 4096;
 /// 32 bytes, two digits each.
 const KEY_DIGITS: usize = 64;
 
-/// Why the first line is no key.
 #[derive(Debug, thiserror::Error)]
 #[error("the first line on standard input has to be {{\"key\":\"<64 hexadecimal digits>\"}}")]
 pub struct KeyRejected;
@@ -24,9 +22,6 @@ struct KeyLine {
 }
 
 /// Reads the key; `None` if the input ends without a line.
-///
-/// # Errors
-/// [`KeyRejected`] if the line is no key.
 pub fn read_key(input: &mut impl BufRead) -> Result<Option<String>, KeyRejected> {
     let mut line = String::new();
     input.take(KEY_LINE_BYTES_MAX).read_line(&mut line).map_err(|_| KeyRejected)?;
@@ -38,11 +33,11 @@ pub fn read_key(input: &mut impl BufRead) -> Result<Option<String>, KeyRejected>
     if is_key { Ok(Some(key)) } else { Err(KeyRejected) }
 }
 
-/// Watches, on a thread of its own, for the end of the input.
+/// Watches for the end of the input, in a thread of its own.
 pub fn watch(mut input: impl Read + Send + 'static) -> oneshot::Receiver<()> {
     let (ended, watcher) = oneshot::channel();
     thread::spawn(move || {
-        // An input that cannot be read has ended, too.
+        // An unreadable input counts as ended.
         let _ = io::copy(&mut input, &mut io::sink());
         let _ = ended.send(());
     });

@@ -31,17 +31,14 @@ use crate::{
     worker::{self, Command, Stepping},
 };
 
-/// How long the step under way may take once the parent is gone.
+/// How long the current step may take once the parent is gone.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Serves until standard input ends.
-///
-/// # Errors
-/// Whatever keeps the engine from serving, as a sentence.
+/// Serves until standard input ends. Fails with a sentence.
 pub fn serve(arguments: Arguments) -> Pin<Box<dyn Future<Output = Result<(), Failure>>>> {
-    // Boxed, so that it is compiled here, and not a second time as a part of the program.
+    // Boxed, so that it is compiled here, and not again in the program.
     Box::pin(start(arguments))
 }
 
@@ -78,7 +75,7 @@ fn announce(listener: &TcpListener) -> Result<(), Failure> {
     Ok(output.flush()?)
 }
 
-/// What the thread that computes needs.
+/// The inputs of the computing thread.
 struct Work {
     settings: Settings,
     engine: Arc<Engine>,
@@ -87,11 +84,11 @@ struct Work {
 }
 
 impl Work {
-    /// Starts the thread; the receiver hears how it ended, or nothing if it broke.
+    /// Starts the thread; the receiver gets its result, or nothing if it panicked.
     fn start(self) -> io::Result<oneshot::Receiver<Result<(), Failure>>> {
         let (ended, hears) = oneshot::channel();
         let run = move || {
-            // Nobody hears of the end of a process that is ending.
+            // The receiver is gone if the process is ending.
             let _ = ended.send(self.run());
         };
         thread::Builder::new().name("compute".to_owned()).spawn(run)?;
@@ -114,9 +111,10 @@ impl Work {
         let (capacity, vocabulary) = (llama.capacity(), llama.vocabulary());
         let (bos_token, eos_token) = llama.edge_texts();
         let template = ChatTemplate::compile(llama.chat_template().as_deref(), bos_token, eos_token)
-            .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?;
+            .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?
+            .guarding(llama.control_texts());
         let scheduler = Scheduler::new(decoder, vocabulary.clone(), capacity, self.metrics);
-        let grammars = Grammars::new(vocabulary.clone());
+        let grammars = Arc::new(Grammars::new(vocabulary.clone()));
         let (commands, received) = mpsc::unbounded_channel();
         let serving = Serving::Chat(Box::new(Chat { template, grammars, commands }));
         self.engine.open(Ready { vocabulary, context: capacity.context, serving });
@@ -137,7 +135,7 @@ impl Work {
     }
 }
 
-/// Computes unless a stop came before there was anybody to tell it to.
+/// Computes, unless a stop came before there was a receiver for it.
 fn run<S: Stepping>(stop: &AtomicBool, computing: S, received: mpsc::UnboundedReceiver<Command<S::Job>>) {
     if !stop.load(Ordering::SeqCst) {
         worker::run(computing, received);

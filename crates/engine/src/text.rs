@@ -1,6 +1,6 @@
-//! The text of an answer while it grows, byte by byte, and the stop strings that end it.
+//! The growing text of an answer, byte by byte, and the stop strings that end it.
 
-/// Bytes of an answer; a stop string is found wherever it stands, also across tokens.
+/// Bytes of an answer; a stop string is found across tokens too.
 #[derive(Debug)]
 pub struct Text {
     bytes: Vec<u8>,
@@ -10,13 +10,13 @@ pub struct Text {
 }
 
 impl Text {
-    /// An empty text that ends before the first of `stops`, none of which is empty, or behind it if `keeps_stop`.
+    /// Ends before the first of `stops`, none of which is empty, or after it if `keeps_stop`.
     #[must_use]
     pub fn new(stops: Vec<String>, keeps_stop: bool) -> Self {
         Self { bytes: Vec::new(), stops, keeps_stop, cut: None }
     }
 
-    /// Adds a token's bytes; returns whether a stop string stands in the text now.
+    /// Adds a token's bytes; returns whether the text has a stop string now.
     pub fn push(&mut self, piece: &[u8]) -> bool {
         let known = self.bytes.len();
         self.bytes.extend_from_slice(piece);
@@ -32,19 +32,17 @@ impl Text {
         self.cut.is_some()
     }
 
-    /// How many bytes the text has by now.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cut.unwrap_or(self.bytes.len())
     }
 
-    /// Whether the text has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The text up to where it ends; bytes that are no UTF-8 become U+FFFD.
+    /// The text up to its end; invalid UTF-8 becomes U+FFFD.
     #[must_use]
     pub fn finish(mut self) -> String {
         self.bytes.truncate(self.len());

@@ -1,4 +1,4 @@
-//! The thread that owns the model: it takes requests in between two steps and sleeps while there are none.
+//! The thread that owns the model: it accepts requests between two steps and sleeps while there are none.
 
 use tokio::sync::mpsc;
 
@@ -11,14 +11,14 @@ use crate::{
 #[derive(Debug)]
 pub enum Command<J> {
     Answer(Box<J>),
-    /// End after the step under way; requests that are not answered are dropped.
+    /// End after the current step; unanswered requests are dropped.
     Stop,
 }
 
 pub trait Stepping {
     type Job;
     fn submit(&mut self, job: Self::Job);
-    /// Computes one step; returns whether there was anything to do.
+    /// Computes one step; returns false if there was nothing to do.
     fn step(&mut self) -> bool;
 }
 
@@ -46,7 +46,7 @@ impl<E: Embedder> Stepping for Embeddings<E> {
     }
 }
 
-/// Computes until it is told to stop or nobody can tell it anything any more.
+/// Computes until it is stopped or every sender is gone.
 pub fn run<S: Stepping>(mut computing: S, mut commands: mpsc::UnboundedReceiver<Command<S::Job>>) {
     let mut is_busy = false;
     loop {

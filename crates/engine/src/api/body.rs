@@ -1,11 +1,11 @@
-//! The request body as it is read, before anything is checked.
+//! The unchecked request body.
 
 use std::collections::BTreeMap;
 
 use minijinja::Value;
 use serde::Deserialize;
 
-/// The fields that are read; `unsupported` knows others.
+/// The fields that are read; `unsupported` lists others.
 #[derive(Deserialize)]
 pub(super) struct Body {
     pub(super) model: String,
@@ -43,6 +43,7 @@ pub(super) struct Body {
     pub(super) regex: Option<String>,
     pub(super) json_schema: Option<serde_json::Value>,
     pub(super) ignore_eos: Option<bool>,
+    pub(super) cache_salt: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -52,7 +53,7 @@ pub(super) enum Stop {
     Several(Vec<String>),
 }
 
-/// OpenAI's field. llama-server takes a schema beside `json_object`, too.
+/// llama-server takes a schema beside `json_object`, too.
 #[derive(Deserialize)]
 pub(super) struct ResponseFormat {
     pub(super) r#type: String,

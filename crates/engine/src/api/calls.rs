@@ -1,9 +1,9 @@
-//! Calls of tools in an answer.
+//! Tool calls in an answer.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Where an answer holds calls of tools.
+/// Where an answer has tool calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Calls {
     None,
@@ -33,7 +33,7 @@ struct Written<'text> {
 const OPENING: &str = "<tool_call>";
 const CLOSING: &str = "</tool_call>";
 
-/// Takes an answer apart into its text, if it has any, and its calls. What is no whole call stays text.
+/// Splits an answer into its text, if any, and its calls. An incomplete call stays text.
 pub(super) fn read(calls: &Calls, text: String) -> (Option<String>, Vec<Call>) {
     let found = match calls {
         Calls::None => None,

@@ -1,4 +1,4 @@
-//! How tokens are drawn: the fields of sampling, and those that allow or end with certain tokens.
+//! Sampling fields, and fields that allow or end with certain tokens.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::{
     sampling::{Sampling, TokenSet},
 };
 
-/// The most tokens whose logits one request may shift.
+/// Tokens whose logits one request may shift.
 const BIAS_MAX: usize = 1024;
-/// The most tokens that may end an answer of one request.
+/// Tokens that may end an answer of one request.
 const STOP_TOKENS_MAX: usize = 128;
 
 pub(super) fn sampling(body: &Body, token_count: usize, seed: u64) -> Result<Sampling, Refusal> {
@@ -42,7 +42,7 @@ fn bias(asked: Option<&BTreeMap<String, f32>>, token_count: usize) -> Result<Vec
     Ok(bias)
 }
 
-/// llama.cpp and vLLM name the same thing differently.
+/// llama.cpp and vLLM have different names for it.
 fn repetition_penalty(body: &Body) -> Result<f32, Refusal> {
     let (penalty, name) = match (body.repetition_penalty, body.repeat_penalty) {
         (Some(one), Some(other)) if one.to_bits() != other.to_bits() => {
@@ -55,7 +55,7 @@ fn repetition_penalty(body: &Body) -> Result<f32, Refusal> {
     within(name, penalty, 0.01, 10.0)
 }
 
-/// The only tokens that are drawn, if the client names them.
+/// The only tokens that may be drawn; `None`: all.
 pub(super) fn allowed(body: &Body, token_count: usize) -> Result<Option<TokenSet>, Refusal> {
     let Some(asked) = &body.allowed_token_ids else { return Ok(None) };
     let tokens = known_ones("allowed_token_ids", asked, token_count)?;
@@ -65,7 +65,6 @@ pub(super) fn allowed(body: &Body, token_count: usize) -> Result<Option<TokenSet
     Ok(Some(TokenSet::of(&tokens, token_count)))
 }
 
-/// Tokens that end an answer.
 pub(super) fn stop_tokens(body: &Body, token_count: usize) -> Result<Vec<Token>, Refusal> {
     let asked = body.stop_token_ids.as_deref().unwrap_or_default();
     if asked.len() > STOP_TOKENS_MAX {

@@ -1,4 +1,4 @@
-//! Embeddings: what a request may say, and how its answer looks.
+//! Embedding requests and their answers.
 
 #[cfg(test)]
 mod tests;
@@ -12,12 +12,11 @@ use serde_json::value::RawValue;
 use super::{Refusal, unsupported, within};
 use crate::{embeddings::fit, model::Token};
 
-/// The most inputs of one request: OpenAI's limit.
+/// OpenAI's limit.
 const INPUTS_MAX: usize = 2_048;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmbeddingRequest {
-    /// The model that the client named.
     pub model: String,
     /// At least one.
     pub inputs: Vec<Input>,
@@ -26,17 +25,17 @@ pub struct EmbeddingRequest {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A text, which is not empty.
+    /// Not empty.
     Text(String),
-    /// Tokens of the model, which are fed as they are.
+    /// Tokens of the model, used unchanged.
     Tokens(Vec<Token>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The numbers of a vector that are kept: at least one, and no more than it has.
+    /// The leading numbers of a vector that are kept: at least one, and at most all.
     pub dimensions: usize,
-    /// Whether they are told as the bytes of 32-bit floats, the least one first, in Base64.
+    /// Whether vectors are sent as Base64 of little-endian 32-bit floats.
     pub is_base64: bool,
 }
 
@@ -49,10 +48,7 @@ struct Body<'a> {
     dimensions: Option<usize>,
 }
 
-/// Reads a body. `token_count` is the size of the vocabulary; `width` is the numbers of the model's vectors.
-///
-/// # Errors
-/// A [`Refusal`] that names the first fault.
+/// `token_count` is the size of the vocabulary, `width` the size of the model's vectors. Fails with the first fault.
 pub fn parse(body: &[u8], token_count: usize, width: usize) -> Result<EmbeddingRequest, Refusal> {
     let unread = |fault: serde_json::Error| Refusal {
         message: format!("The body is no valid request for embeddings: {fault}."),
@@ -74,7 +70,7 @@ pub fn parse(body: &[u8], token_count: usize, width: usize) -> Result<EmbeddingR
     Ok(EmbeddingRequest { model: fields.model, inputs, shape: Shape { dimensions, is_base64 } })
 }
 
-/// The inputs, whose form is looked at before they are read: a long list stands in memory once.
+/// The type of each input is checked before it is read, so that a long list is in memory once.
 fn inputs(input: &RawValue, token_count: usize) -> Result<Vec<Input>, Refusal> {
     let form = |text: &str| text.strip_prefix('[').and_then(|rest| rest.trim_start().chars().next());
     let inputs = match form(input.get()) {
@@ -118,13 +114,12 @@ fn name(place: usize) -> String {
     format!("input[{place}]")
 }
 
-/// A refusal of an input without anything to compute.
 #[must_use]
 pub fn empty(place: usize) -> Refusal {
     Refusal::of(name(place), format!("{} is empty.", name(place)))
 }
 
-/// A refusal of an input that the context does not hold.
+/// The refusal of an input that exceeds the context.
 #[must_use]
 pub fn too_long(place: usize, context: usize, tokens: &str) -> Refusal {
     let message = format!("The context holds {context} tokens, and {} has {tokens}.", name(place));

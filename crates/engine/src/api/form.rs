@@ -1,5 +1,5 @@
-//! The form of the answer: a JSON object, JSON under a schema, text under an expression or a grammar, or one of some texts. Several
-//! dialects name it differently.
+//! The form of the answer: a JSON object, JSON under a schema, text under an expression or a grammar, or one of some texts. The dialects
+//! have different names for it.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,9 @@ use super::{
 };
 use crate::constraint::{Form, Shape};
 
-/// The most bytes of a schema's name.
 const NAME_BYTES_MAX: usize = 64;
 
-/// The form that a request asks for. Its fields are taken out of the body.
-///
-/// # Errors
-/// A [`Refusal`] of a form that is not served here, or of two forms at once.
+/// The form that a request asks for; its fields are removed from the body. Fails if the form is unsupported or there are two.
 pub(super) fn read(body: &mut Body) -> Result<Option<Form>, Refusal> {
     let asked = [
         body.response_format.take().map_or(Ok(None), response_format)?,
@@ -86,7 +82,7 @@ fn structured_outputs(asked: StructuredOutputs) -> Result<Option<Form>, Refusal>
     }
 }
 
-/// A schema, or one that is written as JSON in a string.
+/// A schema, or a string that contains one as JSON.
 fn written(field: &'static str, schema: Value) -> Result<Form, Refusal> {
     let Value::String(text) = &schema else { return Ok(Form::schema(schema, field)) };
     let schema = serde_json::from_str(text)

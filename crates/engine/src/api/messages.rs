@@ -1,10 +1,10 @@
-//! The conversation, checked and brought to the form that chat templates read.
+//! Checks the conversation and converts it for chat templates.
 
 use minijinja::{Value, value::ValueKind};
 
 use super::Refusal;
 
-/// Checks the messages and turns each content into a string; other fields stay as they are.
+/// Turns each content into a string; other fields are unchanged.
 pub(super) fn normalise(messages: Vec<Value>) -> Result<Vec<Value>, Refusal> {
     if messages.is_empty() {
         return Err(Refusal::of("messages", "There has to be at least one message."));

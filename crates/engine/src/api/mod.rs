@@ -1,4 +1,4 @@
-//! OpenAI's JSON shapes: what a request may say, and how its answer looks.
+//! OpenAI's JSON shapes: requests and answers.
 
 mod body;
 mod calls;
@@ -21,14 +21,13 @@ pub use self::{
     response::{ChatCompletion, Heading, render},
 };
 
-/// Why a request is refused. Every refusal is the client's to mend.
+/// Why a request is refused, always by a fault of the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
     pub message: String,
-    /// A word for a program, if there is one.
     pub code: Option<&'static str>,
-    /// The field at fault, if it is one.
+    /// The field at fault.
     pub param: Option<String>,
 }
 
@@ -38,7 +37,7 @@ impl Refusal {
         Self { message: message.into(), code: None, param: Some(param.into()) }
     }
 
-    /// A prompt that the context does not hold.
+    /// The refusal of a prompt that exceeds the context.
     #[must_use]
     pub fn too_long(context: usize, prompt: &str) -> Self {
         let message = format!(
@@ -50,11 +49,12 @@ impl Refusal {
 
 impl From<Unkept> for Refusal {
     fn from(unkept: Unkept) -> Self {
-        Self::of(unkept.field, unkept.reason)
+        let code = unkept.is_complex.then_some("form_too_complex");
+        Self { code, ..Self::of(unkept.field, unkept.reason) }
     }
 }
 
-/// A number, if it lies between the least and the most that a field takes.
+/// The value, if it is between `least` and `most`.
 fn within<N: Copy + PartialOrd + std::fmt::Display>(
     param: &str,
     value: N,

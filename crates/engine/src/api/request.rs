@@ -1,6 +1,6 @@
-//! The request body: read, checked, and turned into what the engine works on.
+//! The request body: read, checked, and converted for the engine.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use minijinja::Value;
 
@@ -14,37 +14,34 @@ use super::{
 };
 use crate::{constraint::Form, scheduler::Generation};
 
-/// The most answers to one request.
 const CHOICES_MAX: u32 = 128;
-/// The most stop strings of one request, and the most bytes of each.
+/// Stop strings of one request, and the bytes of each.
 const STOPS_MAX: usize = 16;
 const STOP_BYTES_MAX: usize = 256;
-/// The most rivals that are reported beside each token.
+const SALT_BYTES_MAX: usize = 256;
+/// Alternatives that are reported for each token.
 const TOP_LOGPROBS_MAX: usize = 20;
 
-/// A checked request; all but its prompt is in the engine's own terms.
+/// A checked request; everything except its prompt is in the engine's own types.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
-    /// The model that the client named.
     pub model: String,
-    /// Messages whose content is a string each.
+    /// Each content is a string.
     pub messages: Vec<Value>,
-    /// Tools for the chat template, as the client wrote them; undefined if it is to see none.
+    /// Tools for the chat template, as the client wrote them; undefined if it must see none.
     pub tools: Value,
     /// Further variables for the chat template.
     pub template_arguments: BTreeMap<String, Value>,
-    /// How the answer is made; `tokens_max` is as the client said, or without bound.
+    /// `tokens_max` is the client's, or unbounded.
     pub generation: Generation,
-    /// The form that the answer has to have, if it has one.
+    /// The required form of the answer.
     pub form: Option<Form>,
-    /// Where the answer holds calls of tools.
     pub calls: Calls,
+    /// Only requests with the same salt share the computed beginning of their prompts.
+    pub salt: Option<Arc<str>>,
 }
 
-/// Reads a body. `token_count` is the size of the vocabulary; `seed` serves a request that names none.
-///
-/// # Errors
-/// A [`Refusal`] that names the first fault.
+/// `token_count` is the size of the vocabulary; `seed` is used if the request has none. Fails with the first fault.
 pub fn parse(body: &[u8], token_count: usize, seed: u64) -> Result<ChatRequest, Refusal> {
     let unread = |fault: serde_json::Error| Refusal {
         message: format!("The body is no valid chat completion request: {fault}."),
@@ -72,6 +69,7 @@ pub fn parse(body: &[u8], token_count: usize, seed: u64) -> Result<ChatRequest, 
         generation,
         form,
         calls,
+        salt: salt(fields.cache_salt)?,
     })
 }
 
@@ -90,6 +88,16 @@ fn generation(body: &mut Body, token_count: usize, seed: u64) -> Result<Generati
         repeats: body.seed.is_some(),
         keeps_stop: body.include_stop_str_in_output.unwrap_or(false),
     })
+}
+
+/// As with vLLM, an empty salt is a fault.
+fn salt(salt: Option<String>) -> Result<Option<Arc<str>>, Refusal> {
+    match salt {
+        Some(salt) if salt.is_empty() || salt.len() > SALT_BYTES_MAX => {
+            Err(Refusal::of("cache_salt", format!("cache_salt has 1 to {SALT_BYTES_MAX} bytes.")))
+        }
+        salt => Ok(salt.map(Arc::from)),
+    }
 }
 
 fn tokens_max(body: &Body) -> Result<usize, Refusal> {

@@ -9,7 +9,6 @@ use crate::{
     scheduler::{Choice, Completion, Finish},
 };
 
-/// OpenAI's `chat.completion`.
 #[derive(Debug, Serialize)]
 pub struct ChatCompletion {
     id: String,
@@ -81,7 +80,7 @@ struct PromptTokensDetails {
     cached_tokens: usize,
 }
 
-/// What an answer says about itself.
+/// The metadata of an answer.
 #[derive(Debug)]
 pub struct Heading {
     pub id: String,
@@ -90,11 +89,9 @@ pub struct Heading {
     pub model: String,
     /// Whether the client asked for probabilities.
     pub shows_logprobs: bool,
-    /// Where an answer holds calls of tools.
     pub calls: Calls,
 }
 
-/// Puts an answer into OpenAI's shape.
 #[must_use]
 pub fn render(heading: Heading, completion: Completion, vocabulary: &dyn Vocabulary) -> ChatCompletion {
     let completion_tokens = completion.choices.iter().map(|choice| choice.tokens).sum();

@@ -1,4 +1,4 @@
-//! Tools and the choice among them.
+//! Tools and `tool_choice`.
 
 use minijinja::Value;
 use serde_json::json;
@@ -8,14 +8,13 @@ use crate::constraint::Form;
 
 const TOOLS_MAX: usize = 128;
 
-/// What tools mean for the prompt and for the answer.
+/// The effect of tools on the prompt and on the answer.
 #[derive(Debug)]
 pub(super) struct Tooling {
     /// The tools that the chat template sees; undefined if none.
     pub(super) shown: Value,
-    /// Where the answer holds calls.
     pub(super) calls: Calls,
-    /// The form of the answer, where it has to be a call.
+    /// The form of an answer that must be a call.
     pub(super) form: Option<Form>,
 }
 
@@ -30,10 +29,7 @@ enum Choice {
     Named(String),
 }
 
-/// Reads `tools` and `tool_choice`.
-///
-/// # Errors
-/// A [`Refusal`] of a choice that the tools do not have.
+/// Fails if the choice is not one of the tools.
 pub(super) fn read(tools: Option<Value>, choice: Option<Value>) -> Result<Tooling, Refusal> {
     let tools = tools.filter(Value::is_true);
     let Some(choice) = read_choice(choice, tools.is_some())? else {
@@ -55,7 +51,7 @@ pub(super) fn read(tools: Option<Value>, choice: Option<Value>) -> Result<Toolin
     Ok(Tooling { shown: tools, calls, form })
 }
 
-/// The choice; `None` if there is to be no call.
+/// `None` if calls are not allowed.
 fn read_choice(choice: Option<Value>, has_tools: bool) -> Result<Option<Choice>, Refusal> {
     let refuse = || {
         let message = "tool_choice is \"none\", \"auto\", \"required\", or an object that names a function.";
@@ -115,7 +111,7 @@ fn any_call(functions: Vec<Function>) -> Form {
     Form::schema(json!({ "anyOf": calls }), "tools")
 }
 
-/// Lets references within a schema begin at the schema's new place.
+/// Rewrites references within a schema to the schema's new place.
 fn root_references(schema: &mut serde_json::Value, root: &str) {
     match schema {
         serde_json::Value::Array(items) => items.iter_mut().for_each(|item| root_references(item, root)),

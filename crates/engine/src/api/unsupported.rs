@@ -1,5 +1,4 @@
-//! Fields that other servers act on and this engine does not. A value that would change the answer is refused, so that
-//! no client takes an answer for what it is not. Names that are not listed are passed over.
+//! Fields that other servers support and this engine does not. A value that would change the answer is refused; unlisted names are ignored.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::Refusal;
 
-/// Fields with the values that change nothing; null changes nothing anywhere.
+/// Fields with their values that have no effect; null never has one.
 type Fields = [(&'static str, &'static [&'static str])];
 
 const CHAT: &Fields = &[
@@ -71,7 +70,6 @@ const CHAT: &Fields = &[
     ("xtc_probability", &["0"]),
 ];
 
-/// Those of requests for embeddings.
 const EMBEDDINGS: &Fields = &[
     // vLLM
     ("add_special_tokens", &["true"]),
@@ -92,19 +90,13 @@ const EMBEDDINGS: &Fields = &[
     ("truncate", &["false", "\"NONE\""]),
 ];
 
-/// Refuses the first field of a chat completion that the engine would have to act on.
-///
-/// # Errors
-/// A [`Refusal`] that names it.
+/// Refuses the first unsupported field of a chat completion.
 pub(super) fn refuse(body: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
     refuse_fields(body, CHAT)?;
     refuse_window(body)
 }
 
-/// Refuses the first field of a request for embeddings that the engine would have to act on.
-///
-/// # Errors
-/// A [`Refusal`] that names it.
+/// Refuses the first unsupported field of an embedding request.
 pub(super) fn refuse_of_embeddings(body: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
     refuse_fields(body, EMBEDDINGS)
 }
@@ -119,7 +111,7 @@ fn refuse_fields(body: &BTreeMap<String, &RawValue>, fields: &Fields) -> Result<
     Ok(())
 }
 
-/// llama.cpp looks at the last tokens for its penalty, this engine at all.
+/// llama.cpp applies its penalty to the last tokens, this engine to all.
 fn refuse_window(body: &BTreeMap<String, &RawValue>) -> Result<(), Refusal> {
     let is =
         |name: &str, neutral: &[&str]| body.get(name).is_none_or(|value| is_neutral(value.get(), neutral));
@@ -137,7 +129,6 @@ fn refusal(name: &str, message: &str) -> Refusal {
 fn is_neutral(value: &str, neutral: &[&str]) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(value) else { return false };
     let is = |text: &&str| match (serde_json::from_str::<Value>(text), value.as_f64()) {
-        // 1 and 1.0 are the same.
         (Ok(Value::Number(number)), Some(value)) => number.as_f64() == Some(value),
         (Ok(neutral), _) => neutral == value,
         (Err(_), _) => false,

@@ -1,6 +1,6 @@
-//! Bookkeeping of the key-value cache's cells: which are free, and how many sequences share each other one.
+//! The cells of the key-value cache: which are free, and how many sequences share each.
 
-/// Counts the sequences that hold each of a fixed number of cells, and those among them that run.
+/// Counts the sequences that hold each cell, and the running ones among them.
 #[derive(Debug)]
 pub(super) struct Cells {
     holders: Vec<u16>,
@@ -10,7 +10,6 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// `total` free cells.
     #[must_use]
     pub(super) fn new(total: usize) -> Self {
         Self {
@@ -26,7 +25,7 @@ impl Cells {
         self.holders.len()
     }
 
-    /// How many cells running sequences hold; the others are free or can be freed.
+    /// Cells of running sequences; all others are free or can be freed.
     #[must_use]
     pub(super) fn busy_count(&self) -> usize {
         self.busy_count
@@ -44,20 +43,20 @@ impl Cells {
         Some(cell)
     }
 
-    /// Lets a running sequence hold a cell, too.
+    /// Another running sequence holds the cell.
     pub(super) fn share(&mut self, cell: usize) {
         self.holders[cell] += 1;
         self.runners[cell] += 1;
         self.busy_count += usize::from(self.runners[cell] == 1);
     }
 
-    /// Notes that a sequence which holds the cell runs no longer.
+    /// A sequence that holds the cell stops running.
     pub(super) fn rest(&mut self, cell: usize) {
         self.runners[cell] -= 1;
         self.busy_count -= usize::from(self.runners[cell] == 0);
     }
 
-    /// Gives back a cell of a sequence that does not run; it is free when no sequence holds it any more.
+    /// Releases a cell of a sequence that does not run; the cell is free once no sequence holds it.
     pub(super) fn give_back(&mut self, cell: usize) {
         self.holders[cell] -= 1;
         if self.holders[cell] == 0 {

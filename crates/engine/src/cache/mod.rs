@@ -1,13 +1,15 @@
-//! The decoder together with an exact record of what its key-value cache holds.
+//! The decoder with an exact record of its key-value cache.
 //!
-//! A sequence that ends stays in the cache for its prefix, until its cells or its number are needed or more are kept
-//! than pays ([`bound`]): the one used longest ago goes first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept,
-//! has computed of its prompt.
+//! An ended sequence stays in the cache for its prefix, until its cells or its number are needed or more are kept than pays ([`bound`]):
+//! the least recently used is dropped first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept, has
+//! computed of its prompt, if both have the same salt.
 
 mod bound;
 mod cells;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use self::{
     bound::{KeptBound, USEFUL_TOKENS_MIN},
@@ -15,12 +17,33 @@ use self::{
 };
 use crate::model::{BatchEntry, Capacity, DecodeFailed, Decoder, Token};
 
-/// A computed prefix of some prompt: the first `length` tokens of `sequence`.
+/// The first `length` tokens of `sequence`, which some prompt begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     pub sequence: usize,
-    /// How many tokens of it are shared.
     pub length: usize,
+}
+
+/// A prompt or a computed sequence. Tokens with different salts share no prefix, so no client can find out what was computed for others.
+#[derive(Clone, Copy, Debug)]
+pub struct Salted<'a> {
+    pub salt: Option<&'a str>,
+    pub tokens: &'a [Token],
+}
+
+impl Salted<'_> {
+    /// The length of the common prefix; 0 if the salts differ.
+    #[must_use]
+    pub fn shared_length(self, other: Self) -> usize {
+        if self.salt != other.salt {
+            return 0;
+        }
+        self.tokens.iter().zip(other.tokens).take_while(|(one, other)| one == other).count()
+    }
+
+    fn starts_with(self, other: Self) -> bool {
+        self.shared_length(other) == other.tokens.len()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +55,7 @@ enum Use {
 
 #[derive(Debug)]
 struct Sequence {
+    salt: Option<Arc<str>>,
     tokens: Vec<Token>,
     cells: Vec<usize>,
     usage: Use,
@@ -39,7 +63,12 @@ struct Sequence {
     was_useful: bool,
 }
 
-/// A [`Decoder`] and the record of its cache.
+impl Sequence {
+    fn salted(&self) -> Salted<'_> {
+        Salted { salt: self.salt.as_deref(), tokens: &self.tokens }
+    }
+}
+
 #[derive(Debug)]
 pub struct Cache<D> {
     decoder: D,
@@ -51,11 +80,16 @@ pub struct Cache<D> {
 }
 
 impl<D: Decoder> Cache<D> {
-    /// The record for a decoder whose sequences are all empty.
+    /// All sequences of `decoder` must be empty.
     #[must_use]
     pub fn new(decoder: D, capacity: Capacity) -> Self {
-        let empty =
-            || Sequence { tokens: Vec::new(), cells: Vec::new(), usage: Use::Free, was_useful: false };
+        let empty = || Sequence {
+            salt: None,
+            tokens: Vec::new(),
+            cells: Vec::new(),
+            usage: Use::Free,
+            was_useful: false,
+        };
         Self {
             decoder,
             cells: Cells::new(capacity.cells),
@@ -66,7 +100,7 @@ impl<D: Decoder> Cache<D> {
         }
     }
 
-    /// The part of the cells that running sequences hold, from 0 to 1; what is kept for its prefix can be dropped.
+    /// The share of cells that running sequences hold, from 0 to 1. Kept prefixes do not count: they can be dropped.
     #[must_use]
     pub fn busy_share(&self) -> f64 {
         let count = |cells: usize| f64::from(u32::try_from(cells).unwrap_or(u32::MAX));
@@ -79,26 +113,26 @@ impl<D: Decoder> Cache<D> {
         self.sequences[sequence].tokens.len()
     }
 
-    /// The longest computed prefix of `prompt`; `None` where nothing of it is computed.
+    /// The longest computed prefix of `prompt`.
     #[must_use]
-    pub fn find_prefix(&self, prompt: &[Token]) -> Option<Prefix> {
+    pub fn find_prefix(&self, prompt: Salted<'_>) -> Option<Prefix> {
         if !self.shares_prefixes {
             return None;
         }
         let shared = |(sequence, held): (usize, &Sequence)| {
-            let length = shared_length(&held.tokens, prompt);
+            let length = held.salted().shared_length(prompt);
             (length > 0).then_some(Prefix { sequence, length })
         };
         self.sequences.iter().enumerate().filter_map(shared).max_by_key(|prefix| prefix.length)
     }
 
-    /// Learns from a prompt that is to begin with `prefix` what is worth keeping.
-    pub fn note_prompt(&mut self, prompt: &[Token], prefix: Option<Prefix>) {
+    /// Updates the bound, given a prompt that will begin with `prefix`.
+    pub fn note_prompt(&mut self, prompt: Salted<'_>, prefix: Option<Prefix>) {
         let held = prefix.map_or(0, |prefix| prefix.length);
         self.kept_bound.begin_prompt(prompt, held);
         let Some(Prefix { sequence, length }) = prefix else { return };
         let others = self.sequences.iter().enumerate().filter(|(other, _)| *other != sequence);
-        let elsewhere = others.map(|(_, other)| shared_length(&other.tokens, prompt)).max().unwrap_or(0);
+        let elsewhere = others.map(|(_, other)| other.salted().shared_length(prompt)).max().unwrap_or(0);
         self.sequences[sequence].was_useful |= length >= elsewhere + USEFUL_TOKENS_MIN;
     }
 
@@ -108,8 +142,8 @@ impl<D: Decoder> Cache<D> {
         }
     }
 
-    /// Drops kept sequences, the longest unused first, until `cells` cells and a sequence are free. The sequence
-    /// `spared` is not dropped. Returns whether there is room now.
+    /// Drops kept sequences except `spared`, the least recently used first, until `cells` cells and a sequence are free. Returns false if
+    /// that is impossible.
     pub fn make_room(&mut self, cells: usize, spared: Option<usize>) -> bool {
         loop {
             let has_sequence = self.sequences.iter().any(|held| held.usage == Use::Free);
@@ -123,9 +157,10 @@ impl<D: Decoder> Cache<D> {
         }
     }
 
-    /// Starts a running sequence with what `prefix` holds, or empty; `None` if no sequence is free.
-    pub fn start(&mut self, prefix: Option<Prefix>) -> Option<usize> {
+    /// Starts a running sequence of this salt with `prefix`, or empty; `None` if no sequence is free.
+    pub fn start(&mut self, salt: Option<Arc<str>>, prefix: Option<Prefix>) -> Option<usize> {
         let started = self.sequences.iter().position(|held| held.usage == Use::Free)?;
+        self.sequences[started].salt = salt;
         self.sequences[started].usage = Use::Running;
         if let Some(Prefix { sequence, length }) = prefix {
             self.touch(sequence);
@@ -142,10 +177,7 @@ impl<D: Decoder> Cache<D> {
         Some(started)
     }
 
-    /// Computes one step and records its tokens.
-    ///
-    /// # Errors
-    /// [`DecodeFailed`]; then every sequence of the batch has to be forgotten.
+    /// Computes one step and records its tokens. After a failure every sequence of the batch must be forgotten.
     pub fn decode(&mut self, batch: &[BatchEntry]) -> Result<(), DecodeFailed> {
         if batch.len() > self.cells.free_count() {
             return Err(DecodeFailed("the key-value cache is full".to_owned()));
@@ -160,26 +192,28 @@ impl<D: Decoder> Cache<D> {
         Ok(())
     }
 
-    /// The logits of an entry of the last batch.
+    /// For an entry of the last batch.
     #[must_use]
     pub fn logits(&self, index: usize) -> &[f32] {
         self.decoder.logits(index)
     }
 
-    /// Ends a running sequence and keeps it for its prefix, unless another one holds all of it already.
+    /// Ends a running sequence and keeps it for its prefix, unless another one holds all of it.
     pub fn finish(&mut self, sequence: usize) {
         if !self.shares_prefixes || self.sequences[sequence].tokens.is_empty() {
             return self.forget(sequence);
         }
         self.rest(sequence);
-        let kept = |held: &Sequence| matches!(held.usage, Use::Kept { .. });
-        let tokens = std::mem::take(&mut self.sequences[sequence].tokens);
-        let covering = self.sequences.iter().position(|held| kept(held) && held.tokens.starts_with(&tokens));
-        let covered: Vec<usize> = (0..self.sequences.len())
-            .filter(|&other| other != sequence && kept(&self.sequences[other]))
-            .filter(|&other| tokens.starts_with(&self.sequences[other].tokens))
-            .collect();
-        self.sequences[sequence].tokens = tokens;
+        let finished = self.sequences[sequence].salted();
+        let others = self
+            .sequences
+            .iter()
+            .enumerate()
+            .filter(|(other, held)| *other != sequence && matches!(held.usage, Use::Kept { .. }));
+        let covering = others.clone().find(|(_, held)| held.salted().starts_with(finished));
+        let covering = covering.map(|(other, _)| other);
+        let covered = others.filter(|(_, held)| finished.starts_with(held.salted()));
+        let covered: Vec<usize> = covered.map(|(other, _)| other).collect();
         if let Some(covering) = covering {
             self.touch(covering);
             self.forget(sequence);
@@ -190,24 +224,25 @@ impl<D: Decoder> Cache<D> {
         self.bound_kept(Some(sequence));
     }
 
-    /// Drops kept sequences, the longest unused first, while all but the running ones hold too much. The sequence
-    /// `newest` stays until the next one starts, however large it is: that most likely shares its prefix.
+    /// Drops kept sequences, the least recently used first, down to the bound. The sequence `newest` stays until the next one starts,
+    /// however large: the next one most likely shares its prefix.
     fn bound_kept(&mut self, newest: Option<usize>) {
         let bound = self.kept_bound.cells();
         while self.cells.total() - self.cells.free_count() - self.cells.busy_count() > bound {
             let Some(sequence) = self.longest_unused(newest) else { return };
             let held = &mut self.sequences[sequence];
-            let (tokens, was_useful) = (std::mem::take(&mut held.tokens), held.was_useful);
-            self.kept_bound.drop_sequence(tokens, was_useful);
+            let (salt, tokens) = (held.salt.take(), std::mem::take(&mut held.tokens));
+            self.kept_bound.drop_sequence(salt, tokens, held.was_useful);
             self.forget(sequence);
         }
     }
 
-    /// Ends a sequence and frees what it alone holds.
+    /// Ends a sequence and frees its unshared cells.
     pub fn forget(&mut self, sequence: usize) {
         self.rest(sequence);
         self.decoder.clear(sequence);
         let held = &mut self.sequences[sequence];
+        held.salt = None;
         held.tokens.clear();
         held.usage = Use::Free;
         held.was_useful = false;
@@ -216,7 +251,6 @@ impl<D: Decoder> Cache<D> {
         }
     }
 
-    /// Notes that a sequence runs no longer.
     fn rest(&mut self, sequence: usize) {
         let held = &mut self.sequences[sequence];
         if held.usage == Use::Running {
@@ -239,10 +273,4 @@ impl<D: Decoder> Cache<D> {
         };
         self.sequences.iter().enumerate().filter_map(kept).min().map(|(_, sequence)| sequence)
     }
-}
-
-/// How many tokens two sequences have in common from their start.
-#[must_use]
-pub fn shared_length(left: &[Token], right: &[Token]) -> usize {
-    left.iter().zip(right).take_while(|(one, other)| one == other).count()
 }

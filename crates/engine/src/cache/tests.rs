@@ -1,8 +1,12 @@
-use super::{Cache, Prefix, bound::USEFUL_TOKENS_MIN};
+use super::{Cache, Prefix, Salted, bound::USEFUL_TOKENS_MIN};
 use crate::{
     fake::{FakeDecoder, next_letter},
     model::{BatchEntry, Capacity, Token},
 };
+
+fn plain(tokens: &[Token]) -> Salted<'_> {
+    Salted { salt: None, tokens }
+}
 
 fn cache(cells: usize, sequences: usize) -> Cache<FakeDecoder> {
     cache_keeping(cells, sequences, cells)
@@ -21,8 +25,8 @@ fn cache_keeping(cells: usize, sequences: usize, kept_cells: usize) -> Cache<Fak
     };
     let mut cache = Cache::new(FakeDecoder::new(capacity, next_letter).0, capacity);
     // As if a dropped sequence had been missed once.
-    cache.kept_bound.drop_sequence(vec![0; USEFUL_TOKENS_MIN], true);
-    cache.kept_bound.begin_prompt(&[0; USEFUL_TOKENS_MIN], 0);
+    cache.kept_bound.drop_sequence(None, vec![0; USEFUL_TOKENS_MIN], true);
+    cache.kept_bound.begin_prompt(plain(&[0; USEFUL_TOKENS_MIN]), 0);
     cache
 }
 
@@ -36,7 +40,7 @@ fn feed(cache: &mut Cache<FakeDecoder>, sequence: usize, tokens: &[Token]) {
 }
 
 fn kept(cache: &mut Cache<FakeDecoder>, tokens: &[Token]) -> usize {
-    let sequence = cache.start(None).expect("a free sequence");
+    let sequence = cache.start(None, None).expect("a free sequence");
     feed(cache, sequence, tokens);
     cache.finish(sequence);
     sequence
@@ -46,22 +50,22 @@ fn kept(cache: &mut Cache<FakeDecoder>, tokens: &[Token]) -> usize {
 fn the_longest_prefix_is_found_among_running_and_kept_sequences() {
     let mut cache = cache(64, 4);
     let first = kept(&mut cache, &[1, 2, 3]);
-    let running = cache.start(None).expect("a free sequence");
+    let running = cache.start(None, None).expect("a free sequence");
     feed(&mut cache, running, &[1, 2, 3, 4, 5]);
-    assert_eq!(cache.find_prefix(&[1, 2, 3, 4, 9]), Some(Prefix { sequence: running, length: 4 }));
-    assert_eq!(cache.find_prefix(&[9]), None);
+    assert_eq!(cache.find_prefix(plain(&[1, 2, 3, 4, 9])), Some(Prefix { sequence: running, length: 4 }));
+    assert_eq!(cache.find_prefix(plain(&[9])), None);
     cache.forget(running);
-    assert_eq!(cache.find_prefix(&[1, 2, 9]), Some(Prefix { sequence: first, length: 2 }));
+    assert_eq!(cache.find_prefix(plain(&[1, 2, 9])), Some(Prefix { sequence: first, length: 2 }));
 }
 
 #[test]
 fn a_shared_prefix_takes_no_cells_and_outlives_its_source() {
     let mut cache = cache(6, 4);
     let source = kept(&mut cache, &[1, 2, 3, 4]);
-    let started = cache.start(Some(Prefix { sequence: source, length: 4 })).expect("a free sequence");
+    let started = cache.start(None, Some(Prefix { sequence: source, length: 4 })).expect("a free sequence");
     assert!(cache.make_room(2, None), "only two cells are needed");
     cache.forget(source);
-    assert_eq!(cache.find_prefix(&[1, 2, 3, 4, 5]), Some(Prefix { sequence: started, length: 4 }));
+    assert_eq!(cache.find_prefix(plain(&[1, 2, 3, 4, 5])), Some(Prefix { sequence: started, length: 4 }));
     feed(&mut cache, started, &[5, 6]);
     assert!(!cache.make_room(1, None));
 }
@@ -83,7 +87,7 @@ fn use_makes_a_kept_sequence_younger() {
     let mut cache = cache(9, 4);
     let first = kept(&mut cache, &[1, 1, 1]);
     let second = kept(&mut cache, &[2, 2, 2]);
-    cache.start(Some(Prefix { sequence: first, length: 3 })).expect("a free sequence");
+    cache.start(None, Some(Prefix { sequence: first, length: 3 })).expect("a free sequence");
     assert!(cache.make_room(4, None));
     assert_eq!((cache.computed(first), cache.computed(second)), (3, 0));
 }
@@ -93,9 +97,9 @@ fn a_sequence_is_freed_when_numbers_run_out() {
     let mut cache = cache(64, 2);
     kept(&mut cache, &[1]);
     kept(&mut cache, &[2]);
-    assert_eq!(cache.start(None), None);
+    assert_eq!(cache.start(None, None), None);
     assert!(cache.make_room(1, None));
-    assert!(cache.start(None).is_some());
+    assert!(cache.start(None, None).is_some());
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn no_more_is_kept_than_allowed_but_the_newest_always_is() {
 fn what_a_running_sequence_shares_is_not_counted_as_kept() {
     let mut cache = cache_keeping(64, 8, 3);
     let source = kept(&mut cache, &[1, 2, 3]);
-    let running = cache.start(Some(Prefix { sequence: source, length: 3 })).expect("a free sequence");
+    let running = cache.start(None, Some(Prefix { sequence: source, length: 3 })).expect("a free sequence");
     let other = kept(&mut cache, &[7, 8, 9]);
     assert_eq!((cache.computed(source), cache.computed(other)), (3, 3));
     cache.finish(running);
@@ -135,7 +139,7 @@ fn only_running_sequences_make_the_cache_busy() {
     let mut cache = cache(8, 4);
     let source = kept(&mut cache, &[1, 2, 3, 4]);
     assert!(cache.busy_share() < f64::EPSILON);
-    let started = cache.start(Some(Prefix { sequence: source, length: 2 })).expect("a free sequence");
+    let started = cache.start(None, Some(Prefix { sequence: source, length: 2 })).expect("a free sequence");
     assert!((cache.busy_share() - 0.25).abs() < f64::EPSILON);
     cache.forget(started);
     assert!(cache.busy_share() < f64::EPSILON);
@@ -147,13 +151,13 @@ fn prompt(number: Token, shared: usize) -> Vec<Token> {
     (0..40).map(|at| if at < shared { 0 } else { number }).collect()
 }
 
-/// Answers prompts one after another and returns how many tokens of each were in the cache.
+/// Answers prompts one after another. Returns how many tokens of each were in the cache.
 fn answer_one_by_one(cache: &mut Cache<FakeDecoder>, prompts: &[Vec<Token>]) -> Vec<usize> {
     let mut answer = |prompt: &Vec<Token>| {
-        let prefix = cache.find_prefix(&prompt[..prompt.len() - 1]);
-        cache.note_prompt(prompt, prefix);
+        let prefix = cache.find_prefix(plain(&prompt[..prompt.len() - 1]));
+        cache.note_prompt(plain(prompt), prefix);
         assert!(cache.make_room(prompt.len(), prefix.map(|prefix| prefix.sequence)));
-        let sequence = cache.start(prefix).expect("a free sequence");
+        let sequence = cache.start(None, prefix).expect("a free sequence");
         let held = cache.computed(sequence);
         feed(cache, sequence, &prompt[held..]);
         cache.finish(sequence);
@@ -172,7 +176,7 @@ fn of_prompts_that_share_nothing_only_the_newest_is_kept() {
     let prompts: Vec<_> = (1..30).map(|number| prompt(number, 0)).collect();
     assert!(answer_one_by_one(&mut cache, &prompts).iter().all(|&held| held == 0));
     assert_eq!(kept_count(&cache), 1);
-    // The beginning that all have is in the newest: it is no reason to keep more.
+    // The common prefix is in the newest sequence: it is no reason to keep more.
     let prompts: Vec<_> = (1..30).map(|number| prompt(number, 20)).collect();
     assert!(answer_one_by_one(&mut cache, &prompts)[1..].iter().all(|&held| held == 20));
     assert_eq!(kept_count(&cache), 1);
@@ -186,4 +190,21 @@ fn what_comes_again_is_computed_once_more_and_then_kept() {
     let held = answer_one_by_one(&mut cache, &turns);
     assert_eq!(held[..3], [0, 0, 0]);
     assert!(held[6..].iter().all(|&held| held == 39), "{held:?}");
+}
+
+#[test]
+fn an_ended_sequence_replaces_a_shorter_one_of_its_salt_alone() {
+    let mut cache = cache(64, 4);
+    let mut keep = |salt: &str, tokens: &[Token]| {
+        let sequence = cache.start(Some(salt.into()), None).expect("a free sequence");
+        feed(&mut cache, sequence, tokens);
+        cache.finish(sequence);
+    };
+    keep("one", &[1, 2, 3]);
+    keep("other", &[1, 2, 3, 4]);
+    keep("one", &[1, 2]);
+    let found = |salt| cache.find_prefix(Salted { salt: Some(salt), tokens: &[1, 2, 3, 4, 5] });
+    assert_eq!(found("one").map(|prefix| prefix.length), Some(3));
+    assert_eq!(found("other").map(|prefix| prefix.length), Some(4));
+    assert_eq!(cache.find_prefix(plain(&[1, 2, 3])), None);
 }

@@ -1,39 +1,73 @@
-//! A compiled form, and the place of one answer in it.
+//! A compiled form, and the position of one answer in it.
 
 use std::{
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use llguidance::{Matcher, TokenParser};
 
-use super::{Unkept, limits::LEXER_STATES_MAX};
+use super::{
+    Unkept,
+    limits::{LEXER_STATES_MAX, STEP_TIME_MAX},
+    watchdog::Watchdog,
+};
 use crate::{clock::Stopwatch, model::Token, sampling::TokenSet};
 
-/// A compiled form. Its answers share the states of its lexer, which grow with what they say.
+/// Words of the library's messages about its limits.
+const LIMIT_WORDS: [&str; 8] = [
+    "too complex",
+    "too large",
+    "too big",
+    "too many",
+    "Too many",
+    "; max is ",
+    "exhausted",
+    "precomputation failed",
+];
+
+/// Its answers share the states of its lexer, which grow with their texts.
 pub struct Grammar {
     field: &'static str,
     fresh: TokenParser,
     used: Mutex<TokenParser>,
     first_time: Duration,
+    watchdog: Watchdog,
+    /// Memory without the lexer's states, and of these after the last answer.
+    bytes: usize,
+    lexer_bytes: AtomicUsize,
 }
 
 impl Grammar {
-    /// A grammar for which it took `first_time` to find the first tokens.
-    pub(super) fn new(field: &'static str, parser: TokenParser, first_time: Duration) -> Self {
-        Self { field, used: Mutex::new(parser.deep_clone()), fresh: parser, first_time }
+    /// `first_time` is how long finding the first tokens took. A watchdog serves the grammars of one computing thread.
+    pub(super) fn new(
+        field: &'static str,
+        (parser, first_time): (TokenParser, Duration),
+        watchdog: Watchdog,
+        bytes: usize,
+    ) -> Self {
+        let used = Mutex::new(parser.deep_clone());
+        Self { field, fresh: parser, used, first_time, watchdog, bytes, lexer_bytes: AtomicUsize::new(0) }
     }
 
-    /// A guide that stands before the first token.
     #[must_use]
-    pub fn start(&self) -> Guide {
+    pub fn start(self: &Arc<Self>) -> Guide {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        // The rest has to do for this answer and for those under way.
+        // The remaining states must suffice for this answer and the current ones.
         if used.parser.lexer_stats().num_states > LEXER_STATES_MAX / 2 {
             *used = self.fresh.deep_clone();
         }
-        Guide { field: self.field, matcher: Matcher::new(Ok(used.clone())), time: self.first_time }
+        let matcher = Matcher::new(Ok(used.clone())).into_cancellable();
+        Guide { grammar: Arc::clone(self), matcher, time: self.first_time }
+    }
+
+    /// An estimate of its memory, from any thread.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.lexer_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -45,48 +79,81 @@ impl fmt::Debug for Grammar {
 
 /// Follows one answer through its grammar.
 pub struct Guide {
-    field: &'static str,
+    grammar: Arc<Grammar>,
     matcher: Matcher,
     time: Duration,
 }
 
 impl Guide {
-    /// The tokens that may come next, at least one. An end of turn is among them where the answer may end.
-    ///
-    /// # Errors
-    /// [`Unkept`] where the form is too complex at this place.
+    /// The tokens that may come next, at least one. If the answer may end, an end of turn is among them. Fails if the form is too complex
+    /// here.
     pub fn allowed(&mut self) -> Result<TokenSet, Unkept> {
-        let stopwatch = Stopwatch::start();
-        let mask = self.matcher.compute_mask_or_eos();
-        self.time = stopwatch.elapsed();
-        let mask = mask.map_err(|fault| unkept(self.field, &fault.to_string()))?;
+        self.time = Duration::ZERO;
+        let mask = self.step(Matcher::compute_mask_or_eos)?;
         Ok(TokenSet::from_words(mask.as_slice().to_vec()))
     }
 
-    /// How long it took to find the tokens that might come last, or first if none came yet.
+    /// How long its form took for the last token; at first, for finding the first ones.
     #[must_use]
     pub fn time(&self) -> Duration {
         self.time
     }
 
-    /// Notes the token that came, one of the allowed; returns whether the answer is complete and nothing may follow.
-    ///
-    /// # Errors
-    /// [`Unkept`] where the form is too complex at this place.
+    /// Takes an allowed token; returns whether the answer is complete and nothing may follow. Fails if the form is too complex here.
     pub fn take(&mut self, token: Token) -> Result<bool, Unkept> {
-        self.matcher.consume_token(token).map_err(|fault| unkept(self.field, &fault.to_string()))?;
+        self.step(|matcher| matcher.consume_token(token))?;
         Ok(self.matcher.is_stopped())
+    }
+
+    /// The refusal of an answer whose form took `time` in all.
+    #[must_use]
+    pub fn refuse(&self, time: Duration) -> Unkept {
+        let limit =
+            format!("finding the tokens that it allows took {:.1} s of the answer", time.as_secs_f64());
+        Unkept::too_complex(self.grammar.field, &limit)
+    }
+
+    fn step<T, E: fmt::Display>(
+        &mut self,
+        step: impl FnOnce(&mut Matcher) -> Result<T, E>,
+    ) -> Result<T, Unkept> {
+        let stopwatch = Stopwatch::start();
+        let handle = self.matcher.cancellation_handle();
+        let result = self.grammar.watchdog.watch(handle, || step(&mut self.matcher));
+        self.time += stopwatch.elapsed();
+        if self.matcher.is_cancelled() {
+            return Err(Unkept::too_complex(self.grammar.field, &slow_step()));
+        }
+        // Each token was allowed, so only limits of the library are left.
+        result.map_err(|fault| Unkept { is_complex: true, ..unkept(self.grammar.field, &fault.to_string()) })
+    }
+}
+
+impl Drop for Guide {
+    fn drop(&mut self) {
+        let used = self.grammar.used.lock().unwrap_or_else(PoisonError::into_inner);
+        self.grammar.lexer_bytes.store(used.parser.lexer_stats().num_bytes, Ordering::Relaxed);
     }
 }
 
 impl fmt::Debug for Guide {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Guide").field("field", &self.field).finish_non_exhaustive()
+        formatter.debug_struct("Guide").field("field", &self.grammar.field).finish_non_exhaustive()
     }
 }
 
-/// A refusal in the library's words, of which the first line says enough.
+pub(super) fn slow_step() -> String {
+    format!("finding the tokens that it allows at one place takes more than {} ms", STEP_TIME_MAX.as_millis())
+}
+
+/// A refusal with the first line of the library's message.
 pub(super) fn unkept(field: &'static str, fault: &str) -> Unkept {
     let words = fault.lines().next().unwrap_or_default();
-    Unkept { field, reason: format!("The form cannot be kept to here: {words}.") }
+    let reason = format!("The form cannot be kept to here: {words}.");
+    Unkept { field, reason, is_complex: is_limit(words) }
+}
+
+/// Whether a message of the library is about a limit.
+pub(super) fn is_limit(fault: &str) -> bool {
+    LIMIT_WORDS.iter().any(|words| fault.contains(words))
 }

@@ -1,9 +1,9 @@
-//! Compiles forms, and keeps those used last.
+//! Compiles forms, and keeps the most recently used.
 
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
     time::Duration,
 };
@@ -15,75 +15,95 @@ use llguidance::{
     toktrie::{ApproximateTokEnv, INVALID_TOKEN, InferenceCapabilities, TokEnv, TokRxInfo, TokTrie},
 };
 
-use super::{Form, Grammar, Shape, Unkept, grammar::unkept, limits::parser_limits};
+use super::{
+    Grammar, Reviewed, Shape, Unkept,
+    grammar::{is_limit, slow_step, unkept},
+    limits::{GRAMMARS_BYTES_MAX, GRAMMARS_MAX, STACK_BYTES, parser_limits},
+    watchdog::Watchdog,
+};
 use crate::{clock::Stopwatch, model::Vocabulary};
 
-/// The most grammars that are kept.
-const GRAMMARS_MAX: usize = 16;
-/// The stack of a compilation, which descends into schemas, rules and references. Only what is used takes memory.
-const STACK_BYTES: usize = 128 * 1024 * 1024;
-/// The byte that marks special tokens to the library. No text in UTF-8 holds it.
+/// Marks special tokens to the library. No UTF-8 text contains it.
 const MARK: u8 = 0xFF;
 
-/// The compiler for one vocabulary. What it needs of the vocabulary is made when the first form comes.
+/// The compiler for one vocabulary, initialised with the first form.
 pub struct Grammars {
     vocabulary: Arc<dyn Vocabulary>,
-    factory: OnceLock<Result<ParserFactory, String>>,
-    /// Forms with their grammars, the one used last at the end.
-    kept: Mutex<VecDeque<(String, Arc<Grammar>)>>,
+    tools: OnceLock<Result<(ParserFactory, Watchdog), String>>,
+    /// The most recently used last.
+    kept: Mutex<VecDeque<Kept>>,
     /// One compilation at a time: a form may take a second, and the model computes meanwhile.
     compiling: Mutex<()>,
 }
 
+/// A form that an account used.
+struct Kept {
+    account: Arc<str>,
+    field: &'static str,
+    text: String,
+    grammar: Arc<Grammar>,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.text.len() + self.grammar.bytes()
+    }
+}
+
 impl Grammars {
-    /// A compiler that has compiled nothing.
     #[must_use]
     pub fn new(vocabulary: Arc<dyn Vocabulary>) -> Self {
-        Self { vocabulary, factory: OnceLock::new(), kept: Mutex::default(), compiling: Mutex::default() }
+        Self { vocabulary, tools: OnceLock::new(), kept: Mutex::default(), compiling: Mutex::default() }
     }
 
-    /// The grammar of a form, compiled or kept. May take a second.
-    ///
-    /// # Errors
-    /// [`Unkept`] for a form that is invalid, not supported or too costly.
-    pub fn compile(&self, form: &Form) -> Result<Arc<Grammar>, Unkept> {
-        let key = format!("{}{}", form.field, form.shape);
-        form.shape.review().map_err(|reason| Unkept { field: form.field, reason })?;
-        if let Some(grammar) = self.find(&key) {
-            return Ok(grammar);
-        }
-        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(grammar) = self.find(&key) {
-            return Ok(grammar);
-        }
-        let (parser, first_time) = self.build(&form.shape).map_err(|fault| unkept(form.field, &fault))?;
-        let grammar = Arc::new(Grammar::new(form.field, parser, first_time));
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == GRAMMARS_MAX {
-            kept.pop_front();
-        }
-        kept.push_back((key, Arc::clone(&grammar)));
-        Ok(grammar)
-    }
-
-    fn find(&self, key: &str) -> Option<Arc<Grammar>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|(schema, _)| schema == key)?;
+    /// The grammar of a form that the account used lately. Takes no time.
+    pub fn find(&self, account: &str, form: &Reviewed) -> Option<Arc<Grammar>> {
+        let mut kept = self.kept();
+        let is_same =
+            |it: &Kept| *it.account == *account && it.field == form.form.field && it.text == form.text;
+        let place = kept.iter().position(is_same)?;
         let found = kept.remove(place)?;
-        let grammar = Arc::clone(&found.1);
+        let grammar = Arc::clone(&found.grammar);
         kept.push_back(found);
+        // Grammars grow with their answers.
+        shrink(&mut kept);
         Some(grammar)
     }
 
-    fn build(&self, shape: &Shape) -> Result<(TokenParser, Duration), String> {
-        let factory = self.factory.get_or_init(|| factory(self.vocabulary.as_ref())).as_ref();
-        let factory = factory.map_err(Clone::clone)?;
-        thread::scope(|scope| {
-            let compiling = move || parser(factory, shape.grammar());
-            let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, compiling);
-            let broke = |_| Err("the compiler of forms broke".to_owned());
-            thread.map_err(|fault| fault.to_string())?.join().unwrap_or_else(broke)
-        })
+    /// Compiles a form of an account, and keeps its grammar, which takes about `bytes`. A form that [`super::try_out`] accepts takes up to
+    /// a second. Fails if the form is invalid, unsupported or too costly.
+    pub fn compile(&self, account: &Arc<str>, form: &Reviewed, bytes: usize) -> Result<Arc<Grammar>, Unkept> {
+        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(grammar) = self.find(account, form) {
+            return Ok(grammar);
+        }
+        let Reviewed { form, text } = form;
+        let grammar = self.build(&form.shape, |parser, watchdog| {
+            Arc::new(Grammar::new(form.field, parser, watchdog.clone(), bytes))
+        });
+        let grammar = grammar.map_err(|fault| unkept(form.field, &fault))?;
+        let (account, field, text) = (Arc::clone(account), form.field, text.clone());
+        let mut kept = self.kept();
+        kept.push_back(Kept { account, field, text, grammar: Arc::clone(&grammar) });
+        shrink(&mut kept);
+        Ok(grammar)
+    }
+
+    fn build<T>(
+        &self,
+        shape: &Shape,
+        make: impl FnOnce((TokenParser, Duration), &Watchdog) -> T,
+    ) -> Result<T, String> {
+        let tools = self.tools.get_or_init(|| {
+            let watchdog = Watchdog::start().map_err(|fault| fault.to_string())?;
+            Ok((factory(&environment(self.vocabulary.as_ref())?)?, watchdog))
+        });
+        let (factory, watchdog) = tools.as_ref().map_err(Clone::clone)?;
+        Ok(make(compile(factory, shape)?, watchdog))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -93,16 +113,50 @@ impl fmt::Debug for Grammars {
     }
 }
 
-/// Compiles a grammar and tries whether an answer can begin. Also says how long the trial took.
-fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<(TokenParser, Duration), String> {
-    let parser = factory.create_parser(grammar).map_err(|fault| fault.to_string())?;
-    let mut trial = Matcher::new(Ok(parser.deep_clone()));
-    let stopwatch = Stopwatch::start();
-    trial.compute_mask().map_err(|_| "no answer is valid under it".to_owned())?;
-    Ok((parser, stopwatch.elapsed()))
+/// Removes forms down to both limits: of the account with the most forms or memory, the least recently used first.
+fn shrink(kept: &mut VecDeque<Kept>) {
+    loop {
+        let weight: fn(&Kept) -> usize = if kept.len() > GRAMMARS_MAX {
+            |_| 1
+        } else if kept.iter().map(Kept::bytes).sum::<usize>() > GRAMMARS_BYTES_MAX {
+            Kept::bytes
+        } else {
+            return;
+        };
+        let of =
+            |account: &str| -> usize { kept.iter().filter(|it| *it.account == *account).map(weight).sum() };
+        // Of equal accounts, the one whose form was used the longest ago.
+        let most = kept.iter().rev().map(|it| Arc::clone(&it.account)).max_by_key(|account| of(account));
+        let place = kept.iter().position(|it| Some(&it.account) == most.as_ref());
+        place.and_then(|place| kept.remove(place));
+    }
 }
 
-fn factory(vocabulary: &dyn Vocabulary) -> Result<ParserFactory, String> {
+/// Compiles a shape and checks that an answer can begin. Also returns how long that check took.
+pub(super) fn compile(factory: &ParserFactory, shape: &Shape) -> Result<(TokenParser, Duration), String> {
+    thread::scope(|scope| {
+        let compiling = move || parser(factory, shape.grammar());
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, compiling);
+        let broke = |_| Err("the compiler of forms broke".to_owned());
+        thread.map_err(|fault| fault.to_string())?.join().unwrap_or_else(broke)
+    })
+}
+
+fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<(TokenParser, Duration), String> {
+    let parser = factory.create_parser(grammar).map_err(|fault| fault.to_string())?;
+    let mut trial = Matcher::new(Ok(parser.deep_clone())).into_cancellable();
+    let watchdog = Watchdog::start().map_err(|fault| fault.to_string())?;
+    let stopwatch = Stopwatch::start();
+    let mask = watchdog.watch(trial.cancellation_handle(), || trial.compute_mask());
+    match mask {
+        Ok(_) => Ok((parser, stopwatch.elapsed())),
+        Err(_) if trial.is_cancelled() => Err(format!("it is too complex, {}", slow_step())),
+        Err(fault) if is_limit(&fault.to_string()) => Err(fault.to_string()),
+        Err(_) => Err("no answer is valid under it".to_owned()),
+    }
+}
+
+fn environment(vocabulary: &dyn Vocabulary) -> Result<TokEnv, String> {
     let count = u32::try_from(vocabulary.token_count()).map_err(|fault| fault.to_string())?;
     let ends = vocabulary.end_tokens();
     let piece = |token| match vocabulary.piece(token) {
@@ -113,9 +167,12 @@ fn factory(vocabulary: &dyn Vocabulary) -> Result<ParserFactory, String> {
     let pieces: Vec<Vec<u8>> = (0..count).map(piece).collect();
     let trie = TokTrie::from(&TokRxInfo::new(count, INVALID_TOKEN), &pieces);
     let trie = if ends.is_empty() { trie } else { trie.with_eos_tokens(ends) };
-    let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
+    Ok(Arc::new(ApproximateTokEnv::new(trie)))
+}
+
+pub(super) fn factory(environment: &TokEnv) -> Result<ParserFactory, String> {
     let slices = SlicedBiasComputer::json_slices();
-    let mut factory = ParserFactory::new(&environment, InferenceCapabilities::default(), &slices)
+    let mut factory = ParserFactory::new(environment, InferenceCapabilities::default(), &slices)
         .map_err(|fault| fault.to_string())?;
     factory.quiet();
     *factory.limits_mut() = parser_limits();

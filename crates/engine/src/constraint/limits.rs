@@ -1,12 +1,27 @@
-//! What a form may cost.
+//! The cost limits of forms.
+
+use std::time::Duration;
 
 use llguidance::api::ParserLimits;
 
-/// The most states of one grammar's lexer, about 2 KiB each.
+/// States of one grammar's lexer, about 2 KiB each.
 pub(super) const LEXER_STATES_MAX: usize = 16_000;
 
-/// The library's limits. They bound a compilation to about a second, a mask to a tenth of a second, and a grammar to some
-/// 60 MiB. What people write takes a few milliseconds, some ten microseconds and 1 MiB.
+/// The stack of a compilation, which recurses into schemas, rules and references. Only the used part takes memory.
+pub(super) const STACK_BYTES: usize = 128 * 1024 * 1024;
+
+/// Processor time of a compilation, which the library's own limits do not bound. A large form of everyday use takes 20 ms.
+pub(super) const COMPILING_SECONDS: u64 = 1;
+/// Memory of a compilation. A large form of everyday use takes 5 MiB.
+pub(super) const COMPILING_BYTES: u64 = 128 * 1024 * 1024;
+/// The longest time of a single step of an answer; a form of everyday use takes some ten microseconds.
+pub(super) const STEP_TIME_MAX: Duration = Duration::from_millis(500);
+
+/// Forms that are kept, and their memory. Typical ones take 1 MiB.
+pub(super) const GRAMMARS_MAX: usize = 64;
+pub(super) const GRAMMARS_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// The library's limits. They bound most compilations, and the memory of most grammars to some 60 MiB.
 pub(super) fn parser_limits() -> ParserLimits {
     ParserLimits {
         max_items_in_row: 4_000,

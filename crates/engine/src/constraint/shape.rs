@@ -1,29 +1,28 @@
-//! What clients ask for, as grammars of the library, and what is too costly to be asked for.
+//! Forms as grammars of the library, and their limits.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use llguidance::{JsonCompileOptions, api::TopLevelGrammar};
 use serde_json::{Value, json};
 
 use super::Shape;
 
-/// The most bytes of a schema, written without white space.
+/// Bytes of a schema, written without white space.
 const SCHEMA_BYTES_MAX: usize = 128 * 1024;
-/// The most bytes of any other form: the library's parsers descend into each bracket.
+/// Bytes of any other form: the library's parsers recurse into each bracket.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
 const CHOICES_MAX: usize = 1_024;
-/// The most digits of a `multipleOf`: the library builds a state for each remainder.
+/// Digits of a `multipleOf`: the library builds a state for each remainder.
 const MULTIPLE_DIGITS_MAX: usize = 4;
 
-/// White space between two elements: one line break with an indentation, or two blanks. Without a bound a model may write
-/// white space until its answer is cut.
+/// White space between two elements: one line break with an indentation, or two spaces. Unbounded, a model may write white space until its
+/// answer is cut off.
 const WHITE_SPACE: &str = r"(\r?\n[ \t]{0,64}|[ \t]{1,2})";
-/// What a grammar in Lark's language may not hold: schemas and options of the library, which could lift limits, and tokens by number,
-/// which are no text.
+/// Not allowed in Lark grammars: schemas and options of the library, which could lift limits, and tokens by number.
 const LARK_REFUSED: [&str; 5] = ["%json", "%llguidance", "%regex", "%lark", "<["];
 
 impl Shape {
-    /// Says what is too costly or not served, and not refused by the library, as a sentence.
+    /// Refuses what the library accepts but is too costly or unsupported here.
     pub(super) fn review(&self) -> Result<(), String> {
         let (bytes, most) = match self {
             Self::Schema(schema) => (schema.to_string().len(), SCHEMA_BYTES_MAX),
@@ -59,7 +58,7 @@ impl Shape {
             Self::Schema(schema) => TopLevelGrammar::from_json_schema(limited(schema)),
             Self::Regex(text) => TopLevelGrammar::from_regex(text),
             Self::Choice(texts) => {
-                // A string in Lark's language is written as in JSON.
+                // Strings in Lark grammars are written as in JSON.
                 let texts: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
                 TopLevelGrammar::from_lark(format!("start: {}", texts.join(" | ")))
             }
@@ -68,7 +67,7 @@ impl Shape {
     }
 }
 
-/// What tells one shape from another.
+/// A unique text for each shape.
 impl fmt::Display for Shape {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,7 +79,24 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The schema with our own options in the place of a client's, which could lift the limits.
+/// Reads the text that [`fmt::Display`] writes.
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, text) = text.split_once(' ').unwrap_or_default();
+        let fault = |fault: serde_json::Error| fault.to_string();
+        match kind {
+            "schema" => serde_json::from_str(text).map(Self::Schema).map_err(fault),
+            "regex" => Ok(Self::Regex(text.to_owned())),
+            "choice" => serde_json::from_str(text).map(Self::Choice).map_err(fault),
+            "lark" => Ok(Self::Lark(text.to_owned())),
+            _ => Err("the kind of the form is unknown".to_owned()),
+        }
+    }
+}
+
+/// The schema with our options instead of a client's, which could lift the limits.
 fn limited(schema: &Value) -> Value {
     let mut schema = if *schema == Value::Bool(true) { json!({}) } else { schema.clone() };
     if schema.is_object() {

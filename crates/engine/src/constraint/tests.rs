@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Form, Grammar, Grammars, Shape};
+use super::{Form, Grammar, Grammars, Shape, Unkept, trial};
 use crate::{
     chance::Chance,
     fake::{END, FakeVocabulary},
@@ -12,16 +12,24 @@ fn grammars() -> Grammars {
     Grammars::new(Arc::new(FakeVocabulary::default()))
 }
 
+fn compile(form: Form) -> Result<Arc<Grammar>, Unkept> {
+    compile_in(&grammars(), "account", form, 0)
+}
+
+fn compile_in(grammars: &Grammars, account: &str, form: Form, bytes: usize) -> Result<Arc<Grammar>, Unkept> {
+    grammars.compile(&Arc::from(account), &form.review()?, bytes)
+}
+
 fn form(schema: Value) -> Form {
     Form::schema(schema, "response_format")
 }
 
 fn refusal(schema: Value) -> String {
-    grammars().compile(&form(schema)).expect_err("a refusal").reason
+    compile(form(schema)).expect_err("a refusal").reason
 }
 
-/// A random answer of at most `tokens_max` bytes; whether it is complete.
-fn answer(grammar: &Grammar, seed: u64, tokens_max: usize) -> (String, bool) {
+/// A random answer of at most `tokens_max` bytes, and whether it is complete.
+fn answer(grammar: &Arc<Grammar>, seed: u64, tokens_max: usize) -> (String, bool) {
     let (mut guide, mut chance, mut bytes) = (grammar.start(), Chance::new(seed), Vec::new());
     while bytes.len() < tokens_max {
         let allowed = guide.allowed().expect("a mask");
@@ -52,7 +60,7 @@ fn person() -> Value {
 
 #[test]
 fn every_answer_has_the_form() {
-    let grammar = grammars().compile(&form(person())).expect("a grammar");
+    let grammar = compile(form(person())).expect("a grammar");
     for seed in 0..200 {
         let (text, is_complete) = answer(&grammar, seed, 2_000);
         assert!(is_complete, "seed {seed}: {text}");
@@ -69,7 +77,7 @@ fn every_answer_has_the_form() {
 fn white_space_has_a_bound_that_no_schema_lifts() {
     let lifting = json!({ "type": "object", "x-guidance": { "whitespace_pattern": "[ ]+" } });
     for schema in [json!({ "type": "object" }), lifting] {
-        let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
+        let mut guide = compile(form(schema)).expect("a grammar").start();
         guide.take(u32::from(b'{')).expect("an opening");
         guide.take(u32::from(b'\n')).expect("a line break");
         let is_allowed = |_: &usize| {
@@ -83,7 +91,7 @@ fn white_space_has_a_bound_that_no_schema_lifts() {
 #[test]
 fn properties_come_in_the_order_of_the_schema() {
     let schema = json!({ "type": "object", "required": ["z", "a"], "properties": { "z": {}, "a": {} } });
-    let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
+    let mut guide = compile(form(schema)).expect("a grammar").start();
     for byte in b"{\"z\":1,\"a\":2}" {
         assert!(guide.allowed().expect("a mask").contains(u32::from(*byte)));
         guide.take(u32::from(*byte)).expect("an allowed token");
@@ -109,7 +117,7 @@ fn a_schema_that_cannot_be_kept_to_is_refused_in_words() {
         let reason = refusal(schema.clone());
         assert!(reason.contains(word), "{schema}: {reason}");
     }
-    assert!(grammars().compile(&form(json!({ "type": "number", "multipleOf": 0.05 }))).is_ok());
+    assert!(compile(form(json!({ "type": "number", "multipleOf": 0.05 }))).is_ok());
 }
 
 #[test]
@@ -134,38 +142,112 @@ fn a_long_chain_of_references_is_followed() {
     let mut links: serde_json::Map<String, Value> = (0..2_000).map(link).collect();
     links.insert("2000".to_owned(), json!({ "type": "object" }));
     let chain = json!({ "$ref": "#/$defs/0", "$defs": links });
-    assert!(grammars().compile(&form(chain)).is_ok());
+    assert!(compile(form(chain)).is_ok());
 }
 
 #[test]
 fn a_form_too_complex_in_its_middle_says_so() {
     let names = (0..1_200).map(|number| (format!("p{number}"), json!({ "type": "string" })));
     let schema = json!({ "type": "object", "properties": names.collect::<serde_json::Map<_, _>>() });
-    let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
+    let mut guide = compile(form(schema)).expect("a grammar").start();
     let failed = guide.take(u32::from(b'{')).expect_err("too many properties");
     assert_eq!(failed.field, "response_format");
     assert!(failed.reason.starts_with("The form cannot be kept to here:"), "{failed}");
 }
 
 #[test]
-fn a_schema_is_compiled_once_and_the_latest_are_kept() {
+fn a_schema_is_compiled_once_for_an_account_and_the_latest_are_kept() {
     let grammars = grammars();
-    let compile = |number: usize| grammars.compile(&form(json!({ "const": number }))).expect("a grammar");
-    let first = compile(0);
-    assert!(Arc::ptr_eq(&first, &compile(0)));
-    (1..16).for_each(|number| drop(compile(number)));
-    assert!(Arc::ptr_eq(&first, &compile(0)), "it was used last");
-    (16..32).for_each(|number| drop(compile(number)));
-    assert!(!Arc::ptr_eq(&first, &compile(0)));
+    let compile = |account: &str, number: usize| {
+        compile_in(&grammars, account, form(json!({ "const": number })), 0).expect("a grammar")
+    };
+    let first = compile("one", 0);
+    assert!(Arc::ptr_eq(&first, &compile("one", 0)));
+    assert!(!Arc::ptr_eq(&first, &compile("other", 0)));
+    (1..63).for_each(|number| drop(compile("one", number)));
+    assert!(Arc::ptr_eq(&first, &compile("one", 0)), "it was used last");
+    (63..128).for_each(|number| drop(compile("one", number)));
+    assert!(!Arc::ptr_eq(&first, &compile("one", 0)));
+}
+
+#[test]
+fn large_forms_of_an_account_leave_those_of_others() {
+    let grammars = grammars();
+    let compile = |account: &str, number: usize, bytes: usize| {
+        compile_in(&grammars, account, form(json!({ "const": number })), bytes).expect("a grammar")
+    };
+    let small = compile("small", 0, 1 << 20);
+    let first = compile("large", 0, 100 << 20);
+    (1..8).for_each(|number| drop(compile("large", number, 100 << 20)));
+    let last = compile("large", 8, 100 << 20);
+    assert!(Arc::ptr_eq(&small, &compile("small", 0, 1 << 20)));
+    assert!(Arc::ptr_eq(&last, &compile("large", 8, 100 << 20)));
+    assert!(!Arc::ptr_eq(&first, &compile("large", 0, 100 << 20)));
+}
+
+#[test]
+fn many_forms_of_an_account_leave_the_large_one_of_another() {
+    let grammars = grammars();
+    let compile = |account: &str, number: usize, bytes: usize| {
+        compile_in(&grammars, account, form(json!({ "const": number })), bytes).expect("a grammar")
+    };
+    let large = compile("one", 0, 100 << 20);
+    (0..200).for_each(|number| drop(compile("many", number, 0)));
+    assert!(Arc::ptr_eq(&large, &compile("one", 0, 100 << 20)));
+}
+
+#[test]
+fn a_form_over_a_limit_of_the_library_says_so() {
+    let multiples = [9_973, 9_967, 9_949].map(|number| json!({ "type": "integer", "multipleOf": number }));
+    let names = |step: usize| (0..1_000).map(|place| format!("n{}", place * step)).collect::<Vec<_>>();
+    let names: Vec<_> = (0..8).map(|step| json!({ "enum": names(step) })).collect();
+    for complex in [json!({ "allOf": multiples }), json!({ "allOf": names })] {
+        let refused = compile(form(complex)).expect_err("a refusal");
+        assert!(refused.is_complex, "{refused}");
+    }
+    assert!(!compile(form(json!({ "not": {} }))).expect_err("a refusal").is_complex);
+}
+
+#[test]
+fn an_ambiguous_grammar_fails_at_its_first_dear_step() {
+    let rules: Vec<String> =
+        (0..300).map(|rule| format!("s{rule}: s s{} | | \"a\"", (rule * 7 + 1) % 300)).collect();
+    let alternatives: Vec<String> = (0..300).map(|rule| format!("s s{rule} s")).collect();
+    let text = format!("start: s\ns: {} | \"a\"\n{}", alternatives.join(" | "), rules.join("\n"));
+    let failed = compile(shaped(Shape::Lark(text))).and_then(|grammar| {
+        let mut guide = grammar.start();
+        (0..32).try_for_each(|_| {
+            guide.allowed()?;
+            guide.take(u32::from(b'a')).map(drop)
+        })
+    });
+    let failed = failed.expect_err("a refusal");
+    assert!(failed.is_complex && failed.field == "structured_outputs", "{failed}");
+}
+
+#[test]
+fn a_form_is_tried_out_as_it_was_asked_for() {
+    for shape in [
+        Shape::Schema(person()),
+        Shape::Regex("a b|c".into()),
+        Shape::Choice(vec!["yes\n".into(), "no \"no\"".into()]),
+        Shape::Lark("start: \"a\" other\nother: /b+/".into()),
+    ] {
+        assert_eq!(shape.to_string().parse(), Ok(shape.clone()));
+        assert!(trial::check(&shape.to_string()).is_ok(), "{shape}");
+    }
+    let refused = trial::check("lark start: other").expect_err("a refusal");
+    assert!(refused.contains("unknown name"), "{refused}");
+    assert!(trial::check("nothing").is_err());
 }
 
 fn shaped(shape: Shape) -> Form {
     Form { shape, field: "structured_outputs" }
 }
 
-/// Random answers of a shape, all of them complete.
+/// Complete random answers of a shape.
 fn answers(shape: Shape) -> Vec<String> {
-    let grammar = grammars().compile(&shaped(shape)).expect("a grammar");
+    let grammar = compile(shaped(shape)).expect("a grammar");
     let answers = (0..60).map(|seed| answer(&grammar, seed, 200));
     answers.map(|(text, is_complete)| if is_complete { text } else { panic!("{text}") }).collect()
 }
@@ -216,7 +298,7 @@ fn what_is_invalid_or_too_costly_is_refused_in_words() {
         (Shape::Lark("start: %json {}".into()), "no %json"),
         (Shape::Lark("start: <[3]>".into()), "no <["),
     ] {
-        let said = match grammars().compile(&shaped(shape.clone())) {
+        let said = match compile(shaped(shape.clone())) {
             Err(refused) => refused.reason,
             Ok(_) => panic!("{shape:?} is taken"),
         };
@@ -227,6 +309,6 @@ fn what_is_invalid_or_too_costly_is_refused_in_words() {
 #[test]
 fn brackets_as_deep_as_a_form_may_have_them_break_nothing() {
     let (open, close) = ("(".repeat(8_000), ")".repeat(8_000));
-    assert!(grammars().compile(&shaped(Shape::Lark(format!("start: {open}\"a\"{close}")))).is_err());
-    assert!(grammars().compile(&shaped(Shape::Regex(format!("{open}a{close}")))).is_err());
+    assert!(compile(shaped(Shape::Lark(format!("start: {open}\"a\"{close}")))).is_err());
+    assert!(compile(shaped(Shape::Regex(format!("{open}a{close}")))).is_err());
 }

@@ -1,8 +1,8 @@
-//! Vectors of texts: which inputs of which requests are computed together.
+//! Batching of embedding inputs.
 //!
-//! Steps are for the oldest request and for the one that has the least left, in turn; what is left of a step goes to the others in the
-//! same order. So a long request delays short ones by about as long as they take themselves, and is done in the end however many of them
-//! come. The vectors that are held are those of few requests: one that passes others has less left than each of them.
+//! Steps alternate between the oldest request and the one with the least work left; the rest of a step goes to the others in the same
+//! order. So a long request delays short ones by about as long as they take themselves, and still ends however many of them come. Few
+//! requests hold vectors: a request that overtakes others has less left than each of them.
 
 #[cfg(test)]
 mod tests;
@@ -21,9 +21,9 @@ use crate::{
 /// A request that waits for its vectors. Dropping the receiver of `respond` cancels it between two steps.
 #[derive(Debug)]
 pub struct Job {
-    /// At least one; each has at least one token, and no more than the context holds.
+    /// At least one; each has at least one token, and at most the context.
     pub inputs: Vec<Vec<Token>>,
-    /// Where the vectors go, one for each input, as the model makes them.
+    /// Receives one vector for each input, as the model makes them.
     pub respond: oneshot::Sender<Result<Vec<Vec<f32>>, DecodeFailed>>,
 }
 
@@ -34,15 +34,15 @@ pub struct Embeddings<E> {
     metrics: Arc<Metrics>,
     /// In order of arrival.
     requests: VecDeque<Request>,
-    /// Whether the last step was for the request that had the least left.
+    /// Whether the last step was for the request with the least left.
     was_for_shortest: bool,
 }
 
-/// One request with the vectors of its first inputs.
+/// A request with the vectors of its first inputs.
 struct Request {
     job: Job,
     vectors: Vec<Vec<f32>>,
-    /// How many inputs are in the step under way.
+    /// How many inputs are in the current step.
     taken: usize,
     /// The tokens of the inputs that have no vectors yet.
     tokens_left: usize,
@@ -54,14 +54,14 @@ impl<E: Embedder> Embeddings<E> {
         Self { embedder, capacity, metrics, requests: VecDeque::new(), was_for_shortest: true }
     }
 
-    /// Takes a request in; its inputs join at the next step that has room.
+    /// The inputs join the next step that has room.
     pub fn submit(&mut self, job: Job) {
         let tokens_left = job.inputs.iter().map(Vec::len).sum();
         self.requests.push_back(Request { job, vectors: Vec::new(), taken: 0, tokens_left });
         self.report();
     }
 
-    /// Computes one step; returns whether there was anything to do.
+    /// Computes one step; returns false if there was nothing to do.
     pub fn step(&mut self) -> bool {
         self.leave_cancelled();
         self.take();
@@ -80,8 +80,7 @@ impl<E: Embedder> Embeddings<E> {
         (self.requests.len()..before).for_each(|_| self.metrics.count_ended(Ended::Abort));
     }
 
-    /// Chooses the inputs of the next step: as many as it holds, and the first one however long it is. The turn is the oldest request's, or
-    /// that of the one with the least left.
+    /// Chooses the inputs of the next step: as many as fit, and the first one however long it is.
     fn take(&mut self) {
         let mut requests: Vec<&mut Request> = self.requests.iter_mut().collect();
         self.was_for_shortest = !self.was_for_shortest;
@@ -133,12 +132,11 @@ impl<E: Embedder> Embeddings<E> {
             let is_finite = request.vectors.iter().flatten().all(|number| number.is_finite());
             self.metrics.count_ended(if is_finite { Ended::Stop } else { Ended::Error });
             let failed = || DecodeFailed("a vector has a number that is infinite or none".to_owned());
-            // Nobody waits for a request that was cancelled during its last step.
+            // Fails if the request was cancelled during its last step.
             let _ = request.job.respond.send(if is_finite { Ok(request.vectors) } else { Err(failed()) });
         }
     }
 
-    /// Fails the requests that took part in a step.
     fn fail(&mut self, failed: &DecodeFailed) {
         for request in std::mem::take(&mut self.requests) {
             if request.taken == 0 {

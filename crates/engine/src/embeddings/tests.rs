@@ -8,11 +8,11 @@ use crate::{
     model::{DecodeFailed, Embedder, EmbedderCapacity, STEP_TOKENS_MAX, Token},
 };
 
-/// The first token that fails a step, and the first that gives no number.
+/// The first token that fails a step, and the first that gives NaN.
 const FAILS: Token = 900;
 const GIVES_NONE: Token = 901;
 
-/// A model whose vector is the first token and the length; it checks and notes what it is asked.
+/// A model whose vector is the first token and the length. It checks and records its calls.
 struct FakeEmbedder(Arc<Mutex<Vec<Vec<usize>>>>);
 
 impl Embedder for FakeEmbedder {
@@ -47,7 +47,7 @@ impl Bench {
         Self { embeddings: Embeddings::new(embedder, capacity, Arc::clone(&metrics)), metrics, log }
     }
 
-    /// Asks for inputs of these first tokens and lengths.
+    /// Submits inputs with these first tokens and lengths.
     fn submit(&mut self, inputs: &[(Token, usize)]) -> Answer {
         let (respond, answer) = oneshot::channel();
         let inputs = inputs.iter().map(|&(token, length)| vec![token; length]).collect();

@@ -1,6 +1,6 @@
-//! The length of vectors.
+//! Normalisation of vectors.
 
-/// The first `dimensions` numbers of a vector, scaled to length 1; one of zeros alone stays as it is.
+/// The first `dimensions` numbers of a vector, scaled to length 1; a zero vector is unchanged.
 #[must_use]
 pub fn fit(mut vector: Vec<f32>, dimensions: usize) -> Vec<f32> {
     vector.truncate(dimensions);

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use axum::{
     extract::{State, rejection::BytesRejection},
-    http::header,
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::sync::oneshot;
 
-use super::{Engine, Ready, Serving, Vectors, errors::ApiError};
+use super::{
+    Engine, Ready, Serving, Vectors,
+    errors::ApiError,
+    preparing::{self, Client},
+};
 use crate::{
     api::Refusal,
     api::embeddings::{self, EmbeddingRequest, Input},
@@ -20,19 +24,24 @@ use crate::{
     worker::Command,
 };
 
-/// Answers with a vector for each input. A client that leaves drops this future and with it the receiver, which cancels the request.
+/// Bytes of a number of a vector in an answer.
+const NUMBER_BYTES: usize = 12;
+
+/// Returns a vector for each input. A client that disconnects drops this future and with it the receiver, which cancels the request.
 pub(super) async fn embed(
     State(engine): State<Arc<Engine>>,
+    headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let stopwatch = Stopwatch::start();
     let _seat = engine.seats.try_acquire().map_err(|_| ApiError::full())?;
     let vectors = vectors(engine.ready()?)?;
     let body = body.map_err(|rejection| ApiError::unreadable(&rejection))?;
-    let preparing = Arc::clone(&engine);
-    let prepared = spawn_blocking(move || prepare(&preparing, &body)).await;
-    let Prepared { inputs, shape } = prepared.map_err(|_| ApiError::broken())??;
+    let (account, bytes, reading) = (preparing::account(&headers), body.len(), Arc::clone(&engine));
+    let work = move |client: &Client| prepare(&reading, &body, client);
+    let Prepared { inputs, shape } = preparing::convert(&engine, &account, bytes, work).await?;
     let prompt_tokens = inputs.iter().map(Vec::len).sum();
+    let numbers = inputs.len() * vectors.width;
     let (respond, answer) = oneshot::channel();
     let job = Job { inputs, respond };
     vectors.commands.send(Command::Answer(Box::new(job))).map_err(|_| ApiError::ending())?;
@@ -40,8 +49,8 @@ pub(super) async fn embed(
     engine.metrics.observe_latency(stopwatch.elapsed());
     let rendering = Arc::clone(&engine);
     // Long lists of numbers take a while to write.
-    let written = spawn_blocking(move || embeddings::render(&rendering.name, answer, prompt_tokens, shape));
-    let written = written.await.map_err(|_| ApiError::broken())?;
+    let work = move |_: &Client| Ok(embeddings::render(&rendering.name, answer, prompt_tokens, shape));
+    let written = preparing::convert(&engine, &account, numbers * NUMBER_BYTES, work).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], written).into_response())
 }
 
@@ -52,22 +61,24 @@ fn vectors(ready: &Ready) -> Result<&Vectors, ApiError> {
     }
 }
 
-/// A request that can be computed.
 struct Prepared {
     inputs: Vec<Vec<Token>>,
     shape: embeddings::Shape,
 }
 
-/// Reading and tokenizing, which take time and no model. Runs where it may block.
-fn prepare(engine: &Engine, body: &[u8]) -> Result<Prepared, ApiError> {
+/// Reading and tokenizing, which take time and no model. It blocks.
+fn prepare(engine: &Engine, body: &[u8], client: &Client) -> Result<Prepared, ApiError> {
     let ready = engine.ready()?;
     let EmbeddingRequest { model, inputs, shape } =
         embeddings::parse(body, ready.vocabulary.token_count(), vectors(ready)?.width)?;
     if model != engine.name {
         return Err(ApiError::unknown_model(&model, &engine.name));
     }
-    let inputs = inputs.into_iter().enumerate().map(|(place, input)| tokenize(ready, place, input));
-    Ok(Prepared { inputs: inputs.collect::<Result<_, _>>()?, shape })
+    let inputs = inputs.into_iter().enumerate().map(|(place, input)| {
+        client.check()?;
+        Ok(tokenize(ready, place, input)?)
+    });
+    Ok(Prepared { inputs: inputs.collect::<Result<_, ApiError>>()?, shape })
 }
 
 fn tokenize(ready: &Ready, place: usize, input: Input) -> Result<Vec<Token>, Refusal> {

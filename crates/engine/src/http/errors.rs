@@ -9,7 +9,7 @@ use axum::{
 use serde_json::json;
 
 use super::BODY_BYTES_MAX;
-use crate::{api::Refusal, model::DecodeFailed, scheduler::Failure};
+use crate::{api::Refusal, constraint::Undecided, model::DecodeFailed, scheduler::Failure};
 
 #[derive(Debug)]
 pub(super) struct ApiError {
@@ -56,13 +56,12 @@ impl ApiError {
         Self { param: Some("model".to_owned()), ..error }
     }
 
-    /// The endpoint is not what the model is for; `served` is where it answers.
+    /// The model does not serve this endpoint, but `served`.
     pub(super) fn other_endpoint(purpose: &str, served: &str) -> Self {
         let message = format!("This is {purpose}: it answers at {served} only.");
         Self::new(StatusCode::NOT_FOUND, "unsupported_endpoint", message)
     }
 
-    /// A body that did not come whole.
     pub(super) fn unreadable(rejection: &BytesRejection) -> Self {
         match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(),
@@ -95,6 +94,23 @@ impl From<Failure> for ApiError {
     }
 }
 
+impl From<Undecided> for ApiError {
+    fn from(undecided: Undecided) -> Self {
+        match undecided {
+            Undecided::Refused(unkept) => Refusal::from(unkept).into(),
+            Undecided::Busy => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "engine_full",
+                "The machine is too busy to check the form.",
+            ),
+            Undecided::NotStarted(_) | Undecided::Broken => {
+                tracing::error!(%undecided, "check form");
+                Self::broken()
+            }
+        }
+    }
+}
+
 impl From<DecodeFailed> for ApiError {
     fn from(failed: DecodeFailed) -> Self {
         Self { message: failed.to_string(), ..Self::broken() }
@@ -116,12 +132,10 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The answer to a path that is none of the routes.
 pub(super) async fn unknown_path() -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this path.")
 }
 
-/// The answer to a method that a route does not take.
 pub(super) async fn wrong_method() -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,

@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Checks before a request is accepted.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 
 use super::{BODY_BYTES_MAX, Engine, errors::ApiError};
 
-/// Lets a request through that carries the key; the comparison takes the same time for every wrong key.
+/// Requires the key; the comparison takes the same time for every wrong key.
 pub(super) async fn require_key(
     State(engine): State<Arc<Engine>>,
     request: Request,
@@ -28,7 +28,7 @@ pub(super) async fn require_key(
     if is_known { Ok(next.run(request).await) } else { Err(ApiError::wrong_key()) }
 }
 
-/// Refuses a body that is announced to be too large before its first byte; one that turns out so is refused later.
+/// Refuses a body whose declared length is too large before its first byte; others are refused while they are read.
 pub(super) async fn bound_body(request: Request, next: Next) -> Result<Response, ApiError> {
     let announced = request.headers().get(header::CONTENT_LENGTH);
     let announced: Option<usize> = announced.and_then(|length| length.to_str().ok()?.parse().ok());

@@ -1,10 +1,11 @@
-//! The HTTP face: OpenAI's chat completions or embeddings for whoever holds the key, and the engine's health for everybody.
+//! The HTTP server: OpenAI's chat completions or embeddings for holders of the key, and the engine's health for everyone.
 
 mod chat;
 mod embeddings;
 mod errors;
 mod guards;
 mod pages;
+mod preparing;
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,16 +17,16 @@ use axum::{
 };
 use tokio::sync::{Semaphore, mpsc};
 
-use self::errors::ApiError;
+pub use self::preparing::PREPARING_THREADS;
+use self::{errors::ApiError, preparing::Preparing};
 use crate::{
     chance::Seeds, constraint::Grammars, embeddings as vectors, metrics::Metrics, model::Vocabulary,
     scheduler, template::ChatTemplate, worker::Command,
 };
 
-/// The most bytes of a request's body.
 pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// The most requests in the house, running and waiting; one more is answered 503.
+/// Requests that run or wait; further ones are answered 503.
 pub const REQUESTS_MAX: usize = 256;
 
 pub struct Engine {
@@ -35,18 +36,19 @@ pub struct Engine {
     seeds: Seeds,
     metrics: Arc<Metrics>,
     seats: Semaphore,
+    preparing: Preparing,
     ready: OnceLock<Ready>,
 }
 
-/// What is known once the model is loaded.
+/// Known once the model is loaded.
 pub struct Ready {
     pub vocabulary: Arc<dyn Vocabulary>,
-    /// Tokens that one request or input may hold.
+    /// Tokens of one request or input.
     pub context: usize,
     pub serving: Serving,
 }
 
-/// What the model is for, with what its route needs.
+/// The model's purpose, with the data of its route.
 pub enum Serving {
     Chat(Box<Chat>),
     Embeddings(Vectors),
@@ -54,7 +56,7 @@ pub enum Serving {
 
 pub struct Chat {
     pub template: ChatTemplate,
-    pub grammars: Grammars,
+    pub grammars: Arc<Grammars>,
     pub commands: mpsc::UnboundedSender<Command<scheduler::Job>>,
 }
 
@@ -70,17 +72,18 @@ impl Engine {
     pub fn new(name: String, key: String, seeds: Seeds, metrics: Arc<Metrics>) -> Self {
         let started_at = crate::clock::unix_seconds();
         let seats = Semaphore::new(REQUESTS_MAX);
-        Self { name, key, started_at, seeds, metrics, seats, ready: OnceLock::new() }
+        let preparing = Preparing::default();
+        Self { name, key, started_at, seeds, metrics, seats, preparing, ready: OnceLock::new() }
     }
 
-    /// From now on requests are taken; the second call does nothing.
+    /// Accepts requests from now on; a second call has no effect.
     pub fn open(&self, ready: Ready) {
         let _ = self.ready.set(ready);
     }
 
-    /// Ends what computes after the step under way, if it has begun.
+    /// Ends the computing thread after the current step, if it has begun.
     pub fn stop(&self) {
-        // Where nobody hears it, nothing computes any more.
+        // If the send fails, nothing computes any more.
         let _ = self.ready.get().map(|ready| match &ready.serving {
             Serving::Chat(chat) => chat.commands.send(Command::Stop).is_ok(),
             Serving::Embeddings(vectors) => vectors.commands.send(Command::Stop).is_ok(),

@@ -1,4 +1,4 @@
-//! What can be read: health, models, metrics.
+//! Read-only pages: health, models, metrics.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) async fn models(State(engine): State<Arc<Engine>>) -> Result<Json<Val
     Ok(Json(json!({ "object": "list", "data": [model] })))
 }
 
-/// The counters in the Prometheus text format.
+/// In the Prometheus text format.
 pub(super) async fn metrics(State(engine): State<Arc<Engine>>) -> Response {
     let page = engine.metrics.render(&engine.name);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response()

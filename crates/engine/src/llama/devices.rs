@@ -1,4 +1,4 @@
-//! The devices that compute: GPUs, where llama.cpp was built for them and finds any, or the processor.
+//! The devices that compute: GPUs, if llama.cpp supports and finds any, or the processor.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use llama_cpp_2::{
 
 use crate::cpu;
 
-/// What a model is computed on. Its text names it for people, like `Vulkan0: NVIDIA T4`.
+/// The devices of a model. `Display` names them for people, like `Vulkan0: NVIDIA T4`.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// Of one back end; empty where the processor computes everything.
+    /// Of one back end; empty if the processor computes everything.
     gpus: Vec<LlamaBackendDevice>,
     processor: String,
 }
 
 impl Devices {
-    /// What this program finds on this machine. The first call starts the drivers of GPUs.
+    /// The devices of this machine. The first call starts the drivers of GPUs.
     #[must_use]
     pub fn find() -> Self {
         send_logs_to_tracing(LogOptions::default());
@@ -30,16 +30,15 @@ impl Devices {
     fn choose(mut all: Vec<LlamaBackendDevice>) -> Self {
         let is_processor = |device: &&LlamaBackendDevice| device.device_type == LlamaBackendDeviceType::Cpu;
         let processor = all.iter().find(is_processor).map(|device| device.description.clone());
-        // A GPU in the processor's own chip is used only where there is no other, as by llama.cpp itself.
+        // An integrated GPU is used only if there is no other, as in llama.cpp itself.
         let kinds = [LlamaBackendDeviceType::Gpu, LlamaBackendDeviceType::IntegratedGpu];
         let first = kinds.iter().find_map(|kind| all.iter().find(|device| device.device_type == *kind));
-        // A program with several back ends finds one and the same GPU through each.
+        // A program with several back ends finds the same GPU through each.
         let chosen = first.map(|first| (first.device_type, first.backend.clone()));
         all.retain(|device| Some((device.device_type, device.backend.clone())) == chosen);
         Self { gpus: all, processor: processor.unwrap_or_default() }
     }
 
-    /// The same without GPUs.
     #[must_use]
     pub fn without_gpus(self) -> Self {
         Self { gpus: Vec::new(), ..self }
@@ -56,7 +55,7 @@ impl Devices {
         !self.processor.is_empty()
     }
 
-    /// llama.cpp's numbers of the GPUs.
+    /// llama.cpp's indices of the GPUs.
     pub(super) fn gpu_indices(&self) -> Vec<usize> {
         self.gpus.iter().map(|gpu| gpu.index).collect()
     }
@@ -75,8 +74,7 @@ impl fmt::Display for Devices {
     }
 }
 
-/// Loads the variant for this machine's processor, and whatever else llama.cpp was built with: from the folder of the program,
-/// or from where they were built.
+/// Loads the variant for this machine's processor and the other back ends, from the program's folder or the build folder.
 #[cfg(feature = "cpu-variants")]
 fn load_variants() {
     use std::sync::Once;

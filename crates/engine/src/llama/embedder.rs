@@ -1,5 +1,3 @@
-//! The model as one that makes vectors.
-
 use std::num::NonZeroU32;
 
 use llama_cpp_2::{
@@ -15,21 +13,21 @@ use super::{
 use crate::memory;
 use crate::model::{DecodeFailed, Embedder, EmbedderCapacity, STEP_TOKENS_MAX, Token};
 
-/// Tokens up to which a processor computes inputs together. So many fill its tiles, and each more makes those beside it dearer: a
-/// token is compared with all of a step and most of that thrown away (docs/engine.md).
+/// Tokens up to which a processor computes inputs together. They fill its tiles, and each further one slows the others: a token is compared
+/// with a whole step, and most of that is discarded (docs/engine.md).
 const PROCESSOR_STEP_TOKENS: usize = 64;
 
-/// A context of llama.cpp that pools what it computes. It stays on the thread that made it.
+/// A context of llama.cpp that pools its results. It stays on the thread that made it.
 #[derive(Debug)]
 pub struct LlamaEmbedder<'model> {
     context: LlamaContext<'model>,
     batch: LlamaBatch<'static>,
-    /// The most tokens of one computation of llama.cpp.
+    /// Tokens of one computation of llama.cpp.
     step: usize,
 }
 
-/// The longest input, of up to `context` tokens, for which there is memory where an input is computed as a whole: with its first long input
-/// llama.cpp takes room for a probability of each token of the vocabulary for each of the input, and keeps it. At least one step's.
+/// The longest input, of up to `context` tokens, for which there is memory if an input is computed as a whole: with its first long input
+/// llama.cpp takes and keeps memory for a probability of each token of the vocabulary for each input token. At least one step's.
 pub(super) fn context_that_fits(model: &LlamaModel, context: usize) -> usize {
     let numbers =
         u64::try_from(model.n_vocab()).unwrap_or(0) + u64::try_from(model.n_embd_out()).unwrap_or(0);
@@ -47,10 +45,7 @@ pub(super) fn context_that_fits(model: &LlamaModel, context: usize) -> usize {
 }
 
 impl Llama {
-    /// How much it computes at once as an embedding model.
-    ///
-    /// # Errors
-    /// [`LoadFailed`] when the model makes no vectors.
+    /// Fails if the model makes no vectors.
     pub fn embedder_capacity(&self) -> Result<EmbedderCapacity, LoadFailed> {
         let width = usize::try_from(self.model.n_embd_out()).ok().filter(|width| *width > 0);
         let failed = || LoadFailed {
@@ -65,16 +60,13 @@ impl Llama {
         })
     }
 
-    /// An embedder.
-    ///
-    /// # Errors
-    /// [`LoadFailed`] when there is no memory for it.
+    /// Fails if there is no memory for it.
     pub fn embedder(&self) -> Result<LlamaEmbedder<'_>, LoadFailed> {
         let failed = |reason: String| LoadFailed { path: self.settings.path.clone(), reason };
         let number = |value: usize| u32::try_from(value).map_err(|fault| failed(fault.to_string()));
         let threads = i32::try_from(self.settings.threads).map_err(|fault| failed(fault.to_string()))?;
         let cells = self.capacity.context.max(STEP_TOKENS_MAX).next_multiple_of(CELLS_STEP);
-        // llama.cpp computes a probability of each token of the vocabulary for each of a piece, so pieces are short.
+        // llama.cpp computes a probability of each token of the vocabulary for each token of a piece, so pieces are short.
         let metadata = Metadata::new(|key| self.model.meta_val_str(key).ok());
         let step = if metadata.embeds_in_pieces() { STEP_TOKENS_MAX } else { cells };
         let flash = prefers_flash(&self.devices, heads(&self.model), cells, step);
@@ -96,7 +88,7 @@ impl Llama {
 }
 
 impl LlamaEmbedder<'_> {
-    /// Computes what the batch holds, and reads the vectors of inputs whose last tokens are in it.
+    /// Computes the batch, and reads the vectors of inputs that end in it.
     fn compute(&mut self, ended: &mut Vec<i32>, vectors: &mut Vec<Vec<f32>>) -> Result<(), String> {
         self.context.decode(&mut self.batch).map_err(|fault| fault.to_string())?;
         self.batch.clear();

@@ -1,4 +1,4 @@
-//! What a model is for, by what its file says.
+//! A model's purpose, according to its file.
 
 use llama_cpp_2::context::params::LlamaPoolingType;
 
@@ -8,18 +8,18 @@ pub enum Purpose {
     Embeddings,
 }
 
-/// Those that llama.cpp knows and this engine cannot serve: T5 reads with one half and writes with the other, the others write by
-/// diffusion. `overnight-server` looks for the same in a file's header.
+/// Architectures of llama.cpp that this engine cannot serve: T5 is an encoder and a decoder, the others write by diffusion.
+/// `overnight-server` looks for the same in a file's header.
 const UNSERVED: [&str; 6] = ["t5", "t5encoder", "dream", "llada", "llada-moe", "rnd1"];
 
-/// What a model file says of its architecture.
+/// The architecture in a model file.
 pub(super) struct Metadata<V> {
     architecture: String,
     value: V,
 }
 
 impl<V: Fn(&str) -> Option<String>> Metadata<V> {
-    /// That which `value` knows by its key.
+    /// `value` returns the value of a key.
     pub(super) fn new(value: V) -> Self {
         Self { architecture: value("general.architecture").unwrap_or_default(), value }
     }
@@ -34,20 +34,17 @@ impl<V: Fn(&str) -> Option<String>> Metadata<V> {
         number.map_or(LlamaPoolingType::Unspecified, LlamaPoolingType::from)
     }
 
-    /// Whether a token sees only those before it.
+    /// Whether a token sees only earlier ones.
     fn is_causal(&self) -> bool {
         self.own("attention.causal").as_deref() != Some("false")
     }
 
-    /// Whether an input can be embedded piece by piece: a token sees only those before it, and the last one's vector is the input's.
+    /// Whether an input can be embedded in pieces: the model is causal, and the last token's vector is the input's.
     pub(super) fn embeds_in_pieces(&self) -> bool {
         self.is_causal() && self.pooling() == LlamaPoolingType::Last
     }
 
-    /// What the model is for. A file of an embedding model says how it pools.
-    ///
-    /// # Errors
-    /// Why the model cannot be served, as the end of a sentence.
+    /// A file of an embedding model has a pooling type. Fails if the model cannot be served; the error is the end of a sentence.
     pub(super) fn purpose(&self) -> Result<Purpose, String> {
         let architecture = &self.architecture;
         if UNSERVED.contains(&architecture.as_str()) {

@@ -1,10 +1,8 @@
-//! Which candidates stay in the draw.
-
 use std::cmp::Ordering;
 
 use super::Candidate;
 
-/// Keeps what is at least `min_p` as probable as the greatest, whose logit is 0.
+/// Keeps candidates at least `min_p` as probable as the greatest, whose logit is 0.
 pub(super) fn keep_min_p(candidates: &mut Vec<Candidate>, min_p: f32) {
     if min_p > 0.0 {
         let least = min_p.ln();
@@ -22,7 +20,7 @@ pub(super) fn keep_top_k(candidates: &mut Vec<Candidate>, top_k: usize) {
 
 /// Keeps the fewest greatest candidates whose probabilities reach `top_p` together.
 ///
-/// Only as many are sorted as are kept, in pieces that grow: a vocabulary is long and a nucleus mostly short.
+/// Only kept candidates are sorted, in pieces that grow: a vocabulary is long and a nucleus usually short.
 pub(super) fn keep_top_p(candidates: &mut Vec<Candidate>, top_p: f32) {
     if top_p >= 1.0 {
         return;

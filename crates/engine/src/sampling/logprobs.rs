@@ -1,4 +1,4 @@
-//! The model's own probabilities of a token and of its rivals, before temperature, bias and penalties.
+//! The model's own probabilities of a token and its alternatives, before temperature, bias and penalties.
 
 use super::{candidate, filters::descending, greatest};
 use crate::model::Token;
@@ -6,18 +6,17 @@ use crate::model::Token;
 /// Natural logarithms of probabilities at one place of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logprobs {
-    /// The token that was chosen.
     pub token: Token,
-    /// Its logarithm, at least [`LEAST`].
+    /// At least [`LEAST`].
     pub logprob: f32,
-    /// The most probable tokens with theirs, the most probable first.
+    /// The most probable tokens, in descending order.
     pub top: Vec<(Token, f32)>,
 }
 
-/// What stands for a probability of nearly or exactly 0, as JSON has no infinity.
+/// Replaces a probability of nearly or exactly 0, as JSON has no infinity.
 const LEAST: f32 = -9999.0;
 
-/// The probabilities of `token` and of the `top` most probable ones under `logits`, which is not empty.
+/// `logits` is not empty; `top` is the number of alternatives.
 #[must_use]
 pub fn logprobs(logits: &[f32], token: Token, top: usize) -> Logprobs {
     let mut candidates: Vec<_> = (0..).zip(logits).map(|(token, &logit)| candidate(token, logit)).collect();

@@ -1,6 +1,6 @@
 //! Chooses the next token from logits.
 //!
-//! The order is vLLM's: bias and penalties, the tokens that are allowed, temperature, `min_p`, `top_k`, `top_p`, then one draw. Temperature 0 takes
+//! The order is vLLM's: bias and penalties, the allowed tokens, temperature, `min_p`, `top_k`, `top_p`, then one draw. Temperature 0 takes
 //! the greatest logit, the first among equals.
 
 mod filters;
@@ -26,13 +26,13 @@ pub struct Sampling {
     pub top_p: f32,
     /// Keep this many tokens; 0 keeps all.
     pub top_k: usize,
-    /// Keep tokens at least this probable beside the most probable one; 0 keeps all.
+    /// Keep tokens at least this probable relative to the most probable one; 0 keeps all.
     pub min_p: f32,
-    /// Taken from a logit for every time the answer holds the token.
+    /// Subtracted from a logit for every time the answer has the token.
     pub frequency_penalty: f32,
-    /// Taken from a logit if the answer holds the token.
+    /// Subtracted from a logit if the answer has the token.
     pub presence_penalty: f32,
-    /// Divides a positive logit and multiplies a negative one if prompt or answer hold the token; 1 does nothing.
+    /// Divides a positive logit and multiplies a negative one if prompt or answer have the token; 1 has no effect.
     pub repetition_penalty: f32,
     pub bias: Vec<(Token, f32)>,
     pub seed: u64,
@@ -60,7 +60,6 @@ struct Candidate {
     logit: f32,
 }
 
-/// The sampling state of one choice.
 #[derive(Debug)]
 pub struct Sampler {
     sampling: Sampling,
@@ -69,7 +68,6 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for the answer to `prompt`.
     #[must_use]
     pub fn new(sampling: Sampling, prompt: &[Token]) -> Self {
         let chance = Chance::new(sampling.seed);
@@ -78,11 +76,11 @@ impl Sampler {
 
     /// Chooses the next token and remembers it for the penalties.
     ///
-    /// A logit that is not a number counts as impossible. `logits` is not empty, and some of its tokens are `allowed`.
+    /// A NaN logit counts as impossible. `logits` is not empty, and some of its tokens are `allowed`.
     pub fn sample(&mut self, logits: &[f32], allowed: Option<&TokenSet>) -> Token {
         let all = (0..).zip(logits).map(|(token, &logit)| candidate(token, logit));
         let token = if self.sampling.temperature == 0.0 && allowed.is_none() && self.penalties.are_none() {
-            // The list of candidates would cost more than all else.
+            // The list of candidates would cost more than everything else.
             greatest(all).token
         } else {
             self.choose(all.collect(), allowed)

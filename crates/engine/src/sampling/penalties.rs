@@ -1,4 +1,4 @@
-//! Changes of logits that do not depend on the other logits: bias and penalties.
+//! Changes of logits that do not depend on other logits: bias and penalties.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,12 +38,11 @@ impl Penalties {
         }
     }
 
-    /// Whether no logit is changed.
     pub(super) fn are_none(&self) -> bool {
         self.bias.is_empty() && self.repeated.is_empty() && self.answer.is_empty()
     }
 
-    /// Changes the candidates, which are all tokens in their order.
+    /// `candidates` are all tokens in their order.
     pub(super) fn apply(&self, candidates: &mut [Candidate]) {
         let at = |token: Token| token as usize;
         for &(token, bias) in &self.bias {

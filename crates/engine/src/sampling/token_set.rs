@@ -1,23 +1,21 @@
-//! A set of tokens, one bit each.
+//! A set of tokens, one bit each. Tokens beyond the vocabulary are in no set.
 
 use crate::model::Token;
 
 const BITS: usize = 32;
 
-/// A set of tokens. A token beyond the vocabulary is in no set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSet {
     words: Vec<u32>,
 }
 
 impl TokenSet {
-    /// The set whose bits are `words`, the lowest bit of the first word for token 0.
+    /// The lowest bit of the first word is for token 0.
     #[must_use]
     pub fn from_words(words: Vec<u32>) -> Self {
         Self { words }
     }
 
-    /// All tokens below `token_count`.
     #[must_use]
     pub fn all(token_count: usize) -> Self {
         let mut words = vec![u32::MAX; token_count.div_ceil(BITS)];
@@ -29,7 +27,7 @@ impl TokenSet {
         Self { words }
     }
 
-    /// These tokens, all of which are below `token_count`.
+    /// All `tokens` are below `token_count`.
     #[must_use]
     pub fn of(tokens: &[Token], token_count: usize) -> Self {
         let mut words = vec![0; token_count.div_ceil(BITS)];
@@ -41,14 +39,13 @@ impl TokenSet {
         Self { words }
     }
 
-    /// Whether a token is in the set.
     #[must_use]
     pub fn contains(&self, token: Token) -> bool {
         let word = self.words.get(token as usize / BITS);
         word.is_some_and(|word| word >> (token as usize % BITS) & 1 == 1)
     }
 
-    /// Takes tokens out, unless that would leave none.
+    /// Removes tokens, unless that would leave none.
     pub fn remove_unless_last(&mut self, tokens: impl IntoIterator<Item = Token>) {
         let before = self.words.clone();
         for token in tokens {

@@ -10,7 +10,6 @@ use crate::{
     text::Text,
 };
 
-/// The growing answer of one sequence.
 #[derive(Debug)]
 pub(super) struct Answer {
     sampler: Sampler,
@@ -27,7 +26,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The answer to choice `index` of a job, of at most `tokens_max` tokens.
+    /// Choice `index` of a job, of at most `tokens_max` tokens.
     pub(super) fn new(job: &Job, index: u64, tokens_max: usize) -> Self {
         let generation: &Generation = &job.generation;
         let mut sampling = generation.sampling.clone();
@@ -47,15 +46,17 @@ impl Answer {
         }
     }
 
-    /// How long its form takes to find the tokens that may come next, by the last time; nothing if it has none.
+    /// The time that its form took for the last token; zero without a form.
     pub(super) fn form_time(&self) -> Duration {
         self.guide.as_ref().map_or(Duration::ZERO, Guide::time)
     }
 
-    /// Draws the next token; says with it how the answer ended, if it did.
-    ///
-    /// # Errors
-    /// [`Unkept`] where the answer's form is too complex to go on.
+    /// Fails, if it has a form, because that took `time` in all.
+    pub(super) fn refuse_form(&self, time: Duration) -> Result<(), Unkept> {
+        self.guide.as_ref().map_or(Ok(()), |guide| Err(guide.refuse(time)))
+    }
+
+    /// Draws the next token, and returns how the answer ended, if it did. Fails if the answer's form is too complex to continue.
     pub(super) fn grow(
         &mut self,
         logits: &[f32],
@@ -80,7 +81,7 @@ impl Answer {
         Ok((token, finish))
     }
 
-    /// The tokens that may come next, where they are not the same at every place.
+    /// The tokens that may come next; `None` if they are the same at every place.
     fn find_allowed(&mut self, vocabulary: &dyn Vocabulary) -> Result<Option<TokenSet>, Unkept> {
         let is_short = self.tokens < self.tokens_min;
         let mut allowed = match (&mut self.guide, &self.allowed) {

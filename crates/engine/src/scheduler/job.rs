@@ -1,4 +1,4 @@
-//! What goes into the scheduler and what comes out.
+//! Input and output of the scheduler.
 
 use std::sync::Arc;
 
@@ -13,21 +13,20 @@ use crate::{
 /// A request that waits for its answer. Dropping the receiver of `respond` cancels it between two steps.
 #[derive(Debug)]
 pub struct Job {
-    /// At least one token, and fewer than the context holds.
+    /// At least one token, and fewer than the context.
     pub prompt: Arc<[Token]>,
+    /// Only requests with the same salt share the computed beginning of their prompts.
+    pub salt: Option<Arc<str>>,
     pub generation: Generation,
-    /// The form of each answer; any text if there is none.
+    /// The form of each answer; `None`: any text.
     pub grammar: Option<Arc<Grammar>>,
-    /// Where the answer goes.
     pub respond: oneshot::Sender<Result<Completion, Failure>>,
 }
 
-/// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
     Decode(#[from] DecodeFailed),
-    /// The form that the client asked for is too complex.
     #[error(transparent)]
     Form(#[from] Unkept),
 }
@@ -36,9 +35,9 @@ pub enum Failure {
 pub struct Generation {
     /// How many answers; each is a sequence of its own on the one prompt.
     pub choices: usize,
-    /// The most tokens of one answer; the context may hold fewer.
+    /// Tokens of one answer; the context may hold fewer.
     pub tokens_max: usize,
-    /// Until an answer has this many tokens, no token that ends it is drawn. Strings end it all the same.
+    /// Until an answer has this many tokens, no token that ends it is drawn. Stop strings still end it.
     pub tokens_min: usize,
     /// Strings that end an answer before them.
     pub stops: Vec<String>,
@@ -46,15 +45,15 @@ pub struct Generation {
     pub keeps_stop: bool,
     /// Tokens that end an answer, beside the model's own.
     pub stop_tokens: Vec<Token>,
-    /// The only tokens that are drawn, if not all.
+    /// The only tokens that are drawn; `None`: all.
     pub allowed: Option<TokenSet>,
-    /// How tokens are drawn; choice `i` has the `i`-th seed after this one.
+    /// Choice `i` has the `i`-th seed after this one.
     pub sampling: Sampling,
-    /// How many rivals of each token are reported with their probabilities; `None` reports none at all.
+    /// How many alternatives of each token are reported with their probabilities; `None`: no probabilities.
     pub logprobs: Option<usize>,
-    /// Whether the model's own end of turn is passed over. A grammar's is not.
+    /// Whether the model's own end of turn is ignored. A grammar's is not.
     pub ignores_end: bool,
-    /// Whether the answer has to repeat to the last bit, where the request is alone.
+    /// Whether the answer must be bit-for-bit repeatable, if the request is alone.
     pub repeats: bool,
 }
 
@@ -78,11 +77,10 @@ impl Default for Generation {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
-    /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// How many of them were not computed for this request, as its first choice found them in the cache.
+    /// Prompt tokens that the first choice found in the cache.
     pub cached_tokens: usize,
-    /// As many as were asked for, in order.
+    /// As many as were requested, in order.
     pub choices: Vec<Choice>,
 }
 
@@ -91,9 +89,9 @@ pub struct Choice {
     /// The text before the stop string or the end of the turn.
     pub text: String,
     pub finish: Finish,
-    /// Tokens that were drawn, with the one that ended the turn.
+    /// Drawn tokens, with the one that ended the turn.
     pub tokens: usize,
-    /// One entry for each token of the text, if asked for.
+    /// One entry for each token of the text, if requested.
     pub logprobs: Vec<Logprobs>,
 }
 

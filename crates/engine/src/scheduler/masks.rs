@@ -1,20 +1,31 @@
-//! The time that forms may take from a step. All sequences wait while the tokens are found that one of them may draw next,
-//! which a hostile form makes last a tenth of a second. So dear ones share a part of the time, and sit out steps meanwhile.
+//! The time that forms may take of a step. All sequences wait while the allowed tokens of one of them are found, which a hostile form makes
+//! take up to half a second. So expensive forms share a part of the time, and sit out steps meanwhile. The form of a request also has a budget
+//! for all its answers.
 
 use std::time::Duration;
 
-/// A form that takes no longer than this for a token takes part in every step.
+/// A form that takes at most this long per token takes part in every step.
 const CHEAP: Duration = Duration::from_millis(1);
-/// So does one that takes no more than this many times what the cheapest takes: those that are all dear do not wait for each other.
+/// So does one that takes at most this many times as long as the cheapest: forms that are all expensive do not wait for each other.
 const TIMES_CHEAPEST: u32 = 8;
-/// The others get this part of the time of steps,
+/// Other forms get this part of the time of steps,
 const PART: u32 = 4;
 /// but at least this much of each,
 const LEAST: Duration = Duration::from_millis(5);
-/// and save up no more than this.
+/// and accumulate at most this much.
 const SAVED_MAX: Duration = Duration::from_millis(100);
 
-/// What dear forms may still take, and what they took too much.
+/// The form of a request may take this long in all,
+const BUDGET: Duration = Duration::from_secs(3);
+/// or this many times as long as the steps of its answers.
+const TIMES_STEPS: u32 = 2;
+
+/// Whether a request whose form took `forms`, and whose answers took part in steps of `steps`, is over its budget.
+pub(super) fn is_over_budget(forms: Duration, steps: Duration) -> bool {
+    forms > BUDGET && forms > steps.saturating_mul(TIMES_STEPS)
+}
+
+/// The time left for expensive forms; negative after they took too much.
 #[derive(Debug, Default)]
 pub(super) struct MaskTime {
     saved: Duration,
@@ -29,13 +40,13 @@ pub(super) struct Admission {
 }
 
 impl MaskTime {
-    /// The admission to one step. `cheapest` is what the cheapest form needs for a token, nothing if a sequence has none.
+    /// `cheapest` is the time of the cheapest form per token, zero if a sequence has no form.
     pub(super) fn admission(&self, cheapest: Duration) -> Admission {
         let cheap = CHEAP.max(cheapest.saturating_mul(TIMES_CHEAPEST));
         Admission { cheap, left: self.saved, is_open: self.owed.is_zero() }
     }
 
-    /// Notes that a step took `time` without the forms, and what each form took.
+    /// A step took `time` without the forms, and each form its own time.
     pub(super) fn step(&mut self, time: Duration, forms: impl Iterator<Item = Duration>) {
         let spent: Duration = forms.filter(|&form| form > CHEAP).sum();
         let available = self.saved + (time / PART).max(LEAST);
@@ -62,12 +73,12 @@ impl Admission {
 mod tests {
     use std::time::Duration;
 
-    use super::{CHEAP, MaskTime, SAVED_MAX, TIMES_CHEAPEST};
+    use super::{BUDGET, CHEAP, MaskTime, SAVED_MAX, TIMES_CHEAPEST, is_over_budget};
 
     const STEP: Duration = Duration::from_millis(40);
     const DEAR: Duration = Duration::from_millis(98);
 
-    /// How often `forms` dear forms take part in `steps` steps beside a sequence without one.
+    /// How often `forms` expensive forms take part in `steps` steps beside a sequence without a form.
     fn admitted(steps: usize, forms: usize) -> usize {
         let mut masks = MaskTime::default();
         let step = |_| {
@@ -81,7 +92,7 @@ mod tests {
 
     #[test]
     fn dear_forms_take_a_quarter_of_the_time_of_steps_however_many_they_are() {
-        // 98 ms of ten steps, which last 400 ms without them.
+        // 98 ms of ten steps, which take 400 ms without them.
         assert_eq!(admitted(1_000, 1), 102);
         assert_eq!(admitted(1_000, 31), 102);
     }
@@ -102,6 +113,14 @@ mod tests {
         let mut admission = masks.admission(DEAR / TIMES_CHEAPEST);
         assert!(admission.admits(DEAR));
         assert!(!admission.admits(DEAR * 2));
+    }
+
+    #[test]
+    fn a_form_has_a_budget_that_grows_with_the_steps_of_its_answers() {
+        assert!(!is_over_budget(BUDGET, Duration::ZERO));
+        assert!(is_over_budget(BUDGET + DEAR, Duration::ZERO));
+        assert!(is_over_budget(BUDGET + DEAR, BUDGET / 2));
+        assert!(!is_over_budget(BUDGET + DEAR, BUDGET));
     }
 
     #[test]

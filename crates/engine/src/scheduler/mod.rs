@@ -1,11 +1,10 @@
-//! Continuous batching: which sequences run, and what goes into each step.
+//! Continuous batching: which sequences run, and the contents of each step.
 //!
-//! Requests wait in order of arrival, and take turns where they have several choices. Each choice of a request becomes a
-//! sequence; a sequence starts when the cache
-//! surely holds its prompt and its longest answer, so that nothing that started is ever thrown out. Before a step,
-//! cancelled requests leave and waiting ones join. A request that shares a longer prefix with a prompt under way than
-//! the cache holds yet waits for it, and lets others pass meanwhile: so a shared prefix is computed once, however
-//! many arrive together. Nor does one join while it would slow those that run by more than it saves them.
+//! Requests wait in order of arrival, and take turns if they have several choices. Each choice becomes a sequence; it starts when the cache
+//! certainly has room for its prompt and its longest answer, so that no started sequence is ever preempted. Before a step, cancelled
+//! requests leave and waiting ones join. A request that shares a longer prefix with a running prompt of its salt than the cache holds yet
+//! waits for it, and lets others pass: so a shared prefix is computed once, however many arrive together. Nor does a request join while it would slow the
+//! running ones by more than it saves them.
 
 mod answer;
 mod job;
@@ -20,12 +19,12 @@ use std::sync::Arc;
 pub use self::job::{Choice, Completion, Failure, Finish, Generation, Job};
 use self::{answer::Answer, masks::MaskTime, queue::Requests};
 use crate::{
-    cache::{Cache, Prefix, shared_length},
+    cache::{Cache, Prefix, Salted},
     metrics::{Ended, Metrics},
     model::{Capacity, Decoder, Token, Vocabulary},
 };
 
-/// Tokens by which the length of an answer is judged that may be longer.
+/// The assumed length of an answer that may be longer.
 const ANSWER_TOKENS: usize = 256;
 
 /// A request waits for another one's prompt only if that saves at least this many tokens.
@@ -42,7 +41,7 @@ pub struct Scheduler<D> {
     masks: MaskTime,
     /// Whether the last step computed prompts.
     read_last: bool,
-    /// The place among the sequences that answer of the one that is first in the next step.
+    /// The index, among the answering sequences, of the first one in the next step.
     next_answer: usize,
 }
 
@@ -51,19 +50,20 @@ struct Running {
     choice: usize,
     sequence: usize,
     prompt: Arc<[Token]>,
+    salt: Option<Arc<str>>,
     answer: Answer,
-    /// The most cells that the sequence will hold in the end.
+    /// Cells that the sequence will hold in the end.
     cells_max: usize,
-    /// The cells that it alone holds, on average over its time.
+    /// Cells that it alone holds, on average over its time.
     own_cells: usize,
     /// The token that was drawn and not fed yet.
     drawn: Option<Token>,
-    /// How many steps it sat out because its form is dear, since it took part last.
+    /// Steps that it sat out because its form is expensive, since it last took part.
     sat_out: usize,
 }
 
 impl<D: Decoder> Scheduler<D> {
-    /// A scheduler over a decoder whose sequences are all empty.
+    /// All sequences of `decoder` must be empty.
     #[must_use]
     pub fn new(
         decoder: D,
@@ -86,13 +86,13 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// Takes a request in; it joins at the next step that has room.
+    /// The request joins the next step that has room.
     pub fn submit(&mut self, job: Job) {
         self.requests.add(job);
         self.report();
     }
 
-    /// Computes one step; returns whether there was anything to do.
+    /// Computes one step; returns false if there was nothing to do.
     pub fn step(&mut self) -> bool {
         self.leave_cancelled();
         self.join_waiting();
@@ -111,7 +111,7 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// Ends the sequences of a request that is gone.
+    /// Ends the sequences of a cancelled or failed request.
     fn leave(&mut self, request: u64) {
         let (leaving, staying) = self.running.drain(..).partition(|running| running.request == request);
         self.running = staying;
@@ -125,14 +125,16 @@ impl<D: Decoder> Scheduler<D> {
         while self.running.len() < self.capacity.parallel {
             let Some((key, request)) = self.requests.waiting(place) else { return };
             if request.job.generation.repeats && self.is_alone(key) {
-                // A prefix from the cache was computed in other steps and lies in other cells: its last bits differ.
+                // A prefix from the cache was computed in other steps and is in other cells: its last bits differ.
                 self.cache.forget_kept();
             }
-            let prompt = Arc::clone(&request.job.prompt);
+            let (prompt, salt) = (Arc::clone(&request.job.prompt), request.job.salt.clone());
+            // The last token is computed in any case: its logits begin the answer.
+            let shareable = Salted { salt: salt.as_deref(), tokens: &prompt[..prompt.len() - 1] };
             let tokens_max = request.job.generation.tokens_max.min(self.capacity.context - prompt.len());
-            let prefix = self.cache.find_prefix(&prompt[..prompt.len() - 1]);
+            let prefix = self.cache.find_prefix(shareable);
             let length = prefix.map_or(0, |prefix| prefix.length);
-            if self.planned_prefix(&prompt) >= length + SHARED_TOKENS_MIN {
+            if self.planned_prefix(shareable) >= length + SHARED_TOKENS_MIN {
                 place += 1;
                 continue;
             }
@@ -141,8 +143,8 @@ impl<D: Decoder> Scheduler<D> {
             if !self.pays_to_join(own_cells) {
                 return;
             }
-            self.cache.note_prompt(&prompt, prefix);
-            let Some((sequence, cached)) = self.start(prefix, cells_max) else { return };
+            self.cache.note_prompt(Salted { tokens: &prompt, ..shareable }, prefix);
+            let Some((sequence, cached)) = self.start(salt.clone(), prefix, cells_max) else { return };
             self.metrics.count_prefix(prompt.len(), cached);
             if let Some((choice, request)) = self.requests.begin_choice(key, cached) {
                 let answer = Answer::new(&request.job, choice as u64, tokens_max);
@@ -151,6 +153,7 @@ impl<D: Decoder> Scheduler<D> {
                     choice,
                     sequence,
                     prompt,
+                    salt,
                     answer,
                     cells_max,
                     own_cells,
@@ -161,24 +164,29 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// Whether a request is to begin with nothing beside it.
+    /// Whether a request must start with no other beside it.
     fn is_alone(&self, request: u64) -> bool {
         let stays_alone = self.capacity.parallel == 1 || self.requests.is_single();
         stays_alone && self.running.is_empty() && self.requests.is_unbegun(request)
     }
 
-    /// Whether one more sequence makes the tokens of all cheaper, if it holds `cells` that no other does.
+    /// Whether one more sequence, with `cells` unshared cells, makes the tokens of all cheaper.
     ///
-    /// With n sequences a token costs a n-th of a pass over the weights, and a little for every cell of the others. One more
-    /// saves 1 / n (n + 1) of the pass and adds its cells, for which the average counts: a long one has to run at some time, and
-    /// does not wait until all others have ended. Tiles are filled once they are begun.
+    /// With n sequences a token costs 1 / n of a pass over the weights, and a little for every cell of the others. One more saves
+    /// `1 / n (n + 1)` of the pass and adds its cells. The average counts: a long sequence must run at some time, and does not wait until all
+    /// others have ended. Tiles are filled once they are begun.
     fn pays_to_join(&self, cells: usize) -> bool {
         let own: usize = self.running.iter().map(|running| running.own_cells).sum();
         self.full_tiles(self.running.len()).saturating_mul(own + cells) <= self.capacity.masked_cells
     }
 
-    /// A sequence with room for `cells`, and how many tokens of it are computed; `None` if it has to wait.
-    fn start(&mut self, prefix: Option<Prefix>, cells: usize) -> Option<(usize, usize)> {
+    /// A sequence with room for `cells`, and the number of its computed tokens; `None` if it must wait.
+    fn start(
+        &mut self,
+        salt: Option<Arc<str>>,
+        prefix: Option<Prefix>,
+        cells: usize,
+    ) -> Option<(usize, usize)> {
         let promised: usize = self
             .running
             .iter()
@@ -186,18 +194,21 @@ impl<D: Decoder> Scheduler<D> {
             .sum();
         let length = prefix.map_or(0, |prefix| prefix.length);
         if self.cache.make_room(promised + cells - length, prefix.map(|prefix| prefix.sequence)) {
-            return self.cache.start(prefix).map(|sequence| (sequence, length));
+            return self.cache.start(salt, prefix).map(|sequence| (sequence, length));
         }
         let is_alone = self.running.is_empty();
         if is_alone && self.cache.make_room(cells, None) {
-            return self.cache.start(None).map(|sequence| (sequence, 0));
+            return self.cache.start(salt, None).map(|sequence| (sequence, 0));
         }
         None
     }
 
-    /// The longest prefix of `prompt` that running sequences hold or will have computed soon.
-    fn planned_prefix(&self, prompt: &[Token]) -> usize {
-        let planned = |running: &Running| shared_length(&running.prompt, &prompt[..prompt.len() - 1]);
+    /// The longest prefix of `prompt` that running sequences have computed or will soon.
+    fn planned_prefix(&self, prompt: Salted<'_>) -> usize {
+        let planned = |running: &Running| {
+            let planned = Salted { salt: running.salt.as_deref(), tokens: &running.prompt };
+            planned.shared_length(prompt)
+        };
         let shares = self.capacity.shares_prefixes;
         self.running.iter().filter(|_| shares).map(planned).max().unwrap_or(0)
     }

@@ -1,15 +1,20 @@
-//! The requests in the house, and the order in which they wait.
+//! The unanswered requests, and the order in which they wait.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use super::job::{Choice, Completion, Failure, Job};
 
-/// A request and how far its choices are.
 pub(super) struct Request {
     pub(super) job: Job,
     begun: usize,
     cached_tokens: usize,
     choices: Vec<Option<Choice>>,
+    /// What its form took, and the steps in which it drew.
+    form_time: Duration,
+    step_time: Duration,
 }
 
 /// All requests that are not answered, by number; numbers rise in order of arrival.
@@ -24,18 +29,20 @@ impl Requests {
     pub(super) fn add(&mut self, job: Job) {
         self.last += 1;
         let choices = vec![None; job.generation.choices];
-        self.all.insert(self.last, Request { job, begun: 0, cached_tokens: 0, choices });
+        let (form_time, step_time) = (Duration::ZERO, Duration::ZERO);
+        let request = Request { job, begun: 0, cached_tokens: 0, choices, form_time, step_time };
+        self.all.insert(self.last, request);
         self.waiting.push_back(self.last);
     }
 
-    /// The request at a place of the queue, if it reaches so far; a request is in it until its last choice began.
+    /// The request at a place of the queue, where it stays until its last choice began.
     pub(super) fn waiting(&self, place: usize) -> Option<(u64, &Request)> {
         let key = *self.waiting.get(place)?;
         self.all.get(&key).map(|request| (key, request))
     }
 
-    /// Begins the next choice of a waiting request. For a further one it goes to the end of the queue: a request of many choices
-    /// takes turns with those that came after it.
+    /// Begins the next choice of a waiting request. For a further choice the request goes to the end of the queue: it takes turns with
+    /// later requests.
     pub(super) fn begin_choice(&mut self, key: u64, cached_tokens: usize) -> Option<(usize, &Request)> {
         let request = self.all.get_mut(&key)?;
         let choice = request.begun;
@@ -50,7 +57,15 @@ impl Requests {
         Some((choice, request))
     }
 
-    /// Puts an ended choice down; with the last one the request is answered and gone, and this is true.
+    /// Adds the times of a token, and returns the sums for the request: its form's, and its steps'.
+    pub(super) fn add_times(&mut self, key: u64, form: Duration, step: Duration) -> (Duration, Duration) {
+        let Some(request) = self.all.get_mut(&key) else { return (form, step) };
+        request.form_time += form;
+        request.step_time += step;
+        (request.form_time, request.step_time)
+    }
+
+    /// Stores an ended choice. With the last one the request is answered and removed; then returns true.
     pub(super) fn end_choice(&mut self, key: u64, index: usize, choice: Choice) -> bool {
         let Some(request) = self.all.get_mut(&key) else { return false };
         request.choices[index] = Some(choice);
@@ -63,22 +78,22 @@ impl Requests {
                 cached_tokens: request.cached_tokens,
                 choices: request.choices.into_iter().flatten().collect(),
             };
-            // Nobody waiting any more is a cancellation that came with the last token.
+            // Fails if the request was cancelled with the last token.
             let _ = request.job.respond.send(Ok(completion));
         }
         true
     }
 
-    /// Answers a request with a failure; false if it was gone already.
+    /// Answers a request with a failure; false if it no longer exists.
     pub(super) fn fail(&mut self, key: u64, failure: &Failure) -> bool {
         self.waiting.retain(|&waiting| waiting != key);
         let Some(request) = self.all.remove(&key) else { return false };
-        // Nobody waiting any more needs no answer.
+        // Fails if the request was cancelled.
         let _ = request.job.respond.send(Err(failure.clone()));
         true
     }
 
-    /// Removes the requests whose clients are gone and returns their numbers.
+    /// Removes the cancelled requests and returns their numbers.
     pub(super) fn take_cancelled(&mut self) -> Vec<u64> {
         let is_cancelled = |request: &Request| request.job.respond.is_closed();
         let cancelled: Vec<u64> =
@@ -90,7 +105,6 @@ impl Requests {
         cancelled
     }
 
-    /// Whether there is only one request.
     pub(super) fn is_single(&self) -> bool {
         self.all.len() == 1
     }
@@ -100,7 +114,7 @@ impl Requests {
         self.all.get(&key).is_some_and(|request| request.begun == 0)
     }
 
-    /// How many requests run and how many wait for their first choice to begin.
+    /// How many requests run, and how many wait for their first choice to begin.
     pub(super) fn counts(&self) -> (usize, usize) {
         let waiting = self.all.values().filter(|request| request.begun == 0).count();
         (self.all.len() - waiting, waiting)

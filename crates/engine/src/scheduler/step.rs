@@ -1,8 +1,8 @@
-//! One step: put the batch together, compute it, draw tokens, end what has ended.
+//! One step: build the batch, compute it, draw tokens, end what is complete.
 
-use std::{cmp::Reverse, ops::Range};
+use std::{cmp::Reverse, ops::Range, time::Duration};
 
-use super::{Failure, Finish, Running, Scheduler};
+use super::{Failure, Finish, Running, Scheduler, masks::is_over_budget};
 use crate::{
     clock::Stopwatch,
     constraint::Unkept,
@@ -11,22 +11,26 @@ use crate::{
 };
 
 impl<D: Decoder> Scheduler<D> {
-    /// Computes one step over the running sequences, of which there is at least one.
+    /// Computes one step over the running sequences, at least one.
     pub(super) fn compute(&mut self) {
         let batch = self.gather_batch();
         let stopwatch = Stopwatch::start();
         if let Err(failure) = self.cache.decode(&batch) {
             return self.fail_batch(&batch, &failure);
         }
-        let time = stopwatch.elapsed();
         let drawing = batch.iter().enumerate().filter(|(_, entry)| entry.wants_logits);
         let drawn: Vec<_> =
             drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
         let has_drawn = |running: &&Running| drawn.iter().any(|(sequence, _)| *sequence == running.sequence);
         let forms = self.running.iter().filter(has_drawn).map(|running| running.answer.form_time());
-        self.masks.step(time, forms);
+        let forms: Vec<Duration> = forms.collect();
+        // A GPU computes until its results are read for drawing.
+        let time = stopwatch.elapsed().saturating_sub(forms.iter().sum());
+        self.masks.step(time, forms.into_iter());
         for (sequence, drawn) in drawn {
-            match drawn {
+            let goes_on = matches!(drawn, Ok(None));
+            let refused = if goes_on { self.charge_form(sequence, time).err() } else { None };
+            match refused.map_or(drawn, Err) {
                 Ok(Some(finish)) => self.end(sequence, finish),
                 Ok(None) => {}
                 Err(unkept) => self.fail_form(sequence, unkept),
@@ -34,10 +38,10 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// Pieces of prompts, the oldest first, or one token of each sequence that answers: by turns where there are both.
+    /// Pieces of prompts, the oldest first, or one token of each answering sequence: alternately if there are both.
     ///
-    /// Not together: flash attention works in tiles of tokens, and the first tile would look at the cells of all sequences for
-    /// each token of a prompt that stands in it, which costs more than a second pass over the weights.
+    /// Not together: flash attention works in tiles of tokens, and the first tile would look at the cells of all sequences for each prompt
+    /// token in it, which costs more than a second pass over the weights.
     fn gather_batch(&mut self) -> Vec<BatchEntry> {
         let reads = !self.read_last;
         let mut kinds = [reads, !reads].into_iter().map(|reads| (reads, self.admit(reads)));
@@ -46,7 +50,7 @@ impl<D: Decoder> Scheduler<D> {
         if reads { self.gather_prompts(&places) } else { self.gather_answers(&places) }
     }
 
-    /// The places of the running sequences that take part in a step of prompts or of answers. The cheapest of all does always.
+    /// The indices of the running sequences that take part in a step of prompts or of answers. The cheapest always does.
     fn admit(&mut self, reads: bool) -> Vec<usize> {
         let cheapest =
             self.running.iter().map(|running| running.answer.form_time()).min().unwrap_or_default();
@@ -64,7 +68,7 @@ impl<D: Decoder> Scheduler<D> {
         places
     }
 
-    /// One token of each sequence, or of as many as fill tiles of the weights: then the others begin the next such step.
+    /// One token of each sequence, or of as many as fill tiles of the weights: then the others are first in the next such step.
     fn gather_answers(&mut self, places: &[usize]) -> Vec<BatchEntry> {
         let entry = |&place: &usize| {
             let running = &self.running[place];
@@ -79,7 +83,7 @@ impl<D: Decoder> Scheduler<D> {
         batch
     }
 
-    /// The most tokens, up to `tokens`, that need no pass over the weights for a tile that is not full.
+    /// The most tokens, up to `tokens`, that need no pass over the weights for a partial tile.
     pub(super) fn full_tiles(&self, tokens: usize) -> usize {
         let tile = self.capacity.tile_tokens;
         if tokens < tile { tokens } else { tokens / tile * tile }
@@ -96,7 +100,7 @@ impl<D: Decoder> Scheduler<D> {
         batch
     }
 
-    /// Draws the next token of a sequence; says how its answer ended, if it did.
+    /// Draws the next token of a sequence; returns how its answer ended, if it did.
     fn draw(&mut self, index: usize, sequence: usize) -> Result<Option<Finish>, Unkept> {
         let Some(running) = self.running.iter_mut().find(|running| running.sequence == sequence) else {
             return Ok(None);
@@ -108,6 +112,15 @@ impl<D: Decoder> Scheduler<D> {
         self.metrics.count_generated();
         running.drawn = Some(token);
         Ok(finish)
+    }
+
+    /// Charges a request for the last token of a sequence, which it drew in a step of `time`. Fails if its form is over its budget.
+    fn charge_form(&mut self, sequence: usize, time: Duration) -> Result<(), Unkept> {
+        let Some(running) = self.running.iter().find(|running| running.sequence == sequence) else {
+            return Ok(());
+        };
+        let (forms, steps) = self.requests.add_times(running.request, running.answer.form_time(), time);
+        if is_over_budget(forms, steps) { running.answer.refuse_form(forms) } else { Ok(()) }
     }
 
     fn end(&mut self, sequence: usize, finish: Finish) {
@@ -124,7 +137,7 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// Ends a request with one answer whose form is too complex.
+    /// Ends a request with an answer whose form is too complex.
     fn fail_form(&mut self, sequence: usize, unkept: Unkept) {
         let Some(running) = self.running.iter().find(|running| running.sequence == sequence) else { return };
         let request = running.request;
@@ -134,7 +147,7 @@ impl<D: Decoder> Scheduler<D> {
         self.leave(request);
     }
 
-    /// Answers every request of a batch that was not computed, and forgets what its sequences held.
+    /// Fails every request of a failed batch, and forgets its sequences.
     fn fail_batch(&mut self, batch: &[BatchEntry], failure: &DecodeFailed) {
         tracing::error!(tokens = batch.len(), %failure, "compute step");
         let is_hit = |running: &Running| batch.iter().any(|entry| entry.sequence == running.sequence);

@@ -1,4 +1,4 @@
-//! The filter `tojson` as chat templates know it: Python's `json.dumps` without escapes for HTML or ASCII.
+//! The filter `tojson` of chat templates: Python's `json.dumps` without escapes for HTML or ASCII.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 #[expect(clippy::needless_pass_by_value, reason = "minijinja hands arguments over by value")]
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let indent: Option<usize> = arguments.get("indent")?;
-    // Whatever else Python takes there changes nothing that matters here.
+    // Other arguments of Python's make no relevant difference.
     let _: Option<Value> = arguments.get("ensure_ascii")?;
     let _: Option<Value> = arguments.get("sort_keys")?;
     let _: Option<Value> = arguments.get("separators")?;

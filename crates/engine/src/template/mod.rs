@@ -1,5 +1,6 @@
-//! Chat templates: the model's own Jinja template turns a conversation into the text that the model was taught.
+//! Chat templates: the model's own Jinja template turns a conversation into the text format that the model was trained on.
 
+mod controls;
 mod json;
 mod source;
 mod strftime;
@@ -11,19 +12,21 @@ use std::collections::BTreeMap;
 use minijinja::{Environment, Error, ErrorKind, Value, context, syntax::SyntaxConfig};
 use minijinja_contrib::pycompat::unknown_method_callback;
 
+use self::controls::ControlTexts;
+pub use self::controls::pieces;
 use crate::clock;
 
-/// What a model without a template of its own is spoken to with.
+/// The template for a model without its own.
 const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n\
     {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
 const NAME: &str = "chat";
 
-/// The role that newer clients give to what older ones say as `system`.
+/// The role that newer clients use instead of `system`.
 const DEVELOPER: &str = "developer";
 
-/// The most instructions that one rendering may take; a message needs some hundred.
-const FUEL: u64 = 20_000_000;
+/// Instructions of one rendering, which take 0.7 s; a message needs some hundred.
+const FUEL: u64 = 5_000_000;
 
 #[derive(Debug)]
 pub struct ChatTemplate {
@@ -31,13 +34,11 @@ pub struct ChatTemplate {
     bos_token: String,
     eos_token: String,
     knows_developer: bool,
+    controls: ControlTexts,
 }
 
 impl ChatTemplate {
-    /// Compiles `source`, or ChatML's template if the model has none.
-    ///
-    /// # Errors
-    /// When the source is no template.
+    /// Compiles `source`; without it, ChatML's template.
     pub fn compile(source: Option<&str>, bos_token: String, eos_token: String) -> Result<Self, Error> {
         let mut environment = Environment::new();
         environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
@@ -49,26 +50,32 @@ impl ChatTemplate {
         environment.set_fuel(Some(FUEL));
         let source = source.unwrap_or(CHATML);
         environment.add_template_owned(NAME, source::adapt(source))?;
-        Ok(Self { environment, bos_token, eos_token, knows_developer: source.contains(DEVELOPER) })
+        let (knows_developer, controls) = (source.contains(DEVELOPER), ControlTexts::default());
+        Ok(Self { environment, bos_token, eos_token, knows_developer, controls })
     }
 
-    /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables. A template
-    /// that does not name the role `developer` is shown `system` instead.
-    ///
-    /// # Errors
-    /// What the template objects to, in its own words.
+    /// Keeps these texts of control tokens text in the words of clients.
+    #[must_use]
+    pub fn guarding(self, texts: impl IntoIterator<Item = String>) -> Self {
+        Self { controls: ControlTexts::new(texts), ..self }
+    }
+
+    /// The prompt of a conversation, up to the assistant's turn, to be tokenized in [`pieces`]. `arguments` are further variables. A template that does not mention the
+    /// role `developer` sees `system` instead. Fails with the template's own message.
     pub fn render(
         &self,
         messages: &[Value],
         tools: &Value,
         arguments: &BTreeMap<String, Value>,
     ) -> Result<String, Error> {
-        let further: Value =
-            Value::from_pairs(arguments.iter().map(|(name, value)| (name.as_str(), value.clone())));
-        let messages: Vec<Value> = messages.iter().map(|message| self.adapt_role(message)).collect();
+        let further: Value = Value::from_pairs(
+            arguments.iter().map(|(name, value)| (name.as_str(), self.controls.mark(value))),
+        );
+        let adapted = |message| self.controls.mark(&self.adapt_role(message));
+        let messages: Vec<Value> = messages.iter().map(adapted).collect();
         let variables = context! {
             messages,
-            tools => if tools.is_undefined() { Value::from(()) } else { tools.clone() },
+            tools => if tools.is_undefined() { Value::from(()) } else { self.controls.mark(tools) },
             add_generation_prompt => true,
             bos_token => self.bos_token.as_str(),
             eos_token => self.eos_token.as_str(),

@@ -1,6 +1,6 @@
-//! The dialect of templates in the wild, beyond Jinja itself.
+//! The dialect of published templates, beyond Jinja itself.
 
-/// Turns `{% generation %}` blocks, which mark the assistant's words for training, into blocks without effect.
+/// Disables `{% generation %}` blocks, which mark the assistant's words for training.
 pub(super) fn adapt(source: &str) -> String {
     let mut adapted = String::with_capacity(source.len());
     let mut rest = source;

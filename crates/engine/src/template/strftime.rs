@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::fmt::strtime::{BrokenDownTime, Config};
 use jiff::tz::TimeZone;
 
-/// Formats a time in seconds since 1970 with C's conversions; unknown ones stay as they are written.
+/// Formats seconds since 1970 with C's conversions; unknown ones stay unchanged.
 pub(super) fn format(seconds: u64, format: &str) -> String {
     let at = i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let date = BrokenDownTime::from(&at.unwrap_or_default().to_zoned(TimeZone::UTC));

@@ -33,7 +33,7 @@ fn the_prompts_tokens_grow_with_the_prompt_alone() {
     };
     let short = usage("x", 1);
     assert_eq!(usage("x", 4), (short.0, 12));
-    // Every \u{1} is a token of its own for a byte-level tokenizer that never saw it.
+    // Each \u{1} is its own token for a byte-level tokenizer that never saw it.
     assert_eq!(usage(&"\u{1}".repeat(101), 1).0 - usage("\u{1}", 1).0, 100);
 }
 

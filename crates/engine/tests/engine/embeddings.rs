@@ -1,4 +1,4 @@
-//! Embedding models: random weights, and vectors that scripts/tiny-embeddings computed of them with NumPy alone.
+//! Embedding models with random weights, and vectors computed from them by scripts/tiny-embeddings with NumPy only.
 
 use std::fs;
 use std::io::Write;
@@ -12,14 +12,13 @@ use crate::support::{Answer, Engine, KEY, chat, command, message, poll};
 
 const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models");
 const NAMES: [&str; 2] = ["tiny-bert", "tiny-qwen3"];
-/// What a number of a vector of length 1 may differ from the true one: keys and values may be 16-bit floats.
+/// Tolerance for a number of a vector of length 1, because keys and values may be 16-bit floats.
 const NEAR: f64 = 2e-3;
 
 fn start(name: &str, flags: &[&str]) -> Engine {
     Engine::start_with(&format!("{MODELS}/{name}.gguf"), flags)
 }
 
-/// Texts with their tokens and vectors.
 fn cases(name: &str) -> Vec<Value> {
     let text = fs::read_to_string(format!("{MODELS}/{name}.json")).expect("the vectors");
     serde_json::from_str(&text).expect("a list")
@@ -44,7 +43,7 @@ fn numbers(list: &Value) -> Vec<f64> {
     list.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
-/// The largest difference of two numbers at the same place.
+/// The largest difference at the same index.
 fn distance(one: &[f64], other: &[f64]) -> f64 {
     assert_eq!(one.len(), other.len());
     one.iter().zip(other).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
@@ -88,7 +87,6 @@ fn company_does_not_change_a_vector() {
         let mut far: f64 = 0.0;
         let together = start(name, &["--parallel", "8"]);
         let alone = start(name, &["--parallel", "1"]);
-        // Many requests at once, each with all texts and repetitions of the first.
         let answers: Vec<Vec<Vec<f64>>> = thread::scope(|scope| {
             let ask = |count: usize| {
                 let mut inputs = texts.clone();
@@ -155,7 +153,6 @@ fn inputs_that_cannot_be_embedded_are_refused() {
     ] {
         assert_eq!(error(fields.clone()), expected, "{fields}");
     }
-    // As many tokens as the context holds are embedded.
     assert_eq!(vectors(&post(&engine, &json!({ "input": ["a ".repeat(14), "a"] }))).len(), 2);
     assert_eq!(vectors(&post(&engine, &json!({ "input": vec![5; 16] }))).len(), 1);
 }
@@ -194,7 +191,7 @@ fn a_model_that_ranks_is_refused_with_a_sentence() {
     let mut model = fs::read(format!("{MODELS}/tiny-bert.gguf")).expect("the model");
     let key = b"bert.pooling_type";
     let at = model.windows(key.len()).position(|found| found == key).expect("the key") + key.len();
-    // After the key come the type of the value and the value.
+    // The type and the value follow the key.
     model[at + 4..at + 8].copy_from_slice(&4_u32.to_le_bytes());
     let path = std::env::temp_dir().join(format!("overnight-engine-ranks-{}.gguf", std::process::id()));
     fs::write(&path, model).expect("a file");

@@ -87,7 +87,7 @@ fn a_json_object_is_one_object_and_nothing_else() {
         let text = choice["message"]["content"].as_str().expect("a text");
         match choice["finish_reason"].as_str() {
             Some("stop") => {
-                // RFC 8259 sets no bound to numbers, and this model writes some that no double holds.
+                // RFC 8259 does not limit numbers, and this model writes some that exceed a double.
                 let object = serde_json::from_str::<BTreeMap<String, &RawValue>>(text);
                 assert!(object.is_ok(), "{object:?} in {text}");
             }

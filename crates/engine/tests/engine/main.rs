@@ -1,6 +1,7 @@
-//! The real process with the model in the box, over real sockets.
+//! The real process with the built-in model over real sockets.
 
 mod answers;
+mod costs;
 mod embeddings;
 mod forms;
 mod lifecycle;

@@ -2,12 +2,12 @@ use serde_json::{Value, json};
 
 use crate::support::Engine;
 
-/// Some hundred tokens: with fewer the differences mostly vanish.
+/// Some hundred tokens, because the differences mostly vanish with fewer.
 const QUESTION: &str = "What is a batch, and why would anyone want one at night? The river is wide, the sky is dark, the price of a token \
     falls, and the queue waits for its engine. The model reads a prompt, keeps it in its cache, and gives an answer of stone. \
     The engine counts what it reads and what it writes, and nobody looks at the clock before the morning comes again.";
 
-/// Answers with all their probabilities, so that the last bit of each counts.
+/// Answers with all probabilities, so that every bit of them is compared.
 fn ask(engine: &Engine, fields: &Value) -> Value {
     let mut all = json!({ "max_tokens": 60, "ignore_eos": true, "logprobs": true, "top_logprobs": 5 });
     all.as_object_mut().expect("fields").extend(fields.as_object().expect("fields").clone());

@@ -52,13 +52,28 @@ fn a_prefix_outlives_its_request() {
 }
 
 #[test]
+fn a_prefix_is_shared_only_among_requests_with_the_same_salt() {
+    let engine = Engine::start(&[]);
+    let cached = |salt: Value| {
+        let answer = engine.ask(&questions()[0], &json!({ "max_tokens": 2, "cache_salt": salt }));
+        answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().expect("a number")
+    };
+    // The sequence that ended last is kept.
+    let [first, again, other] = ["one", "one", "other"].map(|salt| cached(json!(salt)));
+    assert_eq!((first, other, cached(Value::Null)), (0, 0, 0));
+    assert!(again > 400, "{again}");
+    let refused = engine.post(&chat("Hello", &json!({ "cache_salt": "" })));
+    assert_eq!(refused.status, 400, "{}", refused.head);
+}
+
+#[test]
 fn a_dropped_connection_cancels_its_sequences() {
     let engine = Engine::start(&[]);
     let send = |choices: usize| {
         let endless = chat("Count.", &json!({ "max_tokens": 4_000, "n": choices, "ignore_eos": true }));
         engine.send(&message("POST", CHAT, KEY, &endless))
     };
-    // One that was not read yet would be no abort.
+    // A request that the engine has not read yet would not be an abort.
     let come = || engine.metric("num_requests_running") + engine.metric("num_requests_waiting");
     let mut streams = vec![send(1), send(1)];
     assert!(poll(|| come() > 1.5), "two did not come");

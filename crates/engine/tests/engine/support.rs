@@ -1,5 +1,3 @@
-//! A running engine and a client of it.
-
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
@@ -33,7 +31,6 @@ impl Answer {
         serde_json::from_str(&self.body).expect("a JSON body")
     }
 
-    /// Status, and code and field of the error.
     pub(crate) fn error(&self) -> (u16, String, String) {
         let error = self.json()["error"].clone();
         assert!(error["message"].is_string() && error["type"].is_string(), "{}", self.body);
@@ -82,7 +79,6 @@ impl Engine {
         self.exchange(&message(method, path, key, body))
     }
 
-    /// Sends bytes and reads the answer to them.
     pub(crate) fn exchange(&self, sent: &str) -> Answer {
         let mut stream = self.send(sent);
         let mut answer = Vec::new();
@@ -93,7 +89,6 @@ impl Engine {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// Sends bytes and leaves the answer to the caller.
     pub(crate) fn send(&self, sent: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.write_all(sent.as_bytes()).expect("the request is taken");
@@ -104,7 +99,7 @@ impl Engine {
         self.request("POST", "/v1/chat/completions", KEY, body)
     }
 
-    /// Answers one question greedily, with further fields.
+    /// Greedy unless `fields` say otherwise.
     pub(crate) fn ask(&self, question: &str, fields: &Value) -> Value {
         let answer = self.post(&chat(question, fields));
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -121,19 +116,18 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // It may have ended already, as some tests want.
+        // Some tests end it themselves.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A request as it goes over the wire.
 pub(crate) fn message(method: &str, path: &str, key: &str, body: &str) -> String {
     let head = format!("{method} {path} HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n");
     format!("{head}Authorization: Bearer {key}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// A body with one question, greedy unless `fields` say otherwise.
+/// Greedy unless `fields` say otherwise.
 pub(crate) fn chat(question: &str, fields: &Value) -> String {
     let messages = json!([{ "role": "user", "content": question }]);
     let mut body = json!({ "model": "tiny", "messages": messages, "temperature": 0 });
@@ -142,7 +136,7 @@ pub(crate) fn chat(question: &str, fields: &Value) -> String {
     body.to_string()
 }
 
-/// Waits until something holds; false if it never did.
+/// Waits until `holds` returns true; false after a time-out.
 pub(crate) fn poll(mut holds: impl FnMut() -> bool) -> bool {
     (0..POLLS_MAX).any(|_| {
         let held = holds();

@@ -42,7 +42,7 @@ fn inputs_that_cannot_be_computed_are_named() {
         (json!(vec!["a"; 2_049]), "input"),
     ] {
         let refusal = read(&json!({ "input": input })).expect_err("a refusal");
-        // Whoever passes the sentence on alone says by it which input is at fault.
+        // A proxy that forwards only the message identifies the input by it.
         assert!(param == "input" || refusal.message.starts_with(param), "{refusal}");
         assert_eq!((refusal.param.as_deref(), refusal.code), (Some(param), None), "{input}");
     }

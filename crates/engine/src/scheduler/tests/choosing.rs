@@ -152,7 +152,7 @@ fn a_sequence_joins_only_where_it_saves_the_others_more_than_it_costs_them() {
     assert_eq!(largest(1_999, &distinct), Some(4));
     assert_eq!(largest(600, &distinct), Some(3));
     assert_eq!(largest(0, &distinct), Some(1));
-    // What they share costs once: the first holds 100, the others 11 each.
+    // Shared cells cost once: the first holds 100, the others 11 each.
     let shared: Vec<String> = (0..8).map(|number| format!("{}{number}", "s".repeat(89))).collect();
     assert_eq!(largest(4 * (100 + 7 * 11), &shared), Some(8));
 }

@@ -12,7 +12,9 @@ use crate::{
 
 fn grammar(schema: Value) -> Option<Arc<Grammar>> {
     let form = Form::schema(schema, "response_format");
-    Some(Grammars::new(Arc::new(FakeVocabulary::default())).compile(&form).expect("a grammar"))
+    let form = form.review().expect("a form");
+    let grammars = Grammars::new(Arc::new(FakeVocabulary::default()));
+    Some(grammars.compile(&Arc::from("account"), &form, 0).expect("a grammar"))
 }
 
 fn letters() -> Option<Arc<Grammar>> {
@@ -26,7 +28,7 @@ fn an_answer_ends_where_its_form_is_complete() {
     let free = bench.submit("b", greedy(6));
     bench.finish();
     let formed = completion(formed);
-    // The model says c, which the form does not allow first.
+    // The model chooses c, which the form does not allow first.
     assert_eq!(texts(&formed), ["\"abcd\""]);
     assert_eq!((formed.choices[0].finish, formed.choices[0].tokens), (Finish::Stop, 6));
     assert_eq!(texts(&completion(free)), ["cdefgh"]);
@@ -93,7 +95,7 @@ fn a_dear_form_keeps_no_other_sequence_from_a_step() {
     let answers = batches.iter().filter(|batch| batch.iter().all(|entry| entry.wants_logits)).skip(1);
     let with_free =
         answers.take(29).filter(|batch| batch.iter().any(|entry| entry.sequence == free.sequence));
-    // Six sequences take turns in steps of four where all take part.
+    // Six sequences take turns in steps of four if all take part.
     assert!(with_free.count() >= 29 * 4 / 6);
 }
 

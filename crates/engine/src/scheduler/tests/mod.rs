@@ -1,4 +1,4 @@
-//! The scheduler on a fake model, whose answers depend on every token before them.
+//! The scheduler on a fake model, whose answers depend on every earlier token.
 
 mod cancelling;
 mod choosing;
@@ -53,6 +53,14 @@ impl Bench {
         self.submit_formed(prompt, generation, None)
     }
 
+    fn submit_salted(&mut self, prompt: &str, salt: &str) -> Answer {
+        let (respond, answer) = oneshot::channel();
+        let prompt = prompt.bytes().map(Token::from).collect();
+        let (salt, generation, grammar) = (Some(salt.into()), greedy(20), None);
+        self.scheduler.submit(Job { prompt, salt, generation, grammar, respond });
+        answer
+    }
+
     fn submit_formed(
         &mut self,
         prompt: &str,
@@ -61,7 +69,7 @@ impl Bench {
     ) -> Answer {
         let (respond, answer) = oneshot::channel();
         let prompt = prompt.bytes().map(Token::from).collect();
-        self.scheduler.submit(Job { prompt, generation, grammar, respond });
+        self.scheduler.submit(Job { prompt, salt: None, generation, grammar, respond });
         answer
     }
 

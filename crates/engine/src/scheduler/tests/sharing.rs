@@ -39,6 +39,26 @@ fn a_prefix_is_reused_after_its_request_ended() {
 }
 
 #[test]
+fn requests_with_different_salts_share_nothing() {
+    let prompts = prompts(2);
+    let mut bench = Bench::new(CAPACITY, letter_of_everything);
+    let salts = ["one", "other", "one", "other"];
+    let answers = salts.map(|salt| bench.submit_salted(&prompts[0], salt));
+    bench.finish();
+    // They run together: the first of each salt computes the prompt, and the second waits for it.
+    let cached = answers.map(|answer| completion(answer).cached_tokens);
+    assert_eq!(cached, [0, 0, prompts[0].len() - 1, prompts[0].len() - 1]);
+    // The sequence that ended last is kept.
+    let later = ["other", "third", "one"].map(|salt| {
+        let answer = bench.submit_salted(&prompts[1], salt);
+        bench.finish();
+        completion(answer).cached_tokens
+    });
+    assert_eq!(later, [prompts[1].len() - 1, 0, 0]);
+    assert_eq!(bench.complete(&prompts[1], greedy(1)).cached_tokens, 0, "without a salt");
+}
+
+#[test]
 fn an_answer_is_part_of_the_next_turns_prefix() {
     let mut bench = Bench::new(CAPACITY, letter_of_everything);
     let first = bench.complete("How are you?", greedy(20));
@@ -54,7 +74,7 @@ fn choices_share_their_prompt() {
     let answer = bench.complete(prompt, Generation { choices: 20, ..greedy(20) });
     assert_eq!(answer.choices.len(), 20);
     assert!(texts(&answer).iter().all(|text| *text == texts(&alone(prompt))[0]));
-    // Once whole, then one token for each further choice's logits, and what was drawn; later choices find that too.
+    // Once whole, then one token for each further choice's logits, and the drawn ones; later choices find them too.
     assert!(bench.computed_tokens() <= prompt.len() + 19 + 20 * 19, "{}", bench.computed_tokens());
 }
 
