@@ -18,9 +18,11 @@ from overnight._programs import LocalError
 from overnight._progress import Progress
 from overnight._version import __version__
 from overnight.administration import Administration
-from overnight.answers import Answers, AsyncAnswers
+from overnight.answers import Answers
 from overnight.async_administration import AsyncAdministration
+from overnight.async_answers import AsyncAnswers
 from overnight.async_client import AsyncOvernight
+from overnight.async_once import AsyncOnce
 from overnight.client import Overnight
 from overnight.errors import (
     AlreadyEndedError,
@@ -47,7 +49,7 @@ from overnight.errors import (
     UnavailableError,
     UnreadableError,
 )
-from overnight.once import AsyncOnce, Once
+from overnight.once import Once
 from overnight.records import (
     Account,
     AccountQuotas,

@@ -1,3 +1,4 @@
+# Generated from async_administration.py by generate_sync.py; do not edit.
 """The client of operators whose calls block."""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
+# Generated from async_answers.py by generate_sync.py; do not edit.
 """The answers of a map as its caller reads them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from overnight._mapping import Answer, Job, answers
@@ -12,9 +13,15 @@ from overnight._transport import iterate
 T = TypeVar("T")
 
 
-class _Map:
-    def __init__(self, job: Job) -> None:
+class Answers(Iterator[Answer[T]], Generic[T]):
+    """The answers of `Overnight.map`. Nothing is sent before the first is asked for."""
+
+    def __init__(self, operations: Operations, job: Job, rows: Any) -> None:
         self._job = job
+        self._answers = iterate(answers(operations, job, rows))
+
+    def __next__(self) -> Answer[T]:
+        return next(self._answers)
 
     @property
     def key(self) -> str:
@@ -25,25 +32,3 @@ class _Map:
     def batch_ids(self) -> tuple[str, ...]:
         """The batches that were made so far."""
         return tuple(self._job.batch_ids)
-
-
-class Answers(_Map, Iterator[Answer[T]], Generic[T]):
-    """The answers of `Overnight.map`. Nothing is sent before the first is asked for."""
-
-    def __init__(self, operations: Operations, job: Job, rows: Any) -> None:
-        super().__init__(job)
-        self._answers = iterate(answers(operations, job, rows))
-
-    def __next__(self) -> Answer[T]:
-        return next(self._answers)
-
-
-class AsyncAnswers(_Map, AsyncIterator[Answer[T]], Generic[T]):
-    """The answers of `AsyncOvernight.map`. Nothing is sent before the first is asked for."""
-
-    def __init__(self, operations: Operations, job: Job, rows: Any) -> None:
-        super().__init__(job)
-        self._answers = answers(operations, job, rows)
-
-    async def __anext__(self) -> Answer[T]:
-        return await anext(self._answers)

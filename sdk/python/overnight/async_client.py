@@ -21,9 +21,9 @@ from overnight._rows import Prompt, Text
 from overnight._schemas import M, SchemaModel
 from overnight._settings import find_target
 from overnight._transport import AsyncTransport
-from overnight.answers import AsyncAnswers
 from overnight.async_administration import AsyncAdministration
-from overnight.once import AsyncOnce
+from overnight.async_answers import AsyncAnswers
+from overnight.async_once import AsyncOnce
 from overnight.records import (
     Account,
     Batch,
@@ -47,8 +47,16 @@ F = TypeVar("F")
 
 
 class AsyncOvernight:
-    """`Overnight` with calls that are awaited and lists that are read with `async for`. Each method takes the
-    arguments, keeps the promises and raises the errors of that of the same name there."""
+    """Calls one service with one API key, from an event loop.
+
+    `base_url` and `api_key` come from `OVERNIGHT_URL` and `OVERNIGHT_API_KEY` where they are not given, else from the
+    folder `overnight-data` in the working directory, which `overnight serve` makes there.
+
+    What can be repeated without harm is repeated at most `retries` times, with growing pauses, when the service cannot
+    be reached or has too much to do. Every create carries an idempotency key, so a repeat creates nothing twice.
+
+    Methods raise an `OvernightError`: an `APIError` where the service refuses.
+    """
 
     def __init__(
         self,
@@ -75,7 +83,8 @@ class AsyncOvernight:
         await self._operations.core.transport.close()
 
     def once(self, key: str) -> AsyncOnce:
-        """Creates with this idempotency key."""
+        """Creates with this idempotency key, 1 to 255 visible ASCII characters: the same call with the same key is done
+        once within 48 hours, whoever sends it and whatever broke in between."""
         return AsyncOnce(self._operations, key)
 
     async def create_request(
@@ -85,15 +94,17 @@ class AsyncOvernight:
         metadata: Mapping[str, Any] | None = None,
         webhook: str | None = None,
     ) -> RequestCreated:
-        """Asks for a chat completion."""
+        """Asks for a chat completion. Once this returns, the request outlives a crash of the service."""
         return await self.once(new_key()).create_request(request_body, metadata=metadata, webhook=webhook)
 
     def create_requests(self, requests: Iterable[Body] | AsyncIterable[Body]) -> AsyncIterator[BulkOutcome]:
-        """Creates many requests."""
+        """Creates many requests: `CreateRequest`s, or bodies of chat completions. The outcomes come in the same order;
+        a refused body has an `error`, and the others go in. Requests are drawn as they are sent, at most 1,024 at a
+        time."""
         return self.once(new_key()).create_requests(requests)
 
     async def get_request(self, request_id: str) -> Request:
-        """The whole request."""
+        """The whole request, with its result once it has ended."""
         return await self._operations.get_request(request_id)
 
     async def get_request_status(self, request_id: str) -> RequestStatus:
@@ -101,19 +112,19 @@ class AsyncOvernight:
         return await self._operations.get_request_status(request_id)
 
     async def cancel_request(self, request_id: str) -> Request:
-        """Ends the request without a result."""
+        """Ends the request without a result. One that is cancelled already stays so."""
         return await self._operations.cancel_request(request_id)
 
     async def delete_request(self, request_id: str) -> None:
-        """Deletes a request that has ended."""
+        """Deletes a request that has ended, with its body, metadata and result."""
         await self._operations.delete_request(request_id)
 
     def list_requests(self, **filter: Unpack[RequestFilter]) -> AsyncIterator[RequestStatus]:
-        """How the requests stand."""
+        """How the requests stand, read page by page."""
         return self._operations.list_requests(filter)
 
     def list_full_requests(self, **filter: Unpack[RequestFilter]) -> AsyncIterator[Request]:
-        """The whole requests."""
+        """The whole requests, read page by page."""
         return self._operations.list_full_requests(filter)
 
     async def create_batch(
@@ -123,11 +134,11 @@ class AsyncOvernight:
         metadata: Mapping[str, Any] | None = None,
         webhook: str | None = None,
     ) -> BatchCreated:
-        """Groups requests that are in no batch yet."""
+        """Groups requests that are in no batch yet: all of them or none."""
         return await self.once(new_key()).create_batch(requests_ids, metadata=metadata, webhook=webhook)
 
     async def get_batch(self, batch_id: str) -> Batch:
-        """The whole batch."""
+        """The whole batch, with the list of its requests."""
         return await self._operations.get_batch(batch_id)
 
     async def get_batch_status(self, batch_id: str) -> BatchStatus:
@@ -139,11 +150,12 @@ class AsyncOvernight:
         return self._operations.get_batch_requests(batch_id)
 
     def get_batch_results(self, batch_id: str, *, after: str | None = None) -> AsyncIterator[Request]:
-        """The requests of the batch, ended or not; or those that ended after one."""
+        """The requests of the batch, ended or not; or those that ended after the request `after` until now."""
         return self._operations.get_batch_results(batch_id, after)
 
     def follow_batch_results(self, batch_id: str, *, after: str | None = None) -> AsyncIterator[Request]:
-        """The requests of the batch as they end."""
+        """The requests of the batch in the order in which they end, each once, until all have ended; from the first, or
+        after the request `after`. A connection that breaks is made again, and the list goes on."""
         return self._operations.follow_batch_results(batch_id, after)
 
     async def cancel_batch(self, batch_id: str) -> Batch:
@@ -155,15 +167,15 @@ class AsyncOvernight:
         await self._operations.delete_batch(batch_id)
 
     def list_batches(self, **filter: Unpack[BatchFilter]) -> AsyncIterator[Batch]:
-        """The batches."""
+        """The batches, read page by page."""
         return self._operations.list_batches(filter)
 
     async def list_models(self) -> list[Model]:
-        """The models that requests may name."""
+        """The models that requests may name, with their prices."""
         return await self._operations.list_models()
 
     async def get_account(self) -> Account:
-        """The account of the key."""
+        """The account of the key, its credits and its quotas."""
         return await self._operations.get_account()
 
     def list_usage(self, **query: Unpack[UsageFilter]) -> AsyncIterator[UsageRecord]:
@@ -221,7 +233,25 @@ class AsyncOvernight:
         progress: bool | Report | None = None,
         **parameters: Any,
     ) -> AsyncAnswers[Any]:
-        """Asks a model about every row, which may come asynchronously."""
+        """Asks a model about every row and yields the answers as they come.
+
+        `rows` are dicts, texts, or a DataFrame of pandas or polars. All are sent first, in bulk, as they are drawn, so
+        an iterator of any length takes little memory. They are grouped in one batch, or one for each 100,000, which is
+        then followed. Answers come in the order in which requests end; with `ordered` in that of the rows, where early
+        ones wait in memory. Rows may also be drawn with `async for`.
+
+        `prompt` is a format string with `{column}`, or a function of the row that returns a text or a list of messages;
+        without it rows are texts. `system` comes first in every request, so engines compute it once. `model` may be
+        left out where the service has one. `schema`, a `pydantic` model class or a JSON schema, forces the form of the
+        answers and gives `Answer.parsed`. Other `parameters` (`max_tokens`, `temperature`, …) go into the bodies.
+
+        A row that is refused or fails has an answer with an `error`. Nothing is raised for a row but for the first, if
+        the prompt does not fit it, before anything is sent.
+
+        With a `key`, the same call with the same rows goes on where an earlier one was interrupted, within 48 hours:
+        requests are not created again, and all answers are yielded. Whoever leaves the loop leaves the requests
+        running; `AsyncAnswers.batch_ids` are what to cancel. `name` becomes the metadata `batch_name`. `progress` shows
+        a line: by default on terminals and in notebooks; a function is called with a `Progress`."""
         job = _mapping.job(rows, prompt, model, system, schema, ordered, key, name, progress, parameters)
         return AsyncAnswers(self._operations, job, rows)
 
@@ -239,7 +269,9 @@ class AsyncOvernight:
         progress: bool | Report | None = None,
         **parameters: Any,
     ) -> F:
-        """A DataFrame with the answers as columns."""
+        """A DataFrame of pandas or polars with the answers as columns: `answer`, `finish_reason`, `prompt_tokens`,
+        `completion_tokens`, `cost`, `error`, and with a `schema` one for each member of an answer. All of them begin
+        with `prefix`. The rest is as in `map`."""
         job = _mapping.job(frame, prompt, model, system, schema, False, key, name, progress, parameters)
         columns = FrameColumns(frame, job, prefix)
         async for answer in AsyncAnswers[Any](self._operations, job, frame):
@@ -257,6 +289,13 @@ class AsyncOvernight:
         progress: bool | Report | None = None,
         **parameters: Any,
     ) -> AsyncIterator[Embedding]:
-        """The vector of each row."""
+        """The vector of each row, in the order in which they come; with `ordered` in that of the rows.
+
+        `rows` are as in `map`. `text` is a format string with `{column}`, or a function of the row; without it rows are
+        texts. They go as files of up to 32 MiB, 64 texts a request, and are one batch a file. `key` and `progress` are
+        as in `map`; other `parameters` (`dimensions`, …) go into the bodies.
+
+        The model must be served by an engine of embeddings. Raises `InvalidInputError` where the service refuses a
+        text; an embedding that fails has an `error`."""
         job = embedding_job(rows, model, text, ordered, key, progress, parameters)
         return embeddings(self._operations, job, rows)

@@ -1,3 +1,4 @@
+# Generated from async_client.py by generate_sync.py; do not edit.
 """The client whose calls block."""
 
 from __future__ import annotations
@@ -250,8 +251,8 @@ class Overnight:
 
         With a `key`, the same call with the same rows goes on where an earlier one was interrupted, within 48 hours:
         requests are not created again, and all answers are yielded. Whoever leaves the loop leaves the requests
-        running; `Answers.batch_ids` are what to cancel. `name` becomes the metadata `batch_name`. `progress` shows a
-        line: by default on terminals and in notebooks; a function is called with a `Progress`."""
+        running; `Answers.batch_ids` are what to cancel. `name` becomes the metadata `batch_name`. `progress` shows
+        a line: by default on terminals and in notebooks; a function is called with a `Progress`."""
         job = _mapping.job(rows, prompt, model, system, schema, ordered, key, name, progress, parameters)
         return Answers(self._operations, job, rows)
 

@@ -1,8 +1,9 @@
+# Generated from async_once.py by generate_sync.py; do not edit.
 """Creates with an idempotency key: each is done once, however often it is sent."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from overnight._bulk import Body
@@ -14,7 +15,8 @@ from overnight.records import BatchCreated, BulkOutcome, CreateRequest, RequestC
 
 
 class Once:
-    """Creates with one idempotency key, of `Overnight.once`. Keys of requests, batches and bulk creates are apart."""
+    """Creates with one idempotency key, of `Overnight.once`. Keys of requests, batches and bulk creates are
+    apart."""
 
     def __init__(self, operations: Operations, key: str) -> None:
         self._operations = operations
@@ -45,35 +47,3 @@ class Once:
     ) -> BatchCreated:
         """As `Overnight.create_batch`."""
         return run(self._operations.create_batch(requests_ids, metadata, webhook, self._key))
-
-
-class AsyncOnce:
-    """`Once` with calls that are awaited, of `AsyncOvernight.once`."""
-
-    def __init__(self, operations: Operations, key: str) -> None:
-        self._operations = operations
-        self._key = check_key(key)
-
-    async def create_request(
-        self,
-        request_body: Mapping[str, Any],
-        *,
-        metadata: Mapping[str, Any] | None = None,
-        webhook: str | None = None,
-    ) -> RequestCreated:
-        """As `Once.create_request`."""
-        return await self._operations.create_request(CreateRequest(request_body, metadata, webhook), self._key)
-
-    def create_requests(self, requests: Iterable[Body] | AsyncIterable[Body]) -> AsyncIterator[BulkOutcome]:
-        """As `Once.create_requests`."""
-        return self._operations.create_requests(draw_any(requests), self._key)
-
-    async def create_batch(
-        self,
-        requests_ids: Sequence[str],
-        *,
-        metadata: Mapping[str, Any] | None = None,
-        webhook: str | None = None,
-    ) -> BatchCreated:
-        """As `Once.create_batch`."""
-        return await self._operations.create_batch(requests_ids, metadata, webhook, self._key)

@@ -5,9 +5,11 @@ What the model says may differ with the load of the machine, so tests look at no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
+from awaited import awaited
 from scripted import ScriptedServer
 
 import overnight
@@ -33,6 +35,8 @@ models = { "waiting" = "m" }
 ANSWER = "The capital of "
 """How the model in the box begins its answer to a question for a capital."""
 
+Connect = Callable[..., overnight.Overnight]
+
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[overnight.LocalService]:
@@ -41,10 +45,22 @@ def service() -> Iterator[overnight.LocalService]:
         yield service
 
 
+@pytest.fixture(params=["blocking", "awaited"])
+def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
+    """Makes a client of a URL and a key, with so many retries; a test that uses it runs with each kind of client."""
+    with ExitStack() as stack:
+
+        def connect(url: str, key: str, retries: int = 5) -> overnight.Overnight:
+            if request.param == "blocking":
+                return stack.enter_context(overnight.Overnight(base_url=url, api_key=key, retries=retries))
+            return stack.enter_context(awaited(overnight.AsyncOvernight(base_url=url, api_key=key, retries=retries)))
+
+        yield connect
+
+
 @pytest.fixture
-def client(service: overnight.LocalService) -> Iterator[overnight.Overnight]:
-    with service.client() as client:
-        yield client
+def client(service: overnight.LocalService, connect: Connect) -> overnight.Overnight:
+    return connect(service.url, service.api_key)
 
 
 @pytest.fixture

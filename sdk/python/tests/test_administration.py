@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import Connect
 from test_documents import blocks, run
 
 import overnight
 from overnight import Administration, Overnight
+from overnight._calls import new_key
 
 HOOK = "https://hooks.example/low"
 
@@ -38,33 +38,37 @@ def admin_key(service: overnight.LocalService) -> str:
 
 
 @pytest.fixture
-def admin(service: overnight.LocalService, admin_key: str) -> Iterator[Administration]:
-    with Overnight(base_url=service.url, api_key=admin_key) as client:
-        yield client.administration
+def admin(service: overnight.LocalService, admin_key: str, connect: Connect) -> Administration:
+    return connect(service.url, admin_key).administration
 
 
-def test_an_account_is_made_set_up_and_used(service: overnight.LocalService, admin: Administration) -> None:
-    made = admin.create_account("acme", key="acme-1")
-    assert admin.create_account("acme", key="acme-1") == made and not made.payments_activated
+def test_an_account_is_made_set_up_and_used(
+    service: overnight.LocalService, admin: Administration, connect: Connect
+) -> None:
+    key = new_key()
+    made = admin.create_account("acme", key=key)
+    assert admin.create_account("acme", key=key) == made and not made.payments_activated
     with pytest.raises(overnight.IdempotencyKeyReusedError):
-        admin.create_account("another", key="acme-1")
+        admin.create_account("another", key=key)
     created = admin.create_api_key(made.id, name="nightly", scope="read", expires_in=3_600)
     assert (created.record.name, created.record.scope) == ("nightly", "read")
     assert admin.activate_account(made.id).payments_activated
-    with Overnight(base_url=service.url, api_key=created.key) as theirs:
-        assert theirs.get_account().id == made.id
-        with pytest.raises(overnight.PermissionDeniedError):
-            theirs.administration.get_account(made.id)
-        assert admin.revoke_api_key(made.id, created.record.id).revoked_at is not None
-        with pytest.raises(overnight.AuthenticationError):
-            theirs.get_account()
+    theirs = connect(service.url, created.key)
+    assert theirs.get_account().id == made.id
+    with pytest.raises(overnight.PermissionDeniedError):
+        theirs.administration.get_account(made.id)
+    assert admin.revoke_api_key(made.id, created.record.id).revoked_at is not None
+    with pytest.raises(overnight.AuthenticationError):
+        theirs.get_account()
     listed = admin.list_api_keys(made.id)
     assert [key.id for key in listed.data] == [created.record.id] and not listed.is_cut
     assert admin.suspend_account(made.id).suspended and not admin.resume_account(made.id).suspended
 
 
 def test_credits_are_granted_once_and_counted(admin: Administration) -> None:
-    account = admin.create_account("funded").id
+    made = admin.create_account("funded", payments_activated=True)
+    assert made.payments_activated
+    account = made.id
     first = admin.create_grant(account, "25", source="invoice 7")
     again = admin.create_grant(account, "25", source="invoice 7")
     assert (first.is_new, again.is_new, again.available) == (True, False, "25")
@@ -118,17 +122,3 @@ def test_the_program_of_the_document_runs(service: overnight.LocalService, admin
         account = client.get_account()
     assert (account.name, account.available) == ("acme", "25")
     assert account.low_credits == overnight.LowCredits("5", "https://example.com/hooks/overnight")
-
-
-def test_calls_are_awaited_too(service: overnight.LocalService, admin_key: str) -> None:
-    async def work() -> None:
-        async with overnight.AsyncOvernight(base_url=service.url, api_key=admin_key) as client:
-            admin = client.administration
-            account = (await admin.create_account("awaited", payments_activated=True)).id
-            await admin.create_grant(account, "1")
-            assert [grant.amount async for grant in admin.list_grants(account)] == ["1"]
-            assert [usage async for usage in admin.list_usage(account)] == []
-            assert (await admin.set_account_limits(account, live_requests=5)).payments_activated
-            assert account in [listed.id async for listed in admin.list_accounts()]
-
-    asyncio.run(work())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -57,11 +56,3 @@ def test_a_text_that_the_service_refuses_is_told(client: Overnight) -> None:
         list(client.embed(["a"], model="unknown"))
     with pytest.raises(overnight.InvalidCallError, match="row 0"):
         list(client.embed([1], model="vectors"))
-
-
-def test_the_asynchronous_client_embeds(service: overnight.LocalService) -> None:
-    async def use() -> list[list[float] | None]:
-        async with service.async_client() as client:
-            return [embedding.vector async for embedding in client.embed(["abc"], model="vectors")]
-
-    assert asyncio.run(use()) == [vector("abc")]

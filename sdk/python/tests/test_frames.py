@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pandas  # pyright: ignore[reportMissingTypeStubs]
@@ -56,12 +55,3 @@ def test_a_row_without_an_answer_has_an_error(client: Overnight) -> None:
 def test_what_is_no_frame_is_refused(client: Overnight) -> None:
     with pytest.raises(overnight.InvalidCallError, match="list"):
         client.map_frame([{"country": "France"}], prompt=QUESTION, **TINY)
-
-
-def test_the_asynchronous_client_answers_frames(service: overnight.LocalService) -> None:
-    async def use() -> list[str]:
-        async with service.async_client() as client:
-            frame = polars.DataFrame({"country": ["France"]})
-            return (await client.map_frame(frame, prompt=QUESTION, **TINY))["answer"].to_list()
-
-    assert asyncio.run(use())[0].startswith(ANSWER)

@@ -103,11 +103,12 @@ def test_a_refused_row_is_an_answer_and_the_others_go_on(client: Overnight) -> N
     assert answers[1].request is None and answers[0].error is None and answers[2].error is None
 
 
-def test_what_is_cancelled_meanwhile_is_an_answer(client: Overnight) -> None:
+def test_what_is_cancelled_meanwhile_is_an_answer(client: Overnight, service: overnight.LocalService) -> None:
     def cancel_when_sent(progress: Progress) -> None:
         if progress.sent == 2 and not progress.answered:
-            for request in client.list_requests(model="waiting", order="desc", limit=2):
-                client.cancel_request(request.id)
+            with service.client() as other:
+                for request in other.list_requests(model="waiting", order="desc", limit=2):
+                    other.cancel_request(request.id)
 
     answers = client.map(["one", "two"], model="waiting", progress=cancel_when_sent)
     assert [answer.error and answer.error.code for answer in answers] == ["cancelled", "cancelled"]
@@ -200,20 +201,23 @@ def test_the_asynchronous_client_maps_what_comes_asynchronously(service: overnig
     assert asyncio.run(use()) == [0, 1, 2, 3]
 
 
-def test_the_synchronous_client_works_beside_an_event_loop(client: Overnight) -> None:
+def test_the_synchronous_client_works_beside_an_event_loop(service: overnight.LocalService) -> None:
     async def use() -> list[str | None]:
         # As in a notebook, whose cells run in the thread of its loop.
-        return [answer.text for answer in client.map(COUNTRIES, prompt="What is the capital of {}?", **TINY)]
+        with service.client() as client:
+            return [answer.text for answer in client.map(COUNTRIES, prompt="What is the capital of {}?", **TINY)]
 
     assert len(asyncio.run(use())) == 4
 
 
-def test_threads_share_a_client(client: Overnight) -> None:
+def test_threads_share_a_client(service: overnight.LocalService) -> None:
+    client = service.client()
+
     def ask(country: str) -> list[str]:
         answers = client.map([country] * 5, **TINY)
         return [answer.request.request_body["messages"][0]["content"] for answer in answers if answer.request]
 
-    with ThreadPoolExecutor() as threads:
+    with client, ThreadPoolExecutor() as threads:
         assert list(threads.map(ask, COUNTRIES)) == [[country] * 5 for country in COUNTRIES]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from conftest import ANSWER
+from conftest import ANSWER, Connect
 
 import overnight
 from overnight import CreateRequest, Overnight
@@ -58,6 +57,18 @@ def test_a_batch_is_read_cancelled_and_deleted(client: Overnight) -> None:
         client.get_batch(created.id)
 
 
+def test_a_batch_is_followed_while_its_requests_end(client: Overnight) -> None:
+    ids = [client.create_request(chat(model=model)).id for model in ("overnight-tiny", "waiting")]
+    batch = client.create_batch(ids)
+    followed = client.follow_batch_results(batch.id)
+    assert next(followed).id == ids[0]
+    assert client.get_batch_status(batch.id).requests_counts.completed == 1
+    client.cancel_request(ids[1])
+    assert [request.status for request in followed] == ["cancelled"]
+    with pytest.raises(overnight.AlreadyEndedError):
+        client.cancel_batch(batch.id)
+
+
 def test_lists_are_filtered_and_read_over_pages(client: Overnight, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("overnight._lists.PAGE", 2)
     ids = [client.create_request(chat(model="waiting")).id for _ in range(5)]
@@ -96,13 +107,16 @@ def test_many_requests_are_created_in_order_and_bad_ones_told(client: Overnight)
     again = client.once("bulk-1").create_requests([*[None] * 4_500, *mixed[4_500:]])
     assert [outcome.created and outcome.created.id for outcome in again] == ids[4_498:]
     assert client.get_request(ids[1]).metadata == {"n": 1}
+    (other,) = client.create_requests([chat(model="waiting")])
+    assert other.created is not None and other.created.id not in ids
 
 
 def test_models_and_the_account_are_read(client: Overnight) -> None:
     models = {model.id: model for model in client.list_models()}
     assert (models["overnight-tiny"].input_price, models["waiting"].input_price) == ("0.10", None)
     account = client.get_account()
-    assert account.payments_activated and account.quotas is not None and account.quotas.live_requests.limit
+    assert account.name == "default" and account.payments_activated
+    assert account.quotas is not None and account.quotas.live_requests.limit
 
 
 def test_usage_is_read_page_by_page(client: Overnight, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,6 +124,7 @@ def test_usage_is_read_page_by_page(client: Overnight, monkeypatch: pytest.Monke
     (_,) = client.follow_batch_results(batch.id)
     (own,) = [record for record in client.list_usage(group_by="api_key") if record.api_key_id is not None]
     assert own.requests > 0 and own.completion_tokens > 0 and (own.day, own.model) == (None, None)
+    assert [record.model for record in client.list_usage(group_by="model")] == ["overnight-tiny"]
     monkeypatch.setattr("overnight._lists.PAGE", 1)
     records = list(client.list_usage(group_by="day,model,api_key"))
     assert own.requests == sum(record.requests for record in records if record.api_key_id == own.api_key_id)
@@ -117,50 +132,14 @@ def test_usage_is_read_page_by_page(client: Overnight, monkeypatch: pytest.Monke
         list(client.list_usage(first_day="yesterday"))
 
 
-def test_faults_of_a_call_are_typed(client: Overnight, service: overnight.LocalService) -> None:
+def test_faults_of_a_call_are_typed(client: Overnight, service: overnight.LocalService, connect: Connect) -> None:
     with pytest.raises(overnight.InvalidInputError) as invalid:
         client.create_request({"model": "overnight-tiny", "messages": []})
     assert invalid.value.details[0].param == "request_body.messages"
     assert invalid.value.request_id.startswith("call_")
     with pytest.raises(overnight.AuthenticationError):
-        Overnight(base_url=service.url, api_key="on_live_wrong").get_account()
+        connect(service.url, "on_live_wrong").get_account()
     with pytest.raises(overnight.InvalidCallError):
         client.get_request("..")
     with pytest.raises(overnight.InvalidCallError):
         client.create_request({"model": float("nan")})
-
-
-def test_the_asynchronous_client_has_every_operation(service: overnight.LocalService) -> None:
-    async def use() -> None:
-        async with service.async_client() as client:
-            created = await client.create_request(chat())
-            waiting = [outcome async for outcome in client.create_requests([chat(model="waiting")])]
-            assert waiting[0].created is not None
-            batch = await client.create_batch([created.id, waiting[0].created.id])
-            followed = client.follow_batch_results(batch.id)
-            assert (await anext(followed)).id == created.id
-            assert (await client.get_batch_status(batch.id)).requests_counts.completed == 1
-            assert len((await client.get_batch(batch.id)).requests_ids) == 2
-            assert len([request async for request in client.get_batch_requests(batch.id)]) == 2
-            assert len([request async for request in client.get_batch_results(batch.id)]) == 2
-            assert (await client.cancel_request(waiting[0].created.id)).status == "cancelled"
-            assert [request.status async for request in followed] == ["cancelled"]
-            assert (await client.get_request(created.id)).id == created.id
-            assert (await client.get_request_status(created.id)).status == "completed"
-            assert [batch.id async for batch in client.list_batches(order="desc", limit=1)] == [batch.id]
-            assert [request.id async for request in client.list_requests(order="desc", limit=1)]
-            assert [request.id async for request in client.list_full_requests(order="desc", limit=1)]
-            assert {model.id for model in await client.list_models()} == {"overnight-tiny", "waiting"}
-            assert (await client.get_account()).name == "default"
-            assert [usage.model async for usage in client.list_usage(group_by="model")] == ["overnight-tiny"]
-            with pytest.raises(overnight.AlreadyEndedError):
-                await client.cancel_batch(batch.id)
-            await client.delete_request(created.id)
-            await client.delete_batch(batch.id)
-
-    asyncio.run(use())
-
-
-def test_every_method_has_its_twin() -> None:
-    names = {name for name in dir(Overnight) if not name.startswith("_")}
-    assert names == {name for name in dir(overnight.AsyncOvernight) if not name.startswith("_")}

@@ -1,0 +1,32 @@
+"""The answers of a map as its caller reads them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Generic, TypeVar
+
+from overnight._mapping import Answer, Job, answers
+from overnight._operations import Operations
+
+T = TypeVar("T")
+
+
+class AsyncAnswers(AsyncIterator[Answer[T]], Generic[T]):
+    """The answers of `AsyncOvernight.map`. Nothing is sent before the first is asked for."""
+
+    def __init__(self, operations: Operations, job: Job, rows: Any) -> None:
+        self._job = job
+        self._answers = answers(operations, job, rows)
+
+    async def __anext__(self) -> Answer[T]:
+        return await anext(self._answers)
+
+    @property
+    def key(self) -> str:
+        """With which the same map goes on after an interruption."""
+        return self._job.key
+
+    @property
+    def batch_ids(self) -> tuple[str, ...]:
+        """The batches that were made so far."""
+        return tuple(self._job.batch_ids)
