@@ -300,18 +300,26 @@ build_programs() {
     install_build_needs "$@"
     # Cargo does not know that llama.cpp is built by this file.
     [ ! -e "$built" ] || [ ! "$root/crates/engine/llama.cmake" -nt "$built" ] || cargo clean --release -p llama-cpp-sys-2 --manifest-path "$root/Cargo.toml" >&2
-    [ -e "$built" ] || announce_build "$@"
+    announce_build "$@"
     "${build[@]}" >&2
     touch "$built"
 }
 
-# Says what is compiled and for how long; cargo shows how far it is.
+# Before the first build, says what is compiled and for how long; cargo shows how far it is.
 announce_build() {
-    local minutes=$(( 24 / $(getconf _NPROCESSORS_ONLN) + 8 ))
+    local minutes=$(( 16 / $(getconf _NPROCESSORS_ONLN) + 2 )) what="Overnight" note=""
     case " $* " in
-        *" overnight-engine "*) say "Building Overnight and its embedded engine. The first time takes about $minutes minutes on this machine. With an engine of your own in overnight.toml only Overnight is built: docs/engines.md" ;;
-        *) say "Building Overnight. The first time takes about $((minutes * 2 / 3)) minutes on this machine." ;;
+        *" overnight-engine "*)
+            [ ! -e "$CARGO_TARGET_DIR/release/overnight-engine" ] || return 0
+            what="Overnight and its embedded engine"
+            note=" With an engine of your own in overnight.toml only Overnight is built: docs/engines.md"
+            ;;
+        *)
+            [ ! -e "$CARGO_TARGET_DIR/release/overnight" ] || return 0
+            minutes=$((minutes * 2 / 3))
+            ;;
     esac
+    say "Building $what. The first time takes about $minutes minutes on this machine.$note"
 }
 
 sources_newer_than() {

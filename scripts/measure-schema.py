@@ -5,7 +5,7 @@
 import os, random, resource, sqlite3, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MIGRATIONS = os.path.join(ROOT, "crates/server/migrations/sqlite")
+MIGRATIONS = os.path.join(ROOT, "crates/store/migrations/sqlite")
 SCHEMA = "".join(open(os.path.join(MIGRATIONS, name)).read() for name in sorted(os.listdir(MIGRATIONS)))
 ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 GROUP = 128

@@ -1,5 +1,6 @@
 """Abuses of the API by an account with a key, and by nobody with a wrong one."""
 import asyncio
+import json
 import time
 import zlib
 
@@ -34,6 +35,28 @@ async def failed_lists(abuser):
 @abuse
 async def whole_lists(abuser):
     await abuser.repeat(40, lambda number: abuser.client.call("GET", "/v1/requests?full=true"))
+
+
+@abuse
+async def measured_files(abuser):
+    """The length of the file with the requests of a batch, each of which is long."""
+    client = abuser.client
+    while not (batch := await batch_of_long_requests(abuser)):
+        await asyncio.sleep(0.1)
+    path = f"/openai/v1/files/{batch.replace('batch_', 'file_input_')}"
+    await abuser.repeat(100, lambda number: client.call("GET", path))
+
+
+async def batch_of_long_requests(abuser):
+    """The identifier of a batch; none if the service refuses a call beside other abuses."""
+    client, ids = abuser.client, []
+    for number in range(abuser.some(16)):
+        status, answer = await client.create(f"{time.monotonic()} {number} {'x' * (1 << 20)}")
+        abuser.outcomes[status] += 1
+        ids += [id_in(answer)] if status == 201 else []
+    status, answer = await client.call("POST", "/v1/batches", json.dumps({"requests_ids": ids}).encode())
+    abuser.outcomes[status] += 1
+    return json.loads(answer.split(b"\r\n\r\n", 1)[1])["id"] if status == 201 else None
 
 
 @abuse

@@ -63,6 +63,13 @@ async def endless_headers(abuser):
 
 
 @abuse
+async def control_frames(abuser):
+    """Frames that open no call (CVE-2019-9512, CVE-2019-9515)."""
+    frames = http2.control_frames() * 100
+    await abuser.repeat(8, lambda number: flood(abuser, iter(lambda: frames, None)))
+
+
+@abuse
 async def slow_senders(abuser):
     """2,000 connections on which a call comes a byte a second."""
     async def trickle(number):

@@ -3,7 +3,7 @@ import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD_BYTES = 9
-HEADERS, RST_STREAM, SETTINGS, GOAWAY, CONTINUATION = 1, 3, 4, 7, 9
+HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 1, 2, 3, 4, 6, 7, 8, 9
 END_STREAM, END_HEADERS = 1, 4
 CANCEL = 8
 INITIAL_WINDOW_SIZE = 4
@@ -41,6 +41,12 @@ def get(stream, path, authority, fields):
 def reset(stream):
     """Gives a call up."""
     return frame(RST_STREAM, 0, stream, CANCEL.to_bytes(4, "big"))
+
+
+def control_frames():
+    """Frames about the connection, each of which a server reads and some of which it answers."""
+    return (frame(PING, 0, 0, b"12345678") + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 65_535))
+            + frame(WINDOW_UPDATE, 0, 0, (1).to_bytes(4, "big")) + frame(PRIORITY, 0, 1, b"\0\0\0\0\x10"))
 
 
 def open_head(stream):

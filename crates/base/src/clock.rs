@@ -1,4 +1,4 @@
-//! Time, handed in: the service reads it and waits on it here only, so that the simulation can own it.
+//! Injected time: the service reads it and waits only here, so that the simulation can control it.
 
 mod following;
 
@@ -11,18 +11,16 @@ use futures_util::FutureExt;
 
 pub use self::following::{CORRECTION_MS_MAX, ClockChange, Follower, FollowingClock, HOLD_MS};
 
-/// A wait that ends when its time has come.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Where the time comes from.
 pub trait Clock: Send + Sync + 'static {
-    /// Milliseconds since the Unix epoch. It may step back, as the machine's clock may.
+    /// Milliseconds since the Unix epoch. It may go back, as the machine's clock may.
     fn now(&self) -> i64;
 
-    /// Ends once [`Clock::now`] has reached `at`, or at once if it has.
+    /// Ends once [`Clock::now`] has reached `at`, immediately if it has.
     fn sleep_until(&self, at: i64) -> Sleep;
 
-    /// What the machine's clock shows, followed or not: for signatures and tokens, which others hold against their own clocks.
+    /// The machine's clock, whether followed or not: for signatures and tokens, which others compare with their own clocks.
     fn machine_now(&self) -> i64 {
         self.now()
     }
@@ -32,35 +30,33 @@ pub trait Clock: Send + Sync + 'static {
         false
     }
 
-    /// Compares the machine's clock with the monotonic clock, where the two are told apart; what changed.
+    /// Compares the machine's clock with the monotonic clock, if they differ in kind; returns what changed.
     fn look(&self) -> Option<ClockChange> {
         None
     }
 }
 
-/// A clock shared by all who need it.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// A limit of time that begins now. A step of the machine's clock neither shortens nor prolongs it, for it is one wait.
+/// A time limit that begins now. A step of the machine's clock does not change it.
 pub struct TimeLimit {
     wait: Sleep,
     is_over: bool,
 }
 
 impl TimeLimit {
-    /// A limit of so many milliseconds.
     pub fn begin(clock: &SharedClock, limit_ms: i64) -> Self {
         Self { wait: clock.sleep_until(clock.now().saturating_add(limit_ms)), is_over: false }
     }
 
-    /// Whether it is over; it is to be asked now and then, for it wakes nobody.
+    /// Poll it now and then: it wakes nobody.
     pub fn is_over(&mut self) -> bool {
         self.is_over = self.is_over || self.wait.as_mut().now_or_never().is_some();
         self.is_over
     }
 }
 
-/// The machine's clock as it stands, for commands that soon end.
+/// The machine's clock, unchanged, for short-lived commands.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemClock;
 
@@ -78,12 +74,11 @@ impl Clock for SystemClock {
     }
 }
 
-/// Milliseconds since its start. It never jumps, and on Linux it stands still while the machine sleeps.
+/// Milliseconds since its start. It never jumps, and on Linux it stops while the machine sleeps.
 #[derive(Debug, Clone, Copy)]
 pub struct MonotonicClock(Instant);
 
 impl MonotonicClock {
-    /// A clock that shows 0 now.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the monotonic clock")]
     pub fn start() -> Self {
         Self(Instant::now())
@@ -107,12 +102,10 @@ impl Clock for MonotonicClock {
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that shows `now`.
     pub fn at(now: i64) -> Arc<Self> {
         Arc::new(Self(AtomicI64::new(now)))
     }
 
-    /// Sets it, forward or back.
     pub fn set(&self, now: i64) {
         self.0.store(now, Ordering::Relaxed);
     }
@@ -123,13 +116,13 @@ impl Clock for ManualClock {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Never ends: whoever owns this clock calls what is due by itself.
+    /// Never ends: the owner of this clock calls what is due.
     fn sleep_until(&self, _at: i64) -> Sleep {
         Box::pin(std::future::pending())
     }
 }
 
-/// A clock on which every wait is over, for tests of what gives up in the end.
+/// A clock on which every wait is over, for tests of timeouts.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct HurriedClock;
 
@@ -151,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock that is set, while waits take their own time.
+    /// A clock that is set, while waits take real time.
     struct SetClock {
         now: AtomicI64,
         is_time: Arc<AtomicBool>,

@@ -1,16 +1,16 @@
-//! Who owns what a command makes, or cannot use.
+//! Owners of files that commands create or cannot use.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Whose a file is that this process may not use because it is another user's, as the end of a sentence; otherwise nothing.
+/// The owner of a file that belongs to another user and so cannot be used, as the end of a sentence; otherwise empty.
 pub fn owner_of_denied(path: &Path, error: &io::Error) -> String {
     let words = if error.kind() == io::ErrorKind::PermissionDenied { whose(path) } else { None };
     words.map_or_else(String::new, |words| format!("; {words}"))
 }
 
-/// Of the file, or of the folder that hides it.
+/// The owner of the file, or of the folder that hides it.
 #[cfg(unix)]
 fn whose(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
@@ -33,7 +33,6 @@ const fn whose(_path: &Path) -> Option<String> {
     None
 }
 
-/// What the system calls the user of this number, with the number.
 #[cfg(unix)]
 fn user(users: &str, number: u32) -> String {
     let named = users.lines().find_map(|line| {
@@ -44,10 +43,8 @@ fn user(users: &str, number: u32) -> String {
     named.map_or_else(|| number.to_string(), |name| format!("{name} ({number})"))
 }
 
-/// A file or folder that root made in the folder of another user is that user's, whose service is to open it.
-///
-/// # Errors
-/// Where it cannot be given, and where that user has put a link in its place.
+/// Gives a file or folder that root made to the owner of its folder, whose service will open it. Fails if that user has replaced it by a
+/// link.
 #[cfg(unix)]
 pub fn leave_to_owner(folder: &Path, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
@@ -57,7 +54,7 @@ pub fn leave_to_owner(folder: &Path, path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let owner = fs::metadata(folder)?;
-    // Neither is a link followed that the user put there meanwhile, nor is a pipe waited for.
+    // Follows no link that the user put there meanwhile, and does not block on a pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let made = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let found = made.metadata()?;
@@ -67,10 +64,7 @@ pub fn leave_to_owner(folder: &Path, path: &Path) -> io::Result<()> {
     fchown(made, Some(owner.uid()), Some(owner.gid()))
 }
 
-/// Nothing: owners are a matter of Unix.
-///
-/// # Errors
-/// None.
+/// No effect: owners exist only on Unix.
 #[cfg(not(unix))]
 pub fn leave_to_owner(_folder: &Path, _path: &Path) -> io::Result<()> {
     Ok(())

@@ -1,14 +1,14 @@
-//! Identifiers and chance, handed in: a seed replays a whole run.
+//! Injected identifiers and randomness: a seed replays a whole run.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::ids::{Id, IdSequence};
 use sha2::{Digest, Sha256};
 
-/// Makes identifiers that rise strictly, and random bytes: from the system, or from a seed.
+/// Makes strictly rising identifiers, and random bytes: from the system, or from a seed.
 pub struct Ids(Mutex<Source>);
 
-/// Draws for identifiers kept from one call of the system's: a call for each would cost more than the identifier.
+/// Draws that are fetched together from the system: a call for each would cost more than the identifier.
 const DRAWS_KEPT: usize = 128;
 
 struct Source {
@@ -22,12 +22,11 @@ enum Chance {
 }
 
 impl Ids {
-    /// Chance from the operating system.
     pub fn from_system() -> Self {
         Self::new(Chance::System { kept: Vec::new() })
     }
 
-    /// The same chance for the same seed. Never for keys that must stay secret.
+    /// The same randomness for the same seed. Never for keys that must stay secret.
     pub fn from_seed(seed: u64) -> Self {
         Self::new(Chance::Seeded { seed: Sha256::digest(seed.to_le_bytes()).into(), drawn: 0 })
     }
@@ -36,7 +35,7 @@ impl Ids {
         Self(Mutex::new(Source { sequence: IdSequence::default(), chance }))
     }
 
-    /// The next identifier at `now`, in milliseconds.
+    /// `now` is in milliseconds.
     pub fn next<K>(&self, now: i64) -> Id<K> {
         let mut source = self.source();
         let random = source.chance.draw_half();

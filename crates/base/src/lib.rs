@@ -1,4 +1,4 @@
-//! The ground that the service stands on. It knows no database, no HTTP and no settings.
+//! The foundation of the service. It knows no database, no HTTP and no settings.
 
 pub mod clock;
 pub mod encryption;
@@ -6,6 +6,7 @@ pub mod file_owner;
 pub mod ids;
 pub mod log_lines;
 pub mod paths;
+pub mod percent;
 pub mod planted_bugs;
 pub mod postgres_url;
 pub mod private_files;

@@ -1,5 +1,4 @@
-//! The one way in which log lines are written. A line that cannot be written is dropped and counted, so that no code fails or waits
-//! because it logs.
+//! The only writer of log lines. A line that cannot be written is dropped and counted, so that logging never fails or blocks.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -9,24 +8,24 @@ use std::sync::{Mutex, PoisonError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
-/// Lines dropped since the start of the process, also those from before the recorder of metrics was installed.
+/// Lines dropped since the start of the process, including those before the metrics recorder was installed.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the last line was dropped because the reader took nothing. Held while a line is written: room that one thread saw must not
-/// be used by another.
+/// Whether the last line was dropped because the reader was stalled. Held while a line is written, so that no other thread uses the room
+/// that this one found.
 static IS_STALLED: Mutex<bool> = Mutex::new(false);
 
-/// A pipe that has room takes this much at once (`PIPE_BUF`).
+/// A pipe that has room takes this much in one write (`PIPE_BUF`).
 const PART_BYTES: usize = 4_096;
 
-/// How long a reader that took the last line is waited for.
+/// How long a write waits for a reader that took the last line.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const NO_PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// Between two lines that a [`Throttle`] lets pass.
+/// Between two lines that a [`Throttle`] passes.
 const EVERY_MS: i64 = 60_000;
 
-/// A writer that never fails, and does not wait for a reader that has stopped. One call of `write` is one line.
+/// A writer that never fails, and does not wait for a stalled reader. One call of `write` is one line.
 #[derive(Debug)]
 pub struct LogLines<W>(pub W);
 
@@ -73,7 +72,7 @@ impl Default for Throttle {
 }
 
 impl Throttle {
-    /// Returns the number of suppressed lines if a line may be written now.
+    /// The number of suppressed lines, if a line may be written now.
     pub fn pass(&self, now: i64) -> Option<u64> {
         let next_at = self.next_at.load(Ordering::Relaxed);
         // A clock that was set back does not silence the log for long.

@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The path with the home folder in the place of a `~` that it begins with. A shell expands that only where a word begins with it, and
-/// not in `--config=~/overnight.toml`, in a file of settings or in a variable. `~name` is a path like any other, and so is `./~`.
-///
-/// # Errors
-/// What it must be, where there is no home folder.
+/// The path with a leading `~` replaced by the home folder. A shell does that only at the beginning of a word, not in
+/// `--config=~/overnight.toml`, a settings file or a variable. `~name` and `./~` are ordinary paths. Fails without a home folder.
 pub fn expanded(path: impl AsRef<Path>) -> Result<PathBuf, String> {
     expanded_in(path.as_ref(), std::env::home_dir().as_deref())
 }

@@ -1,7 +1,7 @@
-//! Mistakes that tests must catch: `scripts/planted-bugs` makes one after the other, and says which test catches it.
+//! Mistakes that tests must catch: `scripts/planted-bugs` makes one at a time, and reports which test catches it.
 //!
-//! Only builds with debug assertions and the feature `planted-bugs` hold them, and only where the environment variable `PLANTED_BUG` names one. In every
-//! other build nothing here does anything, and nothing of it is compiled.
+//! Only builds with debug assertions and the feature `planted-bugs` contain them, and only the one that the environment variable
+//! `PLANTED_BUG` names is made. In every other build this module is not compiled and has no effect.
 
 #[cfg(feature = "planted-bugs")]
 mod chosen;
@@ -11,29 +11,29 @@ compile_error!(
     "the feature `planted-bugs` is for builds with debug assertions: what is released holds no planted bug"
 );
 
-/// A mistake in code. Mistakes in statements need no mark where they stand: they are changed on their way to the database.
+/// A mistake in code. Mistakes in statements need no mark in code: the statements are changed on their way to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bug {
-    /// A group of writes is acknowledged though nobody knows whether its commit was made.
+    /// A group of writes is acknowledged although its commit may have failed.
     AckBeforeCommit,
-    /// The cancel of a request that an engine works on is answered, and not done.
+    /// The cancel of a request in progress is answered, but not done.
     CancelLost,
-    /// Deadlines that have passed by the clock are never looked for again, though the clock is set back.
+    /// Passed deadlines are never checked again, although the clock is set back.
     ExpiryByWallClock,
-    /// A name that was judged is looked up again to be called.
+    /// A checked name is resolved again for the connection.
     AddressNotPinned,
     InnerAddressCalled,
-    /// The event of a batch is written with the last but one of its ends.
+    /// A batch's event is written with its last but one end.
     EventBeforeEnd,
-    /// A request of another account is refused in other words than an unknown one.
+    /// A request of another account is refused differently than an unknown one.
     ForeignIdToldApart,
-    /// A cancelled request goes on to hold credits.
+    /// A cancelled request continues to hold credits.
     HoldKept,
-    /// Ends of one transaction have places in no order.
+    /// Ends of one transaction are not in order.
     EndsUnsorted,
-    /// An object is put after what names it is committed.
+    /// An object is stored after its reference is committed.
     ObjectPutLate,
-    /// The row of an object is deleted before the object is.
+    /// An object's row is deleted before the object.
     ObjectRowDeletedFirst,
 }
 
@@ -50,7 +50,7 @@ impl Bug {
     }
 }
 
-/// A statement, with its mistake where one is planted in it.
+/// Plants the chosen mistake in a statement, if it belongs there.
 #[cfg(not(feature = "planted-bugs"))]
 #[inline]
 pub const fn statement(text: &'static str) -> &'static str {

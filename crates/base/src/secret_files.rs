@@ -1,17 +1,15 @@
-//! Files that hold a secret, or an address with one: as editors and Kubernetes write them, with a line's end behind it.
+//! Files that contain a secret, or a URL with one: as editors and Kubernetes write them, with a line break at the end.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The longest of them, in bytes.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// What a file holds, without the white space around it and a mark of its encoding; otherwise what is wrong with it, as the end of a
-/// sentence.
+/// The content without surrounding white space and a byte order mark. Fails with the end of a sentence.
 pub fn read(path: &Path) -> Result<String, String> {
     let cannot = |error: io::Error| format!("cannot be read: {error}");
-    // To open a pipe would wait for whoever writes into it.
+    // Opening a pipe would block until its writer comes.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err("is no regular file".to_owned());
     }

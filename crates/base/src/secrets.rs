@@ -1,4 +1,4 @@
-//! What must never be shown: keys, which stand in environment variables and nowhere else.
+//! Secrets: keys from environment variables.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use hyper::header::{HeaderValue, InvalidHeaderValue};
 use url::form_urlencoded;
 
-/// A key. Its text is told to those who want it, and to no log.
+/// A key, which `Debug` does not show.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -15,7 +15,7 @@ impl Secret {
         Self(key)
     }
 
-    /// The key that a variable holds; otherwise what is wrong with the variable, as the end of a sentence.
+    /// The key in a variable. Fails with the end of a sentence about the variable.
     pub fn read(value: Option<OsString>) -> Result<Self, &'static str> {
         let text = value.ok_or("is not set")?.into_string().unwrap_or_default();
         match text.trim() {
@@ -25,8 +25,7 @@ impl Secret {
         }
     }
 
-    /// The secret that a variable holds, of whatever characters; a line's end behind it is none of it. Otherwise what is wrong
-    /// with the variable, as the end of a sentence.
+    /// The secret in a variable, of any characters, without a line break at its end. Fails with the end of a sentence about the variable.
     pub fn read_as_it_is(value: Option<OsString>) -> Result<Self, &'static str> {
         let text = value.ok_or("is not set")?.into_string().map_err(|_| "is no text")?;
         match text.trim_end_matches(['\r', '\n']) {
@@ -35,29 +34,29 @@ impl Secret {
         }
     }
 
-    /// The bytes to sign with.
+    /// For signatures.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 
-    /// Its text, for whoever it belongs to.
+    /// The text, for its owner only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether its text, which is told to nobody, begins so.
+    /// Whether the secret text begins so.
     pub fn begins_with(&self, prefix: &str) -> bool {
         self.0.starts_with(prefix)
     }
 
-    /// The `Authorization` header that shows the key to whom it belongs.
+    /// The `Authorization` header, for the key's owner only.
     pub fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
         let mut header = HeaderValue::try_from(format!("Bearer {}", self.0))?;
         header.set_sensitive(true);
         Ok(header)
     }
 
-    /// The text without the key, which some repeat when they refuse it.
+    /// The text without the key, which some servers repeat when they refuse it.
     pub fn conceal(&self, text: String) -> String {
         let encoded: String = form_urlencoded::byte_serialize(self.0.as_bytes()).collect();
         [&self.0, &encoded].into_iter().fold(text, |text, secret| match text.contains(secret) {

@@ -1,11 +1,10 @@
-//! The nearest known name to one that is unknown, for the sentence that refuses it.
+//! The nearest known name to an unknown one, for its error.
 
 use strsim::levenshtein;
 
-/// The name in `known` that is the fewest single-character changes away from `name`, unless none is near enough to
-/// have been meant: more than half of the characters would have to change.
+/// The name in `known` with the fewest single-character changes from `name`; `None` if more than half of the characters would change.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // A name far longer than any known one resembles none, and comparing it would be work for nothing.
+    // A name far longer than any known one resembles none, so it is not compared.
     let length = name.chars().take(NAME_CHARS_MAX + 1).count();
     if length > NAME_CHARS_MAX {
         return None;

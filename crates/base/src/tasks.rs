@@ -1,4 +1,4 @@
-//! Tasks of the runtime, and work that is none: what takes a processor for long has threads of its own.
+//! Tasks of the runtime, and separate threads for work that occupies a processor for long.
 
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
@@ -12,14 +12,13 @@ pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) 
     tokio::spawn(work.boxed())
 }
 
-/// The threads of [`spawn_heavy`], as many as there are processors. It runs no task.
+/// The threads of [`spawn_heavy`], one per processor. It runs no task.
 static HEAVY: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
     let threads = available_parallelism().map_or(1, usize::from);
     Builder::new_current_thread().max_blocking_threads(threads).on_thread_start(lower_priority).build()
 });
 
-/// Does work that takes a processor for milliseconds, on a thread that comes after those of all others: a call that needs
-/// microseconds does not wait for it.
+/// Does work that occupies a processor for milliseconds, on a low-priority thread: calls that need microseconds do not wait for it.
 pub fn spawn_heavy<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     match &*HEAVY {
         Ok(heavy) => heavy.spawn_blocking(work),
@@ -27,11 +26,11 @@ pub fn spawn_heavy<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     }
 }
 
-/// By how much [`spawn_heavy`] is nicer than the rest: five steps leave it about a quarter of a processor that others want.
+/// The niceness of [`spawn_heavy`]: five steps leave it about a quarter of a contended processor.
 #[cfg(target_os = "linux")]
 const STEPS: i32 = 5;
 
-/// Of this thread alone, which only Linux can. Where it may not be lowered it stays.
+/// Of this thread alone, which only Linux supports. A failure is ignored.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Ok(priority) = rustix::process::getpriority_process(None) {

@@ -1,6 +1,5 @@
-//! Turns by account: of those who wait for a bounded number of places the accounts are served in a circle, one call each. So an
-//! account waits for at most one call of each other, however many they ask for. Where others ask than accounts, `K` tells them
-//! apart.
+//! Fair turns: a bounded number of places is assigned to waiting accounts in a circle, one call each. So an account waits for at most one
+//! call of each other account, however many they make. `K` identifies them if they are not accounts.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -15,26 +14,26 @@ pub struct Turns<K: Copy + Eq + Hash = AccountKey>(Arc<Mutex<State<K>>>);
 #[derive(Debug)]
 struct State<K: Copy + Eq + Hash> {
     free: usize,
-    /// Places that one account has at once at most.
+    /// The most places of one account.
     each: usize,
-    /// How many each account has.
+    /// The number of places of each account.
     held: HashMap<K, usize>,
     waiting: HashMap<K, VecDeque<Sender<Permit<K>>>>,
-    /// The accounts that wait, each once; whose turn is next in front.
+    /// The waiting accounts, each once, the next one in front.
     ring: VecDeque<K>,
 }
 
-/// The right to use a place; dropped, it goes to the next in line.
+/// The right to use a place; if dropped, it goes to the next in line.
 #[derive(Debug)]
 pub struct Permit<K: Copy + Eq + Hash = AccountKey>(Option<(Turns<K>, K)>);
 
 impl<K: Copy + Eq + Hash> Turns<K> {
-    /// With so many places, and one at least.
+    /// With at least one place.
     pub fn over(places: usize) -> Self {
         Self::capped(places, usize::MAX)
     }
 
-    /// The same, of which no account has more than `each` at once, and may have one: what takes long for one leaves places for others.
+    /// With at most `each` places per account, at least one: slow work of one account leaves places for others.
     pub fn capped(places: usize, each: usize) -> Self {
         let state = State {
             free: places.max(1),
@@ -46,7 +45,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Waits for the account's turn. Whoever stops waiting leaves the line. `None` only while the process ends.
+    /// Waits for the account's turn. A caller that stops waiting leaves the line. `None` only while the process ends.
     pub async fn take(&self, account: K) -> Option<Permit<K>> {
         let turn = {
             let mut state = self.lock();
@@ -61,7 +60,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         turn.await.ok()
     }
 
-    /// Takes a place back, and gives a permit to the first in line who still waits and may have one.
+    /// Frees a place, and gives a permit to the first in line who still waits and may have one.
     fn hand_on(&self, account: K) {
         let mut next = {
             let mut state = self.lock();
@@ -69,7 +68,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
             state.next()
         };
         while let Some((account, sender)) = next {
-            // Nobody may wait for it any more: then it must not hand itself on as well.
+            // The receiver may be gone: then the permit must not pass itself on as well.
             let Err(mut unwanted) = sender.send(Permit(Some((self.share(), account)))) else { return };
             drop(unwanted.0.take());
             let mut state = self.lock();
@@ -111,12 +110,12 @@ impl<K: Copy + Eq + Hash> State<K> {
         if line.is_empty() {
             self.ring.push_back(account);
         }
-        // Who left is forgotten here too, so that a line is no longer than the calls that wait in it.
+        // Callers that left are forgotten here too, so that a line is no longer than its waiting calls.
         line.retain(|waiting| !waiting.is_closed());
         line.push_back(sender);
     }
 
-    /// Who is given the free place, and has it by then.
+    /// The account that gets the free place, and holds it from now on.
     fn next(&mut self) -> Option<(K, Sender<Permit<K>>)> {
         let place = self.ring.iter().position(|account| self.may_have(*account))?;
         let account = self.ring.remove(place)?;

@@ -1,5 +1,5 @@
-//! What billing costs: the same creates and the same dispatch on a service that holds credits for each request and charges
-//! it, and on one that does not.
+//! The cost of billing: the same creates and the same dispatch on a service that holds and charges credits for each request, and on one
+//! that does not.
 
 use std::io;
 
@@ -59,7 +59,7 @@ async fn dispatch(options: &Options) -> io::Result<Vec<Figure>> {
     Ok(vec![off, on, ratio])
 }
 
-/// Microseconds a request, on a copy of what was filled.
+/// Microseconds a request, on a copy of the filled folder.
 async fn cpu_of_drain(options: &Options, filled: &Site, site: Site) -> io::Result<f64> {
     site.copy_data_of(filled)?;
     drain(site.serve().await?, COMPLETED, options.requests).await.map(|(_, cpu_us)| cpu_us)

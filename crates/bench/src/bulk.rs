@@ -1,4 +1,4 @@
-//! Bulk create over one connection, beside single creates over many.
+//! Bulk create over one connection, compared with single creates over many.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,13 +13,12 @@ use super::service::Site;
 use super::workload::CreateBody;
 use super::{Options, clock, load};
 
-/// Lines of one chunk of the body.
 const LINES_PER_CHUNK: usize = 32;
 
-/// What each line that made a request is answered with.
+/// The beginning of the answer to each created request.
 const CREATED: &[u8] = b"\"id\":\"req_";
 
-/// The end of an answer in chunks.
+/// The end of a chunked answer.
 const END: &[u8] = b"\r\n0\r\n\r\n";
 
 #[derive(Default)]
@@ -70,11 +69,11 @@ impl Side {
     }
 }
 
-/// Sends `count` creates as the lines of one call; how long they took.
+/// Sends `count` creates as the lines of one call; returns the duration.
 async fn create_in_bulk(address: SocketAddr, key: &str, count: usize) -> io::Result<Duration> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    // Kept open to the end: a server takes a closed half for a client that has left.
+    // Kept open to the end: a server takes a half-closed connection for a client that has left.
     let (answer, mut call) = stream.into_split();
     let began_at = clock::now();
     let (sent, created) = tokio::join!(send(&mut call, key, count), read(answer));
@@ -105,7 +104,7 @@ async fn send(call: &mut (impl AsyncWrite + Unpin), key: &str, count: usize) -> 
     call.write_all(b"0\r\n\r\n").await
 }
 
-/// Reads the answer to its end; how many requests were made.
+/// Reads the answer to its end; returns the number of created requests.
 async fn read(mut answer: impl AsyncRead + Unpin) -> io::Result<usize> {
     let mut text = Vec::new();
     while !text.ends_with(END) {
@@ -113,7 +112,7 @@ async fn read(mut answer: impl AsyncRead + Unpin) -> io::Result<usize> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
-    // An answer's line may lie in two chunks; the head of the next stands between its parts.
+    // A line of the answer may be split between two chunks, with a chunk header in between.
     let mut lines = Vec::with_capacity(text.len());
     let body = text.windows(4).position(|window| window == b"\r\n\r\n").map_or(0, |head| head + 4);
     let mut rest = text.get(body..).unwrap_or_default();

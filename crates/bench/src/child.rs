@@ -1,4 +1,4 @@
-//! Processes under measurement: the service, whose program stands beside this one, and parts of this program.
+//! Processes under measurement: the service, whose program is in the same folder, and other roles of this program.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
@@ -17,14 +17,14 @@ use super::PEER_COMMAND;
 use super::peers::{Listening, Peer};
 use crate::process::{self, Memory};
 
-/// A process that is killed when this is dropped.
+/// Dropping it kills the process.
 pub(super) struct Process {
     child: Child,
     pid: u32,
 }
 
 impl Process {
-    /// Starts the program `overnight`; the first line it says, as JSON.
+    /// Starts the program `overnight`; returns its first line, parsed as JSON.
     pub(super) async fn start_service<A: AsRef<OsStr>, T: DeserializeOwned>(
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<(Self, T)> {
@@ -39,8 +39,7 @@ impl Process {
         Self::start(&std::env::current_exe()?, arguments).await
     }
 
-    /// Starts a program without settings from the environment; the first line it says, as JSON. What it says after that is not
-    /// read.
+    /// Starts a program without settings from the environment; returns its first line, parsed as JSON. Later lines are not read.
     async fn start<A: AsRef<OsStr>, T: DeserializeOwned>(
         program: &Path,
         arguments: impl IntoIterator<Item = A>,
@@ -58,35 +57,33 @@ impl Process {
         Ok((Self { child, pid }, line))
     }
 
-    /// Starts a peer that serves; where it listens.
+    /// Starts a peer that serves; returns its address.
     pub(super) async fn start_server(peer: &Peer) -> io::Result<(Self, SocketAddr)> {
         let (process, Listening { listening }) = Self::start_peer(peer).await?;
         Ok((process, listening))
     }
 
-    /// Runs a peer to its end; what it says.
+    /// Runs a peer to its end; returns its result.
     pub(super) async fn run_peer<T: DeserializeOwned>(peer: &Peer) -> io::Result<T> {
         let (mut process, outcome) = Self::start_peer(peer).await?;
         let status = process.child.wait().await?;
         if status.success() { Ok(outcome) } else { Err(io::Error::other(format!("a peer failed: {status}"))) }
     }
 
-    /// The CPU time it has used.
     pub(super) fn cpu_time(&self) -> io::Result<Duration> {
         process::cpu_time(self.pid)
     }
 
-    /// The memory it holds.
     pub(super) fn memory(&self) -> io::Result<Memory> {
         process::memory(self.pid)
     }
 
-    /// From now on its peak is what is resident now.
+    /// The peak restarts at the current resident memory.
     pub(super) fn forget_peak(&self) -> io::Result<()> {
         process::forget_peak(self.pid)
     }
 
-    /// Stops it where it stands, until [`Self::resume`].
+    /// Pauses the process until [`Self::resume`].
     pub(super) fn pause(&self) -> io::Result<()> {
         self.signal(Signal::STOP)
     }
@@ -101,13 +98,13 @@ impl Process {
         Ok(kill_process(pid, signal)?)
     }
 
-    /// Kills it, as a power cut would, and waits until it is gone.
+    /// Kills the process, as a power cut would, and waits until it has ended.
     pub(super) async fn kill(mut self) -> io::Result<()> {
         self.child.kill().await
     }
 }
 
-/// The program of the service, beside this one.
+/// The program of the service, in the same folder.
 fn service_program() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(format!("overnight{EXE_SUFFIX}")))
 }

@@ -1,5 +1,5 @@
-//! Durable creates: CPU per request at a moderate load, requests per second at 256 connections, each beside an axum
-//! handler that reads the same body and does nothing.
+//! Durable creates: CPU per request at a moderate load, requests per second at 256 connections, compared with an axum handler that reads
+//! the same body and does nothing.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,18 +13,18 @@ use super::report::{Figure, Report};
 use super::service::Site;
 use crate::process;
 
-/// Connections where requests per second are measured.
+/// Connections for requests per second.
 const MANY_CONNECTIONS: usize = 256;
 
-/// Requests before the first round: connections, caches and code are warm after them.
+/// Requests before the first round, to warm up connections, caches and code.
 pub(super) const WARM_UP: usize = 2_000;
 
-/// Nothing is released while creates are measured: that is dispatch's work.
+/// No request is released while creates are measured: that is dispatch's work.
 pub(super) const AGGREGATION_PERIOD: &str = "12h";
 
 const COMMITS: &str = "overnight_store_commits_total";
 
-/// Nobody listens there.
+/// No process listens there.
 pub(super) const NO_ENGINE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 #[derive(Default)]
@@ -42,7 +42,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
     load::create(service.address, &service.key, options.connections, WARM_UP).await?;
     let before = service.process.memory()?;
     let commits = async || {
-        // A connection of its own each time: one that stands still for a round is closed.
+        // A new connection each time, because one that is idle for a round is closed.
         let mut figures = Connection::open(service.address, &service.key).await?;
         service.counter(&mut figures, COMMITS).await
     };
@@ -103,8 +103,7 @@ fn with_goals(figures: Vec<Figure>) -> Vec<Figure> {
     figures.into_iter().zip(goals).map(with_goal).collect()
 }
 
-/// The figures of both sides, and how they stand to each other: CPU of theirs, of ours and the ratio, then the same of
-/// the rates.
+/// The figures of both sides: CPU of the reference, of the service and their ratio, then the same of the rates.
 pub(super) fn compare(options: &Options, ours: &Side, theirs: &Side, reference: &str) -> Vec<Figure> {
     let connections = options.connections;
     let cpu = |side: &Side, who: &str| {

@@ -1,5 +1,5 @@
-//! From the queue to stored results on an engine that takes no time, 256 in flight, beside a bare pooled client that
-//! sends the same bodies to the same engine and stores nothing.
+//! From the queue to stored results on an engine that takes no time, with 256 in flight, compared with a bare pooled client that sends the
+//! same bodies to the same engine and stores nothing.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub(super) const IN_FLIGHT: usize = 256;
 const POLL_MS: u64 = 25;
 pub(super) const COMPLETED: &str = "overnight_requests_ended_total{outcome=\"completed\"}";
 
-/// A stall of the service for so long fails the benchmark.
+/// A stall of the service for this long fails the benchmark.
 const STALL_MAX: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(options: &Options) -> io::Result<Report> {
@@ -55,15 +55,14 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
     })
 }
 
-/// One look at the service's progress.
 struct Sample {
     at: Instant,
     done: usize,
     cpu_time: Duration,
 }
 
-/// Lets the service do everything, as `counter` counts it; requests a second and CPU microseconds a request, from the first
-/// look that saw one done to the one that saw the last.
+/// Runs the service until `counter` has counted all requests. Returns requests a second and CPU microseconds a request, from the first
+/// sample with a completed request to the sample with the last one.
 pub(super) async fn drain(service: Service, counter: &str, requests: usize) -> io::Result<(f64, f64)> {
     let mut connection = Connection::open(service.address, &service.key).await?;
     let mut first: Option<Sample> = None;

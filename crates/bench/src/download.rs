@@ -1,4 +1,4 @@
-//! Calls of any length over one connection.
+//! Calls with answers of any length over one connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// A kept connection to a server.
+/// A keep-alive connection to a server.
 pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     key: String,
@@ -28,30 +28,28 @@ impl Connection {
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
         let mut driver = JoinSet::new();
         driver.spawn(async move {
-            // A connection that breaks fails the call that waits on it.
+            // A broken connection fails the call that waits on it.
             let _ = connection.await;
         });
         Ok(Self { sender, key: key.to_owned(), _driver: driver })
     }
 
-    /// The whole answer to a GET.
     pub(super) async fn get(&mut self, path: &str) -> io::Result<Bytes> {
         let response = self.call(Method::GET, path, Bytes::new()).await?;
         Ok(response.into_body().collect().await.map_err(io::Error::other)?.to_bytes())
     }
 
-    /// The whole answer to a POST.
     pub(super) async fn post(&mut self, path: &str, body: Bytes) -> io::Result<Bytes> {
         let response = self.call(Method::POST, path, body).await?;
         Ok(response.into_body().collect().await.map_err(io::Error::other)?.to_bytes())
     }
 
-    /// Reads an answer to its end and throws it away; its length.
+    /// Reads and discards an answer; returns its length.
     pub(super) async fn drain(&mut self, path: &str) -> io::Result<u64> {
         self.copy(path, &mut tokio::io::sink()).await
     }
 
-    /// Writes an answer to `out`; its length.
+    /// Writes an answer to `out`; returns its length.
     pub(super) async fn copy(&mut self, path: &str, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<u64> {
         let mut body = self.call(Method::GET, path, Bytes::new()).await?.into_body();
         let mut bytes = 0;

@@ -1,5 +1,5 @@
-//! What it costs that a batch's results can be followed: the same dispatch of requests that are in no batch, of those of one batch, and of
-//! those of one batch that somebody follows meanwhile.
+//! The cost of following a batch's results: the same dispatch of requests without a batch, of one batch, and of one batch that a client
+//! follows.
 
 use std::io;
 
@@ -31,7 +31,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
             let site = site()?;
             site.copy_data_of(if place == 0 { &single } else { &batched })?;
             let service = site.serve().await?;
-            // It leaves with the service.
+            // It ends with the service.
             let _follower = if place == 2 { follow(&service).await? } else { JoinSet::new() };
             side.push(drain(service, COMPLETED, options.requests).await?);
         }
@@ -61,7 +61,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
     })
 }
 
-/// Follows the one batch until the service ends.
+/// Follows the only batch until the service ends.
 async fn follow(service: &Service) -> io::Result<JoinSet<io::Result<u64>>> {
     let mut connection = Connection::open(service.address, &service.key).await?;
     let listed = connection.get("/v1/batches?limit=1").await?;

@@ -1,4 +1,4 @@
-//! What a lease takes as the queue grows.
+//! The duration of a lease as the queue grows.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,9 +9,8 @@ use super::peers::{Leased, Peer, Stage};
 use super::report::{Figure, Report};
 use super::service::Site;
 
-/// The queue that it is held against, as a part of the large one.
+/// The small queue for comparison, as a part of the large one.
 const SMALLER: usize = 50;
-/// Leases of one round.
 const LEASES: usize = 200;
 
 pub(super) async fn run(options: &Options) -> io::Result<Report> {

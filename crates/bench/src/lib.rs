@@ -1,9 +1,8 @@
-//! Benchmarks of the service, each figure beside a reference that was measured in the same run.
+//! Benchmarks of the service. Each figure is compared with a reference that was measured in the same run.
 //!
-//! The service and every reference are processes of their own: the programs `overnight` and `overnight-bench`. So their CPU time
-//! and memory are read from the system, and the load is not counted as theirs. Rounds of the service and of the
-//! reference alternate; a figure is the median of its rounds, a ratio is taken round by round. Nothing here passes or
-//! fails: machines are noisy, and CPU per request is the figure to steer by.
+//! The service and every reference are separate processes: the programs `overnight` and `overnight-bench`. So their CPU time and memory are
+//! read from the system, without the load. Rounds of the service and of the reference alternate; a figure is the median of its rounds, a
+//! ratio is computed per round. No benchmark passes or fails: machines are noisy, and CPU per request is the figure to optimize.
 
 mod billing;
 mod bulk;
@@ -42,7 +41,7 @@ pub use self::sweep::{
     run_engine, run_http, run_nodes, run_trace,
 };
 
-/// What the program is started with, and a [`Peer`] as JSON, to play the part of another process.
+/// The program's command, followed by a [`Peer`] as JSON, that plays the role of another process.
 pub const PEER_COMMAND: &str = "bench-peer";
 
 /// What is measured on real processes.
@@ -70,21 +69,19 @@ pub enum Benchmark {
     Postgres,
 }
 
-/// How much is measured, and where.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Requests in each round; in all, where the rounds share them.
+    /// Requests in each round, or in total if the rounds share them.
     pub requests: usize,
-    /// Rounds of each side; five or more make a median worth its name.
+    /// Rounds of each side; a useful median needs at least five.
     pub rounds: usize,
-    /// Connections of clients, where CPU per request is measured.
+    /// Connections of clients for CPU per request.
     pub connections: usize,
-    /// Where the data folder is made, and removed at the end: a real disk, since commits are durable.
+    /// Where the data folder is created, and removed at the end: a real disk, since commits are durable.
     pub folder: PathBuf,
 }
 
 impl Benchmark {
-    /// How many requests it takes by itself.
     pub const fn default_requests(self) -> usize {
         match self {
             Self::Create | Self::Bulk | Self::Billing | Self::Follow | Self::Webhooks | Self::Postgres => {
@@ -98,12 +95,9 @@ impl Benchmark {
     }
 }
 
-/// Measures.
-///
-/// # Errors
-/// A child process did not start or broke off, or the folder cannot be used.
+/// Fails if a child process does not start or ends early, or the folder cannot be used.
 pub fn run(benchmark: Benchmark, options: &Options) -> LocalBoxFuture<'_, io::Result<Report>> {
-    // Boxed, so that it is compiled here and not again as a part of the program.
+    // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(measure(benchmark, options))
 }
 

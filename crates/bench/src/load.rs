@@ -1,5 +1,5 @@
-//! Creates over kept connections, as cheaply as can be: the text of a call is made once, and its answer is read no
-//! further than its status and its length.
+//! Creates over keep-alive connections with little overhead: the text of a call is built once, and only the status and length of the answer
+//! are read.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use super::workload::CreateBody;
 
 const ANSWER_BYTES: usize = 8 << 10;
 
-/// Sends `count` creates over `connections`, one at a time on each; how long they took.
+/// Sends `count` creates over `connections`, one at a time on each; returns the duration.
 pub(super) async fn create(
     address: SocketAddr,
     key: &str,
@@ -88,7 +88,7 @@ impl Client {
     }
 }
 
-/// The length of the whole answer; `None` while its head is not complete.
+/// The length of the whole answer; `None` until its head is complete.
 fn answer_length(answer: &[u8]) -> io::Result<Option<usize>> {
     let Some(head_bytes) = answer.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Ok(None);

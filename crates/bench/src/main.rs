@@ -1,7 +1,7 @@
 //! The program overnight-bench: the benchmarks, which `overnight bench` starts.
 //!
-//! It is a program of its own so that the first build of the service compiles neither the benchmarks nor what they measure
-//! against. It stands beside `overnight`, which it starts as the service under measurement.
+//! It is a separate program so that the first build of the service compiles neither the benchmarks nor their references. It must be in the
+//! same folder as `overnight`, which it starts as the service under measurement.
 
 mod program;
 
@@ -11,13 +11,13 @@ use clap::Parser;
 
 use crate::program::{Arguments, Failure};
 
-// The references use the allocator of the service.
+// The references use the service's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Folders of data are for their owner only, as those of the service are.
+    // Data folders are private to their owner, like the service's.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {

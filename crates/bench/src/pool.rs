@@ -9,7 +9,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-/// Connections that are kept; copies share them.
+/// Keep-alive connections, shared by clones.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool(Client<HttpConnector, Full<Bytes>>);
 
@@ -20,10 +20,7 @@ impl Pool {
         Self(Client::builder(TokioExecutor::new()).build(connector))
     }
 
-    /// Sends a body of JSON and waits for the whole answer.
-    ///
-    /// # Errors
-    /// There was none, or its status was not 2xx; with the answer's words.
+    /// Sends a JSON body and waits for the whole answer. Fails with the answer's text if its status is not 2xx.
     pub(crate) async fn post(&self, uri: Uri, body: Bytes) -> io::Result<()> {
         let request = Request::post(uri).header("content-type", "application/json").body(Full::new(body));
         let request = request.map_err(io::Error::other)?;

@@ -1,5 +1,5 @@
-//! On a PostgreSQL of its own, with durable commits: creates beside an axum handler that does one INSERT a request
-//! through a pool, and dispatch beside a bare client of the engine. The database's own CPU is counted too.
+//! On a separate PostgreSQL with durable commits: creates compared with an axum handler that does one INSERT a request through a pool, and
+//! dispatch compared with a bare client of the engine. The database's own CPU is counted too.
 
 use std::io;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
     })
 }
 
-/// What the server and all its sessions have used, those that ended among them.
+/// The CPU time of the server and all its sessions, including ended ones.
 fn cpu_time(cluster: &Cluster) -> io::Result<Duration> {
     let process = cluster.process_id().ok_or_else(|| io::Error::other("PostgreSQL's server does not run"))?;
     process::cpu_time_with_children(process)

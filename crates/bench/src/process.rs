@@ -1,11 +1,11 @@
-//! What a process has used, as Linux tells it.
+//! CPU time and memory of a process, from Linux.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// `USER_HZ`, which every architecture that Rust's standard library runs on shows as 100.
+/// `USER_HZ`, which is 100 on every architecture that Rust's standard library supports.
 const TICKS_PER_SECOND: u64 = 100;
 /// The longest chain of parents that is followed.
 const CHAIN_MAX: usize = 64;
@@ -13,29 +13,28 @@ const CHAIN_MAX: usize = 64;
 /// Resident memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// What is resident now, without pages of files.
+    /// Without pages of files.
     pub(crate) anonymous: u64,
-    /// What is resident now.
     pub(crate) resident: u64,
-    /// The most that was resident since the start, or since [`forget_peak`].
+    /// The maximum since the start, or since [`forget_peak`].
     pub(crate) peak: u64,
 }
 
-/// The CPU time that the process has used in all its threads, in user mode and for it in the kernel.
+/// The CPU time of all threads of the process, in user mode and in the kernel.
 pub(crate) fn cpu_time(pid: u32) -> io::Result<Duration> {
     Ok(duration(ticks(pid, 2)?))
 }
 
-/// The same of the process and its children, those that ended among them.
+/// The CPU time of the process and its children, including ended ones.
 pub(crate) fn cpu_time_with_children(pid: u32) -> io::Result<Duration> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    // One that has just ended is counted with its parent.
+    // A child that has just ended is counted with its parent.
     let of_children: u64 = children.map(|child| ticks(child, 2).unwrap_or(0)).sum();
     Ok(duration(ticks(pid, 4)? + of_children))
 }
 
-/// The same of the process and of all that it started, directly or not, and that runs.
+/// The CPU time of the process and its running descendants.
 pub(crate) fn cpu_time_of_tree(pid: u32) -> io::Result<Duration> {
     let mut parents = HashMap::new();
     for entry in fs::read_dir("/proc")? {
@@ -52,10 +51,10 @@ pub(crate) fn cpu_time_of_tree(pid: u32) -> io::Result<Duration> {
     Ok(duration(ticks(pid, 4)? + of_others))
 }
 
-/// Whether `process` is `ancestor`, or was started by it or by one of those that it started.
+/// Whether `process` is `ancestor` or a descendant of it.
 fn descends(parents: &HashMap<u32, u32>, process: u32, ancestor: u32) -> bool {
     let chain = std::iter::successors(Some(process), |it| parents.get(it).copied());
-    // A number may be used again while the parents are read, so a chain may close.
+    // IDs may be reused while the parents are read, so a chain may be circular.
     chain.take(CHAIN_MAX).any(|it| it == ancestor)
 }
 
@@ -63,7 +62,7 @@ fn duration(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND)
 }
 
-/// The sum of the first of `utime`, `stime`, `cutime` and `cstime`.
+/// The sum of the first `count` of `utime`, `stime`, `cutime` and `cstime`.
 fn ticks(pid: u32, count: usize) -> io::Result<u64> {
     Ok(fields(pid)?
         .split_whitespace()
@@ -73,13 +72,12 @@ fn ticks(pid: u32, count: usize) -> io::Result<u64> {
         .sum())
 }
 
-/// What the system tells of a process, from the third field on: the second, its name in brackets, may hold anything.
+/// The fields of `/proc/PID/stat` from the third on: the second, the name in brackets, may contain any text.
 fn fields(pid: u32) -> io::Result<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     Ok(stat.rsplit_once(')').map_or("", |(_, fields)| fields).to_owned())
 }
 
-/// The memory that the process holds.
 pub(crate) fn memory(pid: u32) -> io::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let field = |name: &str| {
@@ -93,7 +91,7 @@ pub(crate) fn memory(pid: u32) -> io::Result<Memory> {
     Ok(Memory { anonymous: field("RssAnon")?, resident: field("VmRSS")?, peak: field("VmHWM")? })
 }
 
-/// From now on the peak is what is resident now.
+/// The peak restarts at the current resident memory.
 pub(crate) fn forget_peak(pid: u32) -> io::Result<()> {
     fs::write(format!("/proc/{pid}/clear_refs"), "5")
 }

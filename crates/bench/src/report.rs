@@ -1,34 +1,27 @@
-//! Figures, and how they are shown.
+//! Figures and their output.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// One thing that was measured, round by round.
+/// A measured quantity, with its rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it is.
     pub name: String,
-    /// What it is counted in.
     pub unit: &'static str,
-    /// What was aimed at, if anything was.
+    /// The value to reach, if there is one.
     pub goal: Option<&'static str>,
-    /// The least of the rounds.
     pub min: f64,
-    /// The middle one.
     pub median: f64,
-    /// The greatest.
     pub max: f64,
     /// Every round, in order.
     pub rounds: Vec<f64>,
 }
 
-/// What a benchmark measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Which benchmark it was, and on how much.
+    /// The benchmark and its size.
     pub benchmark: String,
-    /// What it measured.
     pub figures: Vec<Figure>,
 }
 
@@ -47,7 +40,7 @@ impl Figure {
         Self { name: name.into(), unit, goal: None, min, median, max, rounds }
     }
 
-    /// This figure against `reference`, round by round.
+    /// The ratio of this figure to `reference`, round by round.
     pub(super) fn ratio(&self, reference: &Self, name: impl Into<String>) -> Self {
         let pairs = self.rounds.iter().zip(&reference.rounds);
         Self::new(name, "x", pairs.map(|(one, other)| one / other).collect())

@@ -1,4 +1,4 @@
-//! A restart after a power cut: from the start of the process until it takes work, with everything queued.
+//! A restart after a power cut: from the start of the process until it accepts work, with all requests queued.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The service under measurement: `serve` with settings of its own in a folder of its own.
+//! The service under measurement: `serve` with its own settings and folder.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use overnight_server::app::bootstrap::KEY_FILE;
-use overnight_server::store::DATABASE_FILE;
+use overnight_app::bootstrap::KEY_FILE;
+use overnight_store::DATABASE_FILE;
 use serde::Deserialize;
 use tempfile::TempDir;
 
@@ -17,38 +17,36 @@ use super::peers::{Filled, MadeAccount, Peer, Stage};
 use super::workload::MODEL;
 use super::{Options, clock};
 
-/// How long a start may take.
 const START_MAX: Duration = Duration::from_secs(120);
 const POLL_MS: u64 = 2;
 
-/// A data folder and the settings to serve it with; removed when dropped.
+/// A data folder and its settings; removed when dropped.
 pub(super) struct Site {
     folder: TempDir,
 }
 
-/// What `serve --json` says once it serves.
+/// The output of `serve --json` after the start.
 #[derive(Deserialize)]
 struct Served {
     url: String,
 }
 
-/// A service that takes calls.
 pub(super) struct Service {
     pub(super) process: Process,
     pub(super) address: SocketAddr,
-    /// The key of its first account; empty where another node of the same database made that.
+    /// The key of its first account; empty if another node of the same database created that account.
     pub(super) key: String,
-    /// From the start of the process until it said that it is ready.
+    /// From the start of the process until it reported that it is ready.
     pub(super) ready_after: Duration,
 }
 
 impl Site {
-    /// An empty data folder under `options.folder`, and settings with one engine at `engine`.
+    /// An empty data folder under `options.folder`, with one engine at `engine`.
     pub(super) fn new(options: &Options, engine: SocketAddr, aggregation_period: &str) -> io::Result<Self> {
         Self::on(options, engine, aggregation_period, "sqlite")
     }
 
-    /// The same on an empty database.
+    /// Like [`Self::new`], with an empty database.
     pub(super) fn on(
         options: &Options,
         engine: SocketAddr,
@@ -58,7 +56,7 @@ impl Site {
         Self::with(options, engine, aggregation_period, database_url, "")
     }
 
-    /// An empty data folder whose service has a price for everything, and charges it or not.
+    /// An empty data folder whose service has prices for everything, and charges them if `is_charged`.
     pub(super) fn priced(
         options: &Options,
         engine: SocketAddr,
@@ -77,7 +75,7 @@ impl Site {
         Self::with(options, engine, "0s", "sqlite", "[webhooks]\nallow_insecure_targets = true\n")
     }
 
-    /// The same with more settings: of the one model, and behind it.
+    /// Like [`Self::on`], with more settings of the only model, followed by others.
     fn with(
         options: &Options,
         engine: SocketAddr,
@@ -95,7 +93,7 @@ impl Site {
         Self::configured(&options.folder, &settings)
     }
 
-    /// An empty data folder under `folder`; `settings` are all but those that every benchmark needs.
+    /// An empty data folder under `folder`; `settings` are all settings except those that every benchmark needs.
     pub(super) fn configured(folder: &Path, settings: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(folder)?;
         let site = Self { folder };
@@ -107,13 +105,12 @@ impl Site {
         Ok(site)
     }
 
-    /// Makes another account; its key.
+    /// Creates another account; returns its key.
     pub(super) async fn make_account(&self) -> io::Result<String> {
         let MadeAccount { key } = Process::run_peer(&Peer::Account { config: self.config() }).await?;
         Ok(key)
     }
 
-    /// Where the service keeps everything.
     pub(super) fn data_folder(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -122,12 +119,12 @@ impl Site {
         self.folder.path().join("overnight.toml")
     }
 
-    /// A path for a file of the benchmark's own.
+    /// A path for a file of the benchmark.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Fills the empty store with requests whose end is told to `webhook`.
+    /// Fills the empty store with requests that have this webhook.
     pub(super) async fn fill(
         &self,
         requests: usize,
@@ -138,14 +135,14 @@ impl Site {
         Process::run_peer::<Filled>(&fill).await.map(drop)
     }
 
-    /// Fills the empty store with requests that wait, all of one batch.
+    /// Fills the empty store with one batch of queued requests.
     pub(super) async fn fill_batch(&self, requests: usize) -> io::Result<()> {
         let (config, stage) = (self.config(), Stage::Queued);
         let fill = Peer::Fill { config, requests, stage, webhook: None, is_batch: true };
         Process::run_peer::<Filled>(&fill).await.map(drop)
     }
 
-    /// Makes the data folder a copy of another one's, whose service has stopped.
+    /// Makes the data folder a copy of another one, whose service has stopped.
     pub(super) fn copy_data_of(&self, other: &Self) -> io::Result<()> {
         let (from, to) = (other.data_folder(), self.data_folder());
         let _ = fs::remove_dir_all(&to);
@@ -157,7 +154,7 @@ impl Site {
         Ok(())
     }
 
-    /// The bytes of the database, without its write-ahead log, which is bounded.
+    /// The size of the database without its write-ahead log, which is bounded.
     pub(super) fn database_bytes(&self) -> io::Result<u64> {
         Ok(fs::metadata(self.data_folder().join(DATABASE_FILE))?.len())
     }
@@ -182,7 +179,7 @@ impl Site {
 }
 
 impl Service {
-    /// What it has counted under `name` at its `/metrics`; 0 before it counted anything.
+    /// The counter `name` of `/metrics`; 0 if it is absent.
     pub(super) async fn counter(&self, connection: &mut Connection, name: &str) -> io::Result<usize> {
         let figures = self.figures(connection).await?;
         let count = figures.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
@@ -196,7 +193,6 @@ impl Service {
         Ok(samples.filter_map(|sample| sample.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
     }
 
-    /// Its `/metrics`.
     pub(super) async fn figures(&self, connection: &mut Connection) -> io::Result<String> {
         String::from_utf8(connection.get("/metrics").await?.to_vec()).map_err(io::Error::other)
     }

@@ -1,4 +1,4 @@
-//! All requests with their results as JSON Lines, read as fast as one client can, beside a file of the same bytes.
+//! All requests with their results as JSON Lines, read as fast as one client can, compared with a file of the same bytes.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const MEBIBYTE: f64 = 1_048_576.0;
 const LIST: &str = "/v1/requests?full=true";
 const STATUSES: &str = "/v1/requests";
 
-/// The most requests that one batch groups by default.
+/// The default maximum of requests in one batch.
 const BATCH_MAX: usize = 100_000;
 
 #[derive(Default)]
@@ -123,7 +123,7 @@ struct Identified {
     id: String,
 }
 
-/// Groups the first `count` requests; the batch's identifier.
+/// Groups the first `count` requests; returns the batch's identifier.
 async fn group(connection: &mut Connection, count: usize) -> io::Result<String> {
     let lines = connection.get(&format!("{STATUSES}?limit={count}")).await?;
     let mut ids = Vec::with_capacity(count);

@@ -1,5 +1,5 @@
-//! What telling of ends costs: the same dispatch with a webhook for every request, and without one. The receiver answers at
-//! once, and every delivery is a connection of its own.
+//! The cost of webhooks: the same dispatch with a webhook for every request, and without one. The receiver answers immediately, and every
+//! delivery has its own connection.
 
 use std::io;
 

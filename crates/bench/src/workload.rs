@@ -1,8 +1,7 @@
-//! The requests that benchmarks send: 1 KB chat bodies, sixteen system prompts, each with a question of its own.
+//! The benchmarks' requests: 1 KB chat bodies with sixteen system prompts, each with its own question.
 
 use std::ops::Range;
 
-/// The model that they name.
 pub(super) const MODEL: &str = "sim-model";
 
 const DIGITS: usize = 12;
@@ -20,7 +19,6 @@ pub(super) struct CreateBody {
 }
 
 impl CreateBody {
-    /// The body of 1,024 bytes.
     pub(super) fn new() -> Self {
         let head = format!(
             r#"{BEFORE}{{"model":"{MODEL}","messages":[{{"role":"system","content":"Manual {MARK} of the machine. "#
@@ -36,14 +34,13 @@ impl CreateBody {
         Self { system: place(0), question: place(1), text: text.into_bytes() }
     }
 
-    /// The text of one Create Request body.
     pub(super) fn numbered(&mut self, number: usize) -> &[u8] {
         write_digits(&mut self.text[self.system.clone()], number % SYSTEM_PROMPTS);
         write_digits(&mut self.text[self.question.clone()], number);
         &self.text
     }
 
-    /// The chat body alone, as an engine gets it.
+    /// The chat body only, as an engine gets it.
     pub(super) fn chat(&mut self, number: usize) -> &[u8] {
         let text = self.numbered(number);
         &text[BEFORE.len()..text.len() - 1]

@@ -9,7 +9,7 @@ use crate::commands::{
 };
 use crate::globals::Globals;
 
-/// What the help ends with.
+/// The end of the help.
 pub(crate) const AFTER_HELP: &str = "\
 Exit codes:
   0    done
@@ -138,7 +138,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it opens the data folder, and not only a service.
+    /// Whether it opens the data folder, and does not only call a service.
     pub(crate) const fn opens_data_folder(&self) -> bool {
         match self {
             Self::Serve(_)

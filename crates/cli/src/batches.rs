@@ -1,4 +1,4 @@
-//! Grouping what was sent into batches, so that it can be followed, read and cancelled in one call.
+//! Groups sent requests into batches, so that one call can follow, read or cancel them.
 
 use std::collections::HashSet;
 
@@ -13,28 +13,27 @@ use crate::journal::Journal;
 use crate::output::Output;
 use crate::prompts::{PART_LINES, Prompts};
 
-/// How many lines or requests are named.
+/// The limit of lines or requests in a message.
 const NAMES_SHOWN: usize = 10;
 
-/// What a batch is made with beside its requests.
+/// Settings of a batch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     /// `batch_name` in its metadata.
     pub(crate) name: Option<String>,
-    /// Where its end is told.
+    /// The address for the notice of its end.
     pub(crate) webhook: Option<String>,
 }
 
-/// The batches of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Grouped {
-    /// Those that hold the requests of its lines.
+    /// Batches with the requests of its lines.
     pub(crate) current: Vec<String>,
-    /// Those that hold only requests of lines that changed since.
+    /// Batches that only hold requests of lines that have changed.
     pub(crate) outdated: Vec<String>,
 }
 
-/// Puts every request of the journal that is in no batch yet into one; into several where they are too many.
+/// Puts every request of the journal that is in no batch into one, or into several if there are too many.
 pub(crate) async fn group(
     client: &Client,
     journal: &mut Journal,
@@ -56,7 +55,7 @@ pub(crate) async fn group(
         if ids.is_empty() {
             return Ok(batches);
         }
-        // No two batches hold the same request, so this names the call.
+        // No two batches hold the same request, so this key identifies the call.
         let key = ids.iter().fold(Sha256::new(), |sum, id| sum.chain_update(id.to_string())).finalize();
         let once = client.once(&format!("{key:x}"))?;
         match once.create_batch(&new_batch(&ids, wanted)?).await {
@@ -71,7 +70,7 @@ pub(crate) async fn group(
                 requests_max = ids.len() / 2;
             }
             Err(error) => match already_grouped(&error) {
-                // A batch that was made and not written down, because this program was stopped in between.
+                // A batch that was created but not recorded, because this program was stopped in between.
                 Some(id) => batches.current.extend(adopt(client, journal, &mut grouped, &id).await?),
                 None => return Err(explained(error)),
             },
@@ -79,10 +78,8 @@ pub(crate) async fn group(
     }
 }
 
-/// Compares the batches of a part with the lines of it that were sent. Names requests that belong to no line; they run, and cost.
-///
-/// # Errors
-/// Lines that have no request of their own in the batches.
+/// Compares the batches of a part with its sent lines. Reports requests that belong to no line; they run, and cost. Fails if lines have no
+/// request in the batches.
 pub(crate) async fn compare(
     client: &Client,
     prompts: &Prompts,
@@ -96,7 +93,7 @@ pub(crate) async fn compare(
         extend(&mut held, &client.get_batch(batch).await?.requests_ids);
     }
     let missing = take_missing(journal.asked(), lines, &mut held);
-    // Those of an earlier attempt belong to lines that changed since, or failed.
+    // Batches of an earlier attempt also belong to lines that have changed or failed.
     if !held.is_empty() && !journal.is_resumed() {
         let some = shown(held.iter().map(ToString::to_string));
         output.note(&format!("{} of the batches belong to no line: {some}", held.len()));
@@ -108,7 +105,7 @@ pub(crate) async fn compare(
     Err(CliError::unavailable(format!("{} have no request in their batch: {some}", missing.len())))
 }
 
-/// The lines without a request of their own among those that are held. The requests of the others are taken out.
+/// Returns the lines without a request in `held`, and removes the requests of the others from it.
 fn take_missing(
     asked: &[Option<RequestId>],
     lines: impl Iterator<Item = usize>,
@@ -117,7 +114,7 @@ fn take_missing(
     lines.filter(|index| !asked.get(*index).copied().flatten().is_some_and(|id| held.remove(&id))).collect()
 }
 
-/// The first of them, as a list.
+/// The first names, as a list.
 fn shown(names: impl Iterator<Item = String>) -> String {
     let mut names: Vec<_> = names.take(NAMES_SHOWN + 1).collect();
     if names.len() > NAMES_SHOWN {
@@ -126,8 +123,7 @@ fn shown(names: impl Iterator<Item = String>) -> String {
     names.join(", ")
 }
 
-/// Refuses a webhook that the service would refuse, before anything is sent: a batch of nothing is refused whatever it
-/// says, and told everything that is wrong with it.
+/// Validates the webhook before anything is sent: the service refuses an empty batch and reports every fault of it.
 pub(crate) async fn check_webhook(client: &Client, wanted: &Wanted) -> Result<(), CliError> {
     if wanted.webhook.is_none() {
         return Ok(());
@@ -135,7 +131,7 @@ pub(crate) async fn check_webhook(client: &Client, wanted: &Wanted) -> Result<()
     let Err(ClientError::Api { status: 422, error, .. }) =
         client.create_batch(&new_batch(&[], wanted)?).await
     else {
-        // What else is wrong is told by the first call that needs it to be well.
+        // Other faults are reported by the first call that they concern.
         return Ok(());
     };
     match error.details.into_iter().find(|detail| detail.param.as_deref() == Some("webhook")) {
@@ -151,7 +147,7 @@ fn new_batch(ids: &[RequestId], wanted: &Wanted) -> Result<CreateBatch, CliError
     Ok(CreateBatch { requests_ids, webhook: wanted.webhook.clone(), metadata })
 }
 
-/// Whether the service takes no batch of so many.
+/// Whether the batch has more requests than the service accepts.
 fn is_too_many(error: &ErrorBody) -> bool {
     error.code == "too_large"
         || error.details.iter().any(|detail| detail.param.as_deref() == Some("requests_ids"))

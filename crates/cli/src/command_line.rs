@@ -1,4 +1,4 @@
-//! The command line with what `--help`, shells and the manual say of it.
+//! The command line and its descriptions for `--help`, shells and the manual.
 
 use clap::{Args, CommandFactory, FromArgMatches, Subcommand, ValueHint};
 
@@ -6,13 +6,13 @@ use crate::args::{AFTER_HELP, Cli, Command};
 use crate::examples;
 use crate::globals::Globals;
 
-/// The command line as it is read, with the examples of every command.
+/// The command line with the examples of every command.
 pub(crate) fn command() -> clap::Command {
     examples::add(hinted(Cli::command()))
 }
 
-/// With nothing for a shell to complete where only the user knows the value: it would offer files. A number below 0 is a value that an
-/// option refuses in its own words, and no other option.
+/// Turns off completion of values that only the user knows, because a shell would offer files. A number below 0 is a value, which the
+/// option itself refuses, and not another option.
 fn hinted(command: clap::Command) -> clap::Command {
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = names.into_iter().fold(command, |command, name| command.mut_subcommand(name, hinted));
@@ -24,7 +24,7 @@ fn hinted(command: clap::Command) -> clap::Command {
     })
 }
 
-/// The same without what only the service starts.
+/// Without commands that only the service starts.
 pub(crate) fn shown_command() -> clap::Command {
     let whole = Cli::command();
     let bare = clap::Command::new("overnight").version(env!("CARGO_PKG_VERSION")).after_help(AFTER_HELP);
@@ -35,7 +35,7 @@ pub(crate) fn shown_command() -> clap::Command {
     examples::add(hinted(shown))
 }
 
-/// Reads the command line; says what is wrong with it, or its help, and ends the process.
+/// Reads the command line. On a fault, or for help, it prints and ends the process.
 pub(crate) fn read() -> Cli {
     let mut matches = command().get_matches();
     Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command()).exit())
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// What a shell makes of the part of a line that is this program's.
+    /// This program's part of a line, split as a shell does.
     fn words(line: &str) -> Vec<String> {
         let own = &line[line.find("overnight").unwrap()..];
         let own = own.split([')', '>']).next().unwrap().split(" | ").next().unwrap();

@@ -1,28 +1,27 @@
-//! Which service the client commands call, and with which key.
+//! The service that client commands call, and its key.
 
 use std::path::{Path, PathBuf};
 
+use overnight_app::bootstrap::KEY_FILE;
 use overnight_client::Client;
-use overnight_server::app::bootstrap::KEY_FILE;
-use overnight_server::config::Config;
+use overnight_config::Config;
 
 use crate::errors::{CliError, Trouble};
 use crate::globals::Globals;
 use crate::neighbours::{Neighbour, running_beside};
 use crate::serve_file::{url_of_running, url_of_service};
 
-/// How many other services are named.
+/// The limit of other services in a message.
 const NEIGHBOURS_SHOWN: usize = 3;
 
 const MAKE_A_KEY: &str =
     "make a key with `overnight key create --account ACCOUNT` and set OVERNIGHT_API_KEY to it";
 
-/// A client of the service that the flags, the environment and the data folder name, in this order.
+/// A client of the service that the flags, the environment or the data folder names, in this order.
 pub(crate) fn connect(globals: &Globals) -> Result<Client, CliError> {
     Ok(Client::new(&find_url(globals)?, &find_key(globals)?)?)
 }
 
-/// Where the service is.
 pub(crate) fn find_url(globals: &Globals) -> Result<String, CliError> {
     if let Some(url) = named_url(globals) {
         return Ok(url);
@@ -30,12 +29,11 @@ pub(crate) fn find_url(globals: &Globals) -> Result<String, CliError> {
     Ok(url_by_settings(&globals.load_config()?))
 }
 
-/// The URL that the flags or the environment name.
 pub(crate) fn named_url(globals: &Globals) -> Option<String> {
     globals.url.clone().or_else(|| variable("OVERNIGHT_URL"))
 }
 
-/// Where the service of these settings is: the running one, else where it would be.
+/// The running service of these settings, else its configured address.
 fn url_by_settings(config: &Config) -> String {
     url_of_running(&config.data_dir).unwrap_or_else(|| match &config.public_url {
         Some(url) => url.as_str().to_owned(),
@@ -43,7 +41,6 @@ fn url_by_settings(config: &Config) -> String {
     })
 }
 
-/// The key for it.
 pub(crate) fn find_key(globals: &Globals) -> Result<String, CliError> {
     match variable("OVERNIGHT_API_KEY") {
         Some(key) => Ok(key),
@@ -58,7 +55,7 @@ fn no_key(data_dir: &Path) -> CliError {
     let folder = whole(data_dir);
     let message = format!("OVERNIGHT_API_KEY is not set, and {} holds no file {KEY_FILE}", folder.display());
     let error = CliError::unusable(message);
-    // The service made its key where it made the database.
+    // The service created its key together with the database.
     if url_of_running(data_dir).is_some() {
         return error.with_hint(MAKE_A_KEY);
     }
@@ -68,7 +65,7 @@ fn no_key(data_dir: &Path) -> CliError {
     ))
 }
 
-/// Says of an error of a service that nobody named where it was looked for, and how to name another.
+/// Adds to the error of a service that was not named where it was looked for, and how to name another.
 pub(crate) fn explain(error: CliError, globals: &Globals) -> CliError {
     let (Some(trouble), None, Ok(config)) = (error.trouble(), named_url(globals), globals.load_config())
     else {
@@ -91,7 +88,7 @@ pub(crate) fn explain(error: CliError, globals: &Globals) -> CliError {
     error.with_better_hint(hint)
 }
 
-/// How to name another service than that of `data_dir`, and those that run.
+/// How to name another service than that of `data_dir`, with the services that run.
 fn how_to_name_another(data_dir: &Path) -> String {
     let services: Vec<String> = running_beside(data_dir)
         .into_iter()
@@ -106,12 +103,12 @@ fn how_to_name_another(data_dir: &Path) -> String {
     }
 }
 
-/// The folder as a person finds it from anywhere.
+/// The folder as an absolute path.
 pub(crate) fn whole(folder: &Path) -> PathBuf {
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
-/// The key for a service over `data_dir` on this machine: the one of its first start, else that of the environment.
+/// The key of a service over `data_dir` on this machine: the one of its first start, else the environment's.
 pub(crate) fn local_key(data_dir: &Path) -> Result<String, CliError> {
     read_key(data_dir)?.or_else(|| variable("OVERNIGHT_API_KEY")).ok_or_else(|| {
         CliError::unusable(format!(
@@ -131,7 +128,7 @@ fn read_key(data_dir: &Path) -> Result<Option<String>, CliError> {
     }
 }
 
-/// An environment variable; an empty one is as absent.
+/// An environment variable; an empty one counts as absent.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

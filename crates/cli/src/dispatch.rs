@@ -14,7 +14,6 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
 
-/// Carries out the command line.
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let calls_a_service = !command.opens_data_folder();
     // Boxed, so that no command is compiled as a part of this function.

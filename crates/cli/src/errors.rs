@@ -1,37 +1,35 @@
-//! What a command says instead of doing it, and the exit codes that scripts tell outcomes by.
+//! Errors of commands, and the exit codes by which scripts distinguish outcomes.
 
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use overnight_app::errors::AppError;
 use overnight_base::encryption::KeyringError;
 use overnight_base::file_owner::owner_of_denied;
 use overnight_base::supervision::{EXIT_IO_ERROR, EXIT_SOFTWARE, Failure, Fault};
 use overnight_client::Error as ClientError;
-use overnight_server::app::errors::AppError;
-use overnight_server::config::ConfigError;
-use overnight_server::object_store::ObjectStoreError;
+use overnight_config::ConfigError;
 use overnight_server::service::ServiceError;
-use overnight_server::store::StoreError;
-use overnight_server::store::operations::backup::BackupError;
-use overnight_server::store::operations::transfer::ImportError;
-use overnight_server::store::operations::vacuum::VacuumError;
+use overnight_store::StoreError;
+use overnight_store::object_store::ObjectStoreError;
+use overnight_store::operations::backup::BackupError;
+use overnight_store::operations::transfer::ImportError;
+use overnight_store::operations::vacuum::VacuumError;
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All was done.
     Done = 0,
-    /// The command was carried out, and something in its outcome is not well.
+    /// The command was carried out, but a part of its outcome is a failure.
     Failed = 1,
     /// The command line, the settings or a file cannot be used.
     Unusable = 2,
-    /// The service refused.
     Refused = 3,
-    /// The service, or its store, cannot be reached or cannot serve now.
+    /// The service or its store cannot be reached or is not ready.
     Unavailable = 4,
-    /// A loop of the service failed; the process is to be started again.
+    /// A loop of the service failed; the process must be restarted.
     Broken = EXIT_SOFTWARE as isize,
     /// A file of the store was removed or replaced under the service.
     FilesGone = EXIT_IO_ERROR as isize,
@@ -45,7 +43,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command was not done: one sentence, and what to do about it.
+/// A failure in one sentence, with advice.
 #[derive(Debug)]
 pub(crate) struct CliError {
     message: String,
@@ -54,12 +52,11 @@ pub(crate) struct CliError {
     trouble: Option<Trouble>,
 }
 
-/// What is wrong between a command and the service that it calls.
+/// Trouble with the service that a command calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// Nothing answers at its address.
+    /// There is no answer from its address.
     Unreachable,
-    /// It does not know the key.
     UnknownKey,
 }
 
@@ -73,12 +70,10 @@ impl CliError {
         Self::new(Exit::Unusable, message)
     }
 
-    /// The service refused.
     pub(crate) fn refused(message: impl Display) -> Self {
         Self::new(Exit::Refused, message)
     }
 
-    /// The service in this process has failed.
     pub(crate) fn broken(failure: &Failure) -> Self {
         let message = format!("the service failed: {failure}");
         if failure.exit_code() == EXIT_IO_ERROR {
@@ -93,39 +88,34 @@ impl CliError {
         )
     }
 
-    /// The system has no thread left.
     pub(crate) fn no_threads(error: impl Display) -> Self {
         Self::new(Exit::Broken, error).with_hint(
             "raise the limit of tasks, `TasksMax` of systemd, `pids.max` of a container or `ulimit -u`, and start it again",
         )
     }
 
-    /// The service cannot be reached, or cannot serve now.
     pub(crate) fn unavailable(message: impl Display) -> Self {
         Self::new(Exit::Unavailable, message)
     }
 
-    /// The user stopped it.
     pub(crate) fn interrupted(message: impl Display) -> Self {
         Self::new(Exit::Interrupted, message)
     }
 
-    /// A file that cannot be read or written.
     pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
         Self::unusable(format!("{}: {error}{}", path.display(), owner_of_denied(path, error)))
     }
 
-    /// What is piped in cannot be read.
     pub(crate) fn stdin(error: &io::Error) -> Self {
         Self::unusable(format!("standard input: {error}"))
     }
 
-    /// It would cost more than it may.
+    /// The cost may exceed the limit.
     pub(crate) fn too_costly(message: impl Display) -> Self {
         Self::new(Exit::Failed, message)
     }
 
-    /// What was asked for cannot be written to standard output. Nobody is there to be told when its reader has left.
+    /// The result cannot be written to standard output. If its reader has left, there is no message.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Done, ""),
@@ -133,20 +123,20 @@ impl CliError {
         }
     }
 
-    /// The same with what to do about it, unless it says already.
+    /// Adds this advice, unless there is some already.
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Display) -> Self {
         self.hint.get_or_insert_with(|| hint.to_string());
         self
     }
 
-    /// The same with this to do about it, whatever it said before.
+    /// Replaces the advice.
     #[must_use]
     pub(crate) fn with_better_hint(self, hint: String) -> Self {
         Self { hint: Some(hint), ..self }
     }
 
-    /// What is wrong with the service that was called, if that is why.
+    /// The trouble with the called service, if that is the reason.
     pub(crate) const fn trouble(&self) -> Option<Trouble> {
         self.trouble
     }
@@ -155,17 +145,15 @@ impl CliError {
         Self { trouble: Some(trouble), ..self }
     }
 
-    /// The sentence; empty where nobody is to be told.
+    /// The sentence; empty if there is none to print.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
     pub(crate) fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The exit code.
     pub(crate) const fn exit(&self) -> Exit {
         self.exit
     }
@@ -305,7 +293,7 @@ impl From<AppError> for CliError {
         match error {
             AppError::Invalid(_) => Self::unusable(error),
             AppError::Unavailable(_) => Self::unavailable(error),
-            // The operator's own commands: the operator is who is to know.
+            // Only operators' commands get these errors, so the cause is shown.
             AppError::Internal(cause) | AppError::StoreAway { cause, advice: None } => cause.into(),
             AppError::StoreAway { cause, advice: Some(advice) } => Self::from(cause).with_hint(advice),
             _ => Self::refused(error),

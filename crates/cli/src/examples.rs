@@ -1,9 +1,8 @@
-//! The examples that the help of each command ends with. `$REQUEST`, `$BATCH`, `$ACCOUNT`, `$KEY_ID` and `$EVENT` stand for
-//! identifiers.
+//! Examples at the end of each command's help. `$REQUEST`, `$BATCH`, `$ACCOUNT`, `$KEY_ID` and `$EVENT` stand for identifiers.
 
 use clap::Command;
 
-/// Of each command, by its path below `overnight`: lines for a shell.
+/// The path of each command below `overnight`, and lines for a shell.
 pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -214,7 +213,7 @@ pub(crate) const EXAMPLES: &[(&str, &[&str])] = &[
     ("man", &["overnight man | man -l -", "overnight man -o ~/.local/share/man/man1"]),
 ];
 
-/// Ends the help of the command, and of each below it, with its examples.
+/// Adds its examples to the help of the command and of its subcommands.
 pub(crate) fn add(command: Command) -> Command {
     add_below(command, "")
 }
@@ -234,7 +233,6 @@ fn add_below(command: Command, path: &str) -> Command {
     command.after_help(text)
 }
 
-/// Those of one command.
 pub(crate) fn of(path: &str) -> Option<&'static [&'static str]> {
     EXAMPLES.iter().find_map(|(known, lines)| (*known == path).then_some(*lines))
 }

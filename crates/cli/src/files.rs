@@ -4,17 +4,19 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use overnight_base::private_files::{self, folder_of};
+
 use crate::umask;
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// How a database of SQLite begins (<https://www.sqlite.org/fileformat2.html#magic_header_string>).
+/// The header of an SQLite database (<https://www.sqlite.org/fileformat2.html#magic_header_string>).
 const DATABASE_HEADER: [u8; 16] = *b"SQLite format 3\0";
 
-/// A file that takes its name when it is complete. Dropped before, it leaves nothing behind.
+/// A file that gets its name when it is complete. If it is dropped earlier, it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     out: BufWriter<File>,
-    /// `None` where the target is no regular file (a terminal, a pipe), which is written to directly.
+    /// `None` if the target is not a regular file (a terminal, a pipe), which is written directly.
     rename: Option<Rename>,
 }
 
@@ -26,8 +28,7 @@ struct Rename {
 }
 
 impl AtomicFile {
-    /// Begins the file of the user's that will be at `path`, with the mode that the user's umask asks for. A link there is
-    /// followed, and a database is never replaced.
+    /// Begins the user's file at `path`, with the mode of the user's umask. A link is followed, and a database is never replaced.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Self::begin(path, |from| {
             let file = File::create(from)?;
@@ -36,19 +37,12 @@ impl AtomicFile {
         })
     }
 
-    /// The same for a file that holds secrets: nobody but its owner could open it at any time.
+    /// Like [`Self::create`], for a file with secrets: only its owner can open it at any time.
     pub(crate) fn create_private(path: &Path) -> io::Result<Self> {
         Self::begin(path, |from| {
-            // What was left there may be open elsewhere, or lead elsewhere.
-            match fs::remove_file(from) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let mut options = File::options();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            options.open(from)
+            // An old file may be open elsewhere, or be a link.
+            private_files::remove(from)?;
+            private_files::create_new(from)
         })
     }
 
@@ -68,14 +62,14 @@ impl AtomicFile {
         Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), rename })
     }
 
-    /// Gives it its name, once every byte is on the disk.
+    /// Syncs all bytes to the disk, then renames the file.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         self.out.flush()?;
         let Some(rename) = &mut self.rename else { return Ok(()) };
         self.out.get_ref().sync_all()?;
         fs::rename(&rename.from, &rename.to)?;
         rename.is_done = true;
-        sync_folder_of(&rename.to)
+        private_files::sync_folder(folder_of(&rename.to))
     }
 }
 
@@ -97,30 +91,15 @@ impl Drop for Rename {
     }
 }
 
-/// Whether a database of SQLite is there.
 pub(crate) fn is_database(path: &Path) -> bool {
     let mut header = [0; DATABASE_HEADER.len()];
     File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header == DATABASE_HEADER
 }
 
-/// The path with `suffix` after its file name.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// The folder that a file is in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Makes a new name survive power loss.
-pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -156,7 +135,6 @@ mod tests {
         AtomicFile::create(&path).unwrap().commit().unwrap();
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_private_file_replaces_what_another_may_have_open() {
         use std::os::unix::fs::PermissionsExt;
@@ -174,7 +152,6 @@ mod tests {
         assert_eq!((seen.as_str(), fs::read_to_string(&path).unwrap().as_str()), ("", "a secret"));
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_is_followed_and_a_device_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();

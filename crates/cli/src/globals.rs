@@ -1,11 +1,11 @@
-//! What every command takes: flags, and the settings they lead to.
+//! Flags of every command, and the settings that they lead to.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, ValueHint};
-use overnight_server::config::{CONFIG_VARIABLE, Config, Database, Sources};
-use overnight_server::store::DATABASE_FILE;
+use overnight_config::{CONFIG_VARIABLE, Config, Database, Sources};
+use overnight_store::DATABASE_FILE;
 
 use crate::errors::CliError;
 use crate::paths::path;
@@ -41,7 +41,7 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    /// The settings, with `flags` of the command over those of every command.
+    /// The settings; `flags` of the command override the flags of every command.
     pub(crate) fn config_with(&self, flags: Vec<(String, String)>) -> Result<Config, CliError> {
         let own = [("data_dir", &self.data_dir), ("database_url", &self.database_url)];
         let own = own.into_iter().filter_map(|(path, value)| Some((path.to_owned(), value.clone()?)));
@@ -49,7 +49,7 @@ impl Globals {
         Ok(Config::load(&Sources::of_process(self.config.clone(), flags))?)
     }
 
-    /// The program's name and the flags that lead to the same settings, as a person would type them in a shell.
+    /// The program's name and the flags for the same settings, as a person would type them in a shell.
     pub(crate) fn command(&self) -> String {
         let config = self.config.as_ref().map(|path| path.display().to_string());
         let flags = [("--config", config), ("--data-dir", self.data_dir.clone())];
@@ -58,13 +58,12 @@ impl Globals {
         ["overnight".to_owned()].into_iter().chain(flags).collect()
     }
 
-    /// The file of settings, if there is one.
     pub(crate) fn settings_file(&self) -> SettingsFile {
         SettingsFile::read(Sources::of_process(self.config.clone(), Vec::new()).file)
     }
 
-    /// The settings of a command beside a service: where no file is named and a service runs over the data folder, those of the file that
-    /// the service loaded, wherever the command is started.
+    /// The settings of a command next to a service. If no file is named and a service runs over the data folder, the file that the service
+    /// loaded applies, regardless of the working directory.
     pub(crate) fn load_config(&self) -> Result<Config, CliError> {
         let config = self.config_with(Vec::new())?;
         let is_named =
@@ -86,7 +85,7 @@ impl Globals {
     }
 }
 
-/// What SQLite's folder holds would be taken for missing by a user who may not enter it.
+/// To a user without access, the contents of SQLite's folder would look missing.
 pub(crate) fn refuse_closed(config: &Config) -> Result<(), CliError> {
     let file = config.data_dir.join(DATABASE_FILE);
     match file.try_exists() {

@@ -1,22 +1,23 @@
-//! Signals. Ctrl-C, SIGTERM and SIGQUIT ask to stop; the second of them does not ask. SIGHUP asks to load the settings again, or to stop
-//! where there are none to load. SIGUSR1, SIGUSR2 and SIGALRM ask for nothing that there is, and end nothing; no more does SIGXFSZ.
+//! Signals. Ctrl-C, SIGTERM and SIGQUIT request a stop; the second of them ends the process immediately. SIGHUP requests a reload of
+//! settings, or a stop of a process without settings to reload. SIGUSR1, SIGUSR2, SIGALRM and SIGXFSZ have no effect and do not end the
+//! process.
 
 use tokio::sync::watch;
 
 use self::signals::Signals;
 use crate::errors::{CliError, Exit};
 
-/// Whether the user asked to stop; clones see the same.
+/// Whether the user requested a stop; clones share the state.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt(watch::Receiver<bool>);
 
 impl Interrupt {
-    /// Begins to listen; from now on the first signal no longer ends the process.
+    /// Handles signals from now on: the first one no longer ends the process.
     pub(crate) fn listen() -> Result<Self, CliError> {
         Self::listen_to(Signals::that_stop())
     }
 
-    /// The same for a process that stops when its terminal is closed, unless `nohup` has started it.
+    /// Like [`Self::listen`], for a process that stops when its terminal is closed, unless `nohup` has started it.
     pub(crate) fn listen_with_terminal() -> Result<Self, CliError> {
         Self::listen_to(Signals::that_stop().and_then(Signals::and_hangup))
     }
@@ -40,12 +41,11 @@ impl Interrupt {
         Ok(Self(raised))
     }
 
-    /// Whether it was asked already.
     pub(crate) fn is_raised(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Ends when it is asked.
+    /// Ends when a stop is requested.
     pub(crate) async fn raised(&self) {
         let mut raised = self.0.clone();
         if raised.wait_for(|is_raised| *is_raised).await.is_err() {
@@ -63,18 +63,16 @@ fn deaf(error: &std::io::Error) -> CliError {
 pub(crate) struct Hangups(Signals);
 
 impl Hangups {
-    /// Begins to listen.
     pub(crate) fn listen() -> Result<Self, CliError> {
         Signals::that_reload().map(Self).map_err(|error| deaf(&error))
     }
 
-    /// Ends when the signal came since the last time; several that came meanwhile count as one.
+    /// Ends if the signal arrived since the last call; several signals count as one.
     pub(crate) async fn next(&mut self) {
         self.0.next().await;
     }
 }
 
-#[cfg(unix)]
 mod signals {
     use std::future::poll_fn;
     use std::io;
@@ -82,7 +80,6 @@ mod signals {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// Signals that are waited for, with their names.
     #[derive(Debug)]
     pub(super) struct Signals(Vec<(&'static str, Signal)>);
 
@@ -96,7 +93,7 @@ mod signals {
         }
 
         pub(super) fn that_ask_for_nothing() -> io::Result<Self> {
-            // What comes of a file that exceeds `ulimit -f` is then an error of its write. No line tells of it: the log may be that file.
+            // A write that exceeds `ulimit -f` then fails with an error. This signal is not logged: the log may be that file.
             drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
             Self::of([
                 ("SIGUSR1", SignalKind::user_defined1()),
@@ -109,7 +106,7 @@ mod signals {
             Self::of([("SIGHUP", SignalKind::hangup())])
         }
 
-        /// With SIGHUP, if the system tells that whoever started the process does not have it ignored.
+        /// Adds SIGHUP, unless the parent process has it ignored.
         pub(super) fn and_hangup(mut self) -> io::Result<Self> {
             if std::fs::read_to_string("/proc/self/status").is_ok_and(|status| !ignores_hangup(&status)) {
                 self.0.extend(Self::that_reload()?.0);
@@ -125,7 +122,7 @@ mod signals {
                 .map(Self)
         }
 
-        /// Ends with the name of the next.
+        /// Returns the name of the next signal.
         pub(super) async fn next(&mut self) -> &'static str {
             poll_fn(|context| {
                 let mut all = self.0.iter_mut();
@@ -152,42 +149,6 @@ mod signals {
             assert!(ignores_hangup("Name:\tx\nSigIgn:\t0000000000001001\n"));
             assert!(!ignores_hangup("Name:\tx\nSigIgn:\t0000000000001000\n"));
             assert!(ignores_hangup("Name:\tx\n"), "nobody knows");
-        }
-    }
-}
-
-/// There is nothing but Ctrl-C here.
-#[cfg(not(unix))]
-mod signals {
-    use std::io;
-
-    #[derive(Debug)]
-    pub(super) struct Signals {
-        is_interrupt: bool,
-    }
-
-    impl Signals {
-        pub(super) fn that_stop() -> io::Result<Self> {
-            Ok(Self { is_interrupt: true })
-        }
-
-        pub(super) fn that_ask_for_nothing() -> io::Result<Self> {
-            Ok(Self { is_interrupt: false })
-        }
-
-        pub(super) fn that_reload() -> io::Result<Self> {
-            Ok(Self { is_interrupt: false })
-        }
-
-        pub(super) fn and_hangup(self) -> io::Result<Self> {
-            Ok(self)
-        }
-
-        pub(super) async fn next(&mut self) -> &'static str {
-            if !self.is_interrupt || tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            "Ctrl-C"
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lists of any length, kept in a file without a name: memory holds none of it.
+//! Lists of any length in a nameless file: memory holds none of it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Write};
@@ -10,17 +10,17 @@ use serde::de::DeserializeOwned;
 use serde::ser::{Error as _, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-/// A list that grows.
+/// A growing list.
 #[derive(Debug)]
 pub(crate) struct Keeping<T> {
     folder: PathBuf,
-    /// None before there is something to keep.
+    /// `None` before the first item.
     out: Option<BufWriter<File>>,
     count: usize,
     of: PhantomData<fn() -> T>,
 }
 
-/// A list that is read any number of times.
+/// A complete list that can be read any number of times.
 #[derive(Debug)]
 pub(crate) struct Kept<T> {
     file: Option<SharedFile>,
@@ -29,12 +29,11 @@ pub(crate) struct Kept<T> {
 }
 
 impl<T: Serialize> Keeping<T> {
-    /// Begins with none; the file is made in `folder`.
+    /// Begins an empty list; its file is created in `folder`.
     pub(crate) fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), out: None, count: 0, of: PhantomData }
     }
 
-    /// Adds one.
     pub(crate) fn push(&mut self, item: &T) -> io::Result<()> {
         let out = match &mut self.out {
             Some(out) => out,
@@ -46,7 +45,6 @@ impl<T: Serialize> Keeping<T> {
         Ok(())
     }
 
-    /// Ends it.
     pub(crate) fn end(self) -> io::Result<Kept<T>> {
         let file = self.out.map(|out| SharedFile::new(out.into_inner()?)).transpose()?;
         Ok(Kept { file, count: self.count, of: PhantomData })
@@ -54,17 +52,14 @@ impl<T: Serialize> Keeping<T> {
 }
 
 impl<T: DeserializeOwned> Kept<T> {
-    /// How many there are.
     pub(crate) const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
     pub(crate) const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// All of them, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = io::Result<T>> + use<T> {
         let lines = self.file.as_ref().map(|file| file.cursor().lines());
         lines.into_iter().flatten().map(|line| Ok(serde_json::from_str(&line?)?))

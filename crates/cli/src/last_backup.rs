@@ -1,11 +1,11 @@
-//! When a data folder was backed up last, and where: `last-backup.json` in that folder, for `overnight doctor`.
+//! The time and repository of a data folder's last backup: `last-backup.json` in that folder, for `overnight doctor`.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use overnight_base::file_owner::leave_to_owner;
-use overnight_server::store::operations::backup::Summary;
+use overnight_store::operations::backup::Summary;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::whole;
@@ -16,9 +16,8 @@ const FILE: &str = "last-backup.json";
 /// The newest backup that a command took of a data folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LastBackup {
-    /// The repository that it is in, as a path that does not depend on the working directory.
+    /// Its repository, as an absolute path.
     pub(crate) repository: PathBuf,
-    /// What it is called there.
     pub(crate) id: String,
     /// Its stamp, in milliseconds.
     pub(crate) taken_at_ms: i64,
@@ -36,7 +35,7 @@ impl LastBackup {
         leave_to_owner(data_dir, &path)
     }
 
-    /// What was noted last; `None` where nothing ever was.
+    /// `None` if no backup was noted.
     pub(crate) fn read(data_dir: &Path) -> io::Result<Option<Self>> {
         match fs::read(data_dir.join(FILE)) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),

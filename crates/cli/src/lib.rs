@@ -1,10 +1,10 @@
-//! What the program `overnight` does: serve, run, submit, watch, results and the operator commands.
+//! The program `overnight`: serve, run, submit, watch, results and the operator commands.
 //!
-//! A library, so that it is compiled while the server still is. Every command is a file in `commands/`. Standard output carries what
-//! was asked for and nothing else; everything that is said beside it goes to standard error.
+//! A library, so that it is compiled in parallel with the server. Every command is a file in `commands/`. Standard output carries only the
+//! result; all other messages go to standard error.
 
-// For their features alone: tests of the libraries and the embedded engine ask for them, and what depends on them is compiled once for these and
-// the programs.
+// For their features only: tests of the libraries and the embedded engine need them, so dependencies are compiled once for these and the
+// programs.
 use indexmap as _;
 use strum as _;
 
@@ -63,7 +63,7 @@ use crate::commands::engine_guard;
 use crate::errors::CliError;
 use crate::output::Output;
 
-/// How long what is still being done in the background may take once the command has ended.
+/// The time limit for background work after the command has ended.
 const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 
 /// Carries out the command line of this process.
@@ -91,7 +91,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The threads of the program. The runtime panics where the system refuses its first one.
+/// The runtime panics if the system refuses its first thread.
 fn start_runtime() -> Result<Runtime, CliError> {
     let failed = |why: &dyn Display| CliError::no_threads(format!("no threads can be started: {why}"));
     let hook = panic::take_hook();

@@ -8,21 +8,19 @@ use serde::Serialize;
 use crate::errors::CliError;
 use crate::output::Output;
 
-/// The columns of a table: heading and width. The last one takes what it needs.
+/// Heading and width of each column. The last one takes the width that it needs.
 pub(crate) type Columns = &'static [(&'static str, usize)];
 
-/// A list that is being printed.
 pub(crate) struct List {
     columns: Columns,
     is_json: bool,
-    /// Whether machines get a line for each row, and not an array.
+    /// Whether machines get a line for each row instead of an array.
     is_lines: bool,
     rows: usize,
     out: BufWriter<StdoutLock<'static>>,
 }
 
 impl List {
-    /// Begins a list.
     pub(crate) fn begin(output: &Output, columns: Columns) -> Self {
         let out = BufWriter::new(io::stdout().lock());
         Self { columns, is_json: output.is_json, is_lines: false, rows: 0, out }
@@ -38,7 +36,7 @@ impl List {
         self.write_row(record, cells).map_err(|error| CliError::stdout(&error))
     }
 
-    /// Ends it, and says how many rows it had.
+    /// Ends the list, and returns its number of rows.
     pub(crate) fn end(mut self) -> Result<usize, CliError> {
         let closed = match (self.is_json, self.rows) {
             (false, _) => Ok(()),
@@ -73,7 +71,7 @@ impl List {
     }
 }
 
-/// The cells of a row, whoever wrote them, as a terminal can show them.
+/// A row in a form that is safe on a terminal, whoever wrote the cells.
 fn line(cells: &[&str], columns: Columns) -> String {
     let mut line = String::new();
     for (cell, (_, width)) in cells.iter().zip(columns) {

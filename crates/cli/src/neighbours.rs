@@ -1,22 +1,18 @@
-//! Services of other data folders on this machine: a person in the wrong folder is told of the right one.
+//! Services of other data folders on this machine, to help a user in the wrong folder.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::serve_file::{address_of_running, url_of_running};
 
-/// A service that runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Neighbour {
-    /// Its data folder.
     pub(crate) data_dir: PathBuf,
-    /// Where it is reached.
     pub(crate) url: String,
-    /// Where it listens.
     pub(crate) address: SocketAddr,
 }
 
-/// The services that this user runs over other folders than `data_dir`; none where the system does not say.
+/// The services that this user runs over other folders than `data_dir`; empty if the system does not show them.
 pub(crate) fn running_beside(data_dir: &Path) -> Vec<Neighbour> {
     let own = std::fs::canonicalize(data_dir).ok();
     let others = held_folders().into_iter().filter(|folder| Some(folder) != own.as_ref());
@@ -30,17 +26,16 @@ pub(crate) fn running_beside(data_dir: &Path) -> Vec<Neighbour> {
     found
 }
 
-/// The data folders whose locks processes of this user hold open.
+/// The data folders whose locks this user's processes hold open.
 #[cfg(target_os = "linux")]
 fn held_folders() -> Vec<PathBuf> {
     let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     let processes = entries(PathBuf::from("/proc"))
         .filter(|entry| entry.file_name().to_string_lossy().chars().all(|letter| letter.is_ascii_digit()));
-    // What other users run is not shown, and is left out.
+    // Other users' processes are not readable, and are left out.
     let files = processes.flat_map(|process| entries(process.path().join("fd")));
     let files = files.filter_map(|file| std::fs::read_link(file.path()).ok());
-    let locks =
-        files.filter(|path| path.file_name().is_some_and(|name| name == overnight_server::store::LOCK_FILE));
+    let locks = files.filter(|path| path.file_name().is_some_and(|name| name == overnight_store::LOCK_FILE));
     locks.filter_map(|path| path.parent().map(Path::to_owned)).collect()
 }
 
@@ -51,7 +46,7 @@ const fn held_folders() -> Vec<PathBuf> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use overnight_server::store::FolderLock;
+    use overnight_store::FolderLock;
 
     use super::*;
     use crate::serve_file::ServeFile;

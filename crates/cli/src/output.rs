@@ -1,4 +1,4 @@
-//! What a command prints: its result on standard output, everything beside it on standard error.
+//! Prints a command's result on standard output, and all other messages on standard error.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -9,7 +9,6 @@ use serde_json::json;
 use crate::errors::CliError;
 use crate::globals::Globals;
 
-/// How this process prints.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     /// For machines: one JSON value.
@@ -19,14 +18,11 @@ pub(crate) struct Output {
     is_terminal: bool,
 }
 
-/// How a word is set off.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tone {
-    /// Well.
     Good,
     /// Worth a look.
     Doubtful,
-    /// Broken.
     Bad,
 }
 
@@ -43,22 +39,19 @@ impl Output {
         Self { is_json: globals.json, is_quiet: globals.quiet, is_coloured, is_terminal }
     }
 
-    /// Whether a bar can be drawn.
     pub(crate) const fn draws_bars(&self) -> bool {
         self.is_terminal && !self.is_quiet
     }
 
-    /// Whether what is written to standard error may be coloured.
+    /// Whether output on standard error may be coloured.
     pub(crate) const fn is_coloured(&self) -> bool {
         self.is_coloured
     }
 
-    /// Prints a line of the result.
     pub(crate) fn line(&self, text: &str) -> Result<(), CliError> {
         writeln!(io::stdout().lock(), "{text}").map_err(|error| CliError::stdout(&error))
     }
 
-    /// Prints the result as one JSON object.
     pub(crate) fn object(&self, object: &impl Serialize) -> Result<(), CliError> {
         let mut out = BufWriter::new(io::stdout().lock());
         serde_json::to_writer_pretty(&mut out, object).map_err(|error| match error.is_io() {
@@ -78,20 +71,19 @@ impl Output {
         if self.is_json { self.object(object) } else { self.line(&text()) }
     }
 
-    /// Says something beside the result.
+    /// Prints a message that `--quiet` suppresses.
     pub(crate) fn note(&self, text: &str) {
         if !self.is_quiet {
             self.say(text);
         }
     }
 
-    /// Says something that must be heard.
+    /// Prints a message that is always shown.
     pub(crate) fn say(&self, text: &str) {
-        // Nobody is left to be told when standard error cannot be written.
+        // If standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// Says why the command was not done.
     pub(crate) fn error(&self, error: &CliError) {
         if error.message().is_empty() {
             return;
@@ -107,7 +99,7 @@ impl Output {
         }
     }
 
-    /// The word in the colour of its tone, where colours are shown.
+    /// The word in the colour of its tone, if colours are shown.
     pub(crate) fn set_off(&self, word: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Good => 32,

@@ -1,14 +1,13 @@
-//! Long lists of the store, read a page at a time.
+//! Reads long lists of the store page by page.
 
-use overnight_server::app::errors::AppError;
-use overnight_server::store::lists::ListPage;
+use overnight_app::errors::AppError;
+use overnight_store::lists::ListPage;
 
 use crate::errors::CliError;
 
-/// Rows that are read together.
 const PAGE: u32 = 1_000;
 
-/// Passes the first `limit` rows of a list to `take`. `read` gets the row before the next page and how many rows are wanted.
+/// Passes the first `limit` rows of a list to `take`. `read` gets the row before the next page and the number of rows.
 pub(crate) async fn each_row<T>(
     limit: u64,
     mut read: impl AsyncFnMut(Option<i64>, u32) -> Result<ListPage<T>, AppError>,

@@ -1,4 +1,4 @@
-//! Sending the lines that have no request yet, as one bulk create.
+//! Sends the lines without a request as one bulk create.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -18,41 +18,35 @@ use crate::progress::Progress;
 use crate::prompts::Prompts;
 use crate::reasons::Reasons;
 
-/// Answers that are written down together at most.
+/// The limit of answers that are recorded together.
 const RECORDED_AT_ONCE: usize = 256;
 
-/// What a line is told whose number went with the key and another text before.
+/// The error of a line whose number was sent with the key and another text before.
 const KEY_REUSED: &str = "idempotency_key_reused";
 
-/// A part that is sent, and to whom.
+/// A part that is sent, and its service.
 pub(crate) struct Sending<'a> {
     pub(crate) client: &'a Client,
     pub(crate) prompts: &'a Prompts,
     pub(crate) journal: &'a mut Journal,
     pub(crate) output: &'a Output,
     pub(crate) interrupt: &'a Interrupt,
-    /// The lines of all parts.
     pub(crate) total: usize,
-    /// The lines that are refused, part after part.
     pub(crate) refusals: &'a mut Refusals,
 }
 
-/// The lines that are refused, and what was said of them.
+/// The refused lines, with their errors.
 pub(crate) struct Refusals {
     kept: Keeping<Refusal>,
     reasons: Reasons,
 }
 
 impl Refusals {
-    /// None so far; they are kept in a file without a name in `folder`.
     pub(crate) fn new(folder: &Path) -> Self {
         Self { kept: Keeping::new(folder), reasons: Reasons::default() }
     }
 
-    /// Says what was not said of any yet, and ends them.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
+    /// Prints the remaining reasons, and ends the list.
     pub(crate) fn end(self, output: &Output) -> Result<Kept<Refusal>, CliError> {
         let rest = self.reasons.rest(["was refused", "were refused"]);
         rest.iter().for_each(|line| output.note(line));
@@ -60,22 +54,16 @@ impl Refusals {
     }
 }
 
-/// A line that the service would not take.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Refusal {
-    /// The line, counted from 1 in all that is sent.
+    /// The line, counted from 1 in the whole input.
     pub(crate) line: usize,
-    /// The HTTP status of the answer.
     pub(crate) status: u16,
-    /// The service's words.
     pub(crate) error: Box<ErrorBody>,
 }
 
-/// Sends these lines, counted from 0 in the part, that the journal has no request for, and writes down each one accepted. A line that
-/// the service refuses is kept with the refusals, and does not stop the others. Returns the lines that were refused.
-///
-/// # Errors
-/// What keeps any line from being sent. What was accepted by then is written down.
+/// Sends these lines without a request, counted from 0 in the part, and records each accepted one. A refused line is added to the refusals,
+/// and does not stop the others. Returns the refused lines. On a failure, accepted lines are recorded.
 pub(crate) async fn post_missing(
     sending: &mut Sending<'_>,
     missing: &[usize],
@@ -85,7 +73,7 @@ pub(crate) async fn post_missing(
     }
     let Posted { changed, mut refused } = post(sending, missing).await?;
     sending.journal.record_sent()?;
-    // Of what went with the key of the attempt that broke off nothing is in doubt now.
+    // All lines that the broken attempt sent with the key now have their answers.
     if !changed.is_empty() {
         refused.extend(post(sending, &changed).await?.refused);
         sending.journal.record_sent()?;
@@ -93,15 +81,15 @@ pub(crate) async fn post_missing(
     Ok(refused)
 }
 
-/// Lines that have no request after they were sent.
+/// Lines that still have no request after they were sent.
 #[derive(Default)]
 struct Posted {
-    /// Those that an attempt that broke off has sent with this key, and that changed since.
+    /// Lines that a broken attempt has sent with this key, and that have changed since.
     changed: Vec<usize>,
     refused: HashSet<usize>,
 }
 
-/// Sends these lines, each under its number in the file, with the key of the journal.
+/// Sends these lines, each under its number in the file, with the journal's key.
 async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Posted, CliError> {
     let Sending { client, prompts, journal, output, interrupt, total: all, refusals } = sending;
     let total = prompts.lines().len();
@@ -143,7 +131,7 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Posted, CliE
                     let refusal = Refusal { line: prompts.first() + index + 1, status, error };
                     refusals.kept.push(&refusal).map_err(|error| unkept(&error))?;
                 }
-                // What is under way is still waited for, so that little is left in doubt.
+                // Answers in transit are still awaited, so that few lines are in doubt.
                 Ok((_, Err(error))) | Err(error) => {
                     must_stop.set(true);
                     failure.get_or_insert(CliError::from(error));
@@ -163,7 +151,7 @@ async fn post(sending: &mut Sending<'_>, lines: &[usize]) -> Result<Posted, CliE
     unread.take().or(failure).map_or(Ok(posted), Err)
 }
 
-/// Names requests of lines that no file has: a proxy changed what was sent. They run, and cost.
+/// Reports requests of lines that are not in the file, because a proxy changed the call. They run, and cost.
 fn tell_of_strays(output: &Output, ids: &[String]) {
     for id in ids {
         output.note(&format!(
@@ -172,7 +160,7 @@ fn tell_of_strays(output: &Output, ids: &[String]) {
     }
 }
 
-/// Why refused lines are not known any more.
+/// The error if the record of refused lines is lost.
 pub(crate) fn unkept(error: &io::Error) -> CliError {
     CliError::unusable(format!("refused lines cannot be kept: {error}"))
 }

@@ -1,4 +1,4 @@
-//! How far something is: a bar on a terminal, otherwise a plain line now and then.
+//! Progress: a bar on a terminal, otherwise a plain line now and then.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -10,24 +10,23 @@ use crate::output::Output;
 use crate::times;
 
 const TICK: Duration = Duration::from_millis(200);
-/// A plain line comes at most this often where nothing is reached that is worth one,
+/// The minimum interval of plain lines without a milestone,
 const CALM_MS: i64 = 5_000;
-/// and at most this often in any case.
+/// and of plain lines in general.
 const LEAST_MS: i64 = 1_000;
 
-/// What "downloading 1,000,000 of 1,000,000, 12345.6/s, 59m left" takes besides the bar and its frame, and has to spare.
+/// The width of "downloading 1,000,000 of 1,000,000, 12345.6/s, 59m left", apart from the bar and its frame, with some to spare.
 const COLUMNS_BESIDE: usize = 62;
 const BAR_COLUMNS_MIN: usize = 8;
 const BAR_COLUMNS_MAX: usize = 30;
-/// From so many columns on there is room for the time left,
+/// The minimum width that has room for the time left,
 const COLUMNS_WITH_TIME: usize = 58;
-/// and from so many for the rate.
+/// and for the rate.
 const COLUMNS_WITH_RATE: usize = 46;
 
-/// The highest rate that there is room for.
 const RATE_SHOWN_MAX: f64 = 99_999.0;
 
-/// The progress of one stage. Dropped, the bar is gone.
+/// The progress of one stage. Dropping it removes the bar.
 pub(crate) struct Progress {
     output: Output,
     bar: Option<ProgressBar>,
@@ -35,13 +34,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Begins a stage with `done` of `total` behind it; `doing` says what is being done.
+    /// Begins a stage with `done` of `total` completed; `doing` is its name.
     pub(crate) fn begin(output: &Output, doing: &'static str, total: u64, done: u64) -> Self {
         let bar = output.draws_bars().then(|| draw_bar(output, doing, total, done));
         Self { output: *output, bar, plain: Plain::new(doing, total, done, times::now()) }
     }
 
-    /// It went on: `done` are behind it; `beside` is what else is to be said, or empty.
+    /// Updates the number completed; `beside` is an additional text, or empty.
     pub(crate) fn set(&mut self, done: u64, beside: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(beside.to_owned());
@@ -51,7 +50,6 @@ impl Progress {
         }
     }
 
-    /// Says something while it goes on.
     pub(crate) fn note(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| self.output.note(text)),
@@ -79,8 +77,8 @@ fn draw_bar(output: &Output, doing: &'static str, total: u64, done: u64) -> Prog
     bar
 }
 
-/// Gives it a line that fits so many columns: where there are few, the bar itself is short or is left out, then the time left, then
-/// the rate. What is to be said beside it is cut where the line ends.
+/// Fits the line to the width: a narrow terminal gets a short bar or none, then loses the time left, then the rate. The additional text is
+/// cut at the end of the line.
 fn style_bar(bar: &ProgressBar, columns: usize, is_coloured: bool) {
     let colour = if is_coloured { ".cyan" } else { "" };
     let drawn = match columns.saturating_sub(COLUMNS_BESIDE).min(BAR_COLUMNS_MAX) {
@@ -105,7 +103,7 @@ fn style_bar(bar: &ProgressBar, columns: usize, is_coloured: bool) {
     bar.set_style(style.with_key("rate", rate).with_key("left", left).progress_chars("=> "));
 }
 
-/// Decides when a plain line is due, and what it says. Times are in milliseconds.
+/// Decides when a plain line is due, and its text. Times are in milliseconds.
 struct Plain {
     doing: &'static str,
     total: u64,
@@ -164,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that keeps what was written to it.
+    /// A terminal that records its output.
     #[derive(Debug, Clone)]
     struct Paper {
         columns: u16,

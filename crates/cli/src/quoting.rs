@@ -1,4 +1,4 @@
-//! What a file of prompts would cost, worked out by the service's own rules without sending it.
+//! The cost of a file of prompts by the service's own rules, without sending it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::kept::{Keeping, Kept};
 use crate::posting::unkept;
 use crate::prompts::Prompts;
 
-/// What the lines that name a model may use and cost, at most.
+/// The limits of usage and cost of the lines that name a model.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ModelQuote {
     pub(crate) model: String,
@@ -35,7 +35,7 @@ pub(crate) struct Doubt {
     pub(crate) message: String,
 }
 
-/// What a file would cost at most, and whether there is so much.
+/// The maximum cost of a file, and whether the balance covers it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Quote {
     pub(crate) requests: u64,
@@ -47,33 +47,27 @@ pub(crate) struct Quote {
     pub(crate) refused: Kept<Doubt>,
 }
 
-/// A model on offer, and what the lines read so far come to.
 struct Offer {
     model: Model,
     pricing: Option<Pricing>,
     quote: ModelQuote,
 }
 
-/// As [`Credits`] are told to machines.
+/// [`Credits`] in their form for machines.
 fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(credits)
 }
 
-/// Prices lines at what the service asks now.
 pub(crate) struct Quoting {
     account: Account,
     offers: BTreeMap<String, Offer>,
-    /// Names of offers, by alias.
     aliases: BTreeMap<String, String>,
     limits: Limits,
     refused: Keeping<Doubt>,
 }
 
 impl Quoting {
-    /// Begins with no lines. Files without a name are made in `folder`.
-    ///
-    /// # Errors
-    /// A service that does not say its prices.
+    /// Begins without lines. Nameless files are created in `folder`. Fails if the service does not give its prices.
     pub(crate) async fn begin(client: &Client, folder: &Path) -> Result<Self, CliError> {
         let account = client.get_account().await?;
         let (mut offers, mut aliases) = (BTreeMap::new(), BTreeMap::new());
@@ -85,9 +79,6 @@ impl Quoting {
     }
 
     /// Adds these lines of a part, counted from 0.
-    ///
-    /// # Errors
-    /// A file that cannot be read again.
     pub(crate) fn add(&mut self, prompts: &Prompts, lines: &[usize]) -> Result<(), CliError> {
         let mut reader = prompts.reader();
         for &index in lines {
@@ -99,7 +90,7 @@ impl Quoting {
         Ok(())
     }
 
-    /// Adds a Create Request body to the quote of its model; in words why it would be refused.
+    /// Adds a Create Request body to the quote of its model. Fails with the reason if the service would refuse it.
     fn add_body(&mut self, body: &[u8]) -> Result<(), String> {
         let text = minimize(body, 0).map_err(|error| error.to_string())?;
         let request = text.as_json().to_object().and_then(|object| object.get("request_body"));
@@ -118,10 +109,7 @@ impl Quoting {
         Err(format!("request_body.model must be one of {}", names.join(", ")))
     }
 
-    /// What they come to.
-    ///
-    /// # Errors
-    /// A service that tells amounts that are none.
+    /// Fails if the service's amounts are invalid.
     pub(crate) fn end(self) -> Result<Quote, CliError> {
         let Self { account, offers, refused, .. } = self;
         let wanted = || offers.values().filter(|offer| offer.quote.requests > 0);
@@ -136,10 +124,7 @@ impl Quoting {
     }
 }
 
-/// What a model asks now, if it has prices.
-///
-/// # Errors
-/// A service that tells amounts that are none.
+/// The current price of a model, if it has one. Fails if the service's amounts are invalid.
 pub(crate) fn pricing_of(model: &Model) -> Result<Option<Pricing>, CliError> {
     let price = |price: &Option<String>| price.as_deref().map(amount).transpose();
     Ok(Pricing::of(price(&model.input_price)?, price(&model.output_price)?))
@@ -149,7 +134,7 @@ fn amount(text: &str) -> Result<Credits, CliError> {
     text.parse().map_err(|_| CliError::unavailable(format!("the service told an amount of {text:?}")))
 }
 
-/// What an operator may allow is not doubted.
+/// Limits that an operator may raise are not checked.
 fn most_generous() -> Limits {
     let allow_fields = refused_fields().iter().map(|field| field.name.to_owned()).collect();
     Limits { remote_media: true, allow_fields, ..Limits::default() }
@@ -162,7 +147,7 @@ impl Offer {
         Ok(Self { model, pricing, quote })
     }
 
-    /// Each request is rounded up by itself, as its hold will be.
+    /// Each request is rounded up separately, as its hold will be.
     fn add(&mut self, chat: &ChatBody) {
         let Model { default_max_tokens, image_tokens, bytes_per_token, .. } = self.model;
         let bound = chat.token_bound(&Sizing { default_max_tokens, image_tokens, bytes_per_token });

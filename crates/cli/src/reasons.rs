@@ -1,18 +1,17 @@
-//! Why lines are refused, each reason told once and then counted: a thousand lines that share one are told in two lines.
+//! Reasons for refused lines: each is reported once and then counted, so a thousand lines with the same reason take two lines.
 
-/// How many reasons are told.
 const SHOWN: usize = 20;
 
 /// The reasons so far, in the order of their first lines.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
     seen: Vec<(String, usize)>,
-    /// Lines with reasons beyond those.
+    /// Lines with further reasons.
     others: usize,
 }
 
 impl Reasons {
-    /// Counts a line; whether it is the one that its reason is told with.
+    /// Counts a line; true if its reason is to be reported with it.
     pub(crate) fn see(&mut self, reason: &str) -> bool {
         if let Some((_, count)) = self.seen.iter_mut().find(|(seen, _)| seen == reason) {
             *count += 1;
@@ -26,7 +25,7 @@ impl Reasons {
         is_told
     }
 
-    /// What is told at the end of the lines that were not told of; `was_refused` is what is said of one line or several.
+    /// The summary of the other lines; the argument is the phrase for one line and for several.
     pub(crate) fn rest(&self, [one, several]: [&str; 2]) -> Vec<String> {
         let lines = |count: usize| match count {
             1 => format!("1 more line {one}"),

@@ -1,4 +1,4 @@
-//! What it may cost, before it does: all of it at most, or a sample that is sent first and what the rest would cost as it did.
+//! Limits the cost in advance: by the maximum, or by a sample that is sent first and extrapolated.
 
 use clap::Args;
 use overnight_client::{Client, RequestStatus};
@@ -12,7 +12,6 @@ use crate::sending::{Chosen, Submission, how_to_go_on};
 use crate::tabling::{Tabling, Used};
 use crate::waiting::{self, Waited};
 
-/// The largest sample.
 const SAMPLE_MAX: usize = 1_000;
 
 /// What it may cost.
@@ -40,10 +39,7 @@ fn credits(text: &str) -> Result<Credits, String> {
     }
 }
 
-/// Prices the chosen lines that the journals have no request for.
-///
-/// # Errors
-/// A file or journal that cannot be read, or a service that does not say its prices.
+/// Prices the chosen lines without a request in the journals. Fails if the service does not give its prices.
 pub(crate) async fn quote(
     client: &Client,
     input: &Input,
@@ -62,10 +58,7 @@ pub(crate) async fn quote(
     quoting.end()
 }
 
-/// Does what is to be done before everything is sent.
-///
-/// # Errors
-/// That it may cost more than it may; or what keeps the sample from being sent and answered.
+/// Checks the cost before all lines are sent. Fails if it may exceed its limit, or if the sample cannot be sent and answered.
 pub(crate) async fn check_cost(
     submission: &mut Submission<'_>,
     costs: &CostArguments,
@@ -132,13 +125,13 @@ async fn send_sample(
     }
 }
 
-/// What `rest` lines cost where `count` cost so much, rounded up.
+/// The cost of `rest` lines if `count` lines have this cost, rounded up.
 fn scaled(cost: Credits, rest: usize, count: usize) -> Credits {
     let nanos = (i128::from(cost.nanos()) * rest as i128 + count as i128 - 1) / count as i128;
     Credits::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-/// What the sample used, and how many lines were not sent.
+/// The usage of the sample, and the number of lines that were not sent.
 async fn read_sample(
     submission: &mut Submission<'_>,
     chosen: Chosen,

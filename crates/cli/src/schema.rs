@@ -1,4 +1,4 @@
-//! The JSON Schema that answers are asked to follow, and the columns that their members go to.
+//! The JSON Schema of answers, and the columns of its members.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::errors::CliError;
 
-/// What the schema is called where engines want a name.
+/// The schema's name for engines that require one.
 const NAME: &str = "answer";
 
 /// A schema of objects.
@@ -21,10 +21,7 @@ pub(crate) struct AnswerSchema {
 }
 
 impl AnswerSchema {
-    /// Reads the schema in a file.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or holds no schema of an object with properties.
+    /// Fails unless the file holds a schema of an object with properties.
     pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let text = fs::read(path).map_err(|error| CliError::file(path, &error))?;
         let refused = |words: &str| CliError::unusable(format!("{}: {words}", path.display()));
@@ -45,26 +42,22 @@ impl AnswerSchema {
             serde_json::from_str(text.as_str()).map_err(|error| refused(&error.to_string()))?;
         let format =
             json!({"type": "json_schema", "json_schema": {"name": NAME, "strict": true, "schema": null}});
-        // The schema is sent as it stands: the order of its properties is that of an answer.
+        // The schema is sent unchanged: the order of its properties is that of an answer.
         let format = format.to_string().replacen("null", schema.get(), 1);
         let response_format = RawValue::from_string(format).map_err(|error| refused(&error.to_string()))?;
         Ok(Self { response_format, columns })
     }
 
-    /// `response_format` of a request.
     pub(crate) fn response_format(&self) -> &RawValue {
         &self.response_format
     }
 
-    /// A column for each property, in their order.
+    /// A column for each property, in order.
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The members of an answer, in the order of the columns.
-    ///
-    /// # Errors
-    /// In words, an answer that is no such object.
+    /// The members of an answer, in the order of the columns. Fails if it is not such an object.
     pub(crate) fn cells(&self, answer: &str) -> Result<Vec<Value>, String> {
         let answer: Value =
             serde_json::from_str(answer).map_err(|error| format!("the answer is no JSON: {error}"))?;
@@ -75,7 +68,7 @@ impl AnswerSchema {
     }
 }
 
-/// What a property holds: what its `type` names beside null, and JSON where that is not one thing.
+/// The type that a property's `type` names apart from null, or JSON if there are several.
 fn type_of(property: Json<'_>) -> ColumnType {
     let named = property.to_object().and_then(|property| property.get("type"));
     let mut names: Vec<_> = match named {

@@ -1,5 +1,4 @@
-//! What is asked on its way into the service, part after part: what has no answer yet is sent, and all of it is grouped. Stopped
-//! anywhere, the same command goes on.
+//! Sends the input part after part: lines without an answer are sent, and all are grouped. After a stop, the same command resumes.
 
 use overnight_client::Client;
 
@@ -13,20 +12,18 @@ use crate::posting::{Refusal, Refusals, Sending, post_missing};
 use crate::prompts::{Input, Prompts};
 use crate::shell::quoted;
 
-/// How many batches are named.
+/// The limit of batches in a message.
 const BATCHES_SHOWN: usize = 3;
 
-/// Lines that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chosen {
-    /// All of them.
     All,
-    /// So many, spread over all.
+    /// This number of lines, spread over all.
     Sample(usize),
 }
 
 impl Chosen {
-    /// Whether a line, counted from 0, is one of them; `total` are there.
+    /// Whether a line, counted from 0, is chosen among `total`.
     pub(crate) const fn has(self, index: usize, total: usize) -> bool {
         match self {
             Self::All => true,
@@ -38,7 +35,7 @@ impl Chosen {
         }
     }
 
-    /// The lines of a part, counted from 0 in it, that are to be sent and have no request yet.
+    /// The chosen lines of a part without a request, counted from 0 in it.
     pub(crate) fn missing(self, prompts: &Prompts, journal: &Journal, total: usize) -> Vec<usize> {
         let mut missing = journal.missing();
         missing.retain(|index| self.has(prompts.first() + index, total));
@@ -46,7 +43,7 @@ impl Chosen {
     }
 }
 
-/// Everything that is sent, and to whom.
+/// Everything that is sent, and its service.
 pub(crate) struct Submission<'a> {
     pub(crate) client: &'a Client,
     pub(crate) input: &'a Input,
@@ -56,22 +53,16 @@ pub(crate) struct Submission<'a> {
     pub(crate) wanted: &'a Wanted,
 }
 
-/// What became of it.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    /// Lines that have a request.
     pub(crate) accepted: usize,
-    /// Lines that the service did not take, part after part.
     pub(crate) refusals: Kept<Refusal>,
-    /// The batches that all requests are in.
+    /// The batches of all requests.
     pub(crate) batches: Vec<String>,
 }
 
 impl Submission<'_> {
-    /// Sends every chosen line that has no request yet, and puts what was accepted into batches.
-    ///
-    /// # Errors
-    /// What kept lines from being sent, or the user: with how to go on.
+    /// Sends every chosen line without a request, and groups accepted requests into batches. An error also says how to resume.
     pub(crate) async fn send(&mut self, chosen: Chosen) -> Result<Sent, CliError> {
         let outcome = self.try_send(chosen).await;
         outcome.map_err(|error| error.with_hint(how_to_go_on()))
@@ -125,7 +116,7 @@ fn tell_of_resuming(output: &Output, journal: &Journal, before: usize, total: us
     }
 }
 
-/// Names batches that nothing is read of any more: what of them has not ended still runs, and costs.
+/// Reports batches that this command no longer uses: their unfinished requests still run, and cost.
 fn tell_of_outdated(output: &Output, batches: &[String]) {
     for batch in batches {
         output.note(&format!(
@@ -134,7 +125,7 @@ fn tell_of_outdated(output: &Output, batches: &[String]) {
     }
 }
 
-/// Names the batches that are waited for: whoever stops this command finds them again by their identifiers.
+/// Prints the identifiers of the batches, so that the user finds them after a stop.
 pub(crate) fn tell_of_batches(output: &Output, ids: &[String]) {
     let shown = ids.iter().take(BATCHES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match ids.len().saturating_sub(BATCHES_SHOWN) {
@@ -144,12 +135,11 @@ pub(crate) fn tell_of_batches(output: &Output, ids: &[String]) {
     }
 }
 
-/// How many lines have a request.
 fn accepted(journal: &Journal) -> usize {
     journal.asked().iter().flatten().count()
 }
 
-/// That the same command goes on, and what that command is.
+/// Advice to repeat the command, with the command line.
 pub(crate) fn how_to_go_on() -> String {
     let words = std::env::args_os().enumerate().map(|(place, word)| match place {
         0 => "overnight".to_owned(),

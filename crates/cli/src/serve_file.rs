@@ -1,11 +1,11 @@
-//! Where the service that holds a data folder is reached, and which settings it loaded: `serve.json` in that folder.
+//! The address of the service that holds a data folder, and its loaded settings: `serve.json` in that folder.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use overnight_server::config::Config;
-use overnight_server::store::FolderLock;
+use overnight_config::Config;
+use overnight_store::FolderLock;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
@@ -17,15 +17,14 @@ const FILE: &str = "serve.json";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Contents {
     pid: u32,
-    /// Where clients on this machine reach it.
+    /// The address for clients on this machine.
     url: String,
-    /// Where it listens.
     address: SocketAddr,
-    /// `None` of a process that does not load them again.
+    /// `None` for a process that does not reload settings.
     settings: Option<LoadedSettings>,
 }
 
-/// The file of this process's service. Dropped, it is removed.
+/// The file of this process's service. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct ServeFile {
     path: PathBuf,
@@ -33,8 +32,8 @@ pub(crate) struct ServeFile {
 }
 
 impl ServeFile {
-    /// Writes it: this process serves `data_dir` at `address`, where clients call it by `url`, with the `settings` that it
-    /// loads again when it is asked to.
+    /// Writes that this process serves `data_dir` at `address`, that clients call it by `url`, and the `settings` that it reloads on
+    /// request.
     pub(crate) fn write(
         data_dir: &Path,
         address: SocketAddr,
@@ -48,7 +47,7 @@ impl ServeFile {
         Ok(written)
     }
 
-    /// The settings of a file were loaded again, or could not be.
+    /// Notes the outcome of a reload of settings.
     pub(crate) fn note_reload(&mut self, file: SettingsFile, outcome: ReloadOutcome) -> Result<(), CliError> {
         if let Some(settings) = &mut self.contents.settings {
             if let ReloadOutcome::Loaded { .. } = outcome {
@@ -72,22 +71,22 @@ impl ServeFile {
 
 impl Drop for ServeFile {
     fn drop(&mut self) {
-        // What is left of it names a process that no longer holds the folder, and is not believed.
+        // A remaining file names a process that no longer holds the folder, so it is ignored.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Where the process is reached that serves `data_dir` now; `None` where none does or it has not said so yet.
+/// The URL of the process that serves `data_dir` now; `None` if there is none or it has not written its address yet.
 pub(crate) fn url_of_running(data_dir: &Path) -> Option<String> {
     Some(running(data_dir)?.url)
 }
 
-/// Where that process listens, as this machine reaches it.
+/// The address of that process, as reached from this machine.
 pub(crate) fn address_of_running(data_dir: &Path) -> Option<SocketAddr> {
     Some(reached_here(running(data_dir)?.address))
 }
 
-/// The process that serves `data_dir` now, and its settings, if it loads them again.
+/// The process that serves `data_dir` now, and its settings, if it reloads them.
 pub(crate) fn settings_of_running(data_dir: &Path) -> Option<(u32, Option<LoadedSettings>)> {
     running(data_dir).map(|contents| (contents.pid, contents.settings))
 }
@@ -98,13 +97,13 @@ fn running(data_dir: &Path) -> Option<Contents> {
     (contents.pid.to_string() == holder).then_some(contents)
 }
 
-/// The URL at which this machine reaches what listens at `address`.
+/// The URL of `address` from this machine.
 pub(crate) fn url_of(address: SocketAddr) -> String {
     format!("http://{}", reached_here(address))
 }
 
-/// The URL at which this machine reaches a service with these settings that listens at `address`. With TLS it is the public one, where
-/// there is one: the certificate is for that name.
+/// The URL of a service with these settings at `address`, from this machine. With TLS it is the public URL, if there is one, because the
+/// certificate is for that name.
 pub(crate) fn url_of_service(config: &Config, address: SocketAddr) -> String {
     match &config.public_url {
         Some(url) if config.tls.is_some() => url.as_str().trim_end_matches('/').to_owned(),
@@ -112,7 +111,7 @@ pub(crate) fn url_of_service(config: &Config, address: SocketAddr) -> String {
     }
 }
 
-/// How this machine reaches what listens at `address`.
+/// The address to call from this machine for a service that listens at `address`.
 pub(crate) fn reached_here(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

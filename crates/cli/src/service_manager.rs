@@ -1,4 +1,4 @@
-//! What the service manager that started the service is told: `Type=notify` of systemd, by the protocol of `sd_notify(3)`.
+//! Notifies the service manager that started the service: `Type=notify` of systemd, by the protocol of `sd_notify(3)`.
 
 use std::env;
 use std::ffi::OsStr;
@@ -6,25 +6,24 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixDatagram;
 
-/// Names the socket at which the manager listens; in the abstract namespace of Linux where it begins with `@`.
+/// Names the manager's socket; in the abstract namespace of Linux if it begins with `@`.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// The service answers calls.
 pub(crate) fn ready() {
     tell("READY=1\nSTATUS=serving");
 }
 
-/// The service loads its settings again; [`ready`] says that it has.
+/// The service reloads its settings; [`ready`] ends this state.
 pub(crate) fn reloading() {
     tell("RELOADING=1\nSTATUS=loading the settings again");
 }
 
-/// The service ends what is under way.
+/// The service finishes current work.
 pub(crate) fn stopping() {
     tell("STOPPING=1\nSTATUS=ending what is under way");
 }
 
-/// Does nothing where no manager listens.
+/// Has no effect without a manager.
 fn tell(state: &str) {
     let Some(socket) = env::var_os(SOCKET).filter(|socket| !socket.is_empty()) else { return };
     if let Err(error) = send(&socket, state.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Which file of settings a service loaded, and how loading it again went.
+//! The settings file that a service loaded, and the outcome of its last reload.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,63 +8,54 @@ use sha2::{Digest, Sha256};
 
 use crate::errors::CliError;
 
-/// A file of settings as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SettingsFile {
-    /// `None` where there is none.
+    /// `None` if there is none.
     path: Option<PathBuf>,
-    /// The digest of its bytes; `None` where it could not be read.
+    /// The digest of its bytes; `None` if it could not be read.
     sha256: Option<String>,
 }
 
-/// The settings of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LoadedSettings {
-    /// As they were loaded last.
     pub(crate) file: SettingsFile,
-    /// How often they were loaded again, or should have been.
+    /// The number of reloads, including failed ones.
     pub(crate) reloads: u64,
-    /// How that went the last time.
     pub(crate) last: Option<ReloadOutcome>,
 }
 
-/// How loading settings again went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReloadOutcome {
-    /// They hold, but for those that need a restart.
+    /// The settings are in effect, except those that need a restart.
     Loaded {
-        /// Those that are others than before.
         changed: Vec<String>,
-        /// Those that are others in the file and hold after a restart only.
+        /// Settings that differ in the file, but need a restart.
         needs_restart: Vec<String>,
     },
-    /// Those of before hold.
+    /// The previous settings stay in effect.
     Refused(String),
 }
 
 impl SettingsFile {
-    /// The file as it is now.
     pub(crate) fn read(path: Option<PathBuf>) -> Self {
         let path = path.map(|path| fs::canonicalize(&path).unwrap_or(path));
         let sha256 = path.as_ref().and_then(|path| digest(path).ok());
         Self { path, sha256 }
     }
 
-    /// Where it is.
     pub(crate) fn into_path(self) -> Option<PathBuf> {
         self.path
     }
 
-    /// Where the file is, where it is another by now.
+    /// The path of the file, if it has changed.
     pub(crate) fn changed(&self) -> Option<&PathBuf> {
         self.path.as_ref().filter(|path| digest(path).ok() != self.sha256)
     }
 }
 
 impl ReloadOutcome {
-    /// How a reload went, for whoever asks later.
-    pub(crate) fn of(outcome: &Result<overnight_server::config::Reloaded, CliError>) -> Self {
+    pub(crate) fn of(outcome: &Result<overnight_config::Reloaded, CliError>) -> Self {
         match outcome {
             Ok(reloaded) => Self::Loaded {
                 changed: reloaded.changed.clone(),

@@ -1,6 +1,5 @@
-//! Commands that a person copies into a shell.
+//! Quotes commands that a person copies into a shell.
 
-/// The word as a shell takes it.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,38 +1,38 @@
-//! Texts that come in any order and are passed on in theirs. They are in nameless files, and so is where each one stands: memory holds
-//! 3 MiB of places and a piece of the texts, however many there are.
+//! Texts that arrive in any order and are read in order. They are in nameless files, as are their places: memory holds 3 MiB of places and
+//! a window of the texts, regardless of their number.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
-/// What is written at once, and read at once where texts follow each other.
+/// Bytes of one write, and of one read if texts follow each other.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What is read at once where they do not. The next text is likely to be elsewhere.
+/// Bytes of one read otherwise, because the next text is likely to be elsewhere.
 const FAR_BYTES: usize = 4 << 10;
 
-/// A place as it is kept: where the text ends, how long it is, and its rank.
+/// A stored place: the text's end, its length, and its rank.
 const PLACE_BYTES: usize = 24;
 
-/// Places that are read and written at once.
+/// Places that are read and written together.
 const BLOCK_PLACES: usize = 4_096;
 
-/// Blocks that memory holds: 131,072 places, so that those of a whole batch stay where its records come in any order.
+/// Blocks in memory: 131,072 places, enough for a whole batch whose records arrive in any order.
 const BLOCKS_HELD: usize = 32;
 
-/// Texts on their way in.
+/// Texts being written.
 pub(crate) struct Spool {
     out: BufWriter<File>,
     end: u64,
     places: Places,
 }
 
-/// Texts on their way out, in their order.
+/// Texts being read, in order.
 pub(crate) struct Spooled {
     texts: Window,
     places: Places,
 }
 
-/// Where a text stands. No text ends at 0, because none is empty.
+/// The position of a text. No text ends at 0, because none is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     end: u64,
@@ -41,13 +41,13 @@ struct Place {
 }
 
 impl Spool {
-    /// Begins with none, in two files that nobody else uses.
+    /// Begins empty, in two files without other users.
     pub(crate) fn new(texts: File, places: File) -> Self {
         let out = BufWriter::with_capacity(BUFFER_BYTES, texts);
         Self { out, end: 0, places: Places::new(places) }
     }
 
-    /// Keeps the text of this place, which is not empty, unless there is one of a higher rank.
+    /// Stores the text of this place, which must not be empty, unless there is one of a higher rank.
     pub(crate) fn put(&mut self, index: usize, text: &[u8], rank: u64) -> io::Result<()> {
         if self.places.get(index)?.is_some_and(|there| there.rank > rank) {
             return Ok(());
@@ -58,7 +58,6 @@ impl Spool {
         self.places.set(index, Place { end: self.end, bytes, rank })
     }
 
-    /// Begins to pass them on.
     pub(crate) fn read(self) -> io::Result<Spooled> {
         let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(Spooled { texts: Window::new(file), places: self.places })
@@ -74,13 +73,13 @@ impl Spooled {
     }
 }
 
-/// A piece of the texts.
+/// A window of the texts.
 struct Window {
     file: File,
-    /// Where the piece begins in the file.
+    /// Its offset in the file.
     begins: u64,
     piece: Vec<u8>,
-    /// How much was read last time: more and more while texts follow each other.
+    /// The length of the last read, which grows while texts follow each other.
     ahead: usize,
 }
 
@@ -89,11 +88,11 @@ impl Window {
         Self { file, begins: 0, piece: Vec::new(), ahead: BUFFER_BYTES / 2 }
     }
 
-    /// The text that stands there, which is in the file as a whole.
+    /// The text at this offset, which is completely in the file.
     fn read(&mut self, at: u64, bytes: usize) -> io::Result<&[u8]> {
         let held = self.begins..=self.begins + self.piece.len() as u64;
         if !(held.contains(&at) && held.contains(&(at + bytes as u64))) {
-            // A text that begins in the piece, or right behind it, is the next one.
+            // A text that begins in the window, or directly after it, is the next one.
             self.ahead = if held.contains(&at) { (self.ahead * 2).min(BUFFER_BYTES) } else { FAR_BYTES };
             self.file.seek(SeekFrom::Start(at))?;
             self.begins = at;
@@ -105,10 +104,10 @@ impl Window {
     }
 }
 
-/// The places in their file, of which memory holds some blocks.
+/// The places in their file, with some blocks in memory.
 struct Places {
     file: File,
-    /// Each block in the slot that its number leads to, so that blocks behind each other never take each other's.
+    /// Each block's slot follows from its number, so that consecutive blocks never share a slot.
     slots: Vec<Option<Block>>,
 }
 
@@ -141,7 +140,7 @@ impl Places {
         Ok(())
     }
 
-    /// The block of a place, and where in it the place stands.
+    /// The block of a place, and the place's index in it.
     fn block_of(&mut self, index: usize) -> io::Result<(&mut Block, usize)> {
         let (number, at) = (index / BLOCK_PLACES, index % BLOCK_PLACES * PLACE_BYTES);
         let slot = &mut self.slots[number % BLOCKS_HELD];
@@ -177,7 +176,7 @@ impl Block {
         self.number = number;
         self.places.clear();
         file.take(bytes as u64).read_to_end(&mut self.places)?;
-        // Behind the end of the file there is nothing yet.
+        // After the end of the file there are no places yet.
         self.places.resize(bytes, 0);
         Ok(())
     }

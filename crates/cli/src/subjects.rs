@@ -1,4 +1,4 @@
-//! What an identifier on the command line names.
+//! Requests and batches that the command line names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,17 @@ use overnight_domain::ids::{BatchId, RequestId};
 
 use crate::errors::CliError;
 
-/// What precedes the name of a file that holds identifiers.
+/// The prefix of the name of a file with identifiers.
 const FROM_FILE: char = '@';
 
-/// A request or a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// `req_…`
     Request(String),
-    /// `batch_…`
     Batch(String),
 }
 
 impl Subject {
-    /// Reads an identifier, as clap wants its readers.
+    /// Parses an identifier for clap.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if RequestId::parse(text).is_some() {
             return Ok(Self::Request(text.to_owned()));
@@ -33,16 +30,16 @@ impl Subject {
     }
 }
 
-/// One of them, or a file of such.
+/// A subject, or a file of them.
 #[derive(Debug, Clone)]
 pub(crate) enum Subjects {
     One(Subject),
-    /// `@FILE`: an identifier a line, as `submit` prints them.
+    /// `@FILE`: one identifier a line, as `submit` prints them.
     File(PathBuf),
 }
 
 impl Subjects {
-    /// Reads an identifier or the name of a file, as clap wants its readers.
+    /// Parses an identifier or the name of a file for clap.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix(FROM_FILE) {
             Some(path) => expanded(path).map(Self::File),
@@ -50,7 +47,6 @@ impl Subjects {
         }
     }
 
-    /// The file, where it is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Self::One(_) => None,
@@ -58,10 +54,7 @@ impl Subjects {
         }
     }
 
-    /// All that are named, in their order.
-    ///
-    /// # Errors
-    /// A file that cannot be read or holds anything else.
+    /// All named subjects, in order. Fails if a file holds anything else.
     pub(crate) fn all(named: &[Self]) -> Result<Vec<Subject>, CliError> {
         let mut all = Vec::with_capacity(named.len());
         for named in named {

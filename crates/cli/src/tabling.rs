@@ -1,4 +1,4 @@
-//! What became of requests, as the cells of a table.
+//! Results of requests as the cells of a table.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,6 @@ use crate::errors::CliError;
 use crate::quoting::pricing_of;
 use crate::schema::AnswerSchema;
 
-/// The columns of each answer.
 const ANSWER: [(&str, ColumnType); 6] = [
     ("answer", ColumnType::Text),
     ("finish_reason", ColumnType::Text),
@@ -28,15 +27,13 @@ const ANSWER: [(&str, ColumnType); 6] = [
 const REQUEST: [(&str, ColumnType); 3] =
     [("id", ColumnType::Text), ("status", ColumnType::Text), ("metadata", ColumnType::Json)];
 
-/// Makes cells of records.
 pub(crate) struct Tabling {
     prices: HashMap<String, Pricing>,
     schema: Option<AnswerSchema>,
-    /// Whether a row says which request it is of.
+    /// Whether a row names its request.
     names_requests: bool,
 }
 
-/// What is read of a full request record.
 #[derive(Deserialize)]
 struct Record<'a> {
     #[serde(borrow)]
@@ -56,7 +53,6 @@ struct RequestBody<'a> {
     model: Cow<'a, str>,
 }
 
-/// What an engine answered, or why nothing was.
 #[derive(Default, Deserialize)]
 struct ResultBody {
     #[serde(default)]
@@ -68,7 +64,7 @@ struct ResultBody {
 #[derive(Deserialize)]
 struct Choice {
     message: Option<Message>,
-    /// Of a completion that is no chat.
+    /// The text of a completion that is not a chat.
     text: Option<String>,
     finish_reason: Option<String>,
 }
@@ -92,17 +88,16 @@ struct Failure {
     message: String,
 }
 
-/// What a request used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Used {
     pub(crate) prompt_tokens: u64,
     pub(crate) completion_tokens: u64,
-    /// At the prices of now; nothing where its model has none.
+    /// At current prices; 0 if its model has none.
     pub(crate) cost: Credits,
 }
 
 impl Tabling {
-    /// Tables at the prices that the service asks now. Rows of a table say by themselves which they are; others name their requests.
+    /// Uses the service's current prices. `names_requests` adds columns that identify the request, unless rows of a table already do.
     pub(crate) async fn new(
         client: &Client,
         schema: Option<&AnswerSchema>,
@@ -167,7 +162,7 @@ impl Tabling {
         self.unasked("refused", format!("{}: {}", error.code, error.message))
     }
 
-    /// The cells where there is no request, and why.
+    /// The cells of a row without a request, with the reason.
     pub(crate) fn unasked(&self, status: &str, error: String) -> Vec<Value> {
         let fields = self.schema.as_ref().map_or(0, |schema| schema.columns().len());
         let mut cells = Vec::with_capacity(REQUEST.len() + ANSWER.len() + fields);
@@ -180,10 +175,7 @@ impl Tabling {
         cells
     }
 
-    /// What a completed request used; nothing where its engine does not say.
-    ///
-    /// # Errors
-    /// A record that cannot be read.
+    /// The usage of a completed request; `None` if its engine does not report it.
     pub(crate) fn used(&self, record: &FullRequest) -> Result<Option<Used>, CliError> {
         let unreadable = |error| CliError::unavailable(format!("a record cannot be read: {error}"));
         let RequestBody { model } = serde_json::from_str(record.request_body.get()).map_err(unreadable)?;
@@ -198,10 +190,7 @@ impl Tabling {
     }
 }
 
-/// The columns that answers are written to, their names behind `prefix`. Rows of a table have `taken` names already.
-///
-/// # Errors
-/// Two columns of one name.
+/// The columns of answers, with `prefix` before their names. Fails if two columns have the same name; `taken` knows a table's own columns.
 pub(crate) fn columns(
     prefix: &str,
     schema: Option<&AnswerSchema>,

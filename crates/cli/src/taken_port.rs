@@ -1,4 +1,4 @@
-//! A service whose port is taken: by what, and which one is free.
+//! A service whose port is taken: reports the holder and a free port.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
@@ -10,10 +10,10 @@ use crate::errors::CliError;
 use crate::neighbours::running_beside;
 use crate::serve_file::reached_here;
 
-/// How many ports behind the one that is taken are tried.
+/// Ports after the taken one that are tried.
 const PORTS_TRIED: u16 = 100;
 
-/// Why the service over `data_dir` did not start, that was to serve at `listen`.
+/// Explains why the service over `data_dir` could not start at `listen`.
 pub(crate) fn explain(error: ServiceError, data_dir: &Path, listen: SocketAddr) -> CliError {
     let ServiceError::Listen { address, source } = &error else { return error.into() };
     if source.kind() != ErrorKind::AddrInUse {
@@ -35,11 +35,11 @@ pub(crate) fn explain(error: ServiceError, data_dir: &Path, listen: SocketAddr) 
     CliError::unusable(format!("{address} is taken by {by}")).with_hint(hint)
 }
 
-/// An address of the same interface whose port is free.
+/// An address of the same interface with a free port.
 fn free(taken: SocketAddr) -> SocketAddr {
     let ports = (1..=PORTS_TRIED).filter_map(|by| taken.port().checked_add(by));
     let mut addresses = ports.map(|port| SocketAddr::new(taken.ip(), port));
-    // At port 0 the system chooses.
+    // With port 0 the system chooses.
     let any = SocketAddr::new(taken.ip(), 0);
     addresses.find(|address| TcpListener::bind(address).is_ok()).unwrap_or(any)
 }

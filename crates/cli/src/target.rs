@@ -1,37 +1,32 @@
-//! Where results go: a file that appears whole, or standard output.
+//! The target of results: a file that appears whole, or standard output.
 
 use std::fs;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
+use overnight_base::private_files::folder_of;
 use overnight_tables::{Kind, WriteError};
 
 use crate::errors::CliError;
-use crate::files::{AtomicFile, folder_of, is_database};
+use crate::files::{AtomicFile, is_database};
 
-/// Standard output, where a file could be named.
+/// Standard output in place of a file name.
 const STDOUT: &str = "-";
 
-/// Where results are to go, and as what.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     /// `None` for standard output.
     path: Option<PathBuf>,
-    /// What is written.
     pub(crate) kind: Kind,
 }
 
-/// A target that is being written.
 pub(crate) enum Written {
     File(AtomicFile),
     Stdout(BufWriter<Stdout>),
 }
 
 impl Target {
-    /// A file, or `-`. What is written is told by `kind`, else by the name.
-    ///
-    /// # Errors
-    /// A name that says what is not written.
+    /// A file, or `-`. `kind`, else the name, decides the format. Fails if the name has the extension of a format that cannot be written.
     pub(crate) fn of(path: Option<&Path>, kind: Option<Kind>) -> Result<Self, CliError> {
         let path = path.filter(|path| path.as_os_str() != STDOUT);
         let named = || match path {
@@ -43,22 +38,21 @@ impl Target {
         Ok(Self { path: path.map(Path::to_owned), kind })
     }
 
-    /// The file, unless it is standard output.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub(crate) fn name(&self) -> String {
         self.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
     }
 
-    /// Where files beside it are made.
+    /// The folder for files next to it.
     pub(crate) fn folder(&self) -> &Path {
         self.path.as_deref().map_or(Path::new("."), folder_of)
     }
 
-    /// Refuses what cannot be written, or is `input`, before anything is asked.
+    /// Fails if the target cannot be written, or is `input`, before any request is sent.
     pub(crate) fn check(&self, input: &Path) -> Result<(), CliError> {
         let Some(target) = self.path() else { return Ok(()) };
         let folder = folder_of(target);
@@ -85,7 +79,6 @@ impl Target {
         Ok(())
     }
 
-    /// Begins to write.
     pub(crate) fn create(&self) -> io::Result<Written> {
         Ok(match self.path() {
             Some(path) => Written::File(AtomicFile::create(path)?),
@@ -93,7 +86,6 @@ impl Target {
         })
     }
 
-    /// Why a table is not written.
     pub(crate) fn unwritten(&self, error: WriteError) -> CliError {
         match error {
             WriteError::Io(error) => self.failed(&error),
@@ -101,7 +93,6 @@ impl Target {
         }
     }
 
-    /// Why it is not written.
     pub(crate) fn failed(&self, error: &io::Error) -> CliError {
         match self.path() {
             Some(path) => CliError::file(path, error),
@@ -111,7 +102,7 @@ impl Target {
 }
 
 impl Written {
-    /// Ends it: a file appears.
+    /// Ends the writing: a file appears.
     pub(crate) fn commit(self) -> io::Result<()> {
         match self {
             Self::File(file) => file.commit(),

@@ -1,4 +1,4 @@
-//! Times and durations, as people read them.
+//! Formats times and durations for people.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,12 @@ pub(crate) fn utc(seconds: i64) -> String {
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
 }
 
-/// As [`utc`], or a dash where there is no time.
+/// Whole seconds, as for all times in JSON.
+pub(crate) const fn seconds(ms: i64) -> i64 {
+    ms.div_euclid(1_000)
+}
+
+/// Like [`utc`], or a dash if there is no time.
 pub(crate) fn utc_or_dash(seconds: Option<i64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), utc)
 }
@@ -26,12 +31,11 @@ pub(crate) fn duration(ms: i64) -> String {
     humantime::format_duration(Duration::from_secs(seconds)).to_string()
 }
 
-/// Now, in milliseconds.
+/// The current Unix time in milliseconds.
 pub(crate) fn now() -> i64 {
     SystemClock.now()
 }
 
-/// Waits.
 pub(crate) async fn pause(ms: i64) {
     SystemClock.sleep_until(now().saturating_add(ms)).await;
 }

@@ -1,4 +1,4 @@
-//! Waiting for the end of requests and batches.
+//! Waits for the end of requests and batches.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,18 @@ use crate::times;
 
 const FIRST_PAUSE_MS: i64 = 100;
 const PAUSE_MS_MAX: i64 = 2_000;
-/// After this long without any progress the user is told where to look.
+/// Without progress for this long, the user gets advice.
 const STALLED_MS: i64 = 60_000;
-/// How many reasons for which nothing moves are told, each once.
+/// The limit of different reasons in the advice.
 const REASONS_MAX: usize = 32;
 
-/// What a wait came to.
 #[derive(Debug)]
 pub(crate) enum Waited<T> {
-    /// It ended.
     Ended(T),
-    /// The user asked to stop.
     Stopped,
 }
 
-/// Waits until every batch has ended. While nothing ends, the user is told for which `reasons`.
+/// Waits until every batch has ended. During a stall, prints the `reasons`.
 pub(crate) async fn for_batches(
     client: &Client,
     ids: &[String],
@@ -70,12 +67,11 @@ pub(crate) async fn for_batches(
     }
 }
 
-/// What a client knows of why nothing moves: of engines only their operators are told.
+/// Clients do not know why there is no progress: only operators see engines.
 pub(crate) async fn no_reasons() -> Vec<String> {
     Vec::new()
 }
 
-/// Waits until a request has ended.
 pub(crate) async fn for_request(
     client: &Client,
     id: &str,
@@ -116,7 +112,7 @@ pub(crate) fn total(statuses: &[BatchSummary]) -> RequestsCounts {
     })
 }
 
-/// Whether a batch will not change any more. One that is being cancelled still does.
+/// Whether a batch is final. A batch that is being cancelled still changes.
 const fn has_ended(status: &BatchSummary) -> bool {
     let live = status.requests_counts.registered + status.requests_counts.in_progress;
     matches!(status.status, BatchStatus::Completed | BatchStatus::Cancelled) && live == 0
@@ -136,7 +132,7 @@ fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// When to look again: soon at first, then less often.
+/// Polling intervals: short at first, then longer.
 struct Rhythm {
     pause_ms: i64,
     moved_at: i64,
@@ -157,7 +153,7 @@ impl Rhythm {
         outcome
     }
 
-    /// Whether nothing has moved for long; true once for each such time.
+    /// Whether there was no progress for long; true once for each such period.
     fn is_stalled(&mut self, ended: u64) -> bool {
         let now = times::now();
         let is_stalled = ended == self.ended && now - self.moved_at >= STALLED_MS;

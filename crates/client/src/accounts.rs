@@ -1,4 +1,4 @@
-//! The account that the key belongs to, and what it used.
+//! The account of the API key, and its usage.
 
 use overnight_wire::native::accounts::Account;
 use overnight_wire::native::usage::{UsageFilter, UsageList};
@@ -7,24 +7,18 @@ use crate::send::Call;
 use crate::{Client, Error};
 
 impl Client {
-    /// The account and its credits.
-    ///
-    /// # Errors
-    /// [`Error::Api`] when the key is refused.
+    /// Fetches the account with its credits.
     pub async fn get_account(&self) -> Result<Account, Error> {
         self.answer(Call::get(self.url(&["v1", "account"])?)).await
     }
 
-    /// A page of what the account completed and was charged for; its `next` is the `after` of the next one.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `invalid_input` for a filter that cannot be.
+    /// Fetches a page of completed requests and charges; its `next` is the `after` of the next page.
     pub async fn list_usage(&self, filter: &UsageFilter) -> Result<UsageList, Error> {
         self.answer(Call::get(self.url_with(&["v1", "usage"], parameters(filter))?)).await
     }
 }
 
-/// A filter as the parameters of a query.
+/// The query parameters of a filter.
 pub(crate) fn parameters(filter: &UsageFilter) -> [(&'static str, Option<String>); 5] {
     let UsageFilter { group_by, first_day, last_day, after, limit } = filter;
     [

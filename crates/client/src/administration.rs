@@ -1,4 +1,4 @@
-//! Administration: what an API key with the scope `admin` may do to every account.
+//! Administration: calls on every account with an API key of the scope `admin`.
 
 use overnight_wire::native::accounts::Account;
 pub use overnight_wire::native::administration::{
@@ -36,173 +36,118 @@ pub struct Administration<'c> {
 }
 
 impl Client {
-    /// What the key may do to every account.
+    /// Calls on every account.
     pub const fn administration(&self) -> Administration<'_> {
         Administration { client: self, key: None }
     }
 }
 
 impl<'c> Administration<'c> {
-    /// The same with an idempotency key, 1 to 255 visible ASCII characters: each call that makes or sets something, closes or erases is done once
-    /// within 48 hours, and so is repeated after every failure that may pass. Keys of different calls are apart.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when `key` is none.
+    /// The same calls with an idempotency key of 1 to 255 visible ASCII characters. A call that changes something takes effect once within
+    /// 48 hours, so it is repeated after every transient failure. Different calls may use the same key. Fails with [`Error::Invalid`] if
+    /// `key` is invalid.
     pub fn once(&self, key: &str) -> Result<Administration<'c>, Error> {
         Ok(Self { client: self.client, key: Some(read_key(key)?) })
     }
 
-    /// A page of the accounts, oldest first, after the account `after`; its `next` is the `after` of the next one.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `not_found` when `after` is no account.
+    /// Fetches a page of the accounts after the account `after`, oldest first; its `next` is the `after` of the next page.
     pub async fn list_accounts(&self, after: Option<&str>) -> Result<AccountList, Error> {
         self.list(&["accounts"], after).await
     }
 
-    /// Makes an account without credits.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `invalid_input` for a name that cannot be.
+    /// Creates an account without credits.
     pub async fn create_account(&self, account: &CreateAccount) -> Result<Account, Error> {
         self.create(&["accounts"], account).await
     }
 
-    /// The account, its credits and its quotas.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `not_found` when there is none.
+    /// Fetches an account with its credits and quotas. Fails with the code `not_found` if it does not exist, as do all calls with an
+    /// account's identifier.
     pub async fn get_account(&self, id: &str) -> Result<Account, Error> {
         self.get(&["accounts", id]).await
     }
 
-    /// Activates its payments. A second time changes nothing.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`].
+    /// Activates the account's payments. Repeats have no effect.
     pub async fn activate_account(&self, id: &str) -> Result<Account, Error> {
         self.repeat(&["accounts", id, "activate"]).await
     }
 
-    /// Suspends it: its keys and members read, and change nothing. A second time changes nothing.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`].
+    /// Suspends an account: its keys and members can only read. Repeats have no effect.
     pub async fn suspend_account(&self, id: &str) -> Result<Account, Error> {
         self.repeat(&["accounts", id, "suspend"]).await
     }
 
-    /// Lets a suspended account go on. A second time changes nothing.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` when it is closed.
+    /// Resumes a suspended account. Repeats have no effect. Fails with `invalid_input` if it is closed.
     pub async fn resume_account(&self, id: &str) -> Result<Account, Error> {
         self.repeat(&["accounts", id, "resume"]).await
     }
 
-    /// Closes it for good: its keys are revoked, and what waits is cancelled. A second time changes nothing.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` for the account of the client's own key.
+    /// Closes an account permanently: revokes its keys and cancels its waiting requests. Repeats have no effect. Fails with `invalid_input`
+    /// for the account of the client's own key.
     pub async fn close_account(&self, id: &str) -> Result<Account, Error> {
         self.repeat(&["accounts", id, "close"]).await
     }
 
-    /// Erases what a closed account had, all but the entries of its ledger. A second time changes nothing.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` when it is not closed.
+    /// Erases the data of a closed account except its ledger. Repeats have no effect. Fails with `invalid_input` if it is not closed.
     pub async fn erase_account(&self, id: &str) -> Result<Account, Error> {
         self.repeat(&["accounts", id, "erase"]).await
     }
 
-    /// Sets quotas of its own; `None` stays, and null is that of the settings.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` for what cannot be a limit.
+    /// Sets the account's quotas. `None` leaves a quota unchanged, null restores the quota of the settings.
     pub async fn set_account_limits(&self, id: &str, limits: &SetLimits) -> Result<Account, Error> {
         let url = self.client.url(&["v1", "admin", "accounts", id, "limits"])?;
         self.client.answer(Call::set(url, to_json(limits)?)).await
     }
 
-    /// Sets what it is granted each calendar month (UTC).
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` when it is closed, or for an amount that is not above 0.
+    /// Sets the grant of each calendar month (UTC). Fails with `invalid_input` if the account is closed or the amount is not above 0.
     pub async fn set_monthly_credits(&self, id: &str, credits: &SetMonthlyCredits) -> Result<Account, Error> {
         self.create(&["accounts", id, "monthly_credits"], credits).await
     }
 
-    /// Sets when and where it is told that its credits are low.
-    ///
-    /// # Errors
-    /// As [`Administration::set_monthly_credits`], and for an address that cannot be a webhook.
+    /// Sets the threshold and the webhook of the low-credits event. Fails like [`Administration::set_monthly_credits`], and for an invalid
+    /// webhook address.
     pub async fn set_low_credits(&self, id: &str, low_credits: &SetLowCredits) -> Result<Account, Error> {
         self.create(&["accounts", id, "low_credits"], low_credits).await
     }
 
-    /// Sets how long its ended requests are kept.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` when it is closed, or for less than a day or more than 3,650.
+    /// Sets how long ended requests are kept, 1 to 3,650 days. Fails with `invalid_input` if the account is closed.
     pub async fn set_retention(&self, id: &str, retention: &SetRetention) -> Result<Account, Error> {
         self.create(&["accounts", id, "retention"], retention).await
     }
 
-    /// What it has, holds and spent.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`].
+    /// Fetches the account's totals: available, held and spent.
     pub async fn get_account_totals(&self, id: &str) -> Result<Totals, Error> {
         self.get(&["accounts", id, "totals"]).await
     }
 
-    /// A page of what it completed and was charged for; its `next` is the `after` of the next one.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` for a filter that cannot be.
+    /// Fetches a page of the account's completed requests and charges; its `next` is the `after` of the next page.
     pub async fn list_usage(&self, id: &str, filter: &UsageFilter) -> Result<UsageList, Error> {
         let url = self.client.url_with(&["v1", "admin", "accounts", id, "usage"], parameters(filter))?;
         self.client.answer(Call::get(url)).await
     }
 
-    /// Its API keys, oldest first.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`].
+    /// Lists the account's API keys, oldest first.
     pub async fn list_api_keys(&self, id: &str) -> Result<ApiKeyList, Error> {
         self.get(&["accounts", id, "api_keys"]).await
     }
 
-    /// Makes a key, which is told in this answer alone.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` for a scope that there is not, or where very many keys work.
+    /// Creates an API key. Only this answer contains the key. Fails with `invalid_input` for an unknown scope or too many active keys.
     pub async fn create_api_key(&self, id: &str, api_key: &CreateApiKey) -> Result<ApiKeyCreated, Error> {
         self.create(&["accounts", id, "api_keys"], api_key).await
     }
 
-    /// Revokes a key. A second time changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `not_found` when the account has no such key, and with `invalid_input` for the client's own.
+    /// Revokes an API key. Repeats have no effect. Fails with `not_found` if the account has no such key, and with `invalid_input` for the
+    /// client's own key.
     pub async fn revoke_api_key(&self, id: &str, api_key: &str) -> Result<ApiKey, Error> {
         self.repeat(&["accounts", id, "api_keys", api_key, "revoke"]).await
     }
 
-    /// A page of its grants, the newest first, after the place `after`; its `next` is the `after` of the next one.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`].
+    /// Fetches a page of the account's grants after the position `after`, newest first; its `next` is the `after` of the next page.
     pub async fn list_grants(&self, id: &str, after: Option<&str>) -> Result<GrantList, Error> {
         self.list(&["accounts", id, "grants"], after).await
     }
 
-    /// Grants credits, or takes some back that are available. Of one `source` it is granted once.
-    ///
-    /// # Errors
-    /// As [`Administration::get_account`]; [`Error::Api`] with `invalid_input` when it is closed, for an amount that cannot be, and for a source
-    /// that was granted with another one.
+    /// Grants credits, or takes back available ones. Grants once for each `source`. Fails with `invalid_input` if the account is closed, if
+    /// the amount is invalid, or if `source` was granted with another amount.
     pub async fn create_grant(&self, id: &str, grant: &CreateGrant) -> Result<GrantCreated, Error> {
         self.create(&["accounts", id, "grants"], grant).await
     }
@@ -222,7 +167,7 @@ impl<'c> Administration<'c> {
         self.client.answer(Call::create(url, to_json(body)?, self.key.clone())).await
     }
 
-    /// What changes nothing a second time.
+    /// A call that has no effect when repeated.
     async fn repeat<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, Error> {
         let url = self.client.url(&[&["v1", "admin"][..], path].concat())?;
         self.client.answer(Call::repeat(url, self.key.clone())).await

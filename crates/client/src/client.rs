@@ -11,7 +11,7 @@ use rustls::crypto::ring;
 use crate::Error;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// How long the service may be silent. Cancelling a large batch takes a while before it answers.
+/// The longest silence of the service. Cancelling a large batch takes a while before the answer.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 const RETRIES_DEFAULT: u32 = 5;
 
@@ -24,11 +24,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the service at `base_url`, such as `http://127.0.0.1:8080`. Nothing is sent yet.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when `base_url` is no `http` or `https` URL, when `api_key` holds what a header cannot carry,
-    /// or when the system has no certificates to check an `https` service by.
+    /// A client of the service at `base_url`, such as `http://127.0.0.1:8080`. Connects at the first call. Fails with [`Error::Invalid`] if
+    /// `base_url` is not an `http` or `https` URL, if a header cannot hold `api_key`, or if the system has no certificates for an `https`
+    /// service.
     pub fn new(base_url: &str, api_key: &str) -> Result<Self, Error> {
         let base_url = parse_base_url(base_url)?;
         let mut key = HeaderValue::from_str(api_key).map_err(|_| {
@@ -38,7 +36,7 @@ impl Client {
         let builder = reqwest::Client::builder()
             .default_headers(HeaderMap::from_iter([(HeaderName::from_static("x-api-key"), key)]))
             .user_agent(concat!("overnight-client/", env!("CARGO_PKG_VERSION")))
-            // A redirect would carry the key to wherever it points.
+            // A redirect would send the key to another address.
             .redirect(Policy::none())
             .connect_timeout(CONNECT_MAX)
             .read_timeout(SILENCE_MAX);
@@ -48,15 +46,15 @@ impl Client {
         Ok(Self { http, base_url, retries: RETRIES_DEFAULT })
     }
 
-    /// The same client, which repeats a call at most `retries` times instead of 5. With 0 every failure is told at once.
+    /// The same client with at most `retries` repeats of a call (default 5).
     #[must_use]
     pub fn with_retries(self, retries: u32) -> Self {
         Self { retries, ..self }
     }
 
-    /// The URL of the path made of `segments` under the base URL.
+    /// The URL of the path `segments` under the base URL.
     pub(crate) fn url(&self, segments: &[&str]) -> Result<Url, Error> {
-        // URL parsers drop these, and the call would go to another path.
+        // URL parsers drop these segments, so the call would use another path.
         if let Some(segment) = segments.iter().find(|segment| matches!(**segment, "" | "." | "..")) {
             return Err(Error::Invalid(format!("{segment:?} is not an identifier")));
         }
@@ -68,7 +66,7 @@ impl Client {
         Ok(url)
     }
 
-    /// The same, with those of the parameters that have a value.
+    /// The same with the parameters that have a value.
     pub(crate) fn url_with<const N: usize>(
         &self,
         segments: &[&str],
@@ -95,11 +93,11 @@ fn parse_base_url(text: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// A service on this machine is reached directly, and one without TLS needs no certificates.
+/// A local service is reached without a proxy, and a service without TLS needs no certificates.
 fn for_target(mut builder: ClientBuilder, base_url: &Url) -> ClientBuilder {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
-        // It refuses where the program has installed its own, which then serves.
+        // It fails if the program has installed a provider, which is used then.
         let _ = ring::default_provider().install_default();
     });
     if is_loopback(base_url) {

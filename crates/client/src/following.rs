@@ -1,4 +1,4 @@
-//! Results as they come, of a batch that goes on.
+//! Results of a batch as its requests end.
 
 use std::fmt;
 use std::pin::Pin;
@@ -14,32 +14,29 @@ use crate::retries::{Repeatable, pause_after};
 use crate::send::Call;
 use crate::{Client, Error};
 
-/// The requests of a batch in the order in which they end, each once, until all have ended. A connection that breaks or falls silent is
-/// made again, and the list goes on behind the last request that was read.
+/// The requests of a batch in the order in which they end, each once, until all have ended. After a broken or silent connection, it
+/// reconnects and continues after the last request read.
 pub struct Following {
     client: Client,
     batch: String,
-    /// The last request that was read.
     after: Option<String>,
     state: State,
-    /// Connections that broke since then.
     broken: u32,
 }
 
 enum State {
     Apart {
-        /// The last connection ended behind a request, so all may have ended.
+        /// The last connection ended after a complete request, so all may have ended.
         may_be_over: bool,
     },
     Connected {
         lines: RawLines,
-        /// It has brought a request.
+        /// Whether this connection has returned a request.
         has_read: bool,
     },
     Over,
 }
 
-/// An event as far as it has arrived.
 #[derive(Default)]
 struct Event {
     id: Option<String>,
@@ -47,11 +44,10 @@ struct Event {
 }
 
 impl Client {
-    /// The results of a batch, each as its request ends, from the first on or behind the request `after`, which has ended. Nothing is
-    /// sent before the first is asked for.
+    /// Follows the results of a batch from the first, or after the ended request `after`. The request is sent by the first call of `next`.
     ///
-    /// Requests that are deleted meanwhile are left out. If that happens to the last one that was read before a connection breaks, the list
-    /// ends in [`Error::Api`] with `invalid_input`.
+    /// Requests that are deleted meanwhile are left out. If the last request read is deleted before a connection breaks, the list ends in
+    /// [`Error::Api`] with `invalid_input`.
     pub fn follow_batch_results(&self, id: &str, after: Option<&str>) -> Following {
         Following {
             client: self.clone(),
@@ -64,13 +60,13 @@ impl Client {
 }
 
 impl Following {
-    /// The next request that has ended; `None` once all have. After an error it is over.
+    /// The next ended request; `None` once all have ended. An error ends the list.
     pub async fn next(&mut self) -> Option<Result<FullRequest, Error>> {
         let record = self.next_raw().await?;
         Some(record.and_then(|record| serde_json::from_slice(&record).map_err(Error::Unreadable)))
     }
 
-    /// The same as the service wrote it.
+    /// The same, as JSON from the service.
     pub async fn next_raw(&mut self) -> Option<Result<Bytes, Error>> {
         let outcome = self.read().await.transpose();
         if !matches!(outcome, Some(Ok(_))) {
@@ -79,7 +75,7 @@ impl Following {
         outcome
     }
 
-    /// The last request that was read: where another call would go on.
+    /// The last request read, with which another call can continue.
     pub fn after(&self) -> Option<&str> {
         self.after.as_deref()
     }
@@ -106,7 +102,7 @@ impl Following {
                     (self.after, self.broken) = (Some(id), 0);
                     return Ok(Some(data));
                 }
-                // A proxy ends its answer so too when it loses the service: only the service knows whether that is all.
+                // A proxy that loses the service ends its answer the same way; only the service knows whether that is all.
                 Ok(None) if *has_read => {
                     self.state = State::Apart { may_be_over: true };
                     continue;
@@ -130,7 +126,7 @@ impl Following {
         match self.client.open(Call::events(url)).await {
             Ok(response) if response.status() == StatusCode::NO_CONTENT => Ok(State::Over),
             Ok(response) => Ok(State::Connected { lines: RawLines::new(response), has_read: false }),
-            // What was read last, or all of the batch, has been deleted since it ended.
+            // The last request read, or the whole batch, was deleted after it ended.
             Err(error) if may_be_over && matches!(error.code(), Some("not_found" | "invalid_input")) => {
                 Ok(State::Over)
             }
@@ -150,7 +146,7 @@ impl fmt::Debug for Following {
     }
 }
 
-/// The next event that has arrived whole; `None` at the end.
+/// The next complete event; `None` at the end.
 async fn read_event(lines: &mut RawLines) -> Result<Option<(String, Bytes)>, Error> {
     let mut event = Event::default();
     while let Some(line) = lines.next().await.transpose()? {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::errors::{Error, LINE_BYTES_MAX, cut};
 
-/// A list of `T`, read as it arrives. After an error it is over.
+/// A list of `T`, read as it arrives. An error ends it.
 #[derive(Debug)]
 pub struct Lines<T> {
     raw: RawLines,
@@ -26,7 +26,7 @@ impl<T: DeserializeOwned> Lines<T> {
         Self { raw: RawLines::new(response), of: PhantomData }
     }
 
-    /// The next of the list; `None` once it ended whole.
+    /// The next item; `None` after the end of a complete list.
     pub async fn next(&mut self) -> Option<Result<T, Error>> {
         StreamExt::next(self).await
     }
@@ -46,12 +46,12 @@ impl<T: DeserializeOwned> Stream for Lines<T> {
     }
 }
 
-/// The lines of a list as the service wrote them, without their line breaks.
+/// The lines of a list as the service wrote them, without line breaks.
 pub struct RawLines {
-    /// `None` once it ended or failed.
+    /// `None` after the end or an error.
     body: Option<BoxStream<'static, reqwest::Result<Bytes>>>,
     unread: BytesMut,
-    /// How many bytes of `unread` hold no line break.
+    /// The number of bytes of `unread` known to have no line break.
     searched: usize,
 }
 
@@ -60,7 +60,7 @@ impl RawLines {
         Self { body: Some(response.bytes_stream().boxed()), unread: BytesMut::new(), searched: 0 }
     }
 
-    /// The next line; `None` once the list ended whole.
+    /// The next line; `None` after the end of a complete list.
     pub async fn next(&mut self) -> Option<Result<Bytes, Error>> {
         StreamExt::next(self).await
     }
@@ -114,7 +114,7 @@ impl Stream for RawLines {
     }
 }
 
-/// What a line says that the service writes at the end of a list it could not finish. No record begins with an error.
+/// The message in a line that the service writes if it cannot finish a list. No record begins with an error.
 fn fault_in(line: &[u8]) -> Option<String> {
     let rest = line.starts_with(br#"{"error":{"#).then_some(line)?;
     let ErrorEnvelope { error } = serde_json::from_slice(rest).ok()?;

@@ -6,10 +6,7 @@ use crate::send::Call;
 use crate::{Client, Error};
 
 impl Client {
-    /// The models that requests may name.
-    ///
-    /// # Errors
-    /// [`Error::Api`] when the key is refused.
+    /// Lists the models that requests may name.
     pub async fn list_models(&self) -> Result<Vec<Model>, Error> {
         let list: ModelList = self.answer(Call::get(self.url(&["v1", "models"])?)).await?;
         Ok(list.data)

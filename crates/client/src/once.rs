@@ -1,4 +1,4 @@
-//! Calls that are done once, however often they are sent.
+//! Calls with an idempotency key.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -10,7 +10,7 @@ use crate::bulk::Bulk;
 use crate::send::to_json;
 use crate::{Client, Error};
 
-/// The longest idempotency key, in bytes.
+/// Longest idempotency key, in bytes.
 const KEY_BYTES_MAX: usize = 255;
 
 /// Calls with an idempotency key. Each is done once: the same call with the same key gets the first answer again, for 48 hours,
@@ -31,16 +31,14 @@ pub struct Once<'c> {
 }
 
 impl Client {
-    /// Calls with this idempotency key, 1 to 255 visible ASCII characters. Keys of Create Request, Create Batch and bulk creates are apart.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when `key` is none.
+    /// Calls with this idempotency key of 1 to 255 visible ASCII characters. Create Request, Create Batch and bulk creates have separate
+    /// keys. Fails with [`Error::Invalid`] if `key` is invalid.
     pub fn once(&self, key: &str) -> Result<Once<'_>, Error> {
         Ok(Once { client: self, name: key.to_owned(), key: read_key(key)? })
     }
 }
 
-/// The header of an idempotency key.
+/// Parses the header value of an idempotency key.
 pub(crate) fn read_key(key: &str) -> Result<HeaderValue, Error> {
     let is_key = (1..=KEY_BYTES_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let header = HeaderValue::from_str(key).ok().filter(|_| is_key);
@@ -50,37 +48,25 @@ pub(crate) fn read_key(key: &str) -> Result<HeaderValue, Error> {
 }
 
 impl Once<'_> {
-    /// As [`Client::create_request`].
-    ///
-    /// # Errors
-    /// [`Error::Api`] when it is refused, with `idempotency_key_reused` when the key was used with another body.
+    /// Like [`Client::create_request`]. Fails with the code `idempotency_key_reused` if the key was used with another body.
     pub async fn create_request(&self, request: &CreateRequest) -> Result<RequestCreated, Error> {
         self.create_request_raw(to_json(request)?).await
     }
 
-    /// As [`Client::create_request_raw`]. A repeat has the same bytes.
-    ///
-    /// # Errors
-    /// As [`Once::create_request`].
+    /// Like [`Client::create_request_raw`], with the key. A repeat must have the same bytes.
     pub async fn create_request_raw(&self, body: impl Into<Bytes>) -> Result<RequestCreated, Error> {
         self.client.create_request_with(body.into(), Some(self.key.clone())).await
     }
 
-    /// As [`Client::create_batch`].
-    ///
-    /// # Errors
-    /// As [`Client::create_batch`], and [`Error::Api`] with `idempotency_key_reused` when the key was used with another body.
+    /// Like [`Client::create_batch`]. Fails with the code `idempotency_key_reused` if the key was used with another body.
     pub async fn create_batch(&self, batch: &CreateBatch) -> Result<BatchCreated, Error> {
         self.client.create_batch_with(batch, Some(self.key.clone())).await
     }
 
-    /// Creates many requests in calls of up to 1,024. Nothing is sent before the first outcome is asked for.
+    /// Creates many requests in calls of up to 1,024. The first call of [`Bulk::next`] sends the first of them.
     ///
-    /// The key guards each request together with its number, which is its place in `requests`, from 1. After a crash of this program,
-    /// the same requests in the same places with the same key are created once in all, within 48 hours.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when the call has no URL.
+    /// The key covers each request with its position in `requests`. After a crash of this program, the same requests at the same positions
+    /// with the same key are created once in all, within 48 hours.
     pub fn create_requests<S>(
         &self,
         requests: S,
@@ -91,11 +77,8 @@ impl Once<'_> {
         self.bulk(requests.map(|request| to_json(&request)))
     }
 
-    /// The same with bodies that are JSON already. A body that is empty, or white space, keeps a number free and has no outcome: so
-    /// what an earlier call has had answered is left out.
-    ///
-    /// # Errors
-    /// As [`Once::create_requests`].
+    /// The same with JSON bodies. An empty or white-space body occupies a position and has no outcome: use it for the bodies that an
+    /// earlier call answered.
     pub fn create_requests_raw<S, B>(
         &self,
         bodies: S,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// Waits for `duration` of real time.
 #[allow(clippy::disallowed_methods, reason = "a client lives in real time; no simulation runs it")]
 pub(crate) async fn pause(duration: Duration) {
     tokio::time::sleep(duration).await;

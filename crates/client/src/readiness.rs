@@ -1,4 +1,4 @@
-//! Whether the service is ready.
+//! Readiness of the service.
 
 use serde_json::Value;
 
@@ -6,10 +6,7 @@ use crate::send::Call;
 use crate::{Client, Error};
 
 impl Client {
-    /// Asks whether the service takes work now.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with status 503 and the reason if it does not.
+    /// Checks whether the service accepts work. Fails with [`Error::Api`], status 503 and the reason if it does not.
     pub async fn check_ready(&self) -> Result<(), Error> {
         self.answer::<Value>(Call::get(self.url(&["readyz"])?)).await.map(drop)
     }

@@ -12,29 +12,21 @@ use crate::lines::Lines;
 use crate::send::{Call, to_json};
 use crate::{Client, Error};
 
-/// What is told of each request in a list.
+/// The records of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// How it stands.
     Status,
-    /// All of it.
     Full,
 }
 
 impl Client {
-    /// Asks for a completion. Once this returns, the request outlives a crash of the service.
-    ///
-    /// # Errors
-    /// [`Error::Api`] when it is refused. After [`Error::Transport`] or [`Error::Cut`] it may have been accepted: with [`Client::once`]
-    /// it can be asked for again.
+    /// Creates a request. After success, the request survives a crash of the service. After [`Error::Transport`] or [`Error::Cut`] it may
+    /// exist; with [`Client::once`] the call can be repeated.
     pub async fn create_request(&self, request: &CreateRequest) -> Result<RequestCreated, Error> {
         self.create_request_raw(to_json(request)?).await
     }
 
-    /// Asks for a completion with a body that is JSON already. The service checks it.
-    ///
-    /// # Errors
-    /// As [`Client::create_request`].
+    /// Creates a request from a JSON body, which the service checks. Otherwise like [`Client::create_request`].
     pub async fn create_request_raw(&self, body: impl Into<Bytes>) -> Result<RequestCreated, Error> {
         self.create_request_with(body.into(), None).await
     }
@@ -49,53 +41,36 @@ impl Client {
         Ok(created)
     }
 
-    /// The whole request, with its result once it has ended.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `not_found` when it is not one of the caller's.
+    /// Fetches the request, with its result once it has ended. Fails with the code `not_found` if it is not the caller's, as do all calls
+    /// with an identifier.
     pub async fn get_request(&self, id: &str) -> Result<FullRequest, Error> {
         let [request] =
             self.answer::<[FullRequest; 1]>(Call::get(self.url(&["v1", "requests", id])?)).await?;
         Ok(request)
     }
 
-    /// How the request stands.
-    ///
-    /// # Errors
-    /// As [`Client::get_request`].
+    /// Fetches the status record of the request.
     pub async fn get_request_status(&self, id: &str) -> Result<RequestSummary, Error> {
         self.answer(Call::get(self.url(&["v1", "requests", id, "status"])?)).await
     }
 
-    /// Ends the request without a result. A request that is cancelled already stays so.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `already_ended` when it completed or failed, with `not_found` when it is not the caller's.
+    /// Cancels the request. Repeats have no effect. Fails with `already_ended` if it completed or failed.
     pub async fn cancel_request(&self, id: &str) -> Result<FullRequest, Error> {
         self.answer(Call::cancel(self.url(&["v1", "requests", id, "cancel"])?)).await
     }
 
-    /// Deletes a request that has ended, with its body, metadata and result.
-    ///
-    /// # Errors
-    /// [`Error::Api`] with `not_ended` when it waits or runs, with `not_found` when it is not the caller's.
+    /// Deletes an ended request with its body, metadata and result. Fails with `not_ended` while it waits or runs.
     pub async fn delete_request(&self, id: &str) -> Result<(), Error> {
         let _: Deleted = self.answer(Call::delete(self.url(&["v1", "requests", id])?)).await?;
         Ok(())
     }
 
-    /// How the caller's requests stand, those that `filter` lets through.
-    ///
-    /// # Errors
-    /// [`Error::Api`] when the filter is refused.
+    /// Lists the status records of the caller's requests that match `filter`.
     pub async fn list_requests(&self, filter: &RequestFilter) -> Result<Lines<RequestSummary>, Error> {
         self.lines(Call::get(self.list_url(filter, Detail::Status)?)).await
     }
 
-    /// The caller's whole requests, those that `filter` lets through.
-    ///
-    /// # Errors
-    /// As [`Client::list_requests`].
+    /// Lists the caller's full requests that match `filter`.
     pub async fn list_full_requests(&self, filter: &RequestFilter) -> Result<Lines<FullRequest>, Error> {
         self.lines(Call::get(self.list_url(filter, Detail::Full)?)).await
     }

@@ -1,4 +1,4 @@
-//! Which failures are worth another try, and when.
+//! Which failures are retried, and when.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -7,23 +7,23 @@ use crate::Error;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
-/// A service that asks for more patience than this gets its answer through to the caller.
+/// If the service asks for a longer pause, the call fails.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// What happens when a call is made twice.
+/// The effect of a repeated call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeatable {
-    /// The same as when it is made once: it changes nothing, or carries an idempotency key.
+    /// None: the call changes nothing, or carries an idempotency key.
     Always,
-    /// It may take effect twice, so only where certainly nothing was accepted.
+    /// It may take effect twice, so it is repeated only if the first call was certainly not accepted.
     IfRefused,
 }
 
-/// How long to wait before try number `tries` + 1; `None` where another try is unsafe or of no use.
+/// The pause before try number `tries` + 1; `None` if another try is unsafe or useless.
 pub(crate) fn pause_after(error: &Error, repeatable: Repeatable, tries: u32) -> Option<Duration> {
     let always = repeatable == Repeatable::Always;
     let asked = match error {
-        // This API answers 429 and 503 only where nothing was accepted.
+        // This API answers 429 and 503 only if nothing was accepted.
         Error::Api { status: 429 | 503, retry_after, .. } => *retry_after,
         Error::Api { status: 502 | 504, .. } | Error::Foreign { status: 429 | 502 | 503 | 504, .. }
             if always =>
@@ -38,7 +38,7 @@ pub(crate) fn pause_after(error: &Error, repeatable: Repeatable, tries: u32) -> 
     (pause <= RETRY_AFTER_MAX).then_some(pause)
 }
 
-/// Doubles with every try, less up to half by chance, so that clients that failed together do not return together.
+/// Doubles with each try, minus a random part of up to half, so that clients that failed together do not return together.
 fn back_off(tries: u32) -> Duration {
     let whole = FIRST_PAUSE.saturating_mul(1 << tries.min(16)).min(PAUSE_MAX);
     let chance = RandomState::new().hash_one(tries) % 1000;

@@ -1,4 +1,4 @@
-//! One call: sent, judged, and repeated where that is safe.
+//! One call: sent, checked, and repeated if that is safe.
 
 use std::time::Duration;
 
@@ -15,22 +15,20 @@ use crate::pause::pause;
 use crate::retries::{Repeatable, pause_after};
 use crate::{Client, Error};
 
-/// How much of an error is read: room for 1,000 details.
+/// Longest error body: room for 1,000 details.
 const ERROR_BYTES_MAX: usize = 4 << 20;
-/// How much of a foreign answer is repeated.
+/// Maximum excerpt of a foreign answer.
 const FOREIGN_CHARS_MAX: usize = 200;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What is asked of the service.
 pub(crate) struct Call {
     method: Method,
     url: Url,
     body: Option<Bytes>,
-    /// With which the call is done once.
     key: Option<HeaderValue>,
     repeatable: Repeatable,
-    /// Whether the answer is to come as server-sent events.
+    /// Whether the answer should be server-sent events.
     as_events: bool,
 }
 
@@ -43,13 +41,13 @@ impl Call {
         Self { as_events: true, ..Self::get(url) }
     }
 
-    /// Without a key, a repeat may create another.
+    /// Without a key, a repeat may create another record.
     pub(crate) fn create(url: Url, body: Bytes, key: Option<HeaderValue>) -> Self {
         let repeatable = if key.is_some() { Repeatable::Always } else { Repeatable::IfRefused };
         Self { body: Some(body), key, ..Self::new(Method::POST, url, repeatable) }
     }
 
-    /// A repeat of what was done would be told that there is nothing.
+    /// Repeated only if nothing was accepted, because the repeat of a successful deletion fails with `not_found`.
     pub(crate) fn delete(url: Url) -> Self {
         Self::new(Method::DELETE, url, Repeatable::IfRefused)
     }
@@ -59,12 +57,11 @@ impl Call {
         Self::repeat(url, None)
     }
 
-    /// What changes nothing a second time, with or without a key.
+    /// A call that has no effect when repeated, with or without a key.
     pub(crate) fn repeat(url: Url, key: Option<HeaderValue>) -> Self {
         Self { key, ..Self::new(Method::POST, url, Repeatable::Always) }
     }
 
-    /// What can be set again.
     pub(crate) fn set(url: Url, body: Bytes) -> Self {
         Self { body: Some(body), ..Self::repeat(url, None) }
     }
@@ -75,19 +72,19 @@ impl Call {
 }
 
 impl Client {
-    /// Makes the call and reads its answer, one JSON value.
+    /// Sends the call and reads its answer, one JSON value.
     pub(crate) async fn answer<T: DeserializeOwned>(&self, call: Call) -> Result<T, Error> {
         let read = async |response: Response| response.bytes().await.map_err(|error| cut(&error));
         let body = self.send(&call, read).await?;
         serde_json::from_slice(&body).map_err(Error::Unreadable)
     }
 
-    /// Makes the call and leaves its lines to be read.
+    /// Sends the call and returns the lines of its answer, unread.
     pub(crate) async fn lines<T: DeserializeOwned>(&self, call: Call) -> Result<Lines<T>, Error> {
         self.open(call).await.map(Lines::new)
     }
 
-    /// Makes the call and leaves its answer to be read.
+    /// Sends the call and returns its answer, unread.
     pub(crate) async fn open(&self, call: Call) -> Result<Response, Error> {
         self.send(&call, async |response| Ok(response)).await
     }
@@ -128,7 +125,7 @@ impl Client {
         judge(request.send().await).await
     }
 
-    /// Posts lines, once.
+    /// Posts lines without retries.
     pub(crate) async fn post_lines(
         &self,
         url: Url,
@@ -140,7 +137,6 @@ impl Client {
     }
 }
 
-/// The JSON of what is sent.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Bytes, Error> {
     serde_json::to_vec(value).map(Bytes::from).map_err(|error| Error::Invalid(error.to_string()))
 }
@@ -150,7 +146,6 @@ async fn judge(answer: reqwest::Result<Response>) -> Result<Response, Error> {
     if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
 }
 
-/// Reads the answer that says no.
 async fn refusal(mut response: Response) -> Error {
     let status = response.status().as_u16();
     let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());

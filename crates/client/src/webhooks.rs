@@ -44,30 +44,27 @@ pub use signature::{
     Headers, ID_HEADER, NotSigned, SIGNATURE_HEADER, SigningSecret, TIMESTAMP_HEADER, TOLERANCE_S,
 };
 
-/// Why what came is not taken as an event.
+/// The error of a webhook that is not accepted as an event.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be told that the service sent it. Answer 401.
+    /// The signature does not prove that the service sent it. Answer 401.
     #[error(transparent)]
     NotSigned(#[from] NotSigned),
-    /// The service sent it, and this release of the client does not know its kind. Answer 2xx and pass over it.
+    /// The service sent it, but this release does not know its kind. Answer 2xx and ignore it.
     #[error("an event of an unknown type: {kind:?}")]
     Unknown {
-        /// The `type` that it has.
+        /// The `type` of the event.
         kind: String,
     },
-    /// It is signed, and it is not the JSON of an event.
+    /// It is signed, but it is not the JSON of an event.
     #[error("the event cannot be read: {0}")]
     Unreadable(#[source] serde_json::Error),
 }
 
-/// The event in a body that came at `now_s`, in Unix seconds, if it is signed with one of `secrets`: while a secret is being
-/// changed, the old one and the new one. What was signed more than [`TOLERANCE_S`] before or after is refused, so that
-/// nobody can send later what was overheard once.
-///
-/// # Errors
-/// [`Error::NotSigned`] before anything of the body is read; then [`Error::Unknown`] or [`Error::Unreadable`].
+/// Reads the event in a body that arrived at `now_s`, in Unix seconds, if it is signed with one of `secrets`; two while a secret is being
+/// changed. Refuses signatures more than [`TOLERANCE_S`] before or after `now_s`, so that recorded webhooks cannot be replayed later. Fails
+/// with [`Error::NotSigned`] before it parses the body.
 pub fn verify(
     secrets: &[SigningSecret],
     headers: Headers<'_>,
@@ -82,7 +79,7 @@ pub fn verify(
     serde_json::from_slice(body).map_err(Error::Unreadable)
 }
 
-/// What every event has, of whatever kind.
+/// The members of every event.
 #[derive(Deserialize)]
 struct Named {
     #[serde(rename = "type")]

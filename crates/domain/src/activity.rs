@@ -1,12 +1,12 @@
-//! What ended of an account's requests, quarter of an hour by quarter of an hour, each in three parts.
+//! What ended of an account's requests in each quarter of an hour, each in three parts.
 
-/// The span over which what ended is added up, in milliseconds: a quarter of an hour.
+/// The span of a record, in milliseconds: a quarter of an hour.
 pub const QUARTER_MS: i64 = 15 * 60_000;
 
 /// Parts of a quarter of an hour.
 pub const PARTS: usize = 3;
 
-/// How long each part is, in milliseconds: five minutes.
+/// Five minutes, in milliseconds.
 pub const PART_MS: i64 = QUARTER_MS / PARTS as i64;
 
 /// Quarters of an hour since 1970 at `now`, in milliseconds.
@@ -14,7 +14,7 @@ pub const fn quarter_of(now: i64) -> i64 {
     now.div_euclid(QUARTER_MS)
 }
 
-/// The part of its quarter of an hour that `now`, in milliseconds, lies in: 0, 1 or 2.
+/// The part of its quarter of an hour that contains `now`, in milliseconds: 0, 1 or 2.
 pub const fn part_of(now: i64) -> usize {
     match now.rem_euclid(QUARTER_MS) / PART_MS {
         0 => 0,
@@ -26,41 +26,41 @@ pub const fn part_of(now: i64) -> usize {
 /// What ended of an account's requests in one quarter of an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActivityRecord {
-    /// Which: quarters of an hour since 1970.
+    /// Quarters of an hour since 1970.
     pub quarter: i64,
-    /// How many completed.
+    /// Completed requests.
     pub completed: i64,
-    /// How many failed, those among them that outlived their deadline.
+    /// Failed requests, including those that expired.
     pub failed: i64,
-    /// How many their client cancelled.
+    /// Requests cancelled by their client.
     pub cancelled: i64,
-    /// Tokens that those that completed read.
+    /// Input tokens of the completed requests.
     pub prompt_tokens: i64,
-    /// Tokens that they wrote.
+    /// Output tokens of the completed requests.
     pub completion_tokens: i64,
-    /// What was charged for them, in nano-credits.
+    /// Their charge, in nano-credits.
     pub amount: i64,
-    /// What of this ended in the first and in the second five minutes. All else counts as ended in the third.
+    /// What of this ended in the first and in the second five minutes. The rest counts as ended in the third.
     pub earlier: [ActivityPart; PARTS - 1],
 }
 
 /// What ended in five minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActivityPart {
-    /// How many completed.
+    /// Completed requests.
     pub completed: i64,
-    /// How many failed.
+    /// Failed requests.
     pub failed: i64,
-    /// How many their client cancelled.
+    /// Requests cancelled by their client.
     pub cancelled: i64,
-    /// Tokens read and written.
+    /// Tokens of input and output.
     pub tokens: i64,
-    /// What was charged, in nano-credits.
+    /// Charge, in nano-credits.
     pub amount: i64,
 }
 
 impl ActivityPart {
-    /// Adds what ended besides.
+    /// Adds another part.
     pub const fn add(&mut self, other: &Self) {
         self.completed += other.completed;
         self.failed += other.failed;
@@ -69,7 +69,6 @@ impl ActivityPart {
         self.amount = self.amount.saturating_add(other.amount);
     }
 
-    /// What is left without the other.
     const fn without(&self, other: &Self) -> Self {
         Self {
             completed: self.completed - other.completed,
@@ -82,7 +81,7 @@ impl ActivityPart {
 }
 
 impl ActivityRecord {
-    /// All of it.
+    /// The sum of all parts.
     pub const fn whole(&self) -> ActivityPart {
         ActivityPart {
             completed: self.completed,
@@ -93,7 +92,7 @@ impl ActivityRecord {
         }
     }
 
-    /// What ended in each five minutes, in their order.
+    /// What ended in each five minutes, in order.
     pub const fn parts(&self) -> [ActivityPart; PARTS] {
         let [first, second] = self.earlier;
         [first, second, self.whole().without(&first).without(&second)]

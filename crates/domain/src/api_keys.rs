@@ -1,5 +1,5 @@
-//! What an API key looks like: `on_live_`, 43 base-62 digits of 256 random bits, and 6 of the CRC-32 of all before them, so
-//! that a scanner finds a leaked key and a misspelt one is told without asking the store.
+//! The form of API keys: `on_live_`, 43 base-62 digits of 256 random bits, and 6 of the CRC-32 of everything before them, so that a scanner
+//! finds a leaked key and a misspelt one is detected without the store.
 
 use sha2::{Digest, Sha256};
 
@@ -8,22 +8,22 @@ const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const SECRET_DIGITS: usize = 43;
 const CHECKSUM_DIGITS: usize = 6;
 
-/// The digits of 256 set bits. Digits stand in the order of their values, so that no secret has greater ones.
+/// The digits of 256 set bits. Digits are in the order of their values, so no secret has greater ones.
 const HIGHEST_SECRET: &[u8; SECRET_DIGITS] = b"yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1";
 
 const KEY_BYTES: usize = PREFIX.len() + SECRET_DIGITS + CHECKSUM_DIGITS;
 
-/// How much of a key may be shown: enough to tell one's own keys apart.
+/// How much of a key may be shown: enough to distinguish a user's keys.
 const VISIBLE_BYTES: usize = PREFIX.len() + 6;
 
 /// What a key may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyScope {
-    /// Everything that the API has.
+    /// The whole API.
     Write,
-    /// What changes nothing: lists, records, results.
+    /// Calls that change no data: lists, records, results.
     Read,
-    /// Everything, and the administration of every account. Operators alone make such keys.
+    /// Everything, and the administration of every account. Only operators create such keys.
     Admin,
 }
 
@@ -31,7 +31,7 @@ impl KeyScope {
     /// Every scope.
     pub const ALL: [Self; 3] = [Self::Write, Self::Read, Self::Admin];
 
-    /// Its name.
+    /// The name of the scope.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -40,13 +40,13 @@ impl KeyScope {
         }
     }
 
-    /// Reads the name.
+    /// The scope with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == name)
     }
 }
 
-/// The key of these random bits.
+/// Writes the key with these random bits.
 pub fn write(secret: [u8; 32]) -> String {
     let mut key = String::with_capacity(KEY_BYTES);
     key.push_str(PREFIX);
@@ -58,7 +58,7 @@ pub fn write(secret: [u8; 32]) -> String {
     key
 }
 
-/// The SHA-256 of a key, under which it is stored; `None` for what cannot be a key.
+/// The SHA-256 of a key, under which it is stored; `None` if it cannot be a key.
 pub fn hash(key: &[u8]) -> Option<[u8; 32]> {
     if key.len() != KEY_BYTES || !key.starts_with(PREFIX.as_bytes()) {
         return None;

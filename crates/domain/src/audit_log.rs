@@ -1,16 +1,15 @@
-//! The audit log: what is noted there, and of whom.
+//! Actions and actors in the audit log.
 
-/// Declares the actions with their names.
 macro_rules! actions {
     ($($(#[$doc:meta])* $action:ident = $name:literal;)+) => {
-        /// Something that changed who may do what, money, or settings of an account.
+        /// A change of permissions, of money, or of an account's settings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum AuditAction {
             $($(#[$doc])* $action,)+
         }
 
         impl AuditAction {
-            /// Every action, by noun.
+            /// Every action, sorted by noun.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$action),+];
 
             /// The name in the log: the noun and the verb.
@@ -24,53 +23,53 @@ macro_rules! actions {
 }
 
 actions! {
-    /// An account was made.
+    /// An account was created.
     AccountCreate = "account.create";
     /// An account's payments were activated.
     AccountActivate = "account.activate";
     /// An account was suspended.
     AccountSuspend = "account.suspend";
-    /// An account that was suspended goes on.
+    /// A suspended account was resumed.
     AccountResume = "account.resume";
-    /// An account was closed for good.
+    /// An account was closed permanently.
     AccountClose = "account.close";
-    /// An account that is closed is to be erased.
+    /// A closed account is to be erased.
     AccountErase = "account.erase";
-    /// An account's own retention was changed.
+    /// An account's retention was changed.
     AccountRetention = "account.retention";
-    /// An account's own quotas were changed.
+    /// An account's quotas were changed.
     AccountLimits = "account.limits";
-    /// An API key was made.
+    /// An API key was created.
     ApiKeyCreate = "api_key.create";
     /// An API key was revoked.
     ApiKeyRevoke = "api_key.revoke";
     /// Credits were granted, or taken back.
     CreditsGrant = "credits.grant";
-    /// What an account is granted each month was changed.
+    /// An account's monthly grant was changed.
     CreditsMonthly = "credits.monthly";
-    /// When and where an account is told of low credits was changed.
+    /// The threshold or the receiver of an account's notice of low credits was changed.
     CreditsLow = "credits.low";
     /// Credits were ordered at the payment provider.
     PaymentCreate = "payment.create";
-    /// A user was made.
+    /// A user was created.
     UserCreate = "user.create";
     /// A user was linked to a subject of the OpenID provider.
     UserLink = "user.link";
     /// A user was removed.
     UserRemove = "user.remove";
-    /// Every session of a user was ended.
+    /// All sessions of a user were ended.
     UserSignOut = "user.sign_out";
-    /// A link was made that signs a user in once.
+    /// A link was created that signs a user in once.
     SignInLinkCreate = "sign_in_link.create";
     /// A user signed in.
     SignIn = "sign_in";
-    /// A user has another password.
+    /// A user changed the password.
     PasswordChange = "password.change";
-    /// A user has another e-mail address.
+    /// A user's e-mail address was changed.
     EmailChange = "email.change";
     /// A user became a member of an account.
     MemberAdd = "member.add";
-    /// A member has another role.
+    /// A member's role was changed.
     MemberRole = "member.role";
     /// A member was removed.
     MemberRemove = "member.remove";
@@ -78,22 +77,22 @@ actions! {
     InvitationCreate = "invitation.create";
     /// An invitation was withdrawn.
     InvitationWithdraw = "invitation.withdraw";
-    /// What webhooks are signed with was replaced.
+    /// The secret that signs webhooks was replaced.
     WebhookSecretRotate = "webhook_secret.rotate";
-    /// Everything that is stored was exported.
+    /// All stored data was exported.
     Export = "export";
-    /// Everything that is stored was imported.
+    /// All stored data was imported.
     Import = "import";
 }
 
 impl AuditAction {
-    /// Reads the name.
+    /// The action with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.as_str() == name)
     }
 }
 
-/// What kind of actor did something.
+/// The kind of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ActorKind {
     /// The service itself, at its first start or for a user who is not signed in yet.

@@ -1,4 +1,4 @@
-//! The state of a batch: a view over its requests, moved by their counters, and by nothing else but a cancel.
+//! The state of a batch: a view over its requests, changed only by their counters and by a cancel.
 //!
 //! ```text
 //! Registered ── first request starts or ends ──▶ InProgress ── last request ends ──▶ Completed
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::requests::RequestStatus;
 
-/// How many requests of a batch are in each status. They always add up to [`Counters::total`].
+/// How many requests of a batch have each status. Their sum is always [`Counters::total`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Waiting for their turn.
@@ -30,7 +30,7 @@ impl Counters {
         self.registered + self.in_progress + self.completed + self.failed + self.cancelled
     }
 
-    /// The number that can still change.
+    /// The number of requests that have not ended.
     pub const fn live(&self) -> i64 {
         self.registered + self.in_progress
     }
@@ -46,18 +46,18 @@ impl Counters {
         }
     }
 
-    /// Counts `count` requests that went from one status to another. Also used for differences, which add up to zero.
+    /// Moves `count` requests from one status to another. Also used for differences, whose sum is zero.
     pub const fn shift(&mut self, from: RequestStatus, to: RequestStatus, count: i64) {
         *self.of(from) -= count;
         *self.of(to) += count;
     }
 
-    /// Those that have ended.
+    /// The number of requests that have ended.
     pub const fn ended(&self) -> i64 {
         self.completed + self.failed + self.cancelled
     }
 
-    /// The sum of two, status by status.
+    /// The sum, status by status.
     #[must_use]
     pub const fn plus(&self, other: &Self) -> Self {
         Self {
@@ -70,38 +70,38 @@ impl Counters {
     }
 }
 
-/// The state of a batch with the facts that belong to it. Times are in milliseconds.
+/// The state of a batch with its times, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchState {
-    /// No request of it has started.
+    /// None of its requests has started.
     Registered,
     /// Its first request started or ended.
     InProgress {
-        /// When that was seen.
+        /// When the first start or end was seen.
         in_progress_at: i64,
     },
     /// Every request of it has ended.
     Completed {
-        /// When the first was seen to start or end.
+        /// When the first start or end was seen.
         in_progress_at: i64,
-        /// When the last was seen to end.
+        /// When the last end was seen.
         completed_at: i64,
     },
     /// The client cancelled it; its live requests become cancelled.
     Cancelled {
-        /// When the first request was seen to start or end, if before the cancel.
+        /// When the first start or end was seen, if before the cancel.
         in_progress_at: Option<i64>,
         /// When it was cancelled.
         cancelled_at: i64,
     },
 }
 
-/// What the API calls the states of a batch.
+/// The states of a batch in the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatchStatus {
-    /// No request of it has started.
+    /// None of its requests has started.
     Registered,
-    /// Some request of it has started or ended.
+    /// A request of it has started or ended.
     InProgress,
     /// Every request of it has ended.
     Completed,
@@ -123,7 +123,7 @@ impl BatchStatus {
         }
     }
 
-    /// Reads the name on the wire.
+    /// The status with this name on the wire.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
@@ -135,12 +135,12 @@ impl BatchStatus {
 pub struct AlreadyCompleted;
 
 impl BatchState {
-    /// The state of a batch made at `now` of requests that stand as `counters` says.
+    /// The state of a batch created at `now` with these counters.
     pub fn new(counters: &Counters, now: i64) -> Self {
         Self::Registered.observe(counters, now)
     }
 
-    /// The state after its counters moved to `counters` at `now`. States only move forward.
+    /// The state after its counters became `counters` at `now`. States only move forward.
     #[must_use]
     pub fn observe(self, counters: &Counters, now: i64) -> Self {
         match self {
@@ -153,7 +153,7 @@ impl BatchState {
         }
     }
 
-    /// The client ends it. A cancelled one stays as it is.
+    /// The client cancels it. A cancelled batch stays unchanged.
     pub fn cancel(self, now: i64) -> Result<Self, AlreadyCompleted> {
         match self {
             Self::Registered => Ok(Self::Cancelled { in_progress_at: None, cancelled_at: now }),
@@ -166,7 +166,7 @@ impl BatchState {
         }
     }
 
-    /// What the API calls this state.
+    /// The state in the API.
     pub const fn status(&self) -> BatchStatus {
         match self {
             Self::Registered => BatchStatus::Registered,
@@ -176,7 +176,7 @@ impl BatchState {
         }
     }
 
-    /// When the first request was seen to start or end.
+    /// When the first start or end of a request was seen.
     pub const fn in_progress_at(&self) -> Option<i64> {
         match *self {
             Self::Registered => None,
@@ -187,7 +187,7 @@ impl BatchState {
         }
     }
 
-    /// When the last request was seen to end.
+    /// When the end of the last request was seen.
     pub const fn completed_at(&self) -> Option<i64> {
         match *self {
             Self::Completed { completed_at, .. } => Some(completed_at),
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn counters_add_up_status_by_status() {
-        // Each place of a decimal number is one status, so no two sums are alike.
+        // // Each decimal digit is one status, so all sums differ.
         let counters = |of: i64| Counters {
             registered: of,
             in_progress: of * 10,

@@ -1,8 +1,7 @@
-//! The rules of each endpoint, for those who treat all endpoints alike.
+//! The rules of each endpoint, for code that treats all endpoints alike.
 //!
-//! A request is for one endpoint. `requests.endpoint` says which. `domain::endpoint_rules` checks bodies and answers by the rules of
-//! each; what is queued, leased, settled and charged is the same for all, and the sort key is that of the messages, the prompt or the
-//! input.
+//! Each request is for one endpoint, stored in `requests.endpoint`. Bodies and answers follow the rules of each. The queue, leases,
+//! settlement and charges are the same for all, and the sort key is that of the messages, the prompt or the input.
 
 use crate::answers::{BadCompletion, Completion, Reader};
 use crate::bodies::Sizing;
@@ -15,7 +14,7 @@ use crate::json::{Json, JsonText};
 use crate::limits::Limits;
 use crate::money::TokenBound;
 
-/// A body that keeps every rule of its endpoint.
+/// A valid body of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestBody {
     /// Of a chat completion.
@@ -27,11 +26,8 @@ pub enum RequestBody {
 }
 
 impl RequestBody {
-    /// Checks `value`, which stands at `path` in what the client sent (`request_body`), by the rules of `endpoint`.
-    ///
-    /// # Errors
-    ///
-    /// Every fault found, each with its path.
+    /// Checks `value`, which is at `path` in the client's body (`request_body`), by the rules of `endpoint`. Fails with every fault, each
+    /// with its path.
     pub fn parse(endpoint: Endpoint, value: Json<'_>, path: &str, limits: &Limits) -> Result<Self, Faults> {
         Ok(match endpoint {
             Endpoint::ChatCompletions => Self::Chat(ChatBody::parse(value, path, limits)?),
@@ -40,7 +36,7 @@ impl RequestBody {
         })
     }
 
-    /// What it asks for.
+    /// The endpoint of the body.
     pub const fn endpoint(&self) -> Endpoint {
         match self {
             Self::Chat(_) => Endpoint::ChatCompletions,
@@ -49,7 +45,7 @@ impl RequestBody {
         }
     }
 
-    /// The model as the client named it.
+    /// The client's name of the model.
     pub fn model(&self) -> &str {
         match self {
             Self::Chat(chat) => &chat.model,
@@ -67,7 +63,7 @@ impl RequestBody {
         }
     }
 
-    /// The same, without all that is known of it.
+    /// The compact text, without the facts about it.
     pub fn into_text(self) -> JsonText {
         match self {
             Self::Chat(chat) => chat.body,
@@ -76,7 +72,7 @@ impl RequestBody {
         }
     }
 
-    /// What the request is likely to take of an engine, in tokens, for fairness between accounts until its real usage is known.
+    /// The likely work for an engine, in tokens, for fairness between accounts until the real usage is known.
     pub fn estimate_cost(&self, sizing: &Sizing) -> u32 {
         match self {
             Self::Chat(chat) => chat.estimate_cost(sizing),
@@ -85,7 +81,7 @@ impl RequestBody {
         }
     }
 
-    /// The output limit of one completion, which the engine is sent; `None` where there is no output.
+    /// The output limit of one completion, as sent to the engine; `None` for an endpoint without output.
     pub fn max_tokens(&self, sizing: &Sizing) -> Option<u32> {
         match self {
             Self::Chat(chat) => Some(chat.max_tokens(sizing)),
@@ -94,17 +90,17 @@ impl RequestBody {
         }
     }
 
-    /// Refuses a body, which stands at `path`, whose answer would be longer than is taken in if it used its output limit.
+    /// Refuses a body, which is at `path`, whose answer would be too long if it used its output limit.
     pub fn check_answer_size(&self, sizing: &Sizing, path: &str, faults: &mut Faults) {
         match self {
             Self::Chat(chat) => chat.check_answer_size(sizing, path, faults),
             Self::Completion(completion) => completion.check_answer_size(sizing, path, faults),
-            // The length of a vector is known to the engine alone.
+            // Only the engine knows the length of a vector.
             Self::Embedding(_) => {}
         }
     }
 
-    /// The most tokens that it is expected to use, by which its hold is priced.
+    /// The expected maximum of tokens, which prices the hold.
     pub fn token_bound(&self, sizing: &Sizing) -> TokenBound {
         match self {
             Self::Chat(chat) => chat.token_bound(sizing),
@@ -114,11 +110,7 @@ impl RequestBody {
     }
 }
 
-/// Reads the body of an engine's 200 to a stored `body` of an endpoint.
-///
-/// # Errors
-///
-/// [`BadCompletion`] tells an answer worth another try from one that will not get better.
+/// Reads the body of an engine's 200 to a stored `body` of an endpoint. [`BadCompletion`] says whether another try may help.
 pub fn parse_answer(
     endpoint: Endpoint,
     body: Json<'_>,

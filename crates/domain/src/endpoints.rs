@@ -1,7 +1,6 @@
-//! What requests ask engines for. Each endpoint has bodies and answers of its own (`endpoint_rules`), and all are queued, priced and
-//! settled alike.
+//! The endpoints of engines. Each has its own bodies and answers (`endpoint_rules`); all are queued, priced and settled alike.
 
-/// What a request asks an engine for.
+/// The endpoint of an engine that a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Endpoint {
     /// A chat completion.
@@ -25,12 +24,12 @@ impl Endpoint {
         }
     }
 
-    /// Its path under the base URL of an engine.
+    /// The path under the base URL of an engine.
     pub fn path(self) -> &'static str {
         self.as_str().strip_prefix("/v1").unwrap_or_default()
     }
 
-    /// What it is called in sentences.
+    /// The noun for it in sentences.
     pub const fn noun(self) -> &'static str {
         match self {
             Self::ChatCompletions => "chat completions",
@@ -39,12 +38,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether its answers have tokens of output, which have a limit.
+    /// Whether its answers have output tokens, which have a limit.
     pub const fn has_output(self) -> bool {
         !matches!(self, Self::Embeddings)
     }
 
-    /// Reads the name on the wire.
+    /// The endpoint with this name on the wire.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|endpoint| endpoint.as_str() == name)
     }
@@ -58,7 +57,7 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint that is stored under a number.
+    /// The endpoint stored under this number.
     pub fn from_code(code: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|endpoint| endpoint.code() == code)
     }

@@ -1,23 +1,23 @@
-//! Files of batch lines, and the batches that take their requests from one.
+//! Files of batch lines, and the batches made from them.
 
 use bytes::Bytes;
 
 use crate::endpoints::Endpoint;
 use crate::ids::FileId;
 
-/// What the lines of a file ask for, as clients name it.
+/// The endpoint of a file's lines, by the client's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatchEndpoint {
     /// A chat completion.
     ChatCompletions,
-    /// A response, which becomes a chat completion.
+    /// A response, which is converted to a chat completion.
     Responses,
     /// A completion of a prompt without a conversation.
     Completions,
-    /// Vectors of texts.
+    /// Embeddings.
     Embeddings,
-    /// A message, in Anthropic's terms. Files with such lines are made by the service and by no client; what is wrong with a line is
-    /// told as the result of its request.
+    /// A message, in Anthropic's terms. The service creates files with such lines, and clients cannot; a faulty line becomes the result of
+    /// its request.
     Messages,
 }
 
@@ -34,7 +34,7 @@ impl BatchEndpoint {
         }
     }
 
-    /// What the requests of such lines ask engines for.
+    /// The engine's endpoint for such lines.
     pub const fn of_request(self) -> Endpoint {
         match self {
             Self::ChatCompletions | Self::Responses | Self::Messages => Endpoint::ChatCompletions,
@@ -43,12 +43,12 @@ impl BatchEndpoint {
         }
     }
 
-    /// Reads the name on the wire.
+    /// The endpoint with this name on the wire.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|endpoint| endpoint.as_str() == name)
     }
 
-    /// Reads the name as it is stored.
+    /// The endpoint with this stored name.
     pub fn parse_stored(name: &str) -> Option<Self> {
         Self::parse(name).or_else(|| Some(Self::Messages).filter(|endpoint| endpoint.as_str() == name))
     }
@@ -61,42 +61,42 @@ pub struct FileRecord {
     pub id: FileId,
     /// When its upload began.
     pub created_at: i64,
-    /// When it is deleted; `None` where nobody said.
+    /// When it is deleted; `None` if it does not expire.
     pub expires_at: Option<i64>,
     /// Its length.
     pub bytes: i64,
-    /// Its name, as the client sent it.
+    /// The client's name of it.
     pub name: String,
-    /// What its lines ask for; `None` where it holds none.
+    /// The endpoint of its lines; `None` without lines.
     pub endpoint: Option<BatchEndpoint>,
-    /// How many lines make a request.
+    /// Number of valid lines.
     pub lines: i64,
-    /// How many lines make none.
+    /// Number of faulty lines.
     pub fault_count: i64,
-    /// Why not: a JSON array, of the first of them; `None` where all do.
+    /// The first faults, a JSON array; `None` if all lines are valid.
     pub faults: Option<Bytes>,
 }
 
-/// Where the requests of a batch come from.
+/// The source of a batch's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchInput {
-    /// The file, as it was named. It may have been deleted since.
+    /// The file, which may have been deleted since.
     pub file: FileId,
-    /// What its lines ask for.
+    /// The endpoint of its lines.
     pub endpoint: BatchEndpoint,
-    /// How many lines are to become requests.
+    /// Number of lines that are to become requests.
     pub lines: i64,
-    /// How many are requests.
+    /// Number of lines that have become requests.
     pub filled: i64,
     /// Whether lines are still to become requests.
     pub is_filling: bool,
-    /// How many lines were refused: where there are any, none became a request.
+    /// Number of refused lines: if there are any, no line became a request.
     pub fault_count: i64,
-    /// Why: as [`FileRecord::faults`].
+    /// As [`FileRecord::faults`].
     pub faults: Option<Bytes>,
-    /// Whether the file of the answers was deleted.
+    /// Whether the output file was deleted.
     pub is_output_deleted: bool,
-    /// Whether the file of the errors was deleted.
+    /// Whether the error file was deleted.
     pub is_error_deleted: bool,
 }
 

@@ -1,9 +1,9 @@
-//! What a form of the console sends.
+//! Forms sent by the console.
 
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
-/// The field in which a page names its forms.
+/// The field with a page's token for its forms.
 pub const TOKEN: &str = "once";
 
 /// The fields of a form, in the order sent.
@@ -11,7 +11,7 @@ pub const TOKEN: &str = "once";
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads a body of the type `application/x-www-form-urlencoded` as browsers write it. Every text is one.
+    /// Reads an `application/x-www-form-urlencoded` body as browsers write it. Every text is valid.
     pub fn decode(body: &[u8]) -> Self {
         Self(form_urlencoded::parse(body).into_owned().collect())
     }
@@ -21,12 +21,12 @@ impl Form {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// A field without white space around it; empty where it is not there.
+    /// A field without surrounding white space; empty if absent.
     pub fn get(&self, name: &str) -> &str {
         self.raw(name).trim()
     }
 
-    /// A field as it was sent; empty where it is not there.
+    /// A field as sent; empty if absent.
     pub fn raw(&self, name: &str) -> &str {
         self.fields().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
@@ -36,14 +36,13 @@ impl Form {
         Some(self.get(name)).filter(|value| !value.is_empty())
     }
 
-    /// What names the sending of this form on `page`, as [`key`].
+    /// The key of this form on `page`, see [`key`].
     pub fn key(&self, page: &str) -> Option<[u8; 32]> {
         key(page, self.fields())
     }
 }
 
-/// What names the sending of a form on `page`, in its account, with all that was filled in: another content is another sending. `None`
-/// where the form says no name.
+/// The key of a form sent on `page` in its account, with its contents: other contents are another sending. `None` without a token.
 pub fn key<'f>(page: &str, fields: impl IntoIterator<Item = (&'f str, &'f str)>) -> Option<[u8; 32]> {
     let mut sum = Sha256::new_with_prefix(format!("console {page}"));
     let mut is_named = false;

@@ -8,13 +8,12 @@ const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const DIGIT_COUNT: usize = 26;
 const RANDOM_BITS: u32 = 74;
 
-/// What an identifier names; its prefix tells one kind from another on the wire.
+/// A kind of identifier; its prefix distinguishes it on the wire.
 pub trait Kind {
     /// The text before the underscore.
     const PREFIX: &'static str;
 }
 
-/// Declares a kind of identifier and its short name.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $name:ident $prefix:literal;)*) => {$(
         $(#[$doc])*
@@ -33,17 +32,17 @@ kinds! {
     RequestKind RequestId "req";
     /// A batch: `batch_…`.
     BatchKind BatchId "batch";
-    /// A file that was uploaded: `file_…`.
+    /// An uploaded file: `file_…`.
     FileKind FileId "file";
-    /// A file that is uploaded in parts: `upload_…`.
+    /// A file uploaded in parts: `upload_…`.
     UploadKind UploadId "upload";
-    /// A part of one: `part_…`.
+    /// A part of an upload: `part_…`.
     PartKind PartId "part";
-    /// What a file-shaped client reads of a batch's answers: `file_output_…`, with the bits of the batch.
+    /// The file of a batch's answers: `file_output_…`, with the bits of the batch.
     OutputFileKind OutputFileId "file_output";
-    /// The same of its errors: `file_errors_…`.
+    /// The file of a batch's errors: `file_errors_…`, with the bits of the batch.
     ErrorFileKind ErrorFileId "file_errors";
-    /// The same of its requests, where no file was uploaded for them: `file_input_…`.
+    /// The file of a batch's requests, if none was uploaded for them: `file_input_…`, with the bits of the batch.
     InputFileKind InputFileId "file_input";
     /// An account: `acct_…`.
     AccountKind AccountId "acct";
@@ -51,21 +50,21 @@ kinds! {
     KeyKind KeyId "key";
     /// A grant of credits: `grant_…`.
     GrantKind GrantId "grant";
-    /// Somebody who signs in to the console: `usr_…`.
+    /// A user of the console: `usr_…`.
     UserKind UserId "usr";
     /// A payment of credits: `pay_…`.
     PaymentKind PaymentId "pay";
-    /// An event, told by webhook: `evt_…`.
+    /// An event sent by webhook: `evt_…`.
     EventKind EventId "evt";
     /// One try to deliver an event: `whd_…`.
     DeliveryKind DeliveryId "whd";
-    /// A request that is read as a response of OpenAI's API: `resp_…`, with the bits of the request.
+    /// A request as a response of OpenAI's API: `resp_…`, with the bits of the request.
     ResponseKind ResponseId "resp";
     /// One HTTP call, named in `X-Request-Id`: `call_…`.
     CallKind CallId "call";
-    /// A request as Anthropic's clients know it: `msg_…` with the bits of its [`RequestId`].
+    /// A request in Anthropic's API: `msg_…` with the bits of its [`RequestId`].
     MessageKind MessageId "msg";
-    /// A batch as Anthropic's clients know it: `msgbatch_…` with the bits of its [`BatchId`].
+    /// A batch in Anthropic's API: `msgbatch_…` with the bits of its [`BatchId`].
     MessageBatchKind MessageBatchId "msgbatch";
 }
 
@@ -83,12 +82,12 @@ impl<K> Id<K> {
         self.0
     }
 
-    /// The bits as stored: big endian, so that bytes sort as the identifier does.
+    /// The bits as stored: big endian, so that bytes sort like identifiers.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// The identifier stored in `bytes`, or `None` unless there are 16.
+    /// The identifier stored in `bytes`; `None` unless there are 16.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Some(Self::from_bits(u128::from_be_bytes(bytes.try_into().ok()?)))
     }
@@ -103,8 +102,7 @@ impl<K> Id<K> {
         digits
     }
 
-    /// The identifier of something that happened at `now_ms` and is told by `digest` from everything else that did (its
-    /// low 74 bits are used): the same for the same two.
+    /// The identifier of something that happened at `now_ms`, distinguished by the low 74 bits of `digest`: the same for the same two.
     pub fn derived(now_ms: i64, digest: u128) -> Self {
         let random = digest & ((1 << RANDOM_BITS) - 1);
         lay_out(u64::try_from(now_ms).unwrap_or(0), random)
@@ -182,8 +180,8 @@ impl<K> Hash for Id<K> {
     }
 }
 
-/// Makes identifiers that rise strictly, whatever the clock does: within one millisecond, or after the clock
-/// stepped back, the random part counts on from the last one (RFC 9562 §6.2, monotonic random).
+/// Generates identifiers that rise strictly, whatever the clock does: within one millisecond, or after the clock stepped back, the random
+/// part counts on from the last one (RFC 9562 §6.2, monotonic random).
 #[derive(Debug, Default)]
 pub struct IdSequence {
     last_ms: u64,
@@ -191,7 +189,7 @@ pub struct IdSequence {
 }
 
 impl IdSequence {
-    /// The next identifier at `now_ms`, with `random` handed in (its low 74 bits are used).
+    /// The next identifier at `now_ms`, with the low 74 bits of `random`.
     pub fn next<K>(&mut self, now_ms: i64, random: u128) -> Id<K> {
         let now_ms = u64::try_from(now_ms).unwrap_or(0);
         let random = random & ((1 << RANDOM_BITS) - 1);
@@ -207,7 +205,6 @@ impl IdSequence {
     }
 }
 
-/// A UUIDv7 of a time and 74 bits.
 const fn lay_out<K>(ms: u64, random: u128) -> Id<K> {
     let (high, low) = (random >> 62, random & ((1 << 62) - 1));
     Id::from_bits(((ms & 0xffff_ffff_ffff) as u128) << 80 | 7 << 76 | high << 64 | 2 << 62 | low)

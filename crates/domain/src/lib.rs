@@ -1,4 +1,4 @@
-//! What is true: types, state machines, sort key, sweep order, forecasts, prices, activity, quotas, roles, webhooks. No I/O, no async, no clock.
+//! The rules: types, state machines, sort key, sweep order, forecasts, prices, activity, quotas, roles, webhooks. No I/O, no async, no clock.
 
 #![warn(missing_docs)]
 

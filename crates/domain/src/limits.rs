@@ -1,4 +1,4 @@
-//! The limits on what clients send. Every one has a default and may be set by the operator.
+//! The limits on clients' input. Each has a default and may be set by the operator.
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -12,7 +12,7 @@ pub struct Limits {
     pub file_bytes: usize,
     /// The longest `metadata` object, in bytes of compact JSON. 16 KiB.
     pub metadata_bytes: usize,
-    /// The most requests that one batch groups. 100,000.
+    /// Maximum of requests in one batch. 100,000.
     pub batch_requests: usize,
     /// Whether media parts may carry `http` and `https` URLs, which the engine then fetches. No.
     pub remote_media: bool,

@@ -1,8 +1,8 @@
-//! Digests of the lines of a bulk create, by which an answer is known to be to a line.
+//! Digests of the lines of a bulk create, which match answers to lines.
 
 use sha2::{Digest, Sha256};
 
-/// The digest of a line that comes in pieces. The `\r` before its line break is no part of it.
+/// The digest of a line that arrives in pieces, without the `\r` before its line break.
 #[derive(Debug, Clone, Default)]
 pub struct LineDigest {
     hash: Sha256,

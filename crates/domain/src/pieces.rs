@@ -1,12 +1,12 @@
-//! The pieces in which a file of lines is taken in and stored.
+//! The pieces in which a file of lines is read and stored.
 
-/// The bytes of a piece, at most, unless it is one line that is longer.
+/// Maximum bytes of a piece, unless it is one longer line.
 pub const PIECE_BYTES: usize = 256 << 10;
 
-/// Lines of a piece at most.
+/// Maximum lines of a piece.
 pub const PIECE_LINES: usize = 256;
 
-/// The length of the next piece, where enough lines have come for one.
+/// The length of the next piece, if there are enough lines for one.
 pub fn whole_lines(text: &[u8]) -> Option<usize> {
     let length = first_lines(text)?;
     let is_full =
@@ -14,7 +14,7 @@ pub fn whole_lines(text: &[u8]) -> Option<usize> {
     is_full.then_some(length)
 }
 
-/// The length of the whole lines that a piece has room for, and of one at least; `None` where none is whole.
+/// The length of the whole lines that fit into a piece, and of at least one; `None` if none is whole.
 pub fn first_lines(text: &[u8]) -> Option<usize> {
     let (mut lines, mut end) = (0, None);
     for place in memchr::memchr_iter(b'\n', text) {

@@ -1,15 +1,15 @@
-//! Quotas: what one account may use at most.
+//! Quotas: limits of an account's use.
 
 /// What a quota bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
-    /// Bytes stored of requests, results and batches.
+    /// Stored bytes of requests, results and batches.
     StoredBytes,
     /// Requests that have not ended.
     LiveRequests,
-    /// Calls of Create Request in a second.
+    /// Calls of Create Request per second.
     RequestsPerSecond,
-    /// Tokens of requests that completed on one day, UTC.
+    /// Tokens of requests that completed on one UTC day.
     TokensPerDay,
 }
 
@@ -29,12 +29,12 @@ impl Quota {
     }
 }
 
-/// The limit of each quota; `None` where nothing is said.
+/// The limit of each quota; `None` if not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quotas([Option<i64>; Quota::ALL.len()]);
 
 impl Quotas {
-    /// A limit that says that there is none, where the settings have one.
+    /// An explicit lack of a limit, if the settings have one.
     pub const UNLIMITED: i64 = i64::MAX;
 
     /// The limit of `quota`.
@@ -49,7 +49,7 @@ impl Quotas {
         self
     }
 
-    /// What applies to an account with these quotas of its own: `defaults` where it has none, and `None` where it is unlimited.
+    /// The limits that apply to an account with these quotas: `defaults` if it has none, and `None` if it is unlimited.
     #[must_use]
     pub fn or(&self, defaults: &Self) -> Self {
         Quota::ALL.into_iter().fold(Self::default(), |applied, quota| {
@@ -59,14 +59,14 @@ impl Quotas {
     }
 }
 
-/// What an account uses.
+/// An account's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Bytes stored.
     pub stored_bytes: i64,
     /// Requests that have not ended.
     pub live_requests: i64,
-    /// Tokens of what completed on the day of the question.
+    /// Tokens of requests that completed on the current day.
     pub tokens_today: i64,
 }
 
@@ -77,22 +77,18 @@ pub struct QuotaExceeded {
     pub quota: Quota,
     /// Its limit.
     pub limit: i64,
-    /// After how many milliseconds a request may be allowed again, as far as that is known.
+    /// Milliseconds until a request may be allowed again, as far as known.
     pub retry_after_ms: i64,
 }
 
-/// How long a client waits whose quota becomes free with the end or the deletion of requests.
+/// The wait of a client whose quota is freed by the end or the deletion of requests.
 const RETRY_LIVE_MS: i64 = 10_000;
 const RETRY_STORED_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 86_400_000;
 
 impl Usage {
-    /// Whether so many more requests, of `bytes` together, are within the quotas that apply, at `now`. A request that is within them when it comes
-    /// runs to its end: its result is stored and its tokens are counted whatever the quotas say then.
-    ///
-    /// # Errors
-    ///
-    /// The first quota that does not allow it.
+    /// Whether the quotas allow so many more requests, of `bytes` together, at `now`. An accepted request runs to its end: its result is
+    /// stored and its tokens are counted whatever the quotas say then. Fails with the first quota that does not allow it.
     pub fn check(&self, requests: i64, bytes: i64, applied: &Quotas, now: i64) -> Result<(), QuotaExceeded> {
         let is_within = |quota, used: i64, added: i64, retry_after_ms| match applied.get(quota) {
             Some(limit) if used.saturating_add(added) > limit => {

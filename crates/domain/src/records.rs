@@ -1,4 +1,4 @@
-//! What is known of a request and of a batch, as every reader sees it.
+//! Requests and batches as all readers see them.
 
 use bytes::Bytes;
 
@@ -22,8 +22,8 @@ pub struct RequestSummary {
 }
 
 impl RequestSummary {
-    /// When it is deleted if requests are kept for so many milliseconds after their end, both in milliseconds; `None` while it
-    /// lives. A cancelled request is kept as if its completion window had passed.
+    /// When it is deleted with this retention after its end, both in milliseconds; `None` while it lives. A cancelled request is kept as if
+    /// its completion window had passed.
     pub const fn deleted_at(&self, retention_ms: i64) -> Option<i64> {
         let ended_at = match self.state {
             RequestState::Cancelled { .. } => Some(self.expires_at),
@@ -36,22 +36,22 @@ impl RequestSummary {
     }
 }
 
-/// What a client sends with a request beside its body, and reads back unchanged. Nothing here changes the answer.
+/// What a client sends with a request in addition to its body, and reads back unchanged. It does not affect the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientFields {
-    /// A JSON object; `None` where the client sent null.
+    /// A JSON object; `None` if the client sent null.
     pub metadata: Option<Bytes>,
     /// The URL that is notified when the request ends.
     pub webhook: Option<String>,
 }
 
 impl ClientFields {
-    /// Those of a request that is sent without any.
+    /// The fields of a request that is sent without any.
     pub fn absent() -> Self {
         Self { metadata: Some(Bytes::from_static(b"{}")), ..Self::default() }
     }
 
-    /// How many bytes of the client's they hold.
+    /// Bytes of the client's data.
     pub fn heap_bytes(&self) -> usize {
         let Self { metadata, webhook } = self;
         metadata.as_ref().map_or(0, Bytes::len) + webhook.as_ref().map_or(0, String::len)
@@ -61,59 +61,59 @@ impl ClientFields {
 /// A whole request. Bodies are JSON without white space outside strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRecord {
-    /// What the status record says.
+    /// The request without its bodies.
     pub summary: RequestSummary,
     /// The batch it belongs to, if any.
     pub batch_id: Option<BatchId>,
-    /// What it asks for.
+    /// The endpoint of the request.
     pub endpoint: Endpoint,
-    /// What the client sent beside the body.
+    /// The fields that the client sent with the body.
     pub client: ClientFields,
-    /// The body for the engine as taken in, a JSON object.
+    /// The stored body for the engine, a JSON object.
     pub body: Bytes,
-    /// The answer of the engine or the error, a JSON object; `None` until it completed or failed.
+    /// The engine's answer or the error, a JSON object; `None` until it completed or failed.
     pub result: Option<Bytes>,
-    /// What its completion shows of fields that the engine did not honour, a JSON array; `None` where it shows nothing.
+    /// Fields that the engine did not honour, as its completion shows, a JSON array; `None` if there are none.
     pub warnings: Option<Bytes>,
     /// The attempts that failed, oldest first. Only the record of a single request has them.
     pub attempts: Vec<FailedAttempt>,
 }
 
 impl RequestRecord {
-    /// How many bytes it holds, about.
+    /// Approximate bytes of memory.
     pub fn heap_bytes(&self) -> usize {
         let long = [Some(&self.body), self.result.as_ref(), self.warnings.as_ref()];
         long.into_iter().flatten().map(Bytes::len).sum::<usize>() + self.client.heap_bytes()
     }
 }
 
-/// A failed attempt that counts against its request, as its owner may see it, but for the name of the engine: it names no address.
+/// A counted failed attempt, as its owner may see it except the engine's name: it contains no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedAttempt {
     /// When it ended, in milliseconds.
     pub at: i64,
-    /// The HTTP status of the engine's answer, where there was one other than 2xx.
+    /// The HTTP status of the engine's answer, if other than 2xx.
     pub status: Option<u16>,
-    /// The engine's words where it refused, else what was wrong; at most [`FailedAttempt::MESSAGE_BYTES_MAX`].
+    /// The engine's message if it refused, else what was wrong; at most [`FailedAttempt::MESSAGE_BYTES_MAX`].
     pub message: String,
-    /// The name of the engine, for operators alone; `None` where it was not noted.
+    /// The engine's name, only for operators; `None` if not recorded.
     pub engine: Option<String>,
 }
 
 impl FailedAttempt {
-    /// The longest message that is kept, in bytes.
+    /// The longest message kept, in bytes.
     pub const MESSAGE_BYTES_MAX: usize = 1_024;
 
-    /// The message of an attempt without an answer in time. Stored attempts are known by it, so it stays as it is.
+    /// The message of an attempt without an answer in time. It identifies stored attempts, so it must not change.
     pub const TIMED_OUT: &str = "the engine did not answer in time";
 
-    /// An attempt that ended at `at`; of a longer message the beginning is kept.
+    /// An attempt that ended at `at`; keeps the beginning of a longer message.
     pub fn new(at: i64, status: Option<u16>, mut message: String) -> Self {
         message.truncate(message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
         Self { at, status, message, engine: None }
     }
 
-    /// Whether no answer came in time.
+    /// Whether the engine did not answer in time.
     pub fn is_timeout(&self) -> bool {
         self.status.is_none() && self.message == Self::TIMED_OUT
     }
@@ -135,9 +135,9 @@ pub struct BatchRecord {
     pub counters: Counters,
     /// When it was created.
     pub created_at: i64,
-    /// Where to tell of its end.
+    /// The URL that is notified of its end.
     pub webhook: Option<String>,
-    /// The client's metadata, a JSON object; `None` where the client sent null.
+    /// The client's metadata, a JSON object; `None` if the client sent null.
     pub metadata: Option<Vec<u8>>,
 }
 

@@ -12,10 +12,10 @@
 
 use thiserror::Error;
 
-/// How long a request may take: the one completion window there is, in milliseconds.
+/// How long a request may take: the only completion window, in milliseconds.
 pub const COMPLETION_WINDOW_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The state of a request with the facts that belong to it. Times are in milliseconds.
+/// The state of a request with its times, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestState {
     /// Waits for its siblings until `ready_at`.
@@ -37,7 +37,7 @@ pub enum RequestState {
         /// When its result was stored.
         ended_at: i64,
     },
-    /// The engine refused it for good, its attempts were used up, or its deadline passed.
+    /// The engine refused it permanently, its attempts were used up, or its deadline passed.
     Failed {
         /// When it was leased first, if ever.
         in_progress_at: Option<i64>,
@@ -53,10 +53,10 @@ pub enum RequestState {
     },
 }
 
-/// What the API calls the states of a request.
+/// The states of a request in the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RequestStatus {
-    /// Received, waiting for its turn.
+    /// Waiting for its turn.
     Registered,
     /// Leased to an engine at least once, not ended.
     InProgress,
@@ -84,24 +84,24 @@ impl RequestStatus {
         }
     }
 
-    /// Reads the name on the wire.
+    /// The status with this name on the wire.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 }
 
-/// A move that the state does not allow; nothing changed.
+/// A transition that the state does not allow; the state is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a request that is {} cannot {verb}", from.as_str())]
 pub struct InvalidTransition {
-    /// The state it stays in.
+    /// The unchanged state.
     pub from: RequestStatus,
-    /// What was tried.
+    /// The attempted transition.
     pub verb: &'static str,
 }
 
 impl RequestState {
-    /// What the API calls this state.
+    /// The state in the API.
     pub const fn status(&self) -> RequestStatus {
         match self {
             Self::Gathering { .. } | Self::Queued => RequestStatus::Registered,
@@ -112,12 +112,12 @@ impl RequestState {
         }
     }
 
-    /// Whether no further move is possible.
+    /// Whether no further transition is possible.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Completed { .. } | Self::Failed { .. } | Self::Cancelled { .. })
     }
 
-    /// When it was leased first, if it was.
+    /// When it was leased first.
     pub const fn in_progress_at(&self) -> Option<i64> {
         match *self {
             Self::Gathering { .. } | Self::Queued => None,
@@ -128,7 +128,7 @@ impl RequestState {
         }
     }
 
-    /// When it ended, if it did.
+    /// When it ended.
     pub const fn ended_at(&self) -> Option<i64> {
         match *self {
             Self::Gathering { .. } | Self::Queued | Self::InProgress { .. } => None,
@@ -174,7 +174,7 @@ impl RequestState {
         Ok(Self::Failed { in_progress_at, ended_at: now.max(in_progress_at.unwrap_or(now)) })
     }
 
-    /// The client ends it. A cancelled one stays as it is.
+    /// The client cancels it. A cancelled request stays unchanged.
     pub fn cancel(self, now: i64) -> Result<Self, InvalidTransition> {
         match self {
             Self::Cancelled { .. } => Ok(self),

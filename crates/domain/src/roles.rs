@@ -1,24 +1,24 @@
-//! What the members of an account may do.
+//! Permissions of an account's members.
 
-/// What somebody is in an account; each may do what those before it may.
+/// A member's role; each may do what the previous ones may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Reads everything but keys and secrets.
+    /// Reads everything except keys and secrets.
     Viewer,
-    /// Works: sends and cancels requests, makes and revokes keys, sees to webhooks.
+    /// Sends and cancels requests, creates and revokes keys, manages webhooks.
     Developer,
-    /// Decides who belongs to the account, and pays.
+    /// Manages members, and pays.
     Owner,
 }
 
-/// What somebody wants to do in an account.
+/// An action in an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
     /// Look at requests, answers, money and names.
     View,
-    /// Send and cancel requests, make and revoke keys, see and change what webhooks are signed with, send them again.
+    /// Send and cancel requests, create and revoke keys, see and change the secrets of webhooks, send webhooks again.
     Work,
-    /// Invite and dismiss members, change their roles, buy credits.
+    /// Invite and remove members, change their roles, buy credits.
     Manage,
 }
 
@@ -26,7 +26,7 @@ impl Role {
     /// Every role, the least first.
     pub const ALL: [Self; 3] = [Self::Viewer, Self::Developer, Self::Owner];
 
-    /// Its name.
+    /// The name of the role.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -35,12 +35,12 @@ impl Role {
         }
     }
 
-    /// Reads the name.
+    /// The role with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == name)
     }
 
-    /// Whether somebody in this role may do that.
+    /// Whether the role has this permission.
     pub const fn may(self, permission: Permission) -> bool {
         match permission {
             Permission::View => true,

@@ -1,8 +1,8 @@
-//! Text that a terminal, a page and a person read as the same.
+//! Text that looks the same on a terminal, on a page and to a person.
 
 use std::borrow::Cow;
 
-/// Whether a character does something instead of being seen: it moves the cursor, turns the direction of what follows, or is invisible, so
+/// Whether a character has an effect instead of being seen: it moves the cursor, turns the direction of the next text, or is invisible, so
 /// that one text passes for another.
 pub fn misleads(character: char) -> bool {
     character.is_control()
@@ -16,7 +16,7 @@ pub fn misleads(character: char) -> bool {
         )
 }
 
-/// The text with such characters written as escapes.
+/// Writes such characters as escapes.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(misleads) {
         return Cow::Borrowed(text);

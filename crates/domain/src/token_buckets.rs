@@ -1,8 +1,8 @@
-//! Token buckets: who has one may take so many tokens at once, and then one whenever one has flowed in.
+//! Token buckets: the owner may take several tokens together, and then one whenever one has flowed in.
 
 use std::collections::BTreeMap;
 
-/// Where all the buckets that may be kept are in use, they are looked through for full ones this often, in milliseconds.
+/// How often full buckets are removed if all that may be kept are in use, in milliseconds.
 const TIDIED_EVERY_MS: i64 = 1_000;
 
 /// How buckets fill.
@@ -14,19 +14,19 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// `tokens` flow in each `period_ms` milliseconds, at least one; a full bucket holds what flows in within `burst_ms`.
+    /// `tokens` flow in per `period_ms` milliseconds, at least one; a full bucket holds what flows in within `burst_ms`.
     pub const fn new(tokens: i64, period_ms: i64, burst_ms: i64) -> Self {
         let tokens = if tokens < 1 { 1 } else { tokens };
         let token_us = period_ms * 1_000 / tokens;
         Self { tokens, token_us: if token_us < 1 { 1 } else { token_us }, burst_us: burst_ms * 1_000 }
     }
 
-    /// How many tokens flow in in a period.
+    /// Tokens that flow in per period.
     pub const fn tokens(self) -> i64 {
         self.tokens
     }
 
-    /// How many tokens a full bucket holds.
+    /// Tokens in a full bucket.
     pub const fn burst(self) -> i64 {
         self.burst_us / self.token_us
     }
@@ -36,7 +36,7 @@ impl Rate {
 #[derive(Debug, Clone, Copy)]
 pub struct TokenBucket {
     rate: Rate,
-    /// When it is full, in microseconds; later than now by what was taken of it.
+    /// When it is full, in microseconds; the more was taken, the later.
     full_at_us: i64,
 }
 
@@ -46,14 +46,11 @@ impl TokenBucket {
         self.rate
     }
 
-    /// Takes a token at `now`.
-    ///
-    /// # Errors
-    /// How long it is until there is one, in milliseconds; nothing was taken.
+    /// Takes a token at `now`. If there is none, takes none and fails with the milliseconds until there is one.
     pub fn take(&mut self, now: i64) -> Result<(), i64> {
         let taken_us = self.taken_us(now);
         let early_us = taken_us + self.rate.token_us - self.rate.burst_us;
-        // Refused or not, what was noted by a clock that was set back since counts no longer.
+        // What was recorded before the clock was set back no longer counts, refused or not.
         self.full_at_us = now * 1_000 + taken_us;
         if early_us > 0 {
             return Err(whole_ms(early_us));
@@ -62,12 +59,12 @@ impl TokenBucket {
         Ok(())
     }
 
-    /// Puts a token back that was taken.
+    /// Puts back a token that was taken.
     pub const fn give_back(&mut self) {
         self.full_at_us -= self.rate.token_us;
     }
 
-    /// How many tokens it holds at `now`.
+    /// The tokens that it holds at `now`.
     pub fn tokens(&self, now: i64) -> i64 {
         (self.rate.burst_us - self.taken_us(now)) / self.rate.token_us
     }
@@ -77,7 +74,7 @@ impl TokenBucket {
         now + whole_ms(self.taken_us(now))
     }
 
-    /// How long it fills from `now` on: no longer than from empty, though the clock was set back.
+    /// Time to fill from `now` on: no longer than from empty, even if the clock was set back.
     fn taken_us(&self, now: i64) -> i64 {
         (self.full_at_us - now * 1_000).clamp(0, self.rate.burst_us)
     }
@@ -87,7 +84,7 @@ const fn whole_ms(us: i64) -> i64 {
     (us + 999) / 1_000
 }
 
-/// The buckets of many, as many as the bound at most; those that are not kept are full.
+/// The buckets of many keys, up to a bound; those that are not kept are full.
 #[derive(Debug)]
 pub struct TokenBuckets<K> {
     kept: BTreeMap<K, TokenBucket>,
@@ -96,7 +93,7 @@ pub struct TokenBuckets<K> {
 }
 
 impl<K: Copy + Ord> TokenBuckets<K> {
-    /// Room for so many.
+    /// With room for `most` buckets.
     pub fn new(most: usize) -> Self {
         Self { kept: BTreeMap::new(), most, tidied_at: 0 }
     }
@@ -106,8 +103,8 @@ impl<K: Copy + Ord> TokenBuckets<K> {
         self.kept.get_mut(&key)
     }
 
-    /// The bucket of `key`, kept from now on and full if it was not or had another rate; `None` where as many as the bound are kept and none
-    /// of these is full at `now`, in milliseconds, as far as is known.
+    /// The bucket of `key`, kept from now on. It is full if it was not kept or had another rate. `None` if the bound is reached and no
+    /// bucket is full at `now`, in milliseconds, as far as known.
     pub fn keep(&mut self, key: K, rate: Rate, now: i64) -> Option<&mut TokenBucket> {
         if self.kept.len() >= self.most && !self.kept.contains_key(&key) {
             if !(0..TIDIED_EVERY_MS).contains(&(now - self.tidied_at)) {
@@ -138,7 +135,7 @@ mod tests {
 
     const NOW: i64 = 1_750_000_000_000;
 
-    /// A bucket of ten, into which one flows each 300 ms and a third.
+    /// A bucket of ten that gains one each 333 ms.
     fn bucket() -> TokenBucket {
         *TokenBuckets::new(1).keep(0, Rate::new(3, 1_000, 3_334), NOW).expect("room")
     }

@@ -1,11 +1,9 @@
-//! Trace context as W3C defines it: which trace something belongs to, and what in it is its parent.
+//! Trace context as W3C defines it: the trace of a span, and its parent.
 
 use std::fmt;
 
-/// The bytes of a context as it is stored.
 const STORED_BYTES: usize = 24;
 
-/// The length of a `traceparent` of version 00.
 const HEADER_CHARS: usize = 55;
 
 /// A span by its trace and its own number. Neither is zero.
@@ -15,12 +13,12 @@ pub struct TraceContext {
     span: u64,
 }
 
-/// What a caller's `traceparent` says.
+/// The contents of a caller's `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traceparent {
     /// The caller's span.
     pub context: TraceContext,
-    /// Whether the caller keeps its trace.
+    /// Whether the caller records its trace.
     pub is_sampled: bool,
 }
 
@@ -29,7 +27,7 @@ pub struct Traceparent {
 pub struct TraceId(u128);
 
 impl TraceContext {
-    /// The first span of a new trace. Of the chance that is handed in, no part may be used again.
+    /// The first span of a new trace. No part of the random numbers may be used again.
     pub const fn root(trace: u128, span: u64) -> Self {
         Self { trace: if trace == 0 { 1 } else { trace }, span: if span == 0 { 1 } else { span } }
     }
@@ -50,17 +48,17 @@ impl TraceContext {
         self.span
     }
 
-    /// The `traceparent` for whom the span calls.
+    /// The `traceparent` for calls made in the span.
     pub fn traceparent(self, is_sampled: bool) -> String {
         format!("00-{:032x}-{:016x}-0{}", self.trace, self.span, u8::from(is_sampled))
     }
 
-    /// As it is stored.
+    /// The stored form.
     pub fn to_bytes(self) -> Vec<u8> {
         [&self.trace.to_be_bytes()[..], &self.span.to_be_bytes()].concat()
     }
 
-    /// What was stored; `None` where that is no context.
+    /// Reads the stored form; `None` if invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (trace, span) = bytes.split_first_chunk().filter(|_| bytes.len() == STORED_BYTES)?;
         let (trace, span) = (u128::from_be_bytes(*trace), u64::from_be_bytes(span.try_into().ok()?));
@@ -69,7 +67,7 @@ impl TraceContext {
 }
 
 impl Traceparent {
-    /// Reads the header; `None` where it is none that W3C's rules let count. A later version may say more behind what is known.
+    /// Reads the header; `None` if W3C's rules ignore it. A later version may have more behind the known parts.
     pub fn parse(header: &str) -> Option<Self> {
         let (known, rest) = header.split_at_checked(HEADER_CHARS)?;
         let mut parts = known.split('-');
@@ -94,7 +92,6 @@ impl fmt::Display for TraceId {
     }
 }
 
-/// So many lower-case hexadecimal digits.
 fn hex(digits: &str, count: usize) -> Option<u128> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let fits = digits.len() == count && digits.bytes().all(is_digit);
@@ -117,7 +114,7 @@ mod tests {
         let child = read.context.child(0xff);
         assert_eq!(child.traceparent(false), format!("00-{TRACE}-00000000000000ff-00"));
         assert_eq!(TraceContext::from_bytes(&child.to_bytes()), Some(child));
-        // Of the flags only the first counts, and a later version may go on.
+        // Only the first flag counts, and a later version may be longer.
         assert!(!Traceparent::parse(&format!("00-{TRACE}-b7ad6b7169203331-02")).unwrap().is_sampled);
         assert!(Traceparent::parse(&format!("cc-{TRACE}-b7ad6b7169203331-03-more")).unwrap().is_sampled);
     }

@@ -1,38 +1,38 @@
-//! Files that are uploaded in parts, in whatever order these come, and are whole once the client says so.
+//! Files that are uploaded in parts, in any order, and are whole once the client says so.
 
 use crate::files::FileRecord;
 use crate::ids::{PartId, UploadId};
 
-/// How long an upload in parts takes its parts, in milliseconds.
+/// How long an upload accepts parts, in milliseconds.
 pub const UPLOAD_LASTS_MS: i64 = 3_600_000;
 
 /// The longest part, in bytes.
 pub const PART_BYTES_MAX: usize = 64 << 20;
 
-/// The most parts of an upload.
+/// Maximum of parts of an upload.
 pub const PARTS_MAX: usize = 1_024;
 
-/// The most uploads of an account that take parts at once.
+/// Maximum of an account's concurrent uploads.
 pub const PENDING_UPLOADS_MAX: usize = 64;
 
-/// How many times its length the parts of an upload may hold: clients repeat a part whose answer was lost, up to three times in all.
+/// Maximum of the parts' bytes, in multiples of the upload's length: clients repeat a part whose answer was lost, up to three times in all.
 const TIMES_MAX: i64 = 3;
 
-/// What became of an upload.
+/// The state of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UploadStatus {
-    /// It takes parts.
+    /// It accepts parts.
     Pending,
-    /// It is a file.
+    /// It has become a file.
     Completed,
-    /// It was given up by the client.
+    /// The client cancelled it.
     Cancelled,
-    /// Nobody completed it in time.
+    /// It was not completed in time.
     Expired,
 }
 
 impl UploadStatus {
-    /// Its name on the wire.
+    /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -50,20 +50,20 @@ pub struct UploadRecord {
     pub id: UploadId,
     /// When it began.
     pub created_at: i64,
-    /// Until when it takes parts.
+    /// Until when it accepts parts.
     pub expires_at: i64,
-    /// How long the file is to be.
+    /// The length of the file.
     pub bytes: i64,
     /// The name of the file.
     pub name: String,
     /// What became of it.
     pub status: UploadStatus,
-    /// The file that it became; `None` unless it is completed, and where the file was deleted since.
+    /// The file that it became; `None` unless it is completed, and if the file was deleted since.
     pub file: Option<FileRecord>,
 }
 
 impl UploadRecord {
-    /// How much its parts may hold together.
+    /// Maximum of its parts' bytes together.
     pub const fn parts_bytes_max(&self) -> i64 {
         self.bytes.saturating_mul(TIMES_MAX)
     }
@@ -74,9 +74,9 @@ impl UploadRecord {
 pub struct PartRecord {
     /// Its identifier.
     pub id: PartId,
-    /// When it began to come.
+    /// When the client began to send it.
     pub created_at: i64,
-    /// What it is a part of.
+    /// Its upload.
     pub upload: UploadId,
 }
 

@@ -1,5 +1,4 @@
-//! Inputs that are kept: a file of JSON Lines for each property, in which an input is a string or, where it is no UTF-8, an array whose one
-//! element is its base64.
+//! Stored inputs: a JSON Lines file for each property. An input is a string or, if it is not UTF-8, an array with its base64.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,16 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// The file of a property's inputs.
 pub fn file(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora").join(format!("{target}.jsonl"))
 }
 
-/// The inputs of a property.
-///
-/// # Panics
-///
-/// The file is not there, or has a line that is no input.
+/// Panics if the file is missing or has an invalid line.
 pub fn read(target: &str) -> Vec<Vec<u8>> {
     let path = file(target);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -26,7 +20,7 @@ pub fn read(target: &str) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The line of an input, without its end.
+/// Without the line break.
 pub fn encode(input: &[u8]) -> String {
     match std::str::from_utf8(input) {
         Ok(text) => Value::from(text).to_string(),
@@ -34,7 +28,6 @@ pub fn encode(input: &[u8]) -> String {
     }
 }
 
-/// The input of a line.
 pub fn decode(line: &str) -> Option<Vec<u8>> {
     match serde_json::from_str(line).ok()? {
         Value::String(text) => Some(text.into_bytes()),

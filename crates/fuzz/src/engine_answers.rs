@@ -1,7 +1,7 @@
 //! Answers of engines.
 //!
-//! An answer is refused, or it is accepted as strict JSON. Its usage can be charged, or is 0 if nothing is charged. A valid answer is
-//! unchanged except for its model. Every dialect writes it as JSON, and the stored answer is accepted again.
+//! An answer is refused, or accepted as strict JSON. Its usage can be charged, or is 0 if nothing is charged. A valid answer is unchanged
+//! except for its model. Every dialect writes it as JSON, and the stored answer is accepted again.
 
 use bytes::Bytes;
 use overnight_domain::answers::{BadCompletion, Completion, Reader, find_message, page_title};
@@ -21,16 +21,17 @@ use crate::{records, told_again};
 
 const MODEL: &str = "the \"model\"";
 
-const CHARGED: Reader<'_> = Reader { client_model: MODEL, is_charged: true };
-const FREE: Reader<'_> = Reader { client_model: MODEL, is_charged: false };
+const CHARGED: Reader<'_> = Reader { client_model: MODEL, is_charged: true, shares_cache: false };
+const FREE: Reader<'_> = Reader { is_charged: false, ..CHARGED };
+const SHARING: Reader<'_> = Reader { shares_cache: true, ..FREE };
 
-/// The most tokens that are believed of an answer.
+/// The largest plausible count of an answer.
 const TOKENS_MAX: u64 = 1_000_000_000_000;
 
-/// The longest reason for which an answer is refused, in bytes: the engine's message and some words.
+/// Bytes of a refusal's reason: the engine's message and some words.
 const REASON_BYTES_MAX: usize = 3 << 10;
 
-/// Panics where an input breaks it: a body in its first line, and the answer to it.
+/// The input is a body in its first line, followed by its answer.
 pub fn check(input: &[u8]) {
     let [body, answer] = parts(input);
     let body = minimize(body, 0).ok().filter(|body| body.as_json().kind() == Kind::Object);
@@ -109,6 +110,7 @@ fn check_taken(endpoint: Endpoint, asked: Json<'_>, completion: &Completion) {
     let again = parse_answer(endpoint, asked, text.as_bytes(), FREE).expect("taken again");
     assert_eq!((&again.body, again.usage), (&completion.body, completion.usage));
     check_usage(endpoint, completion);
+    check_shared_cache(endpoint, asked, completion);
     let mut warnings = completion.warnings.clone();
     warnings.extend(chat::find_warnings(asked, completion));
     assert!(
@@ -128,12 +130,24 @@ fn check_taken(endpoint: Endpoint, asked: Json<'_>, completion: &Completion) {
     check_joined(completion);
 }
 
-/// That an answer which says the same is the same.
+/// Asserts that an equivalent answer is read as the same.
 fn check_same(asked: Json<'_>, completion: &Completion, other: &Completion) {
     assert_eq!((completion.usage, &completion.warnings), (other.usage, &other.warnings));
     assert_eq!(read(completion.body.as_str().as_bytes()), read(other.body.as_str().as_bytes()));
     assert_eq!(chat::choices_given(completion), chat::choices_given(other));
     assert_eq!(chat::find_warnings(asked, completion), chat::find_warnings(asked, other));
+}
+
+/// Asserts that an answer over a shared cache has the same choices and charge, and no cache count.
+fn check_shared_cache(endpoint: Endpoint, asked: Json<'_>, completion: &Completion) {
+    let parsed = |body: &JsonText| parse_answer(endpoint, asked, body.as_str().as_bytes(), SHARING);
+    let hidden = parsed(&completion.body).expect("taken again");
+    assert_compact(hidden.body.as_str());
+    assert!(hidden.body.as_str().len() <= completion.body.as_str().len());
+    assert_eq!(hidden.usage, completion.usage);
+    assert_eq!(chat::choices_given(&hidden), chat::choices_given(completion));
+    let again = parsed(&hidden.body).expect("taken a third time");
+    assert_eq!((&again.body, again.usage.cached_tokens), (&hidden.body, None));
 }
 
 fn check_usage(endpoint: Endpoint, completion: &Completion) {
@@ -149,7 +163,6 @@ fn check_usage(endpoint: Endpoint, completion: &Completion) {
     assert!(charge <= hold && short >= Credits::ZERO);
 }
 
-/// Every record that tells it.
 fn check_told(request: &RequestRecord) {
     let told = |write: &dyn Fn(&mut Vec<u8>)| {
         let mut line = Vec::new();
@@ -181,7 +194,6 @@ fn assert_same_choices(told: &Value, result: &Value) {
     }
 }
 
-/// Every stream that tells it.
 fn check_streamed(request: &RequestRecord) {
     let result = request.result.as_deref().unwrap_or_default();
     let streamed = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -200,7 +212,7 @@ fn check_streamed(request: &RequestRecord) {
     streamed(&|out| anthropic::events::write_events(&Message::of(request), out));
 }
 
-/// Twice the same answer, as that of an engine that gives one choice at a time.
+/// Joins two copies of the answer, as of an engine that gives one choice at a time.
 fn check_joined(completion: &Completion) {
     let given = chat::choices_given(completion);
     let both = [completion.clone(), completion.clone()];

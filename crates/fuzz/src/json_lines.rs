@@ -1,4 +1,4 @@
-//! Lines of JSON: those that are written are whole, and read back as what was told; those that are read are the same however they come.
+//! Lines of JSON: written lines are complete and read back unchanged; reading does not depend on how lines arrive in parts.
 
 use bytes::{Bytes, BytesMut};
 use overnight_domain::endpoints::Endpoint;
@@ -14,10 +14,10 @@ use overnight_wire::{anthropic, exxa, openai};
 use crate::oracles::{assert_line, parts, read};
 use crate::records;
 
-/// The longest element of a batch that is taken here, in bytes.
+/// Bytes of a batch's element in these checks.
 const ELEMENT_BYTES_MAX: usize = 64;
 
-/// Panics where an input breaks it: metadata in its first line, a body in its second, and text. The whole is lines of a file, and a batch, too.
+/// The input is metadata in its first line, a body in its second, and text. The whole is also read as lines of a file, and as a batch.
 pub fn check(input: &[u8]) {
     let [metadata, body, text] = parts(input);
     let text = String::from_utf8_lossy(text);
@@ -44,7 +44,7 @@ fn json(text: &Option<JsonText>) -> Json<'_> {
     text.as_ref().map_or(Json::EMPTY_OBJECT, JsonText::as_json)
 }
 
-/// What a request that failed with these words ended with.
+/// The result of a request that failed with this message.
 fn failure(words: &str) -> Bytes {
     let words = quote(words);
     format!(r#"{{"error":{{"message":{words},"type":"server_error","code":{words},"param":null}}}}"#).into()
@@ -73,7 +73,6 @@ fn check_native(request: &RequestRecord, text: &str) {
     assert_line(&line);
 }
 
-/// The lines in which other dialects tell of it.
 fn check_dialects(request: &RequestRecord) {
     let writers: [fn(&RequestRecord, &mut Vec<u8>); 7] = [
         exxa::requests::write_full,
@@ -135,7 +134,7 @@ fn check_bulk(text: &str) {
     assert_eq!((&other.sha256, other.error), (sha256, refused));
 }
 
-/// The lengths in which a text comes, by the text itself.
+/// Parts of a text, with lengths drawn from the text itself.
 fn chunks(text: &[u8], seed: usize) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     let mut state = seed;
@@ -180,7 +179,7 @@ fn check_pieces(text: &[u8]) {
     }
 }
 
-/// What comes of the text of a batch: its elements, or why it is none.
+/// A batch's elements, or why it is invalid.
 fn elements<'t>(parts: impl Iterator<Item = &'t [u8]>) -> Result<Vec<Vec<u8>>, ElementsError> {
     let (mut elements, mut found) = (Elements::new(ELEMENT_BYTES_MAX), Vec::new());
     for mut chunk in parts {
@@ -196,7 +195,7 @@ fn elements<'t>(parts: impl Iterator<Item = &'t [u8]>) -> Result<Vec<Vec<u8>>, E
     Ok(found)
 }
 
-/// The body of a batch is read by its elements.
+/// The body of a batch is read element by element.
 fn check_elements(text: &[u8]) {
     let whole = elements(chunks(text, 0));
     for seed in 1..3 {
@@ -230,7 +229,7 @@ fn is_long(element: Json<'_>) -> bool {
     element.as_str().len() > ELEMENT_BYTES_MAX / 2
 }
 
-/// The array that is all of a batch.
+/// The array of a batch, if it is the batch's only member.
 fn requests_of(batch: Json<'_>) -> Option<Json<'_>> {
     let batch = batch.to_object()?;
     let [(key, requests)] = batch.members() else { return None };

@@ -1,6 +1,6 @@
 //! API keys, forms of the console, and the short texts in them.
 //!
-//! What is written is read back as the same, and what is read was written so: no key, form, identifier or amount has two meanings.
+//! Reading inverts writing, and everything that is read can have been written: no key, form, identifier or amount has two meanings.
 
 use std::iter;
 
@@ -20,7 +20,7 @@ const PREFIX: &str = "on_live_";
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_DIGITS: usize = 43;
 
-/// Panics where an input breaks it: it is a form, a text of any kind, the bits of a key, and the digits of one.
+/// The input is used as a form, as each kind of text, as a key's bits, and as a key's digits.
 pub fn check(input: &[u8]) {
     check_key(input);
     let mut secret = [0; 32];
@@ -37,7 +37,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// What may be a key is one that was written for some bits.
+/// An accepted key is one that was written for some bits.
 fn check_key(key: &[u8]) {
     if api_keys::hash(key).is_none() {
         return;
@@ -67,7 +67,7 @@ fn check_made_key(secret: [u8; 32]) {
     }
 }
 
-/// The number that digits of base 62 spell; `None` for other digits, or a number of more than 256 bits.
+/// The number of base 62 digits; `None` for other digits, or a number of more than 256 bits.
 fn number(digits: &[u8]) -> Option<[u8; 32]> {
     let mut number = [0_u8; 32];
     for digit in digits {
@@ -83,7 +83,7 @@ fn number(digits: &[u8]) -> Option<[u8; 32]> {
     Some(number)
 }
 
-/// The key of these digits, whatever they are, with its checksum: the CRC-32 bit by bit.
+/// The key with these digits and their checksum, a bitwise CRC-32.
 fn with_checksum(digits: &[u8]) -> Vec<u8> {
     let mut key = [PREFIX.as_bytes(), digits].concat();
     let crc = !key.iter().fold(u32::MAX, |crc, byte| {
@@ -98,7 +98,7 @@ fn with_checksum(digits: &[u8]) -> Vec<u8> {
     key
 }
 
-/// What a browser writes of the fields is read as those fields, and names the same sending as long as nothing else was filled in.
+/// A browser's encoding of the fields is read as those fields, and is the same sending as long as no other field was filled in.
 fn check_form(form: &Form) {
     let written = Serializer::new(String::new()).extend_pairs(form.fields()).finish();
     assert_eq!(&Form::decode(written.as_bytes()), form, "{written}");
@@ -121,7 +121,7 @@ fn check_form(form: &Form) {
     }
 }
 
-/// A letter that moves from a value to the name before it, or to the field behind, makes another sending.
+/// A letter that moves from a value to the name before it, or to the following field, makes another sending.
 fn check_moved(page: &str, fields: &[(&str, &str)], key: Option<[u8; 32]>) {
     for (place, (name, value)) in fields.iter().enumerate() {
         let Some(letter) = value.chars().next().filter(|_| *name != TOKEN) else { continue };
@@ -132,7 +132,7 @@ fn check_moved(page: &str, fields: &[(&str, &str)], key: Option<[u8; 32]>) {
     }
 }
 
-/// Short texts: what is read of one is written as it was, and read again as the same.
+/// Short texts: an accepted text is written unchanged, and read again as the same.
 fn check_text(text: &str) {
     check_names(text);
     check_id(text, RequestId::parse);
@@ -142,9 +142,7 @@ fn check_text(text: &str) {
     check_id(text, MessageBatchId::parse);
     check_id(text, OutputFileId::parse);
     if let Some((file, batch)) = BatchFile::parse(text) {
-        let mut written = Vec::new();
-        file.push_id(batch, &mut written);
-        assert_eq!(String::from_utf8_lossy(&written), format!("\"{text}\""));
+        assert_eq!(file.id(batch), text);
     }
     if let Ok(amount) = text.parse::<Credits>() {
         assert!((-Credits::MAX..=Credits::MAX).contains(&amount));

@@ -1,7 +1,6 @@
-//! What must hold whatever comes in: a property of each reader and writer that meets text from outside, as a function that panics where
-//! an input breaks it.
+//! Properties of each reader and writer of foreign text, as functions that panic if an input breaks them.
 //!
-//! Programs search for such inputs (`src/bin/`, built and run by `scripts/fuzz`), and a test tries those of the corpora and changes of them
+//! Programs search for such inputs (`src/bin/`, built and run by `scripts/fuzz`), and a test tries the stored inputs and variations of them
 //! (`tests/it/`).
 
 pub mod corpus;
@@ -14,15 +13,13 @@ pub mod request_bodies;
 mod told_again;
 pub mod webhook_urls;
 
-/// A property by its name.
 pub struct Target {
-    /// The name of its module, its program and its corpus.
+    /// The name of its module, its program and its stored inputs.
     pub name: &'static str,
-    /// Panics where an input breaks it.
+    /// Panics if an input breaks the property.
     pub check: fn(&[u8]),
 }
 
-/// Every property.
 pub const TARGETS: [Target; 5] = [
     Target { name: "request_bodies", check: request_bodies::check },
     Target { name: "engine_answers", check: engine_answers::check },

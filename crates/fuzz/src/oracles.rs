@@ -1,20 +1,19 @@
-//! What is asked of a text, by readers that are not the service's own.
+//! Independent readers to compare with.
 
 use overnight_domain::faults::{FAULTS_KEPT_MAX, Faults};
 use overnight_domain::json::{JsonText, minimize};
 use serde_json::Value;
 
-/// The longest path and message of a fault, in bytes: some words, the names that are known, and a little of what was sent.
+/// Bytes of a fault's path and message: some words, the known names, and a little of the input.
 const FAULT_BYTES_MAX: usize = 8 << 10;
 
-/// Reads JSON as `serde_json` does.
 #[track_caller]
 pub(crate) fn read(text: &[u8]) -> Value {
     let value = serde_json::from_slice(text);
     value.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(text)))
 }
 
-/// What the service reads of a text, which must be what `serde_json` reads of it; `None` of what is no JSON, or nested too deep.
+/// The service's reading, which must equal that of `serde_json`; `None` if it is not JSON, or nested too deep.
 pub(crate) fn read_both(text: &[u8]) -> Option<JsonText> {
     match minimize(text, 0) {
         Ok(compact) => {
@@ -31,7 +30,7 @@ pub(crate) fn read_both(text: &[u8]) -> Option<JsonText> {
     }
 }
 
-/// The same JSON with every letter of its strings written as an escape, which says the same. `None` where it is nested too deep.
+/// The same JSON with every letter of its strings escaped. `None` if it is nested too deep.
 pub(crate) fn respell(compact: &str) -> Option<JsonText> {
     let mut text = String::with_capacity(6 * compact.len());
     let (mut in_string, mut is_escaped) = (false, false);
@@ -57,7 +56,7 @@ pub(crate) fn respell(compact: &str) -> Option<JsonText> {
     }
 }
 
-/// That a text is what remains of it when it is read once more.
+/// Asserts that reading a text again does not change it.
 #[track_caller]
 pub(crate) fn assert_compact(text: &str) {
     match minimize(text.as_bytes(), 0) {
@@ -66,7 +65,7 @@ pub(crate) fn assert_compact(text: &str) {
     }
 }
 
-/// That faults say what is wrong and where, and no more than that.
+/// Asserts that faults are specific and short.
 #[track_caller]
 pub(crate) fn assert_telling(faults: &Faults) {
     assert!(!faults.is_empty(), "refused without a fault");
@@ -79,7 +78,7 @@ pub(crate) fn assert_telling(faults: &Faults) {
     }
 }
 
-/// That a line has no line break, and is JSON.
+/// Asserts that a line has no line break, and is JSON.
 #[track_caller]
 pub(crate) fn assert_line(line: &[u8]) -> Value {
     let has_break = line.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
@@ -87,7 +86,7 @@ pub(crate) fn assert_line(line: &[u8]) -> Value {
     read(line)
 }
 
-/// That a text is events of a stream, each with its data in one line, which is JSON but for the end of some streams.
+/// Asserts that a text is events of a stream, each with one line of data, which is JSON except at the end of some streams.
 #[track_caller]
 pub(crate) fn assert_events(text: &[u8]) {
     let text = std::str::from_utf8(text).expect("UTF-8");
@@ -109,7 +108,7 @@ pub(crate) fn assert_events(text: &[u8]) {
     }
 }
 
-/// Parts of an input, parted by line breaks: so many, of which the last has the rest and those that are lacking are empty.
+/// Parts of an input, separated by line breaks: the last has the rest, and missing ones are empty.
 pub(crate) fn parts<const N: usize>(input: &[u8]) -> [&[u8]; N] {
     let mut parts = [&b""[..]; N];
     for (place, part) in input.splitn(N, |byte| *byte == b'\n').enumerate() {

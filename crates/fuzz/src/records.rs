@@ -9,7 +9,6 @@ use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 
 const CREATED_AT: i64 = 1_751_500_000_999;
 
-/// Every state, with times as they come.
 pub(crate) const STATES: [RequestState; 6] = [
     RequestState::Gathering { ready_at: CREATED_AT + 1 },
     RequestState::Queued,
@@ -19,21 +18,19 @@ pub(crate) const STATES: [RequestState; 6] = [
     RequestState::Cancelled { in_progress_at: Some(CREATED_AT + 2), ended_at: CREATED_AT + 5_000 },
 ];
 
-/// The state of a request that was answered.
 pub(crate) const COMPLETED: RequestState =
     RequestState::Completed { in_progress_at: CREATED_AT + 2, ended_at: CREATED_AT + 5_000 };
 
-/// The state of a request that no engine answered.
+/// Without an answer.
 pub(crate) const FAILED: RequestState =
     RequestState::Failed { in_progress_at: None, ended_at: CREATED_AT + 5_000 };
 
-/// A request in this state.
 pub(crate) fn summary(state: RequestState) -> RequestSummary {
     let id = RequestId::derived(CREATED_AT, 7);
     RequestSummary { id, state, created_at: CREATED_AT, expires_at: CREATED_AT + COMPLETION_WINDOW_MS }
 }
 
-/// A request in this state that asks for `body` and nothing else.
+/// A request with only a `body`.
 pub(crate) fn request(state: RequestState, endpoint: Endpoint, body: Json<'_>) -> RequestRecord {
     RequestRecord {
         summary: summary(state),
@@ -47,7 +44,6 @@ pub(crate) fn request(state: RequestState, endpoint: Endpoint, body: Json<'_>) -
     }
 }
 
-/// An attempt that failed with these words.
 pub(crate) fn attempt(words: &str) -> FailedAttempt {
     FailedAttempt::new(CREATED_AT + 3_000, Some(500), words.to_owned())
 }

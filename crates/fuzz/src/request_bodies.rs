@@ -1,7 +1,7 @@
 //! Bodies of requests, in every dialect.
 //!
-//! What is taken is JSON as others read it, is sent to engines as JSON, and is taken once more and means the same when it is written as the
-//! service writes it. What is refused is told by faults.
+//! An accepted body is valid JSON for other parsers too, is sent to engines as JSON, and is accepted again with the same meaning as the
+//! service writes it. A refused body has faults.
 
 use overnight_domain::bodies::Sizing;
 use overnight_domain::chat::{self, LimitField};
@@ -25,11 +25,11 @@ use crate::{records, told_again};
 const SIZING: Sizing = Sizing { default_max_tokens: 512, image_tokens: 1_024, bytes_per_token: 2 };
 const SECRET: [u8; 32] = [7; 32];
 
-/// A translation is longer than what it is made of by the words of the other dialect.
+/// A translation grows by the names of the other dialect.
 const TRANSLATED_TIMES_MAX: usize = 12;
 const TRANSLATED_BYTES_MORE: usize = 4 << 10;
 
-/// How a dialect makes a body of Create Request.
+/// A dialect's translation into a body of Create Request.
 type Reading = fn(JsonText) -> Result<JsonText, Faults>;
 
 const DIALECTS: [(&str, Reading); 6] = [
@@ -41,7 +41,6 @@ const DIALECTS: [(&str, Reading); 6] = [
     ("exxa", exxa::chat::to_native),
 ];
 
-/// Panics where an input breaks it.
 pub fn check(input: &[u8]) {
     check_line(input);
     let Some(body) = read_both(input) else { return };
@@ -66,12 +65,11 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// Where faults are, and of what sort.
 fn places(faults: Option<&Faults>) -> Option<Vec<(&str, &str)>> {
     faults.map(|faults| faults.kept().iter().map(|fault| (&*fault.param, fault.code)).collect())
 }
 
-/// What is read of a body beside its translation.
+/// What is read of a body in addition to its translation.
 fn read_beside(body: Json<'_>) {
     if let Err(faults) = openai::chat::Delivery::read(body) {
         assert_telling(&faults);
@@ -91,7 +89,7 @@ fn read_beside(body: Json<'_>) {
     }
 }
 
-/// A line of prompts, which is any of several shapes.
+/// A line of prompts, in any of several shapes.
 fn check_line(line: &[u8]) {
     let line = line.trim_ascii();
     let made = Shape::of(line).and_then(|shape| shape.create_body(line));
@@ -105,7 +103,6 @@ fn check_line(line: &[u8]) {
     }
 }
 
-/// A body of Create Request.
 fn check_create(create: Json<'_>) {
     let create = create.to_object().filter(|create| create.duplicate_keys().is_empty());
     let Some(body) = create.and_then(|create| create.get("request_body")) else { return };
@@ -148,7 +145,7 @@ fn check_taken(body: &RequestBody) {
     }
 }
 
-/// That a body which says the same asks for the same, at the same place of the queue.
+/// Asserts that an equivalent body asks for the same, at the same place of the queue.
 fn check_same(body: &RequestBody, other: &RequestBody) {
     assert_eq!((body.model(), body.max_tokens(&SIZING)), (other.model(), other.max_tokens(&SIZING)));
     assert_eq!(body.token_bound(&SIZING).output, other.token_bound(&SIZING).output);
@@ -156,7 +153,7 @@ fn check_same(body: &RequestBody, other: &RequestBody) {
     assert_eq!(chat::choices_asked(text), chat::choices_asked(other));
     assert_eq!(chat::has_output_limit(text), chat::has_output_limit(other));
     assert_eq!(chat::excerpt(text, 40), chat::excerpt(other, 40));
-    // Parts and tools count as they are spelt.
+    // Parts and tools are compared as they are spelt.
     let value = read(text.as_str().as_bytes());
     let is_text = |message: &Value| message["content"].is_string() && message["tool_calls"].is_null();
     let has_texts_alone = value["messages"].as_array().is_some_and(|messages| messages.iter().all(is_text));
@@ -165,7 +162,7 @@ fn check_same(body: &RequestBody, other: &RequestBody) {
     }
 }
 
-/// That it is taken when it is sent again as the service writes it, and is the same.
+/// Asserts that the body, as the service writes it, is accepted again with the same meaning.
 fn check_again(body: &RequestBody) {
     let request = records::request(records::COMPLETED, body.endpoint(), body.text().as_json());
     let mut written = Vec::new();
@@ -193,7 +190,7 @@ fn check_numbers(body: &RequestBody) {
     }
 }
 
-/// Its place in the queue, which is that of the same prompt however it is spelt.
+/// Its place in the queue, which does not depend on the prompt's spelling.
 fn check_keys(text: Json<'_>) {
     let key = SortKey::compute(&SECRET, text);
     assert!(key.as_bytes().len() <= SortKey::MAX_BYTES);
@@ -203,7 +200,7 @@ fn check_keys(text: Json<'_>) {
     assert_eq!(SortKey::from_bytes(key.as_bytes()), key);
 }
 
-/// What an engine is sent: JSON, each member once, with its own name of the model and an output limit.
+/// The body for an engine: JSON with unique members, the engine's name of the model and an output limit.
 fn check_sent(body: &RequestBody) {
     let (text, salt) = (body.text().as_json(), chat::CacheSalt::new(&SECRET, AccountKey(3)));
     let max_tokens = body.max_tokens(&SIZING);
@@ -224,7 +221,7 @@ fn check_sent(body: &RequestBody) {
     }
 }
 
-/// One by one, its completions are asked for by bodies that are taken too, and that ask for one.
+/// The bodies for single choices are accepted too, and each asks for one.
 fn check_choices(text: Json<'_>, prompts: usize, n: u32, for_one: fn(Json<'_>, u32) -> JsonText) {
     let count = u32::try_from(prompts).expect("a number of prompts that is taken") * n;
     assert!((1..=128).contains(&count), "{count} completions");

@@ -1,4 +1,4 @@
-//! What a dialect tells is taken when a client sends it back, as clients do with each turn of a conversation, and means the same.
+//! A dialect's answers are accepted when a client sends them back, as in each turn of a conversation, with the same meaning.
 
 use overnight_domain::endpoint_rules::RequestBody;
 use overnight_domain::endpoints::Endpoint;
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use crate::oracles::assert_line;
 use crate::records;
 
-/// What a response tells of what was asked, and sends back as it is.
+/// Members of a response that repeat the request unchanged.
 const ASKED: [&str; 6] =
     ["instructions", "temperature", "top_p", "max_output_tokens", "user", "parallel_tool_calls"];
 
-/// What it tells of a tool.
+/// Members of a tool in a response.
 const TOOL: [&str; 5] = ["type", "name", "description", "parameters", "strict"];
 
-/// A body of Create Response that is taken is told as it was sent, and its input is taken again.
+/// An accepted body of Create Response is returned as it was sent, and its input is accepted again.
 pub(crate) fn check_response(body: Json<'_>) {
     let Ok(call) = chat_call(body) else { return };
     let chat = call.body.as_json();
@@ -47,7 +47,7 @@ pub(crate) fn check_response(body: Json<'_>) {
     assert_eq!(messages(again.as_json()), messages(chat), "{items}");
 }
 
-/// The output of a response, and the content of a message, are taken as turns of the assistant.
+/// The output of a response, and the content of a message, are accepted as turns of the assistant.
 pub(crate) fn check_answer(request: &RequestRecord) {
     let response = told(request, write_response);
     let mut input = vec![json!({"role": "user", "content": "Hi"})];
@@ -73,7 +73,7 @@ pub(crate) fn check_answer(request: &RequestRecord) {
     assert_body(&chat.unwrap_or_else(|faults| panic!("{faults:?} in {}", params.as_str())));
 }
 
-/// The chat completion of a response that is taken.
+/// The chat completion of an accepted response.
 fn taken(response: &Value) -> JsonText {
     let text = minimize(response.to_string().as_bytes(), 0).expect("JSON");
     let call = chat_call(text.as_json()).unwrap_or_else(|faults| panic!("{faults:?} in {response}"));
@@ -97,7 +97,7 @@ fn value_of(json: Json<'_>) -> Value {
     serde_json::from_str(json.as_str()).expect("JSON")
 }
 
-/// What clients must be told though it may be left out when it is sent.
+/// Removes members that responses must have though requests may omit them.
 fn without_defaults(value: Value) -> Value {
     match value {
         Value::Array(elements) => elements.into_iter().map(without_defaults).collect(),
@@ -113,7 +113,6 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// That what was sent is told as it was.
 #[track_caller]
 fn assert_same(member: &str, sent: &Value, told: &Value) {
     assert!(sent.is_null() || sent == told, "{member}: {sent} was sent, {told} is told");

@@ -1,7 +1,7 @@
 //! The URLs of webhooks.
 //!
-//! One that is taken leads to https, to no address that is not of the public internet, and where another reading of the URL says; however
-//! an address is spelt, it is judged the same.
+//! An accepted URL is https and has no address outside of the public internet, and another parser agrees about its host; every spelling of
+//! an address is judged equally.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use overnight_domain::webhooks::addresses::{is_public, meant};
 use overnight_domain::webhooks::urls::{self, Destination};
 use url::Host;
 
-/// Panics where an input breaks it: a URL, or the bytes of an address.
+/// The input is a URL, or the bytes of an address.
 pub fn check(input: &[u8]) {
     if let Ok(url) = std::str::from_utf8(input) {
         check_url(url);
@@ -22,7 +22,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// Whether the service takes a URL, as it is set up in the beginning.
+/// Whether the service accepts a URL with the default settings.
 fn is_taken(url: &str) -> bool {
     urls::check(url, false, is_public).is_ok()
 }
@@ -75,7 +75,7 @@ fn address_of(host: &Host<String>) -> Option<IpAddr> {
     }
 }
 
-/// Whether a name can stand in a certificate and be looked up.
+/// Whether a name can be in a certificate and be resolved.
 fn is_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let is_label = |label: &str| {
@@ -85,7 +85,7 @@ fn is_name(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_label)
 }
 
-/// Whether an address is certainly no public one, as the standard library sees it.
+/// Whether an address is certainly not public, by the standard library.
 fn is_inner(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_inner_v4(address),
@@ -114,8 +114,7 @@ fn is_inner_v4(address: Ipv4Addr) -> bool {
         || first == 100 && (64..128).contains(&second)
 }
 
-/// The address that stands in a URL which the service takes, found by other means: `None` where it is a name, or letters beyond ASCII
-/// make it hard to tell.
+/// The address in an accepted URL, found independently: `None` for a name, or if letters beyond ASCII make it hard to tell.
 fn read_host(url: &str) -> Option<IpAddr> {
     let (_, rest) = url.split_once(':')?;
     let authority = rest.trim_start_matches(['/', '\\']).split(['/', '\\', '?', '#']).next()?;
@@ -133,7 +132,7 @@ fn read_host(url: &str) -> Option<IpAddr> {
     u32::try_from(bits).ok().map(|bits| IpAddr::V4(Ipv4Addr::from(bits)))
 }
 
-/// A host without its escapes; the digits and full stops that are wide are those of ASCII.
+/// A host without its escapes; full-width digits and full stops become ASCII.
 fn decode(host: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = host.as_bytes();
@@ -153,7 +152,7 @@ fn decode(host: &str) -> Option<String> {
     String::from_utf8(bytes).ok()?.chars().map(wide).collect()
 }
 
-/// A number as C writes it: decimal, octal after `0`, hexadecimal after `0x`.
+/// A number as in C: decimal, octal after `0`, hexadecimal after `0x`.
 fn number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some("") => return Some(0),
@@ -167,7 +166,7 @@ fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// However an address is written, it is taken or refused as that address.
+/// Every spelling of an address is accepted or refused as that address.
 fn check_spellings(address: Ipv4Addr) {
     let expected = is_public(IpAddr::V4(address));
     assert!(!expected || !is_inner_v4(address), "{address}");

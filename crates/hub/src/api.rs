@@ -1,4 +1,4 @@
-//! The part of the Hub's HTTP API that is used: what a repository has at a revision, and the bytes of a file.
+//! The used part of the Hub's HTTP API: the files of a repository at a revision, and the bytes of a file.
 
 use std::error::Error;
 use std::sync::Once;
@@ -13,9 +13,9 @@ use serde::Deserialize;
 use crate::{HubError, HubName, HubOptions};
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// How long the Hub may be silent.
+/// The longest silence of the Hub.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// What a list of files may take: a repository has a few hundred.
+/// Longest list of files: a repository has a few hundred.
 const INFO_BYTES_MAX: usize = 16 << 20;
 
 const IN_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -28,15 +28,14 @@ pub(crate) struct Repository {
     pub(crate) files: Vec<RemoteFile>,
 }
 
-/// A file of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RemoteFile {
-    /// Below the repository.
+    /// Relative to the repository.
     pub(crate) path: String,
     pub(crate) bytes: u64,
-    /// What its blob is called in the cache: its SHA-256 where the Hub tells that, else git's.
+    /// The name of its blob in the cache: its SHA-256 if the Hub gives it, else git's hash.
     pub(crate) blob: String,
-    /// Of large files.
+    /// Only large files have one.
     pub(crate) sha256: Option<String>,
 }
 
@@ -69,7 +68,6 @@ struct Lfs {
     size: u64,
 }
 
-/// Asks one Hub.
 pub(crate) struct Api {
     http: Client,
     endpoint: String,
@@ -80,18 +78,18 @@ impl Api {
     pub(crate) fn new(options: &HubOptions) -> Result<Self, HubError> {
         static PROVIDER: Once = Once::new();
         PROVIDER.call_once(|| {
-            // It refuses where the program has installed its own, which then serves.
+            // It fails if the program has installed a provider, which is used then.
             let _ = ring::default_provider().install_default();
         });
         let bad = |what: String| HubError::BadAnswer { endpoint: options.endpoint.clone(), what };
         let builder = || {
-            // Redirects are followed: files lie elsewhere. Another host is not sent the token.
+            // Redirects are followed, because files are on other hosts, which do not receive the token.
             Client::builder()
                 .user_agent(concat!("overnight/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(CONNECT_MAX)
                 .read_timeout(SILENCE_MAX)
         };
-        // A plain mirror needs no certificates.
+        // A mirror over HTTP needs no certificates.
         let plain = options.endpoint.starts_with("http://");
         let http = builder()
             .build()
@@ -107,7 +105,7 @@ impl Api {
         Ok(Self { http, endpoint: options.endpoint.clone(), token: token.transpose()? })
     }
 
-    /// What the repository has at the revision that is meant.
+    /// Fetches the list of files at the revision that `name` means.
     pub(crate) async fn repository(&self, name: &HubName) -> Result<Repository, HubError> {
         let revision = utf8_percent_encode(name.revision(), IN_SEGMENT);
         let url =
@@ -128,7 +126,7 @@ impl Api {
         Ok(Repository { commit: info.sha, files })
     }
 
-    /// The bytes of a file from `start` on.
+    /// Fetches the bytes of a file from `start`.
     pub(crate) async fn file(
         &self,
         name: &HubName,
@@ -160,7 +158,7 @@ impl Api {
         let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
         let host = response.url().host_str().unwrap_or_default();
         match (code, status.as_u16()) {
-            // Where the bytes are, which knows neither names nor tokens.
+            // The file host, which knows neither names nor tokens.
             _ if !response.url().as_str().starts_with(&self.endpoint) => {
                 self.bad(&format!("redirects to {host}, which answers {status}"))
             }
@@ -172,7 +170,7 @@ impl Api {
             (Some("RevisionNotFound"), _) => HubError::NoRevision(name.clone()),
             (Some("RepoNotFound"), _) | (_, 404) => HubError::NoRepository(name.clone()),
             (_, 401) if self.token.is_some() => HubError::BadToken(name.clone()),
-            // The Hub hides private repositories from strangers this way.
+            // The Hub answers 401 for a private repository without access.
             (_, 401) => HubError::NoRepository(name.clone()),
             _ => self.bad(&format!("answers {status}")),
         }
@@ -193,7 +191,7 @@ impl Api {
     }
 }
 
-/// What a list says of a file; nothing where it lacks what is needed, or leads elsewhere.
+/// Reads an entry of a list; `None` if it lacks a required member or its path leaves the repository.
 fn read_file(sibling: Sibling) -> Option<RemoteFile> {
     let Sibling { rfilename: path, size, blob_id, lfs } = sibling;
     let (bytes, blob, sha256) = match lfs {
@@ -214,7 +212,7 @@ pub(crate) fn is_hexadecimal(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }
 
-/// The innermost cause of an error, which says most.
+/// The innermost cause, which is the most specific.
 fn root(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

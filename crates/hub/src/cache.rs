@@ -1,5 +1,5 @@
-//! The cache folder, as the Hub's own tools lay it out: of each repository `blobs` by their sums, `snapshots` of links to them by
-//! commit and path, and `refs` from revisions to commits.
+//! The cache folder in the layout of the Hub's own tools. Each repository has `blobs` named by their hashes, `snapshots` of links to them
+//! by commit and path, and `refs` from revisions to commits.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +12,6 @@ use crate::{HubError, HubName};
 
 const FOLDER_PREFIX: &str = "models--";
 
-/// The folder of one repository.
 #[derive(Debug, Clone)]
 pub(crate) struct RepositoryFolder {
     cache: PathBuf,
@@ -33,12 +32,12 @@ impl RepositoryFolder {
         self.path().join("blobs").join(blob)
     }
 
-    /// Where a blob grows: other tools go on with it too.
+    /// The incomplete file of a blob. Other tools continue it too.
     pub(crate) fn unfinished(&self, blob: &str) -> PathBuf {
         self.blob(&format!("{blob}.incomplete"))
     }
 
-    /// Locked while a blob is downloaded; where other tools look for the same lock.
+    /// The lock file of a blob's download, where other tools expect it.
     pub(crate) fn lock(&self, blob: &str) -> PathBuf {
         self.cache.join(".locks").join(&self.folder_name).join(format!("{blob}.lock"))
     }
@@ -51,14 +50,14 @@ impl RepositoryFolder {
         self.path().join("refs").join(revision)
     }
 
-    /// The file that the cache has under a name; of a split model the first part, where all are there.
+    /// The cached file of a name; for a complete split model, its first part.
     pub(crate) fn find(&self, name: &HubName) -> Option<PathBuf> {
         self.find_parts(name)?.into_iter().next()
     }
 
     fn find_parts(&self, name: &HubName) -> Option<Vec<PathBuf>> {
         let revision = name.revision();
-        // A commit that is named is its own reference.
+        // A commit is its own reference.
         let commit = read_commit(&self.reference(revision)).unwrap_or_else(|| revision.to_owned());
         let snapshot = self.snapshot(&commit);
         let mut files = Vec::new();
@@ -67,7 +66,7 @@ impl RepositoryFolder {
         Some(chosen.into_iter().map(|file| snapshot.join(&file.path)).collect())
     }
 
-    /// Lays the links of a snapshot, and points the revision at it. The first of `files` is the one to load.
+    /// Creates the links of a snapshot and points the revision at it. The first of `files` is the one to load.
     pub(crate) fn link(
         &self,
         name: &HubName,
@@ -91,14 +90,14 @@ impl RepositoryFolder {
     }
 }
 
-/// All files below a folder that have their bytes.
+/// Collects all files below a folder whose blobs exist.
 fn collect_files(root: &Path, folder: &Path, files: &mut Vec<RemoteFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
         let Ok(known) = fs::metadata(&path) else { continue };
         if known.is_dir() {
-            // A link to a folder may lead back.
+            // A link to a folder could lead back to a parent.
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 collect_files(root, &path, files)?;
             }
@@ -110,7 +109,7 @@ fn collect_files(root: &Path, folder: &Path, files: &mut Vec<RemoteFile>) -> io:
     Ok(())
 }
 
-/// A link to a blob, or where the system has none for everybody, a second name of it. Another process may lay the same.
+/// Links to a blob. Another process may create the same link.
 fn lay(link: &Path, target: &Path, blob: &Path) -> io::Result<()> {
     create_folder(link.parent().ok_or(io::ErrorKind::NotFound)?)?;
     if fs::canonicalize(link).is_ok_and(|found| fs::canonicalize(blob).is_ok_and(|blob| blob == found)) {
@@ -121,13 +120,7 @@ fn lay(link: &Path, target: &Path, blob: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    #[cfg(unix)]
     std::os::unix::fs::symlink(target, &unfinished)?;
-    #[cfg(not(unix))]
-    {
-        let _ = target;
-        fs::hard_link(blob, &unfinished)?;
-    }
     fs::rename(unfinished, link)
 }
 
@@ -139,27 +132,25 @@ fn write_whole(path: &Path, unfinished: &Path, text: &str) -> io::Result<()> {
     fs::rename(unfinished, path)
 }
 
-/// The commit that a reference points at; nothing where it is no commit.
+/// The commit of a reference; `None` if its content is not a commit.
 fn read_commit(reference: &Path) -> Option<String> {
     let commit = fs::read_to_string(reference).ok()?.trim().to_owned();
     is_hexadecimal(&commit).then_some(commit)
 }
 
-/// A GGUF file that the cache has.
+/// A cached GGUF file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CachedModel {
-    /// By which it is found: its repository and its path there.
+    /// The name that finds it: its repository and path.
     pub name: String,
     /// Its length.
     pub bytes: u64,
-    /// Where it is.
+    /// Its path in the cache.
     pub path: PathBuf,
 }
 
-/// The GGUF files in a cache, by name; those of a commit that no revision points at by the commit.
-///
-/// # Errors
-/// [`HubError::File`] where the folder is there and cannot be read.
+/// Lists the GGUF files of a cache by name. Files of a commit without a revision are named by the commit. Fails with [`HubError::File`] if
+/// an existing folder cannot be read.
 pub fn list(cache: &Path) -> Result<Vec<CachedModel>, HubError> {
     let entries = match fs::read_dir(cache) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -172,7 +163,6 @@ pub fn list(cache: &Path) -> Result<Vec<CachedModel>, HubError> {
             folder_name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)?.split_once("--"));
         let Some((owner, repository)) = repository else { continue };
         let mut references = Vec::new();
-        // Where there are none, or no snapshots, there is nothing to list.
         let refs = entry.path().join("refs");
         let _ = collect_files(&refs, &refs, &mut references);
         let revision_of = |commit: &str| {
@@ -200,10 +190,7 @@ pub fn list(cache: &Path) -> Result<Vec<CachedModel>, HubError> {
     Ok(found)
 }
 
-/// Removes what the cache has of a repository, or of one file where the name has one; returns the bytes that it freed.
-///
-/// # Errors
-/// [`HubError::File`] where something of it cannot be removed.
+/// Removes a repository from the cache, or one file if the name has one, and returns the number of bytes freed.
 pub fn remove(cache: &Path, name: &HubName) -> Result<u64, HubError> {
     let folder = RepositoryFolder::new(cache, name);
     if name.selector().is_none() {
@@ -226,7 +213,6 @@ pub fn remove(cache: &Path, name: &HubName) -> Result<u64, HubError> {
     Ok(freed)
 }
 
-/// Whether a file of any snapshot is this blob.
 fn is_linked(folder: &RepositoryFolder, blob: &Path) -> bool {
     let snapshots = folder.path().join("snapshots");
     let mut files = Vec::new();

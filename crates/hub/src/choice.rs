@@ -1,17 +1,17 @@
-//! Which files of a repository make a model.
+//! Selects the files of a model in a repository.
 
 use std::path::Path;
 
 use crate::api::RemoteFile;
 use crate::{HubError, HubName};
 
-/// Taken where nobody says which, the first that there is: small, and close to the whole in quality.
+/// The default quantisations in order of preference: small, and close to the full quality.
 const PREFERRED: [&str; 8] = ["Q4_K_M", "Q5_K_M", "Q4_K_S", "Q6_K", "Q8_0", "Q4_0", "BF16", "F16"];
 
-/// A model has a dozen parts.
+/// Real models have about a dozen parts.
 const PARTS_MAX: u32 = 200;
 
-/// The files of the model that is meant, the first of which is the one to load: a large model is split.
+/// The files of the model that `name` means. The first is the one to load; a large model is split.
 pub(crate) fn choose<'a>(name: &HubName, files: &'a [RemoteFile]) -> Result<Vec<&'a RemoteFile>, HubError> {
     let models: Vec<&RemoteFile> = files.iter().filter(|file| is_model(&file.path)).collect();
     let missing = |what: String| {
@@ -36,12 +36,12 @@ pub(crate) fn choose<'a>(name: &HubName, files: &'a [RemoteFile]) -> Result<Vec<
     parts(first, files).ok_or_else(|| missing(format!("lacks a part of {}", first.path)))
 }
 
-/// Whether nobody who says no file could mean another one.
+/// Whether the file is the default choice in any repository.
 pub(crate) fn is_first_choice(path: &Path) -> bool {
     path.to_str().is_some_and(|path| has_quantisation(path, PREFERRED[0]))
 }
 
-/// The one file with this quantisation.
+/// The only file with this quantisation.
 fn only<'a>(models: &[&'a RemoteFile], quantisation: &str) -> Result<&'a RemoteFile, String> {
     let mut found = models.iter().filter(|file| has_quantisation(&file.path, quantisation));
     match (found.next(), found.next()) {
@@ -51,14 +51,14 @@ fn only<'a>(models: &[&'a RemoteFile], quantisation: &str) -> Result<&'a RemoteF
     }
 }
 
-/// A GGUF file to begin with: neither a projector for images nor a calibration matrix, and of a split one the first part.
+/// Whether a GGUF file can be loaded: not an image projector, not a calibration matrix, and only the first part of a split model.
 fn is_model(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let is_beside = ["mmproj", "imatrix"].iter().any(|word| name.contains(word));
     name.ends_with(".gguf") && !is_beside && split_of(path).is_none_or(|(_, number, _)| number == 1)
 }
 
-/// Whether a word of the path is this quantisation: words end at `-`, `.` and `/`, and begin behind `_` too.
+/// Whether a word of the path is this quantisation. Words end at `-`, `.` and `/`, and begin after `_` too.
 fn has_quantisation(path: &str, quantisation: &str) -> bool {
     let (path, wanted) = (path.to_ascii_lowercase(), quantisation.to_ascii_lowercase());
     path.match_indices(&wanted).any(|(at, _)| {
@@ -67,7 +67,7 @@ fn has_quantisation(path: &str, quantisation: &str) -> bool {
     })
 }
 
-/// All parts of a split model, or the file itself; `None` where one is missing.
+/// All parts of a split model, or the file itself; `None` if a part is missing.
 fn parts<'a>(first: &'a RemoteFile, files: &'a [RemoteFile]) -> Option<Vec<&'a RemoteFile>> {
     let Some((stem, _, count)) = split_of(&first.path) else { return Some(vec![first]) };
     let part = |number| {
@@ -77,7 +77,7 @@ fn parts<'a>(first: &'a RemoteFile, files: &'a [RemoteFile]) -> Option<Vec<&'a R
     (1..=count.min(PARTS_MAX)).map(part).collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
 }
 
-/// Of `stem-00002-of-00003.gguf` the stem, 2 and 3.
+/// The stem, 2 and 3 for `stem-00002-of-00003.gguf`.
 fn split_of(path: &str) -> Option<(&str, u32, u32)> {
     let (rest, count) = path.strip_suffix(".gguf")?.rsplit_once("-of-")?;
     let (stem, number) = rest.rsplit_once('-')?;

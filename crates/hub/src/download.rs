@@ -1,4 +1,4 @@
-//! One file of a repository: downloaded into the cache, going on where an earlier download stopped.
+//! Downloads one file of a repository into the cache, continuing an earlier download.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,12 +13,11 @@ use crate::modes::{adopt_file, create_folder};
 use crate::writer::Partial;
 use crate::{HubError, HubName};
 
-/// A connection that breaks is made again so often without a single byte having come.
+/// Maximum number of consecutive broken connections without a byte.
 const BREAKS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// What is downloaded, and from where.
 pub(crate) struct Download<'a> {
     pub(crate) api: &'a Api,
     pub(crate) folder: &'a RepositoryFolder,
@@ -28,11 +27,11 @@ pub(crate) struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// Lets the cache have the file; `on_progress` is told how many of its bytes are there.
+    /// Downloads the file if the cache lacks it; `on_progress` receives the number of its bytes that are there.
     pub(crate) async fn run(&self, on_progress: &mut (dyn FnMut(u64) + Send)) -> Result<(), HubError> {
         let blob = self.folder.blob(&self.file.blob);
         let _lock = self.lock().await?;
-        // Another tool may have brought it while this one waited.
+        // Another process may have downloaded it during the wait.
         if fs::metadata(&blob).is_ok_and(|known| known.len() == self.file.bytes) {
             on_progress(self.file.bytes);
             return Ok(());
@@ -64,7 +63,7 @@ impl Download<'_> {
         self.accept(partial, &blob).await
     }
 
-    /// Downloads what is missing; with what is there now, why the connection broke, if it did.
+    /// Downloads the missing bytes. Returns the file and, if the connection broke, the reason.
     async fn go_on(
         &self,
         mut partial: Partial,
@@ -110,12 +109,12 @@ impl Download<'_> {
             }
         };
         let mut partial = writer.finish().await.map_err(HubError::file(&path))?;
-        // More came than there is: what was left out counts too.
+        // The Hub sent more bytes than the file has; the excess counts too.
         partial.bytes = partial.bytes.max(if broke.is_none() { done } else { 0 });
         Ok((partial, broke))
     }
 
-    /// Takes the file in if it is what the Hub said, else removes it.
+    /// Moves the file into the cache if its length and hash are right, else removes it.
     async fn accept(&self, partial: Partial, blob: &Path) -> Result<(), HubError> {
         let path = self.folder.unfinished(&self.file.blob);
         let bytes = partial.bytes;
@@ -135,14 +134,14 @@ impl Download<'_> {
         fs::rename(&path, blob).map_err(HubError::file(blob))
     }
 
-    /// Waits while another process downloads the same.
+    /// Waits until no other process downloads the same blob.
     async fn lock(&self) -> Result<File, HubError> {
         let path = self.folder.lock(&self.file.blob);
         let parent = path.parent().unwrap_or(&path);
         create_folder(parent).map_err(HubError::file(parent))?;
         let is_new = !path.exists();
         let file = File::options().create(true).truncate(false).write(true).open(&path);
-        // Of another user's lock nothing is written.
+        // Another user's lock may be readable only.
         let file = file.or_else(|_| File::open(&path)).map_err(HubError::file(&path))?;
         if is_new {
             adopt_file(&path).map_err(HubError::file(&path))?;
@@ -178,22 +177,16 @@ impl Download<'_> {
     }
 }
 
-/// Whether a part of a file begins at this byte.
+/// Whether the response begins at this byte of the file.
 fn begins_at(response: &Response, start: u64) -> bool {
     let range = response.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
     range.is_some_and(|range| range.starts_with(&format!("bytes {start}-")))
 }
 
-/// What the disk of the nearest folder that exists has left; `None` where that cannot be told.
-#[cfg(unix)]
+/// The free space on the disk of the nearest existing folder; `None` if unknown.
 fn free_bytes(folder: &Path) -> Option<u64> {
     let known = folder.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok())?;
     known.f_bavail.checked_mul(known.f_frsize)
-}
-
-#[cfg(not(unix))]
-fn free_bytes(_: &Path) -> Option<u64> {
-    None
 }
 
 #[expect(clippy::disallowed_methods, reason = "between calls to a server in the world")]

@@ -1,4 +1,4 @@
-//! Where the Hub is, and what it is asked with: the variables that its own tools read.
+//! The address, token and cache of the Hub, from the variables that its own tools read.
 
 use std::env;
 use std::fs;
@@ -6,22 +6,21 @@ use std::path::PathBuf;
 
 const ENDPOINT: &str = "https://huggingface.co";
 
-/// How the Hub is used.
+/// How to reach the Hub, and its cache.
 #[derive(Clone)]
 pub struct HubOptions {
-    /// The address of the Hub, without a slash at its end.
+    /// The address of the Hub, without a trailing slash.
     pub endpoint: String,
-    /// Opens repositories that are not for everybody.
+    /// Gives access to private and gated repositories.
     pub token: Option<String>,
-    /// The folder of the cache, in which each model has one.
+    /// The cache folder, with one folder for each repository.
     pub folder: PathBuf,
-    /// Nothing is asked of the Hub: what is not in the cache is not there.
+    /// Only the cache is used; the Hub is not contacted.
     pub is_offline: bool,
 }
 
 impl HubOptions {
-    /// As the process's environment says: `HF_ENDPOINT`, `HF_TOKEN` (or the file that `hf auth login` writes), `HF_HUB_CACHE` or
-    /// `HF_HOME`, and `HF_HUB_OFFLINE`.
+    /// Reads `HF_ENDPOINT`, `HF_TOKEN` (or the file that `hf auth login` writes), `HF_HUB_CACHE` or `HF_HOME`, and `HF_HUB_OFFLINE`.
     pub fn from_environment() -> Self {
         Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }

@@ -1,4 +1,4 @@
-//! What may go wrong, in words for whoever asked.
+//! Errors, with messages for the person who named the model.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,87 +7,87 @@ use thiserror::Error;
 
 use crate::HubName;
 
-/// Files that are listed at most.
+/// Maximum number of files in a message.
 const FILES_SHOWN: usize = 20;
 
-/// Why a model is not there.
+/// The reason why a model is unavailable.
 #[derive(Debug, Error)]
 pub enum HubError {
-    /// Nothing may be asked of the Hub.
+    /// The cache lacks the model, and the Hub must not be contacted.
     #[error("{0} is not in the cache, and HF_HUB_OFFLINE forbids to download it")]
     Offline(HubName),
-    /// There is no such repository, or it is not shown to whoever asks.
+    /// The repository does not exist, or the token has no access.
     #[error("the Hub shows no model {0}: check the name; for a private one set HF_TOKEN")]
     NoRepository(HubName),
-    /// Its owner gives it to those who ask.
+    /// The owner grants access on request.
     #[error("{name} is gated: ask for access at {page}, then set HF_TOKEN")]
     Gated {
-        /// What was asked for.
+        /// The requested name.
         name: HubName,
-        /// Where people ask for access.
+        /// The page on which people request access.
         page: String,
     },
-    /// The token is none.
+    /// The token is invalid.
     #[error("the Hub refuses HF_TOKEN: it is wrong, has expired, or may not read {0}")]
     BadToken(HubName),
-    /// There is no such branch, tag or commit.
+    /// The branch, tag or commit does not exist.
     #[error("{0} has no such revision")]
     NoRevision(HubName),
-    /// No file of the repository fits.
+    /// No file of the repository matches.
     #[error("{name} {what}; its GGUF files: {}", list(.files))]
     NoFile {
-        /// What was asked for.
+        /// The requested name.
         name: HubName,
-        /// What is missing.
+        /// The reason, which continues the name.
         what: String,
-        /// What there is.
+        /// The existing files.
         files: Vec<String>,
     },
-    /// The Hub says no, or something else than it should.
+    /// The Hub refused, or its answer is unexpected.
     #[error("the Hub at {endpoint} {what}")]
     BadAnswer {
-        /// Which Hub.
+        /// The Hub's address.
         endpoint: String,
-        /// What it did.
+        /// Its answer.
         what: String,
     },
-    /// The connection could not be made, or broke again and again.
+    /// The connection failed, or broke repeatedly.
     #[error("the Hub at {endpoint} cannot be reached: {reason}")]
     Unreachable {
-        /// Which Hub.
+        /// The Hub's address.
         endpoint: String,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
-    /// Nothing tells whether what comes is what was meant.
+    /// The Hub gives no hash of the file, so a download could not be checked.
     #[error("the Hub states no SHA-256 of {0}")]
     NoSum(String),
-    /// What came is not what the Hub said it would be.
+    /// The download differs from the Hub's length or hash.
     #[error("{file} was damaged on its way: {what}; it was removed, so download it again")]
     Damaged {
-        /// Which file.
+        /// The damaged file.
         file: String,
-        /// How that was found.
+        /// The difference.
         what: String,
     },
-    /// The disk has no room.
+    /// The disk has too little space.
     #[error("{file} needs {} MB, and the disk of {} has {}", .needed / 1_000_000, .folder.display(), .free / 1_000_000)]
     NoSpace {
-        /// Which file.
+        /// The file to download.
         file: String,
-        /// What is still to come.
+        /// The missing bytes.
         needed: u64,
-        /// What there is.
+        /// The free bytes.
         free: u64,
-        /// Where the cache is.
+        /// The cache folder.
         folder: PathBuf,
     },
     /// A file of the cache could not be read or written.
     #[error("{}: {source}", .path.display())]
     File {
-        /// Which one.
+        /// The file's path.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -98,7 +98,7 @@ impl HubError {
         move |source| Self::File { path, source }
     }
 
-    /// Whether the same may succeed later without anybody doing anything.
+    /// Whether a later try may succeed without a change by a person.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::BadAnswer { .. })
     }

@@ -1,4 +1,4 @@
-//! A model by its name, from the cache or from the Hub.
+//! Finds a model by name in the cache or the Hub.
 
 use std::path::PathBuf;
 
@@ -14,45 +14,43 @@ pub struct Hub {
     options: HubOptions,
 }
 
-/// How far a download is. A split model is one.
+/// The progress of a download. All parts of a split model count as one download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that are there.
+    /// The bytes present.
     pub done: u64,
-    /// Bytes of all of it.
+    /// The bytes of the whole model.
     pub total: u64,
 }
 
-/// A model that is there.
+/// A model in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The file to load.
     pub path: PathBuf,
-    /// Whether something of it was downloaded just now.
+    /// Whether this call downloaded a part of it.
     pub is_new: bool,
 }
 
 impl Hub {
-    /// A Hub that is used so.
+    /// Uses the Hub and the cache of `options`.
     pub fn new(options: HubOptions) -> Self {
         Self { options }
     }
 
-    /// How it is used.
+    /// The options of this Hub.
     pub fn options(&self) -> &HubOptions {
         &self.options
     }
 
-    /// The file that the cache has under this name; nothing is asked of the Hub.
+    /// The cached file of a name, without contacting the Hub.
     pub fn find(&self, name: &HubName) -> Option<PathBuf> {
         RepositoryFolder::new(&self.options.folder, name).find(name)
     }
 
-    /// The file of this name: from the cache where it is there, else downloaded. Where the name says no file and the cache has another
-    /// than the first choice, the Hub is asked which is meant; the cache's is taken while the Hub cannot be asked.
-    ///
-    /// # Errors
-    /// Why it cannot be had. What was downloaded of it until then is kept, and the next download goes on behind it.
+    /// Returns the file from the cache, or downloads it. If the name selects no file and the cache has another than the default choice, the
+    /// Hub decides; while the Hub is unreachable, the cached file is used. After an error, a later download continues where this one
+    /// stopped.
     pub async fn fetch(
         &self,
         name: &HubName,
@@ -70,10 +68,7 @@ impl Hub {
         }
     }
 
-    /// The newest file of this name: the Hub is asked, and what the cache lacks is downloaded.
-    ///
-    /// # Errors
-    /// As [`Self::fetch`].
+    /// Downloads the newest file of a name if the cache lacks it. Always contacts the Hub.
     pub async fn pull(
         &self,
         name: &HubName,

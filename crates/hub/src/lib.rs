@@ -1,9 +1,8 @@
 //! Models by name: GGUF files of the Hugging Face Hub.
 //!
-//! A name is `hf:OWNER/REPO`, with `@REVISION` and `:FILE` or `:QUANTISATION` behind it where that matters. Files are kept in the
-//! Hub's own cache folder, in its own layout (`models--OWNER--REPO` with `blobs`, `snapshots` and `refs`), so what another tool has
-//! downloaded is not downloaded again. A download that was cut goes on where it stopped, and a file is used only if its size and
-//! its SHA-256 are those that the Hub tells.
+//! A name is `hf:OWNER/REPO`, optionally followed by `@REVISION` and by `:FILE` or `:QUANTISATION`. Files are in the Hub's own cache folder
+//! and layout (`models--OWNER--REPO` with `blobs`, `snapshots` and `refs`), so other tools' downloads are reused. An interrupted download
+//! continues where it stopped. A file is used only if its size and SHA-256 match those from the Hub.
 
 #![warn(missing_docs)]
 

@@ -1,11 +1,10 @@
-//! The modes of what is made in the cache: those of its folder, whatever the umask of this process is. Other tools, which may run as
-//! other users, share it.
+//! Permissions of new files in the cache: those of its folder, whatever the umask, because tools of other users may share it.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Makes a folder with all above it that are missing, each with the mode of the one above.
+/// Creates a folder and its missing parents, each with the mode of its parent.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -19,20 +18,14 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a new file the mode of its folder, but for the right to execute it.
+/// Gives a new file the mode of its folder without the execute permissions.
 pub(crate) fn adopt_file(path: &Path) -> io::Result<()> {
     adopt(path, 0o666)
 }
 
-#[cfg(unix)]
 fn adopt(path: &Path, allowed: u32) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = fs::metadata(above)?.mode() & allowed;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn adopt(_: &Path, _: u32) -> io::Result<()> {
-    Ok(())
 }

@@ -1,28 +1,26 @@
-//! What a model of the Hub is called.
+//! Names of models in the Hub.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The beginning of every name.
 const PREFIX: &str = "hf:";
-/// The branch that is meant where no revision is named.
+/// The default revision.
 const MAIN: &str = "main";
-/// The longest owner and the longest repository, in bytes, as the Hub has it.
+/// Longest owner and longest repository, in bytes, as in the Hub.
 const PART_BYTES_MAX: usize = 96;
 const REST_BYTES_MAX: usize = 255;
 
 /// The name of a model: `hf:OWNER/REPO[@REVISION][:FILE or quantisation]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HubName {
-    /// `OWNER/REPO`.
     repository: String,
     revision: Option<String>,
     selector: Option<String>,
 }
 
-/// A text that names no model of the Hub.
+/// The text is not the name of a model in the Hub.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{0:?} is no model of the Hub: write hf:OWNER/REPO, hf:OWNER/REPO:Q4_K_M or hf:OWNER/REPO@REVISION:FILE.gguf"
@@ -30,7 +28,7 @@ pub struct HubName {
 pub struct NameError(String);
 
 impl HubName {
-    /// Whether a text is meant as a name of the Hub: it begins with `hf:`.
+    /// Whether a text begins with `hf:`, so must be a name of the Hub.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
@@ -40,23 +38,23 @@ impl HubName {
         &self.repository
     }
 
-    /// The branch, tag or commit; `main` where none is named.
+    /// The branch, tag or commit; `main` by default.
     pub fn revision(&self) -> &str {
         self.revision.as_deref().unwrap_or(MAIN)
     }
 
-    /// The file, by its path in the repository or by its quantisation, where one is named.
+    /// The path in the repository or the quantisation, if the name has one.
     pub fn selector(&self) -> Option<&str> {
         self.selector.as_deref()
     }
 
-    /// What clients call the model: the name without `hf:`.
+    /// The name that clients use: without `hf:`.
     pub fn model_name(&self) -> String {
         let text = self.to_string();
         text.strip_prefix(PREFIX).map(str::to_owned).unwrap_or(text)
     }
 
-    /// The same repository and revision, with a file that is named.
+    /// The same repository and revision with this path or quantisation.
     #[must_use]
     pub fn with_selector(&self, selector: &str) -> Self {
         Self { selector: Some(selector.to_owned()), ..self.clone() }
@@ -98,7 +96,7 @@ impl fmt::Display for HubName {
     }
 }
 
-/// An owner or a repository. It becomes a part of a folder's name, whose parts `--` divides.
+/// Whether a text is a valid owner or repository. `--` separates them in the name of a folder.
 fn is_part(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=PART_BYTES_MAX).contains(&text.len())
@@ -109,7 +107,7 @@ fn is_part(text: &str) -> bool {
         && !text.contains("..")
 }
 
-/// A path that stays below where it begins.
+/// Whether a path stays below its start.
 pub(crate) fn is_path(text: &str) -> bool {
     (1..=REST_BYTES_MAX).contains(&text.len())
         && !text.contains(['\\', ':', '\0'])

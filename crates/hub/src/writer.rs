@@ -1,4 +1,4 @@
-//! A file that grows: written and summed on a thread of its own, so that a disk that stalls stalls no one else.
+//! A growing file, written and hashed on its own thread, so that a slow disk delays no other task.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -9,26 +9,24 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Chunks that wait for the disk.
+/// Maximum number of chunks that wait for the disk.
 const WAITING_MAX: usize = 64;
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// What is there of a file.
 pub(crate) struct Partial {
     file: File,
     sum: Sha256,
-    /// How long it is.
     pub(crate) bytes: u64,
 }
 
-/// A partial file to which chunks are being added.
+/// A partial file that receives chunks.
 pub(crate) struct Writer {
     chunks: Sender<Bytes>,
     thread: JoinHandle<io::Result<Partial>>,
 }
 
 impl Partial {
-    /// Opens the file and sums what an earlier download has left of it, which takes a while for a long one.
+    /// Opens the file and hashes the bytes of an earlier download, which takes a while for a long file.
     pub(crate) async fn open(path: &Path) -> io::Result<Self> {
         let path = path.to_owned();
         let open = move || {
@@ -48,7 +46,6 @@ impl Partial {
         spawn_blocking(open).await.map_err(io::Error::other)?
     }
 
-    /// Begins anew with nothing.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.rewind()?;
@@ -56,7 +53,6 @@ impl Partial {
         Ok(())
     }
 
-    /// From here on chunks may come.
     pub(crate) fn receive(self) -> Writer {
         let (chunks, coming) = channel(WAITING_MAX);
         Writer { chunks, thread: spawn_blocking(move || self.write(coming)) }
@@ -71,7 +67,7 @@ impl Partial {
         Ok(self)
     }
 
-    /// Waits until all of it is on the disk; its SHA-256.
+    /// Waits until the whole file is on the disk and returns its SHA-256.
     pub(crate) async fn complete(self) -> io::Result<String> {
         let complete = move || self.file.sync_all().map(|()| format!("{:x}", self.sum.finalize()));
         spawn_blocking(complete).await.map_err(io::Error::other)?
@@ -79,7 +75,7 @@ impl Partial {
 }
 
 impl Writer {
-    /// Hands a chunk on; waits while the disk is behind. `false` where the file cannot be written.
+    /// Adds a chunk; waits if the disk is slow. `false` if the file cannot be written.
     pub(crate) async fn put(&self, chunk: Bytes) -> bool {
         self.chunks.send(chunk).await.is_ok()
     }

@@ -1,5 +1,5 @@
-//! The whole service in one process: store, engines, scheduler, workers, webhooks and the HTTP API, started in that order and
-//! stopped in the opposite one.
+//! The whole service in one process: store, engines, scheduler, workers, webhooks and the HTTP API, started in this order and stopped in
+//! reverse.
 
 mod stopping;
 
@@ -7,76 +7,73 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use overnight_app::bootstrap::{self, Bootstrapped};
+use overnight_app::errors::AppError;
+use overnight_app::sessions::Link;
+use overnight_app::{
+    CertificatesUnusable, MetricsTokenUnusable, Models, Services, check_certificates, clock_checks,
+    left_behind, store_options,
+};
 use overnight_base::clock::{FollowingClock, SharedClock};
 use overnight_base::ids::Ids;
 use overnight_base::supervision::Failure;
 use overnight_base::telemetry;
+use overnight_config::{Config, Reloaded};
+use overnight_console as console;
+use overnight_engine_clients::{EngineClient, EngineUnusable, Engines};
+use overnight_http::{self as http, Listeners, Tls, TlsUnusable};
+use overnight_outgoing::openid::OpenIdUnusable;
+use overnight_outgoing::payment::PaymentUnusable;
+use overnight_outgoing::traces::TracesUnusable;
+use overnight_outgoing::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
+use overnight_runtime::scheduler::{self, Shell, clear_model_gauges};
+use overnight_runtime::workers;
+use overnight_runtime::workers::deliverer::{self, Deliverer};
+use overnight_store::nodes::hints;
+use overnight_store::{Store, StoreError};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::stopping::Stopping;
-use crate::app::bootstrap::{self, Bootstrapped};
-use crate::app::errors::AppError;
-use crate::app::sessions::Link;
-use crate::app::{
-    CertificatesUnusable, MetricsTokenUnusable, Models, Services, check_certificates, clock_checks,
-    left_behind, store_options,
-};
-use crate::config::{Config, Reloaded};
-use crate::engines::{EngineClient, EngineUnusable, Engines};
-use crate::http::{self, Listeners, Tls, TlsUnusable};
-use crate::openid::OpenIdUnusable;
-use crate::payment::PaymentUnusable;
-use crate::scheduler::{self, Shell, clear_model_gauges};
-use crate::store::nodes::hints;
-use crate::store::{Store, StoreError};
-use crate::traces::TracesUnusable;
-use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
-use crate::workers;
-use crate::workers::deliverer::{self, Deliverer};
 
-/// How often the names of engines are looked up.
+/// The interval at which names of engines are resolved.
 const LOOK_UP_EVERY_MS: i64 = 10_000;
 
-/// Why the service did not start, in words for the operator.
+/// Why the service did not start, worded for the operator.
 #[derive(Debug, Error)]
 pub enum ServiceError {
-    /// The data folder is served by another process, or cannot be used.
+    /// The data folder is used by another process, or cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What the first start makes could not be made.
+    /// The first start failed to create its account, key or operator.
     #[error(transparent)]
     Bootstrap(#[from] AppError),
-    /// An engine cannot be used as configured.
     #[error(transparent)]
     Engine(#[from] EngineUnusable),
-    /// Payments cannot be taken as configured.
     #[error(transparent)]
     Payments(#[from] PaymentUnusable),
-    /// Nobody can sign in by the OpenID provider as configured.
     #[error(transparent)]
     OpenId(#[from] OpenIdUnusable),
-    /// Nobody can read the metrics as configured.
+    /// The metrics token cannot be used as configured.
     #[error(transparent)]
     Metrics(#[from] MetricsTokenUnusable),
-    /// The certificates that calls are to trust cannot be used.
+    /// The trusted certificates cannot be used.
     #[error(transparent)]
     Certificates(#[from] CertificatesUnusable),
-    /// Traces cannot be sent as configured.
     #[error(transparent)]
     Traces(#[from] TracesUnusable),
     /// The API cannot be served by https as configured.
     #[error(transparent)]
     Tls(#[from] TlsUnusable),
-    /// The address is taken, or not this machine's.
+    /// The address is in use, or not this machine's.
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
 }
 
 /// A service that runs until it is shut down.
 pub struct Service {
-    /// First, so that a service that is dropped has no loop that ends unexpectedly.
+    /// First, so that loops of a dropped service do not end unexpectedly.
     _stopping: Stopping,
     services: Services,
     address: SocketAddr,
@@ -95,17 +92,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts everything. Once this returns, the API answers at [`Service::address`].
-    ///
-    /// # Errors
-    /// What could not be opened, made or listened on; the lock is taken first, so a second server touches nothing.
+    /// Starts everything. Once this returns, the API answers at [`Service::address`]. The lock is taken first, so a second server changes
+    /// nothing.
     pub fn start(config: Config) -> BoxFuture<'static, Result<Self, ServiceError>> {
-        // Boxed, so that the whole service is compiled here and not as a part of each program that starts it.
+        // Boxed, so that the service is compiled here and not in each program that starts it.
         Box::pin(Self::start_all(config))
     }
 
     async fn start_all(mut config: Config) -> Result<Self, ServiceError> {
-        // The scheduler may settle before the first route is there.
+        // The scheduler may settle before the first route exists.
         telemetry::install();
         let clock: SharedClock = Arc::new(FollowingClock::of_machine());
         let ids = Arc::new(Ids::from_system());
@@ -114,7 +109,6 @@ impl Service {
             tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
         }
         let (listeners, address) = listen(&config)?;
-        // Where the system chose the port, it is known from here on.
         config.listen = address;
         let config = Arc::new(config);
         let services =
@@ -151,9 +145,10 @@ impl Service {
         let (stop_traces, traces_stopped) = watch::channel(false);
         let traces =
             exporter.map(|exporter| supervisor.spawn("traces", exporter.run(stopped(traces_stopped))));
-        let http = supervisor.spawn("http", http::serve(services.clone(), listeners, stopped(http_stopped)));
-        let scheduling = schedule(shell, services.clone(), stopped(scheduler_stopped));
-        let scheduler = supervisor.spawn(scheduler::NAME, scheduling);
+        let serving = http::serve(services.clone(), console::routes, listeners, stopped(http_stopped));
+        let http = supervisor.spawn("http", serving);
+        let scheduler =
+            supervisor.spawn(scheduler::NAME, schedule(shell, services.clone(), stopped(scheduler_stopped)));
         let deliverer = supervisor.spawn(deliverer::NAME, deliverer.run(stopped(deliverer_stopped)));
         supervisor.start_watchdog(clock);
         Ok(Self {
@@ -175,22 +170,22 @@ impl Service {
         })
     }
 
-    /// Where the API answers.
+    /// The address of the API.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What the use cases work on, for a command in the same process.
+    /// The services, for a command in the same process.
     pub const fn services(&self) -> &Services {
         &self.services
     }
 
-    /// What the first start made, if this was it.
+    /// The account and key that the first start created, if this was it.
     pub const fn bootstrapped(&self) -> Option<&Bootstrapped> {
         self.bootstrapped.as_ref()
     }
 
-    /// The link by which the first operator signs in to the console, while nobody has.
+    /// The first operator's sign-in link, until it was used.
     pub const fn sign_in_link(&self) -> Option<&Link> {
         self.sign_in_link.as_ref()
     }
@@ -200,7 +195,7 @@ impl Service {
         self.engines.as_ref().map_or_else(Vec::new, |engines| engines.list())
     }
 
-    /// From now on the settings are `loaded`, as far as they hold without a restart; see [`reload`].
+    /// Applies the settings `loaded` as far as possible without a restart; see [`reload`].
     pub async fn reload(&self, loaded: Config) -> Result<Reloaded, ServiceError> {
         reload(&self.services, self.engines.as_deref(), loaded).await
     }
@@ -210,16 +205,14 @@ impl Service {
         self.services.supervisor.failed().await
     }
 
-    /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
-    /// time that the settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
-    /// Of a service that has failed, each part gets some seconds at most.
+    /// Starts no new work, answers the calls under way, gives engines and then webhooks the configured time, and closes the store.
+    /// Unfinished work is done by another node, or after the next start. If the service has failed, each part gets a few seconds at most.
     pub fn shutdown(self) -> BoxFuture<'static, ()> {
         Box::pin(self.stop_all())
     }
 }
 
-/// Schedules until it is told to stop. A process that drives no engine only hints at its news: the nodes that do ask the
-/// store for them.
+/// Schedules until it is stopped. A process that drives no engine only hints at its news: nodes with engines read the store.
 async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future<Output = ()>) {
     if let Some(shell) = shell {
         return shell.run(stopped).await;
@@ -230,7 +223,7 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
             () = &mut stopped => return,
             () = services.signals.rung() => {
                 if !services.signals.take().ended.is_empty() {
-                    // They ask by themselves soon.
+                    // Without a hint they soon look by themselves.
                     let _ = hints::give(&services.store).await;
                 }
             }
@@ -238,12 +231,9 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
     }
 }
 
-/// From now on the settings are `loaded`, as far as they hold without a restart ([`Config::reloaded`]); and `engines`, where this process
-/// drives any, are those that they name. Engines that are not among them any more finish what they work on. Keys of engines are read
-/// again. Returns what has changed.
-///
-/// # Errors
-/// An engine that no waiting will bring up, or what the store could not do. Then everything is as before.
+/// Applies the settings `loaded` as far as possible without a restart ([`Config::reloaded`]), with the engines that they name if this
+/// process drives any. Removed engines finish their work. Keys of engines are read again. Returns the changes. Fails, without effect, if an
+/// engine can never work as configured.
 pub async fn reload(
     services: &Services,
     engines: Option<&Engines>,
@@ -260,14 +250,14 @@ pub async fn reload(
     for gone in before.iter().filter(|model| services.models().get(model.key).is_none()) {
         clear_model_gauges(&gone.config.name);
     }
-    // The settings hold already, and the doctor tells it too.
+    // The settings are in effect already, and `doctor` reports this too.
     if let Err(error) = warn_of_left_behind(services).await {
         tracing::warn!(%error, "whether requests wait for models that are configured no more was not found out");
     }
     Ok(reloaded)
 }
 
-/// Says for which models that the settings name no more requests wait.
+/// Logs models that are no longer configured but have waiting requests.
 async fn warn_of_left_behind(services: &Services) -> Result<(), StoreError> {
     for (model, waiting) in left_behind(&services.store, &services.config()).await? {
         tracing::warn!(
@@ -279,7 +269,7 @@ async fn warn_of_left_behind(services: &Services) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keeps the engines that DNS names those that it names now.
+/// Updates engines that are configured by DNS name.
 async fn follow_names(services: Services, engines: Arc<Engines>) {
     loop {
         services.clock.sleep_until(services.clock.now() + LOOK_UP_EVERY_MS).await;
@@ -291,7 +281,7 @@ async fn follow_names(services: Services, engines: Arc<Engines>) {
     }
 }
 
-/// Sends webhooks to where they may lead.
+/// The webhook sender, with its permitted destinations.
 fn sender(services: &Services, listeners: &Listeners, engines: Option<&Arc<Engines>>) -> Sender {
     let engine_addresses: EngineAddresses = match engines.cloned() {
         Some(engines) => Arc::new(move || engines.listening()),

@@ -1,9 +1,8 @@
-//! What a run stops with: something that must hold did not.
+//! Broken invariants, which end a run.
 
-use overnight_server::app::errors::AppError;
-use overnight_server::store::StoreError;
+use overnight_app::errors::AppError;
+use overnight_store::StoreError;
 
-/// Something that must hold does not, in words.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
@@ -21,7 +20,7 @@ impl From<AppError> for Broken {
     }
 }
 
-/// Ends the run with these words unless the condition holds.
+/// Ends the run with a message unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($words:tt)*) => {
         if !$condition {

@@ -17,18 +17,17 @@ impl Chance {
         word ^ (word >> 31)
     }
 
-    /// A number from `low` to `high`, both included.
+    /// From `low` to `high`, both included.
     pub(super) fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = high.saturating_sub(low).max(0).unsigned_abs() + 1;
         low + i64::try_from(self.next() % span).unwrap_or(0)
     }
 
-    /// Whether something that happens so often in a thousand times happens now.
+    /// True in `per_thousand` of 1,000 calls.
     pub(super) fn strikes(&mut self, per_thousand: i64) -> bool {
         self.between(0, 999) < per_thousand
     }
 
-    /// One of `choices`, which are not empty.
     pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         let last = i64::try_from(choices.len()).unwrap_or(1) - 1;
         &choices[usize::try_from(self.between(0, last)).unwrap_or(0)]

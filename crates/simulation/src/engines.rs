@@ -1,4 +1,4 @@
-//! The engines: what each is asked at the moment, what the weather there is, and what comes of an attempt.
+//! The engines: their requests in flight, their behaviour, and the outcome of each attempt.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,26 @@ use super::broken::{Step, ensure};
 use super::chance::Chance;
 use super::tags::Tag;
 
-/// How an engine behaves for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weather {
-    /// It answers within seconds.
+    /// Answers within seconds.
     Fair,
-    /// Each tenth attempt breaks in some way.
+    /// Each tenth attempt fails in some way.
     Flaky,
     Slow,
-    /// It says 429 and 503.
+    /// Answers 429 and 503.
     Full,
-    /// Nothing listens; what was in flight broke.
+    /// Nothing listens; requests in flight failed.
     Down,
-    /// It takes connections and says nothing.
+    /// Accepts connections and never answers.
     Silent,
-    /// The operator's fault: it refuses everything, also its probe.
+    /// A fault of the operator: refuses everything, including probes.
     Barred,
-    /// Some answers are no completions, some are the answer to something else.
+    /// Some answers are invalid completions or belong to another request.
     Lying,
 }
 
-/// What there is about a request that an engine may dislike.
+/// How engines react to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nature {
     Plain,
@@ -42,15 +41,14 @@ pub(super) enum Nature {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     Answer,
-    /// Another request's answer comes, and nobody can tell.
+    /// Answered with the answer to another request, undetectably.
     ForeignAnswer,
-    /// A body comes that is none.
+    /// Answered with an invalid body.
     Nonsense(&'static str),
     Error(AttemptError),
     Death,
 }
 
-/// A request that an engine works on.
 #[derive(Debug, Clone)]
 pub(super) struct Flight {
     pub(super) lease: Lease,
@@ -113,7 +111,7 @@ impl Engines {
         self.0.values().all(|engine| engine.flights.is_empty())
     }
 
-    /// A request is sent: never one that is under way already, and never more than the engine takes.
+    /// A request must not be in flight twice, and an engine's concurrency is not exceeded.
     pub(super) fn send(&mut self, replica: ReplicaKey, flight: Flight) -> Step {
         let seq = flight.lease.key.position.seq;
         ensure!(
@@ -131,7 +129,6 @@ impl Engines {
         Ok(())
     }
 
-    /// Takes the flight of this lease, if it is still under way.
     pub(super) fn land(&mut self, replica: ReplicaKey, lease: &Lease) -> Option<Flight> {
         let flights = &mut self.0.get_mut(&replica)?.flights;
         let seq = lease.key.position.seq;
@@ -141,12 +138,11 @@ impl Engines {
         flights.remove(&seq)
     }
 
-    /// Every request that is under way.
     pub(super) fn requests(&self) -> Vec<Tag> {
         self.0.values().flat_map(|engine| engine.flights.values()).map(|flight| flight.request).collect()
     }
 
-    /// Where this request is under way, and under which lease.
+    /// The engine and the lease under which a request is in flight.
     pub(super) fn find(&self, request: Tag) -> Option<(ReplicaKey, Lease)> {
         self.0.iter().find_map(|(key, engine)| {
             let flight = engine.flights.values().find(|flight| flight.request == request)?;
@@ -154,18 +150,17 @@ impl Engines {
         })
     }
 
-    /// Takes the flight of this request, wherever it is.
+    /// Removes the flight of a request at any engine.
     pub(super) fn abort(&mut self, seq: i64) -> Option<Flight> {
         self.0.values_mut().find_map(|engine| engine.flights.remove(&seq))
     }
 
-    /// Takes every flight at one engine.
     pub(super) fn empty(&mut self, replica: ReplicaKey) -> Vec<Flight> {
         let engine = self.0.get_mut(&replica);
         engine.map(|engine| std::mem::take(&mut engine.flights)).unwrap_or_default().into_values().collect()
     }
 
-    /// How long an attempt takes that begins now, in milliseconds.
+    /// The duration of an attempt that begins now.
     pub(super) fn draw_latency_ms(&self, replica: ReplicaKey, timeout_ms: i64, chance: &mut Chance) -> i64 {
         match self.weather(replica) {
             Weather::Fair | Weather::Flaky | Weather::Lying => chance.between(50, 8_000),
@@ -175,7 +170,7 @@ impl Engines {
         }
     }
 
-    /// What comes of an attempt that ends now.
+    /// The outcome of an attempt that ends now.
     pub(super) fn judge(&self, replica: ReplicaKey, nature: Nature, chance: &mut Chance) -> Verdict {
         let weather = self.weather(replica);
         match (weather, nature) {

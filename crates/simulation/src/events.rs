@@ -1,8 +1,8 @@
-//! What can happen.
+//! The events of a run.
 
 use overnight_domain::scheduler::{AccountKey, Lease, ReplicaKey, SchedulerInput};
-use overnight_server::store::CrashPoint;
-use overnight_server::store::outbox::Due;
+use overnight_store::CrashPoint;
+use overnight_store::outbox::Due;
 
 use super::engines::Weather;
 use super::tags::Tag;
@@ -10,36 +10,35 @@ use super::tags::Tag;
 #[derive(Debug)]
 pub(super) enum Event {
     Tick,
-    /// The scheduler is told something.
     Tell(SchedulerInput),
-    /// The scheduler hears what the use cases signalled.
+    /// The scheduler reads the signals of the use cases.
     DrainSignals,
     Commit,
     Duty(Duty),
-    /// An engine is done with a request.
+    /// An engine finishes a request.
     Answer {
         replica: ReplicaKey,
         lease: Lease,
     },
-    /// A receiver of webhooks has answered, or not.
+    /// A webhook receiver has answered, or has not.
     Tried {
         due: Box<Due>,
         failures: i64,
     },
-    /// A write under a lease that somebody believes to hold still.
+    /// A write under a lease whose holder may have lost it.
     Late(Late),
     Weather {
         replica: ReplicaKey,
         weather: Weather,
     },
     Client(Client),
-    /// The machine's clock is set by so many milliseconds; forward: the machine slept.
+    /// The machine's clock moves by so many milliseconds; forward: the machine slept.
     Jump {
         ms: i64,
     },
     /// The service compares the clocks.
     Look,
-    /// The clock was set a moment ago, and this request came afterwards: it has left gathering, and was sent if an engine is free.
+    /// This request was sent just after the clock was set: by now it must have left gathering, and is sent if an engine is free.
     Prompt {
         request: Tag,
         life: u64,
@@ -53,7 +52,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// Whether it ends with the process.
+    /// Whether the event is dropped when the process ends.
     pub(super) const fn is_of_process(&self) -> bool {
         matches!(
             self,
@@ -72,7 +71,7 @@ impl Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duty {
     Heartbeat,
-    /// Stored waits follow the clock, which moved by so many milliseconds.
+    /// Moves stored waits by the jump of the clock.
     ClockFollower {
         by_ms: i64,
     },
@@ -94,20 +93,20 @@ pub(super) enum Client {
         requests: Vec<Tag>,
     },
     CancelGroup(Tag),
-    /// Sends the first half of the file of a batch.
+    /// The client sends the first half of a batch's file.
     Upload(Tag),
-    /// Sends the rest of it, and makes the batch.
+    /// The client sends the rest of it and creates the batch.
     EndUpload(Tag),
     DeleteFile(Tag),
-    /// Deletes a request or a batch that has ended.
+    /// The client deletes a request or batch that has ended.
     Delete(Tag),
-    /// A create or a group once more, with the same key.
+    /// The client repeats a create or a group with the same key.
     Repeat(Tag),
-    /// Something else with the key of a create or a group.
+    /// The client sends another body with the key of a create or a group.
     ReuseKey(Tag),
 }
 
-/// What a node writes that has lost its lease.
+/// A write of a node that has lost its lease.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
     pub(super) lease: Lease,

@@ -1,4 +1,4 @@
-//! Which leases are known to be over: what was acknowledged, and nothing that is still on its way.
+//! Leases that are known to have ended, by acknowledged writes only.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,11 @@ struct Known {
     is_over: bool,
 }
 
-/// The newest lease of each request.
 #[derive(Debug, Default)]
 pub(super) struct Leases(BTreeMap<i64, Known>);
 
 impl Leases {
-    /// A lease was taken; every lease raises the epoch.
+    /// Fails unless the lease raises the epoch.
     pub(super) fn take(&mut self, lease: &Lease) -> Step {
         let seq = lease.key.position.seq;
         let known = Known { epoch: lease.epoch, is_over: false };
@@ -27,7 +26,6 @@ impl Leases {
         Ok(())
     }
 
-    /// The lease was settled or released.
     pub(super) fn end(&mut self, lease: &Lease) {
         if let Some(known) = self.0.get_mut(&lease.key.position.seq)
             && known.epoch == lease.epoch
@@ -36,12 +34,11 @@ impl Leases {
         }
     }
 
-    /// The process ended, and every lease with it.
     pub(super) fn end_all(&mut self) {
         self.0.values_mut().for_each(|known| known.is_over = true);
     }
 
-    /// Whether a write under this lease must touch nothing.
+    /// Whether a write under this lease must have no effect.
     pub(super) fn is_over(&self, lease: &Lease) -> bool {
         self.0
             .get(&lease.key.position.seq)

@@ -47,22 +47,20 @@ use self::broken::{Broken, Step};
 pub use self::summary::Summary;
 use self::world::World;
 
-/// A run in which everything held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     pub summary: Summary,
-    /// The hash of its trace: the same for the same seed, hours and program.
+    /// The same for the same seed, hours and program.
     pub trace_hash: u64,
 }
 
-/// A run in which something did not hold. It is shown with its last events and the command that replays it.
+/// A violation. It is shown with the last events and the command that replays it.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub seed: u64,
     pub hours: u32,
-    /// What did not hold.
     pub what: String,
-    /// What happened last, oldest first.
+    /// The last events, oldest first.
     pub trace: Vec<String>,
 }
 
@@ -79,11 +77,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Lives through `hours` of virtual time as `seed` decides, and on until everything has ended.
-///
-/// # Errors
-///
-/// What did not hold, with the way to see it again.
+/// Runs `hours` of virtual time from `seed`, and on until everything has ended.
 pub fn simulate(seed: u64, hours: u32) -> Result<Run, Box<Failure>> {
     let fail = |Broken(what), trace| Box::new(Failure { seed, hours, what, trace });
     let folder = make_folder().map_err(|broken| fail(broken, Vec::new()))?;
@@ -96,7 +90,7 @@ pub fn simulate(seed: u64, hours: u32) -> Result<Run, Box<Failure>> {
     }
 }
 
-/// In memory where the system offers it.
+/// In memory if the system offers it.
 fn make_folder() -> Step<TempDir> {
     const MEMORY: &str = "/dev/shm";
     let folder = if Path::new(MEMORY).is_dir() { tempfile::tempdir_in(MEMORY) } else { tempfile::tempdir() };

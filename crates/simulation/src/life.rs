@@ -1,18 +1,18 @@
-//! One life of the process: everything that a crash takes with it.
+//! One life of the process: all state that a crash loses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use overnight_app::Services;
+use overnight_app::files::Upload;
 use overnight_base::clock::SharedClock;
 use overnight_base::ids::Ids;
+use overnight_config::Config;
 use overnight_domain::scheduler::{AccountKey, ModelKey, Replica, Scheduler, Settings};
-use overnight_server::app::Services;
-use overnight_server::app::files::Upload;
-use overnight_server::config::Config;
-use overnight_server::store::queue::Prompt;
-use overnight_server::store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
+use overnight_store::queue::Prompt;
+use overnight_store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
 
 use super::broken::{Broken, Step};
 use super::pending::Pending;
@@ -20,36 +20,36 @@ use super::plan::MODELS;
 use super::tags::Tag;
 use super::timeline::Slot;
 
-/// The shortest time between two ticks of a scheduler that has nothing to do, in milliseconds.
+/// The shortest time between two ticks of an idle scheduler.
 const TICK_MS: i64 = 1_000;
-/// The longest. The service itself ticks each second; so many ticks that bring nothing would be most of a run.
+/// The longest time. The service ticks each second; idle ticks at that rate would dominate a run.
 const TICK_MAX_MS: i64 = 64_000;
 
 pub(super) struct Life {
     pub(super) services: Services,
     pub(super) scheduler: Scheduler,
     pub(super) pending: Pending,
-    /// Prompts that were read for leased requests, as the shell does.
+    /// Prompts that were read for leased requests, as in the shell.
     pub(super) prompts: BTreeMap<i64, Prompt>,
-    /// When the scheduler wants to be woken, by the machine's clock.
+    /// The scheduler's wake time, by the machine's clock.
     pub(super) wake_at: i64,
     pub(super) tick: Option<Slot>,
     pub(super) commit: Option<Slot>,
     pub(super) drain_signals: Option<Slot>,
     pub(super) expirer: Option<Slot>,
     pub(super) filler: Option<Slot>,
-    /// The accounts whose batches are being filled.
+    /// Accounts with a filling task.
     pub(super) filling: BTreeSet<AccountKey>,
-    /// Files that come, and when they began to.
+    /// Uploads in progress, with their start times.
     pub(super) uploads: BTreeMap<Tag, (i64, Upload)>,
-    /// Dies with the next group of writes.
+    /// Set if the process dies with the next group of writes.
     pub(super) crash_point: Option<CrashPoint>,
     tick_ms: i64,
     writer: ManualWriter,
 }
 
 impl Life {
-    /// Opens the store and puts the services together, as the program does at its start.
+    /// Opens the store and builds the services, as the program does at its start.
     pub(super) async fn begin(
         folder: &Path,
         config: Arc<Config>,
@@ -88,13 +88,13 @@ impl Life {
         &self.services.store
     }
 
-    /// The models' keys, in the order of their names.
+    /// In the order of the models' names.
     pub(super) fn models(&self) -> Vec<ModelKey> {
         let models = self.services.models();
         MODELS.iter().filter_map(|name| models.find(name)).map(|model| model.key).collect()
     }
 
-    /// Whether the scheduler knows of nothing that waits or runs.
+    /// Whether the scheduler knows of no waiting or running request.
     pub(super) fn is_idle(&self, replicas: &[Replica]) -> bool {
         self.pending.is_empty()
             && self.scheduler.is_idle()
@@ -107,7 +107,7 @@ impl Life {
         Ok(())
     }
 
-    /// How long until the next tick: longer and longer while nothing happens.
+    /// The time until the next tick, which doubles while nothing happens.
     pub(super) fn rest_ms(&mut self) -> i64 {
         let rest_ms = self.tick_ms;
         self.tick_ms = (rest_ms * 2).min(TICK_MAX_MS);
@@ -118,7 +118,7 @@ impl Life {
         self.tick_ms = TICK_MS;
     }
 
-    /// Ends at this point of the next group, if one waits; nobody is told anything, and the folder is free afterwards.
+    /// Dies at this point of the next group, if one waits. No caller is told, and the folder is free afterwards.
     pub(super) async fn crash(self, point: CrashPoint) -> Step {
         let Self { services, pending, uploads, writer, .. } = self;
         drop(pending);
@@ -129,9 +129,9 @@ impl Life {
     }
 }
 
-/// Drops uploads as a process that dies does, or a client whose connection is lost unnoticed: nobody says that they are given up.
+/// Drops uploads as a dying process or a silently lost client does: without giving them up.
 pub(super) fn forget(uploads: impl Send + 'static) -> Step {
-    // Without a runtime they can tell nobody.
+    // Without a runtime they cannot be given up.
     let forgotten = thread::spawn(move || drop(uploads)).join();
     forgotten.map_err(|_| Broken("an upload could not be dropped".to_owned()))
 }

@@ -1,15 +1,15 @@
-//! What operations come to.
+//! Outcomes of operations.
 
 use std::pin::Pin;
 
+use overnight_app::batches::WholeBatch;
+use overnight_app::errors::AppError;
+use overnight_app::file_batches::FillPause;
+use overnight_app::idempotency::Answered;
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::scheduler::{AccountKey, Lease, SchedulerCommand, SchedulerInput};
-use overnight_server::app::batches::WholeBatch;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::file_batches::FillPause;
-use overnight_server::app::idempotency::Answered;
-use overnight_server::store::StoreError;
-use overnight_server::store::outbox::{ClaimedEvents, Due};
+use overnight_store::StoreError;
+use overnight_store::outbox::{ClaimedEvents, Due};
 
 use super::engines::Flight;
 use super::events::Duty;
@@ -18,7 +18,7 @@ use super::tags::Tag;
 /// A call of a use case that may be repeated.
 pub(super) type UseCase<T> = Pin<Box<dyn Future<Output = Result<Answered<T>, AppError>> + Send>>;
 
-/// What an operation came to. `sent_at` counts the commits before a call.
+/// `sent_at` is the number of commits before the call.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Created { request: Tag, sent_at: u64, answer: Result<Answered<RequestSummary>, AppError> },

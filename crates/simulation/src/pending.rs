@@ -1,14 +1,14 @@
-//! What is under way at the service: use cases, commands and duties, polled by hand, one at a time.
+//! Operations in progress (use cases, commands and duties), polled by hand, one at a time.
 //!
-//! An operation is driven until it has ended or its next write stands in the writer's line. Reads are waited for on the
-//! spot, so whatever is under way between two steps waits for a commit, and the order in the line is the order of the steps.
+//! An operation is driven until it has ended or its next write is in the writer's queue. Reads are awaited immediately, so every operation
+//! in progress between two steps waits for a commit, and the order in the queue is the order of the steps.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use overnight_server::store::Store;
+use overnight_store::Store;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
@@ -32,11 +32,11 @@ impl Wake for Bell {
 struct Running {
     operation: Operation,
     bell: Arc<Bell>,
-    /// A task of its own does writes of it, and it is called only when that has ended.
+    /// A separate task does some of its writes; it is polled only after that task has ended.
     is_carried: bool,
 }
 
-/// The operations under way, in the order in which they began.
+/// In the order in which they began.
 pub(super) struct Pending {
     store: Store,
     running: Vec<Running>,
@@ -51,7 +51,7 @@ impl Pending {
         self.running.is_empty()
     }
 
-    /// Begins an operation; what it came to, unless it waits for the writer now.
+    /// Begins an operation. Returns its outcome unless it waits for the writer.
     pub(super) async fn begin(&mut self, is_carried: bool, operation: Operation) -> Option<Outcome> {
         let mut begun = Running { operation, bell: Arc::default(), is_carried };
         let outcome = begun.drive(&self.store).await;
@@ -61,7 +61,7 @@ impl Pending {
         outcome
     }
 
-    /// Drives on those that a commit answered; what those came to that have ended.
+    /// Polls operations whose commit was answered. Returns the outcomes of those that ended.
     pub(super) async fn go_on(&mut self) -> Vec<Outcome> {
         yield_now().await;
         let mut outcomes = Vec::new();

@@ -1,21 +1,20 @@
-//! What a seed decides beforehand: how the installation looks and how rough its world is.
+//! What a seed decides beforehand: the installation and the faults of a run.
 
 use std::path::Path;
 
+use overnight_config::{Config, Sources};
 use overnight_domain::scheduler::{DailyLimits, ModelKey, RateLimits, Replica, ReplicaKey};
-use overnight_server::config::{Config, Sources};
 
 use super::broken::{Broken, Step};
 use super::chance::Chance;
 
-/// The models that clients may name.
 pub(super) const MODELS: [&str; 2] = ["alpha", "beta"];
-/// Whether the model of this place has no price, so that nobody is refused for want of credits.
+/// Whether the model at this index has no price, so that no account lacks credits for it.
 pub(super) const fn is_free(model: usize) -> bool {
     PRICES[model].is_empty()
 }
 
-/// A request of the first holds about half a credit.
+/// A request of the first model holds about half a credit.
 const PRICES: [&str; MODELS.len()] = ["input_price = \"1000\", output_price = \"2000\", ", ""];
 
 pub(super) const ACCOUNTS: usize = 3;
@@ -23,9 +22,9 @@ pub(super) const ACCOUNTS: usize = 3;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// One world in this many is calm: its capacity suffices, so nothing may expire in it.
+/// One world in this many is calm: its capacity suffices, so nothing may expire.
 const CALM_EVERY: u64 = 4;
-/// One world in this many has every engine away for longer than a completion window.
+/// One world in this many has all engines down for longer than a completion window.
 const BLACKOUT_EVERY: u64 = 20;
 /// One world in this many has a batch that is cancelled in several chunks.
 const LARGE_EVERY: u64 = 25;
@@ -33,15 +32,15 @@ const LARGE_EVERY: u64 = 25;
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) hours: i64,
-    /// Engines are away for a minute at most, the clock hardly moves, and the process is soon back.
+    /// Engines are down for a minute at most, the clock hardly moves, and the process restarts quickly.
     pub(super) is_calm: bool,
     pub(super) has_blackout: bool,
-    /// One burst is larger than a chunk of a batch's cancel.
+    /// One burst is larger than one chunk of a batch's cancel.
     pub(super) has_large_burst: bool,
     pub(super) request_timeout_ms: i64,
     pub(super) aggregation_ms: i64,
     pub(super) concurrencies: Vec<u32>,
-    /// What each account is given; one may come to its end.
+    /// What each account is granted; an account may run out.
     pub(super) credits: [i64; ACCOUNTS],
 }
 
@@ -62,7 +61,7 @@ impl Plan {
         }
     }
 
-    /// The replicas: the first serves every model, the others take turns.
+    /// The first replica serves every model; the others alternate.
     pub(super) fn replicas(&self, models: &[ModelKey]) -> Vec<Replica> {
         let serve = |place: usize| match place {
             0 => models.to_vec(),

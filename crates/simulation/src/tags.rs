@@ -1,4 +1,4 @@
-//! How clients tell what they sent apart.
+//! Tags by which clients identify what they sent.
 
-/// The number under which the client knows a request or a batch before the service names it.
+/// The number by which the client knows a request or a batch before the service names it.
 pub(super) type Tag = u64;

@@ -6,7 +6,7 @@ use super::chance::Chance;
 use super::tags::Tag;
 
 const PREFIXES: i64 = 6;
-/// Receivers of webhooks, which behave differently.
+/// Webhook receivers, each with its own behaviour.
 const HOSTS: u64 = 4;
 
 /// The `request_body` of a request, as it will be stored.
@@ -19,7 +19,6 @@ pub(super) fn prompt(model: &str, request: Tag, chance: &mut Chance) -> String {
     )
 }
 
-/// The same with another question.
 pub(super) fn other_prompt(prompt: &str) -> String {
     prompt.replace("\"question ", "\"another question ")
 }
@@ -33,7 +32,7 @@ pub(super) fn create_batch(ids: &[String], batch: Tag) -> String {
     format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, member(batch))
 }
 
-/// A line of a file, with as many blank ones behind it.
+/// A line of a file, followed by this many blank lines.
 pub(super) fn line(prompt: &str, request: Tag, blanks: usize) -> String {
     let blanks = "\n".repeat(blanks);
     format!(
@@ -45,22 +44,21 @@ pub(super) fn metadata(batch: Tag) -> String {
     format!(r#"{{"tag":{batch}}}"#)
 }
 
-/// A tag that is told of has its address in what is sent.
+/// The `webhook` member, preceded by a comma; empty if the tag has none.
 fn member(tag: Tag) -> String {
     webhook(tag).map(|url| format!(r#","webhook":"{url}""#)).unwrap_or_default()
 }
 
-/// Where the end of a request or of a batch is to be told, if it is.
+/// The URL that is notified of the end of a request or batch, if it has one.
 pub(super) fn webhook(tag: Tag) -> Option<String> {
     tag.is_multiple_of(3).then(|| format!("https://h{}.example/{tag}", (tag / 3) % HOSTS))
 }
 
-/// What is told of to this address.
 pub(super) fn tag_of_webhook(url: &str) -> Option<Tag> {
     url.rsplit_once('/')?.1.parse().ok()
 }
 
-/// The tag in a record's metadata: that of a line is its `custom_id`.
+/// The tag in a record's metadata; a line's tag is its `custom_id`.
 pub(super) fn tag(metadata: Option<&[u8]>) -> Option<Tag> {
     let text = std::str::from_utf8(metadata?).ok()?;
     let of_line = || text.strip_prefix(r#"{"custom_id":""#)?.strip_suffix(r#""}"#);
@@ -72,7 +70,6 @@ pub(super) fn tag_of_prompt(prompt: &[u8]) -> Option<Tag> {
     text.split_once("\"question ")?.1.split_once('"')?.0.parse().ok()
 }
 
-/// An engine's answer that says `text`.
 pub(super) fn completion(text: &str) -> String {
     format!(
         r#"{{"id":"c","object":"chat.completion","model":"engine","choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":90,"completion_tokens":7,"total_tokens":97}}}}"#

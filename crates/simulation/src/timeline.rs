@@ -1,4 +1,4 @@
-//! Virtual time: what happens next, and what the clocks of the machine and of the service show meanwhile.
+//! Virtual time: the next event, and the clocks of the machine and of the service.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use overnight_base::clock::{ClockChange, Follower, ManualClock};
 
 use super::events::Event;
 
-/// When the machine's clock stands at the beginning, in milliseconds since the epoch.
+/// The machine's clock at the beginning, in milliseconds since the epoch.
 const START: i64 = 1_750_000_000_000;
 
 pub(super) type Slot = (i64, u64);
 
-/// Events in the order of elapsed time. The machine's clock shows elapsed time plus an offset, and a jump changes the offset only, as
-/// the system clock of a machine that slept or was set does. The service's clock follows it.
+/// Events in order of elapsed time. The machine's clock is elapsed time plus an offset, which a jump changes, as when a machine slept or
+/// its clock was set. The service's clock follows it.
 #[derive(Debug)]
 pub(super) struct Timeline {
     elapsed: i64,
@@ -35,7 +35,7 @@ impl Timeline {
         Arc::clone(&self.clock)
     }
 
-    /// What the service's clock shows, in milliseconds.
+    /// The service's clock, in milliseconds.
     pub(super) const fn now(&self) -> i64 {
         self.follower.now(self.elapsed)
     }
@@ -45,7 +45,7 @@ impl Timeline {
         self.elapsed
     }
 
-    /// Plans an event in `ms`, behind those that are planned for the same time.
+    /// Schedules an event in `ms`, after the events of the same time.
     pub(super) fn after(&mut self, ms: i64, event: Event) -> Slot {
         self.serial += 1;
         let slot = (self.elapsed + ms.max(0), self.serial);
@@ -64,12 +64,12 @@ impl Timeline {
         Some(event)
     }
 
-    /// Sets the machine's clock forward or back.
+    /// Moves the machine's clock forward or back.
     pub(super) const fn jump(&mut self, ms: i64) {
         self.offset += ms;
     }
 
-    /// The service compares the clocks, as it does once a second; by how much its own has moved, if it has followed a jump.
+    /// The service compares the clocks, as it does once a second. Returns how far its own clock moved, if it followed a jump.
     pub(super) fn look(&mut self) -> Option<i64> {
         let change = self.follower.look(self.elapsed + self.offset, self.elapsed);
         self.clock.set(self.now());
@@ -84,13 +84,12 @@ impl Timeline {
         self.follower.is_apart()
     }
 
-    /// The process starts, with the time that the machine's clock shows.
+    /// The process starts with the machine's time.
     pub(super) fn start_clock(&mut self) {
         self.follower = Follower::new(self.elapsed + self.offset, self.elapsed);
         self.clock.set(self.now());
     }
 
-    /// Drops what `keeps` does not keep.
     pub(super) fn retain(&mut self, keeps: impl Fn(&Event) -> bool) {
         self.events.retain(|_, event| keeps(event));
     }

@@ -1,4 +1,4 @@
-//! What happened, as a hash that two runs of a seed share, and the last lines of it for a failure's report.
+//! What happened: a hash that is equal for two runs of a seed, and the last lines for a failure report.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -7,7 +7,7 @@ const LINES_KEPT: usize = 80;
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-/// A run's trace. The hash is FNV-1a (Fowler, Noll, Vo) of every line.
+/// The hash is FNV-1a (Fowler, Noll, Vo) of every line.
 #[derive(Debug)]
 pub(super) struct Trace {
     hash: u64,
@@ -19,7 +19,6 @@ impl Trace {
         Self { hash: FNV_OFFSET, lines: VecDeque::new() }
     }
 
-    /// Notes what happened at `elapsed_ms` of the run.
     pub(super) fn note(&mut self, elapsed_ms: i64, what: fmt::Arguments<'_>) {
         let mut line = match self.lines.len() {
             LINES_KEPT.. => self.lines.pop_front().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Columns: their names, and what their cells hold.
+//! Columns: their names, and the types of their cells.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,26 +7,23 @@ use serde_json::Value;
 
 use crate::row::Row;
 
-/// How many columns a table may have.
 const COLUMNS_MAX: usize = 10_000;
 
-/// What the cells of a column hold, where they hold something.
+/// The type of a column's non-empty cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnType {
-    /// True or false.
     Boolean,
-    /// Whole numbers of 64 bits.
     Integer,
     Number,
     Text,
-    /// JSON, as text where a format has nothing else for it.
+    /// JSON, as text in formats without a type for it.
     Json,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     pub name: Arc<str>,
-    /// What its cells hold; unknown where all of them are empty.
+    /// `None` if all cells are empty.
     pub holds: Option<ColumnType>,
 }
 
@@ -36,7 +33,7 @@ impl Column {
     }
 }
 
-/// The columns of the rows that were seen, in the order of their first sight.
+/// The columns of the rows so far, in order of appearance.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
     list: Vec<Column>,
@@ -44,10 +41,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Columns of these names, of which nothing else is known.
-    ///
-    /// # Errors
-    /// Two of one name, or too many, in words.
+    /// Columns of unknown types. Fails if a name is repeated or there are too many.
     pub fn named(names: impl IntoIterator<Item = Arc<str>>) -> Result<Self, String> {
         let mut columns = Self::default();
         for name in names {
@@ -59,10 +53,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Notes what a row holds.
-    ///
-    /// # Errors
-    /// More columns than a table may have, in words.
+    /// Adds the columns of a row. Fails if there are too many.
     pub fn see(&mut self, row: &Row) -> Result<(), String> {
         for (number, (name, value)) in row.cells.iter().enumerate() {
             // Most rows have the columns of the row before.
@@ -93,13 +84,12 @@ impl Columns {
         &self.list
     }
 
-    /// Whether there is a column of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
 
-    /// Puts a row's cells in the order of the columns, with null where the row has none.
+    /// Puts a row's cells in the order of the columns, with null for missing ones.
     pub(crate) fn arrange(&self, cells: Vec<(Arc<str>, Value)>) -> Vec<Value> {
         let mut arranged = vec![Value::Null; self.list.len()];
         for (number, (name, value)) in cells.into_iter().enumerate() {
@@ -134,7 +124,7 @@ fn joined(one: Option<ColumnType>, other: Option<ColumnType>) -> Option<ColumnTy
     }
 }
 
-/// A cell as text: text as it is, nothing as nothing, everything else as JSON.
+/// A cell as text: text unchanged, null empty, everything else as JSON.
 pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

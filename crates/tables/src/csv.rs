@@ -1,5 +1,5 @@
-//! Comma-separated values, as RFC 4180 has them, and the same with tabs. A field in quotes may hold commas, quotes (doubled) and line
-//! breaks. What breaks the rules is a fault, with its line: a quote that does not close would otherwise swallow the rows behind it.
+//! Comma-separated values, as in RFC 4180, and the same with tabs. A quoted field may contain commas, doubled quotes and line breaks. Any
+//! violation is an error with its line: an unclosed quote would otherwise swallow the following rows.
 
 use std::io::{self, BufRead, Write};
 
@@ -10,7 +10,6 @@ use crate::row::{ROW_BYTES_MAX, RowFault};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What parts the fields of a format.
 pub(crate) const fn delimiter(format: Format) -> u8 {
     match format {
         Format::Tsv => b'\t',
@@ -18,7 +17,7 @@ pub(crate) const fn delimiter(format: Format) -> u8 {
     }
 }
 
-/// Writes records; what needs quotes gets them.
+/// Writes records, with quotes if necessary.
 pub(crate) fn writer<W: Write>(out: W, delimiter: u8) -> csv::Writer<W> {
     csv::WriterBuilder::new().delimiter(delimiter).from_writer(out)
 }
@@ -26,18 +25,14 @@ pub(crate) fn writer<W: Write>(out: W, delimiter: u8) -> csv::Writer<W> {
 pub(crate) struct CsvReader {
     input: Box<dyn BufRead>,
     parser: Box<Reader>,
-    /// The line that is read next, from 1.
+    /// The next line, from 1.
     line: u64,
-    /// The field at hand, and what it was read from.
+    /// The current field, and its source text.
     field: Vec<u8>,
     raw: Vec<u8>,
 }
 
 impl CsvReader {
-    /// Begins to read.
-    ///
-    /// # Errors
-    /// What reading says.
     pub(crate) fn begin(mut input: Box<dyn BufRead>, delimiter: u8) -> io::Result<Self> {
         if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
             input.consume(BYTE_ORDER_MARK.len());
@@ -46,7 +41,7 @@ impl CsvReader {
         Ok(Self { input, parser, line: 1, field: vec![0; 1 << 10], raw: Vec::new() })
     }
 
-    /// Reads the next record into `fields`; the line that it begins in, or `None` at the end. Blank lines are no records.
+    /// Reads the next record into `fields`; returns the line that it begins in, or `None` at the end. Blank lines are skipped.
     pub(crate) fn read(&mut self, fields: &mut Vec<String>) -> Result<Option<u64>, RowFault> {
         fields.clear();
         while let Some(byte @ (b'\r' | b'\n')) = self.peek()? {
@@ -68,7 +63,7 @@ impl CsvReader {
         Ok(None)
     }
 
-    /// Reads a field of the record that begins in this line, behind so many bytes of it: its length, and whether it is the last.
+    /// Reads a field of the record that begins in this line and has `bytes` before it: returns its length, and whether it is the last.
     fn read_field(&mut self, begins_in: u64, bytes: usize) -> Result<Option<(usize, bool)>, RowFault> {
         self.raw.clear();
         let mut length = 0;
@@ -100,7 +95,7 @@ impl CsvReader {
         }
     }
 
-    /// Refuses quotes that the parser lets pass: a field has none, or one at each end and two for each of its own.
+    /// Refuses quotes that the parser accepts: a field has none, or one at each end and doubled ones inside.
     fn check_quotes(&self, length: usize, is_over: bool) -> Result<(), RowFault> {
         let quotes = count(&self.raw, b'"');
         let are_around = self.raw.starts_with(b"\"") && self.raw.ends_with(b"\"");
@@ -114,7 +109,7 @@ impl CsvReader {
         Err(RowFault::Broken(self.line, words.to_owned()))
     }
 
-    /// A line ended with this byte; both that may be its end are one.
+    /// A line ended with this byte; CR and LF together are one end.
     fn end_line(&mut self, byte: u8) -> Result<(), RowFault> {
         self.line += 1;
         if byte == b'\r' && self.peek()? == Some(b'\n') {

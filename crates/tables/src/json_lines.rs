@@ -1,4 +1,4 @@
-//! Rows of JSON Lines: an object a line, whose members are its cells.
+//! Rows of JSON Lines: an object per line, whose members are its cells.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,13 +12,12 @@ use serde_json::Value;
 use crate::row::{ROW_BYTES_MAX, Row, RowFault};
 use crate::streams::read_line;
 
-/// Reads rows.
 pub(crate) struct JsonRows {
     input: Box<dyn BufRead>,
     line: u64,
-    /// Blank lines that nothing followed yet.
+    /// Blank lines after the last row so far.
     blank: u64,
-    /// What stands behind a blank line, which is told of first.
+    /// The row after a blank line, which is reported first.
     held: Option<Result<Row, RowFault>>,
 }
 
@@ -27,7 +26,7 @@ impl JsonRows {
         Self { input, line: 0, blank: 0, held: None }
     }
 
-    /// The next row. Blank lines at the end are no rows, and elsewhere a fault.
+    /// The next row. Blank lines at the end are skipped; others are errors.
     pub(crate) fn next(&mut self) -> Option<Result<Row, RowFault>> {
         if let Some(row) = self.held.take() {
             return Some(row);
@@ -94,7 +93,7 @@ impl<'de> Visitor<'de> for Cells {
     }
 }
 
-/// Adds members to the text of an object, which stays as it is.
+/// Adds members to the text of an object, which is otherwise unchanged.
 pub(crate) fn write_with(
     out: &mut impl io::Write,
     text: &[u8],

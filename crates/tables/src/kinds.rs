@@ -1,13 +1,12 @@
-//! What a file holds, by its name or as somebody says.
+//! The format of a file, by its name or as specified.
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated values with a line of names, as RFC 4180 has them.
+    /// Comma-separated values with a header line, as in RFC 4180.
     Csv,
     Tsv,
     JsonLines,
@@ -17,22 +16,20 @@ pub enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     None,
-    /// gzip, of one member or several.
+    /// gzip, of one or several members.
     Gzip,
-    /// Zstandard, of one frame or several.
+    /// Zstandard, of one or several frames.
     Zstd,
 }
 
 /// A format and its compression: `csv`, `tsv.gz`, `jsonl.zst`, `parquet`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// How rows are written.
     pub format: Format,
-    /// What is around that; nothing around Parquet, which compresses its own pages.
+    /// None for Parquet, which compresses its own pages.
     pub compression: Compression,
 }
 
-/// Each ending, and what it stands for.
 const FORMATS: [(&str, Format); 6] = [
     ("csv", Format::Csv),
     ("tsv", Format::Tsv),
@@ -45,22 +42,16 @@ const COMPRESSIONS: [(&str, Compression); 3] =
     [("gz", Compression::Gzip), ("zst", Compression::Zstd), ("zstd", Compression::Zstd)];
 
 impl Kind {
-    /// JSON Lines as they are: what a file of no known ending holds.
+    /// Uncompressed JSON Lines: the default for unknown extensions.
     pub const JSON_LINES: Self = Self { format: Format::JsonLines, compression: Compression::None };
 
-    /// What each kind is called.
     pub const NAMES: [&str; 10] =
         ["csv", "csv.gz", "csv.zst", "tsv", "tsv.gz", "tsv.zst", "jsonl", "jsonl.gz", "jsonl.zst", "parquet"];
 
-    /// What some are called elsewhere.
     pub const OTHER_NAMES: [&str; 8] =
         ["csv.zstd", "tsv.zstd", "jsonl.zstd", "ndjson", "ndjson.gz", "ndjson.zst", "ndjson.zstd", "pq"];
 
-    /// What a file of this name holds: by its last ending, or its last two. A compressed file of no known format is
-    /// of JSON Lines, as is one of no known ending.
-    ///
-    /// # Errors
-    /// A name that says compressed Parquet, in words.
+    /// The kind of a file, by its last one or two extensions; JSON Lines by default. Fails for compressed Parquet.
     pub fn of_name(path: &Path) -> Result<Self, String> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let (rest, compression) = match name.rsplit_once('.') {

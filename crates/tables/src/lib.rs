@@ -1,8 +1,8 @@
-//! Tables in, tables out: CSV, Parquet and JSON Lines, also compressed, read row by row and written again with columns beside
-//! their own. Memory holds a few rows and no table: text is read as it comes, of a Parquet file the pages at hand, and what is
-//! written as Parquet waits for a group of rows of bounded size.
+//! Tables in, tables out: CSV, Parquet and JSON Lines, also compressed, read row by row and written again with further columns. Memory
+//! holds a few rows, never a table: text is streamed, of a Parquet file only the current pages are read, and written Parquet waits for a
+//! row group of bounded size.
 //!
-//! It knows no other crate: what rows mean is its callers' business.
+//! It knows no other crate: its callers interpret the rows.
 
 mod cells;
 mod csv;

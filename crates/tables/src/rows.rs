@@ -1,4 +1,4 @@
-//! The rows of a table, one after the other, whatever it is written in.
+//! The rows of a table in any format.
 
 use std::sync::Arc;
 
@@ -13,11 +13,10 @@ use crate::row::{Row, RowFault};
 use crate::shared::SharedFile;
 use crate::streams::reader;
 
-/// What parts the fields of files that are called CSV too.
+/// Separators of other files that are called CSV.
 const OTHER_PARTS: [(char, &str); 4] =
     [(';', "semicolons"), ('\t', "tabs, as in tsv"), (',', "commas, as in csv"), ('|', "bars")];
 
-/// Reads rows, from the first.
 pub struct Rows(Source);
 
 enum Source {
@@ -28,10 +27,7 @@ enum Source {
 }
 
 impl Rows {
-    /// Begins to read the rows of a file.
-    ///
-    /// # Errors
-    /// A file that is not what `kind` says, or whose names of columns cannot be used.
+    /// Fails if the file is not of this `kind`, or its column names are invalid.
     pub fn open(file: &SharedFile, kind: Kind) -> Result<Self, RowFault> {
         let text = || reader(file.cursor(), kind.compression).map_err(RowFault::Unreadable);
         Ok(Self(match kind.format {
@@ -51,7 +47,7 @@ impl Rows {
         }))
     }
 
-    /// The names of the columns, where the file says them before its rows.
+    /// The names of the columns, if they precede the rows.
     #[must_use]
     pub fn names(&self) -> Option<&[Arc<str>]> {
         match &self.0 {
@@ -79,7 +75,7 @@ impl Iterator for Rows {
     }
 }
 
-/// Refuses names of which two are one, and a single one that holds what parts fields elsewhere.
+/// Refuses repeated names, and a single name that contains another separator.
 fn check_names(names: &[Arc<str>], delimiter: u8) -> Result<(), String> {
     if let [name] = names
         && let Some((_, parted)) =

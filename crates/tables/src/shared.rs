@@ -1,7 +1,8 @@
-//! A file that several readers read, each at its own place.
+//! A file with several readers, each at its own offset.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A regular file, opened once. Clones read the same file, also where its name is gone.
+/// A regular file, opened once. Clones read the same file at their own offsets, even if its name is gone.
 #[derive(Debug, Clone)]
 pub struct SharedFile {
     file: Arc<File>,
@@ -18,10 +19,7 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
-    /// Shares a regular file.
-    ///
-    /// # Errors
-    /// What the system says of its length.
+    /// Fails if the file's length cannot be read.
     pub fn new(file: File) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         Ok(Self { file: Arc::new(file), bytes })
@@ -46,7 +44,7 @@ pub struct Cursor {
 
 impl Read for Cursor {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = read_at(&self.file.file, into, self.at)?;
+        let read = self.file.file.read_at(into, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
@@ -64,16 +62,6 @@ impl Seek for Cursor {
     }
 }
 
-#[cfg(unix)]
-fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, into, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, into, at)
-}
-
 impl Length for SharedFile {
     fn len(&self) -> u64 {
         self.bytes
@@ -88,7 +76,7 @@ impl ChunkReader for SharedFile {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        // What a broken file says of lengths is not believed before its own is known.
+        // Lengths in a broken file are checked against its real length.
         let end = start.checked_add(length as u64).filter(|end| *end <= self.bytes);
         if end.is_none() {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} are not there")));

@@ -1,4 +1,4 @@
-//! Bytes on their way through compression.
+//! Compressed streams.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -9,13 +9,9 @@ use crate::kinds::Compression;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// As much memory as a Zstandard file may ask for: `zstd --long=27`, which is what its own program takes unasked.
+/// The memory limit of a Zstandard file: `zstd --long=27`, the default limit of its own program.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
-/// Reads what is inside.
-///
-/// # Errors
-/// No memory for the decompression.
 pub fn reader(from: impl BufRead + 'static, compression: Compression) -> io::Result<Box<dyn BufRead>> {
     let inner: Box<dyn Read> = match compression {
         Compression::None => return Ok(Box::new(from)),
@@ -29,10 +25,7 @@ pub fn reader(from: impl BufRead + 'static, compression: Compression) -> io::Res
     Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, inner)))
 }
 
-/// Reads a line with its end, of `max` bytes at most, behind what `text` holds; 0 bytes at the end.
-///
-/// # Errors
-/// What reading says, and a line that is longer.
+/// Appends a line with its end to `text`; returns 0 at the end. Fails if the line has more than `max` bytes.
 pub fn read_line(reader: &mut dyn BufRead, text: &mut Vec<u8>, max: usize) -> io::Result<usize> {
     let bytes = reader.take(max as u64 + 1).read_until(b'\n', text)?;
     if bytes > max {
@@ -48,10 +41,6 @@ pub enum Compressor<W: Write> {
 }
 
 impl<W: Write> Compressor<W> {
-    /// Begins to write into `out`.
-    ///
-    /// # Errors
-    /// No memory for the compression.
     pub fn new(out: W, compression: Compression) -> io::Result<Self> {
         Ok(match compression {
             Compression::None => Self::None(out),
@@ -62,10 +51,7 @@ impl<W: Write> Compressor<W> {
         })
     }
 
-    /// Ends it, and gives back what it wrote into.
-    ///
-    /// # Errors
-    /// What writing says.
+    /// Ends the stream, and returns its output.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Self::None(out) => Ok(out),

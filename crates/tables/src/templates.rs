@@ -1,5 +1,3 @@
-//! Templates that are rendered over rows.
-
 use std::collections::BTreeSet;
 
 use minijinja::value::{Serde, Value as JinjaValue};
@@ -10,19 +8,18 @@ use crate::row::Row;
 
 const NAME: &str = "template";
 
-/// By which a template reaches the whole row: `{{ row["First name"] }}`.
+/// The template variable of the whole row: `{{ row["First name"] }}`.
 const WHOLE_ROW: &str = "row";
 
-/// How many columns are named where one is missing.
+/// Columns listed in the error of a missing one.
 const COLUMNS_SHOWN: usize = 20;
 
-/// Why there is no template, in words.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct TemplateError(String);
 
-/// A template of the syntax of Jinja. A column is a variable, by its name; `row` is all of them. What is empty (null) is rendered as
-/// nothing, and what no column is called is an error.
+/// A Jinja template. Each column is a variable; `row` is all of them. Empty cells (null) are rendered as nothing; an unknown name is an
+/// error.
 #[derive(Debug)]
 pub struct Template {
     environment: Environment<'static>,
@@ -31,10 +28,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads a template.
-    ///
-    /// # Errors
-    /// Where its syntax is wrong.
+    /// Fails if its syntax is wrong.
     pub fn new(source: String) -> Result<Self, TemplateError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -52,26 +46,23 @@ impl Template {
         Ok(Self { environment, wanted, names_row })
     }
 
-    /// The variables that it names, without `row`.
+    /// Its variables, without `row`.
     #[must_use]
     pub const fn wanted(&self) -> &BTreeSet<String> {
         &self.wanted
     }
 
-    /// Whether it names anything of a row, so that it may say another thing of each.
+    /// Whether it uses anything of a row, so that its result may differ between rows.
     #[must_use]
     pub fn depends_on_row(&self) -> bool {
         self.names_row || !self.wanted.is_empty()
     }
 
-    /// Renders it over a row.
-    ///
-    /// # Errors
-    /// What it asks of the row that is not there, in words that go on behind "line 7".
+    /// Renders it for a row. The error continues after "line 7".
     pub fn render(&self, row: &Row) -> Result<String, String> {
         let cells = || row.cells.iter().map(|(name, value)| (&**name, JinjaValue::from(Serde(value))));
         let whole = JinjaValue::from_pairs(cells());
-        // A column that is called `row` is meant by that name.
+        // A column called `row` takes precedence.
         let context = JinjaValue::from_pairs(std::iter::once((WHOLE_ROW, whole)).chain(cells()));
         let rendered = self.environment.get_template(NAME).and_then(|template| template.render(context));
         rendered.map_err(|error| self.explain(row, &error))
@@ -95,7 +86,7 @@ impl Template {
     }
 }
 
-/// What is wrong, and in which line of the template.
+/// The fault, with its line in the template.
 fn words(error: &Error) -> String {
     let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
     error.line().map_or_else(|| what.clone(), |line| format!("{what} (line {line} of the template)"))

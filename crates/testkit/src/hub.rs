@@ -1,10 +1,10 @@
-//! A Hub of models, at the far side of real sockets: repositories with their files by the Hub's HTTP API, whose bytes lie on another
-//! host to which it redirects. It can be gated, break connections, ignore ranges and hand out damaged bytes.
+//! A simulated Hub of models on real sockets: repositories with their files by the Hub's HTTP API, which redirects to another host for the
+//! bytes. It can be gated, break connections, ignore ranges and send damaged bytes.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -15,43 +15,44 @@ use futures_util::stream;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
-/// The commit that every branch of every repository points at.
+use crate::stand::{Server, lock};
+
+/// The commit of every branch of every repository.
 pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// A running Hub. Dropped, it stops.
+/// A running Hub. Dropping it stops the Hub.
 #[derive(Debug)]
 pub struct SimHub {
     shared: Arc<Shared>,
-    address: SocketAddr,
-    servers: [JoinHandle<()>; 2],
+    server: Server,
+    _server_of_bytes: Server,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct HubBehaviour {
-    /// Who asks without this token is told that repositories are gated.
+    /// Without this token, repositories are gated.
     pub token: Option<String>,
-    /// The next answers with bytes of a file break after so many bytes, one for each number.
+    /// Each of the next answers with bytes of a file breaks after this number of bytes.
     pub breaks: Vec<usize>,
-    /// A file is sent from its start, whatever range is asked for.
+    /// Whether files are always sent from their start.
     pub ignores_ranges: bool,
-    /// It states no sums of files.
+    /// Whether the checksums of files are missing.
     pub states_no_sums: bool,
-    /// The last byte of each file is another one.
+    /// Whether the last byte of each file is changed.
     pub is_damaged: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubCall {
-    /// Whether it came to the host of the bytes.
+    /// Whether the host of the bytes got it.
     pub is_for_bytes: bool,
     pub path: String,
-    /// The header `range`; empty where there was none.
+    /// The header `range`, or empty.
     pub range: String,
-    /// The header `authorization`; empty where there was none.
+    /// The header `authorization`, or empty.
     pub authorization: String,
 }
 
@@ -61,19 +62,15 @@ struct Shared {
     repositories: BTreeMap<String, BTreeMap<String, Bytes>>,
     behaviour: Mutex<HubBehaviour>,
     calls: Mutex<Vec<HubCall>>,
-    /// Where the bytes are.
     bytes_at: SocketAddr,
 }
 
 impl SimHub {
-    /// Starts it with these files, each of `OWNER/REPO`, a path and bytes, on the current tokio runtime.
-    ///
-    /// # Errors
-    /// No loopback port could be listened on.
+    /// Starts a Hub with these files (`OWNER/REPO`, path, bytes) on the current tokio runtime.
     pub async fn start(files: &[(&str, &str, &[u8])]) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let of_bytes = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let (address, bytes_at) = (listener.local_addr()?, of_bytes.local_addr()?);
+        let bytes_at = of_bytes.local_addr()?;
         let mut repositories: BTreeMap<String, BTreeMap<String, Bytes>> = BTreeMap::new();
         for (repository, path, bytes) in files {
             let files = repositories.entry((*repository).to_owned()).or_default();
@@ -81,38 +78,24 @@ impl SimHub {
         }
         let shared = Shared { repositories, behaviour: Mutex::default(), calls: Mutex::default(), bytes_at };
         let shared = Arc::new(shared);
-        let serve = |listener, router: Router<Arc<Shared>>| {
-            let router = router.with_state(Arc::clone(&shared));
-            tokio::spawn(async move {
-                // It ends with the test that started it.
-                let _ = axum::serve(listener, router).await;
-            })
-        };
-        let servers = [
-            serve(listener, Router::new().fallback(answer)),
-            serve(of_bytes, Router::new().fallback(answer_bytes)),
-        ];
-        Ok(Self { shared, address, servers })
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&shared));
+        let of_bytes_router = Router::new().fallback(answer_bytes).with_state(Arc::clone(&shared));
+        let server = Server::start(listener, router)?;
+        Ok(Self { shared, server, _server_of_bytes: Server::start(of_bytes, of_bytes_router)? })
     }
 
-    /// Its address, as `HF_ENDPOINT` has it.
+    /// The address in the form of `HF_ENDPOINT`.
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address)
     }
 
     pub fn behave(&self, behaviour: HubBehaviour) {
-        *self.shared.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
+        *lock(&self.shared.behaviour) = behaviour;
     }
 
     /// Every call so far, in order.
     pub fn calls(&self) -> Vec<HubCall> {
-        self.shared.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for SimHub {
-    fn drop(&mut self) {
-        self.servers.iter().for_each(JoinHandle::abort);
+        lock(&self.shared.calls).clone()
     }
 }
 
@@ -126,16 +109,16 @@ impl Shared {
             range: text(header::RANGE),
             authorization: text(header::AUTHORIZATION),
         };
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
+        lock(&self.calls).push(call.clone());
         call
     }
 
     fn behaviour(&self) -> HubBehaviour {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.behaviour).clone()
     }
 
     fn next_break(&self) -> Option<usize> {
-        let breaks = &mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).breaks;
+        let breaks = &mut lock(&self.behaviour).breaks;
         (!breaks.is_empty()).then(|| breaks.remove(0))
     }
 }
@@ -178,7 +161,7 @@ fn list(shared: &Shared, repository: &str, revision: &str) -> Response {
     }
     let has_sum = |path: &str| path.ends_with(".gguf") && !shared.behaviour().states_no_sums;
     let siblings = files.iter().map(|(path, bytes)| {
-        // Large files have their sums; the others git's.
+        // Large files have SHA-256 sums; other files have git's.
         let lfs =
             has_sum(path).then(|| json!({"sha256": sum(bytes), "size": bytes.len(), "pointerSize": 134}));
         json!({"rfilename": path, "size": bytes.len(), "blobId": &sum(path.as_bytes())[..40], "lfs": lfs})
@@ -192,7 +175,6 @@ fn sum(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
-/// The host of the bytes.
 async fn answer_bytes(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> Response {
     let call = shared.note(true, &uri, &headers);
     let behaviour = shared.behaviour();

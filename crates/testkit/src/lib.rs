@@ -1,5 +1,5 @@
-//! What the service is tested and measured against: a simulated engine, a PostgreSQL, a Stripe, an OpenID provider, a Hub of models, a
-//! receiver of webhooks and a collector of traces, each at the far side of a real socket. None of them knows the service.
+//! Counterparts for tests and measurements: a simulated engine, a PostgreSQL, a Stripe, an OpenID provider, a Hub of models, a receiver of
+//! webhooks and a collector of traces, each on a real socket. None of them depends on the service.
 
 pub mod engine;
 pub mod hub;
@@ -8,6 +8,7 @@ pub mod postgres;
 pub mod proof;
 pub mod receiver;
 pub mod schema;
+mod stand;
 pub mod stripe;
 mod time;
 pub mod traces;

@@ -1,19 +1,15 @@
-//! Figures of the attacks that `scripts/prove` makes on the service.
+//! Figures of the attacks on the service by `scripts/prove`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use serde_json::{Map, Value, json};
 
-/// The folder into which figures are written.
+/// The environment variable that names the folder for figures.
 const FOLDER: &str = "RELIABILITY_FIGURES";
 
 /// Writes an attack's figure, a phrase for people, into the file `<attack>.json` of the folder that `RELIABILITY_FIGURES` names. Does
-/// nothing where it names none: a test that is run alone leaves no file.
-///
-/// # Panics
-///
-/// The file cannot be written.
+/// nothing without that variable, so that a single test leaves no file.
 pub fn record(attack: &str, figure: &str) {
     if let Some(file) = file_of(attack) {
         fs::write(file, json!({"attack": attack, "figure": figure}).to_string())
@@ -21,11 +17,7 @@ pub fn record(attack: &str, figure: &str) {
     }
 }
 
-/// Adds to an attack's counts over all of its runs, which stand in the file `<attack>.total.json` beside its figure.
-///
-/// # Panics
-///
-/// The file cannot be read or written.
+/// Adds to an attack's counts over all of its runs, in the file `<attack>.total.json` next to its figure.
 pub fn add(attack: &str, counts: &[(&str, usize)]) {
     let Some(file) = file_of(&format!("{attack}.total")) else { return };
     let mut total: Map<String, Value> =

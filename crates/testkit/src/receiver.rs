@@ -1,16 +1,16 @@
-//! Somebody who receives webhooks, at the far side of a real socket. What it answers stands in the path:
+//! A receiver of webhooks on a real socket. The path decides its answer:
 //!
 //! - `/status/503…`: always that status.
-//! - `/flaky/2…`: 500 to the first so many tries of each event, then 204.
-//! - `/hang…`: nothing, until it is let go.
-//! - `/drip…`: 200 at once, and a body without end.
-//! - `/redirect?to=URL`: 307 to there.
+//! - `/flaky/2…`: 500 to the first two calls of each event, then 204.
+//! - `/hang…`: no answer until [`Receiver::let_go`].
+//! - `/drip…`: 200 immediately, and an endless body.
+//! - `/redirect?to=URL`: 307 to this URL.
 //! - anything else: 204.
 
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -20,16 +20,15 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::pending;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
+use crate::stand::{Server, lock};
 use crate::time;
 
-/// A running receiver on a port of its own. Dropped, it stops.
+/// A running receiver on its own loopback port. Dropping it stops the receiver.
 #[derive(Debug)]
 pub struct Receiver {
     state: Arc<State>,
-    address: SocketAddr,
-    server: JoinHandle<()>,
+    server: Server,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,22 +37,22 @@ pub struct Received {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// When it came, in milliseconds.
+    /// The time of arrival, in milliseconds.
     pub at: i64,
-    /// What it was answered, or is to be.
+    /// The answer, sent or pending.
     pub answer: StatusCode,
 }
 
 #[derive(Debug)]
 struct State {
     received: Mutex<Vec<Received>>,
-    /// How often each event was tried, by its `webhook-id`.
+    /// Calls of each event, by its `webhook-id`.
     tries: Mutex<HashMap<String, u32>>,
     gate: watch::Sender<bool>,
 }
 
 impl Received {
-    /// A header's text; empty where there is none.
+    /// A header's text, or empty.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -64,44 +63,32 @@ impl Received {
 }
 
 impl Receiver {
-    /// Starts it on the current tokio runtime; it takes calls when this returns.
-    ///
-    /// # Errors
-    /// No loopback port could be listened on.
+    /// Starts a receiver on the current tokio runtime; it accepts calls when this returns.
     pub async fn start() -> io::Result<Self> {
         Self::start_at(IpAddr::V4(Ipv4Addr::LOCALHOST)).await
     }
 
-    /// The same at an address of this machine.
-    ///
-    /// # Errors
-    /// No port of it could be listened on.
+    /// Like [`Self::start`], at an address of this machine.
     pub async fn start_at(ip: IpAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((ip, 0)).await?;
-        let address = listener.local_addr()?;
         let state = Arc::new(State {
             received: Mutex::default(),
             tries: Mutex::default(),
             gate: watch::Sender::new(false),
         });
         let router = Router::new().fallback(receive).with_state(Arc::clone(&state));
-        let server = tokio::spawn(async move {
-            // It ends with the test that started it.
-            let _ = axum::serve(listener, router).await;
-        });
-        Ok(Self { state, address, server })
+        Ok(Self { state, server: Server::start(listener, router)? })
     }
 
-    /// Where it is.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address
     }
 
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.server.address)
     }
 
-    /// Every call so far, in the order in which they came.
+    /// Every call so far, in order of arrival.
     pub fn received(&self) -> Vec<Received> {
         lock(&self.state.received).clone()
     }
@@ -110,15 +97,9 @@ impl Receiver {
         lock(&self.state.received).len()
     }
 
-    /// Lets go of what hangs, from now on.
+    /// Releases hanging calls, also later ones.
     pub fn let_go(&self) {
         self.state.gate.send_replace(true);
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.server.abort();
     }
 }
 
@@ -165,9 +146,4 @@ fn answer(path: &str, tries: u32) -> StatusCode {
         _ if path.starts_with("/redirect") => StatusCode::TEMPORARY_REDIRECT,
         _ => StatusCode::NO_CONTENT,
     }
-}
-
-/// A panic of one test's thread must not hide in the poison of another's.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

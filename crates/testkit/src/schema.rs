@@ -1,4 +1,4 @@
-//! A schema that is made once for all tests of a process and copied: making it takes most of the time of a short test.
+//! A schema that is created once for all tests of a process and then copied: creating it takes most of the time of a short test.
 
 use std::fs;
 use std::io;
@@ -9,13 +9,8 @@ use std::thread;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 
-/// Puts a file with a schema into a folder that has none of its name. The first call has `migrate` make it in another folder.
-///
-/// # Errors
-/// It cannot be copied.
-///
-/// # Panics
-/// `migrate` does. It runs in a thread and a runtime of its own.
+/// Puts a file with a schema into a folder, unless it has a file of this name. The first call runs `migrate` in another folder, in its own
+/// thread and runtime; a panic of `migrate` is passed on.
 pub fn put_file<F: Future<Output = ()>>(
     folder: &Path,
     name: &str,
@@ -34,7 +29,7 @@ pub fn put_file<F: Future<Output = ()>>(
     Ok(())
 }
 
-/// Makes something in a thread and a runtime of its own, and waits for it, also within a runtime.
+/// Runs `migrate` in its own thread and runtime, and waits for it, also within a runtime.
 pub(crate) fn make<F: Future<Output = ()>>(migrate: impl FnOnce() -> F + Send) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     thread::scope(|scope| scope.spawn(move || runtime.block_on(migrate())).join()).expect("a schema");

@@ -1,4 +1,5 @@
-//! Traces as a collector reads them: OTLP in JSON by the letter of the standard, out of what a [`Receiver`](crate::receiver::Receiver) got.
+//! Traces as a collector reads them: OTLP in JSON by the letter of the standard, from the calls of a
+//! [`Receiver`](crate::receiver::Receiver).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,23 +11,22 @@ use crate::receiver::Received;
 pub struct ReceivedSpan {
     pub trace: String,
     pub id: String,
-    /// The span above; empty for the first of a trace.
+    /// The parent span; empty for the first of a trace.
     pub parent: String,
     pub name: String,
     /// 1 internal, 2 server, 3 client.
     pub kind: u8,
-    /// From when until when, in nanoseconds.
+    /// Start and end, in nanoseconds.
     pub time: (u64, u64),
-    /// Whether its status is an error.
     pub is_error: bool,
-    /// Its attributes, numbers and lists as text, in the form of JSON.
+    /// Numbers and lists are text, in the form of JSON.
     pub attributes: BTreeMap<String, String>,
-    /// `service.name` of the resource.
+    /// The resource's `service.name`.
     pub service: String,
 }
 
 impl ReceivedSpan {
-    /// An attribute; empty where there is none.
+    /// An attribute, or empty.
     pub fn attribute(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)
     }
@@ -125,10 +125,8 @@ impl AnyValue {
     }
 }
 
-/// The spans of all exports among these calls, in the order in which they came.
-///
-/// # Errors
-/// What the standard does not allow: an unknown member, a wrong identifier, a span that ends before it begins or came twice.
+/// The spans of all exports among these calls, in order of arrival. Fails on violations of the standard: an unknown member, a wrong
+/// identifier, a span that ends before it begins or arrived twice.
 pub fn spans(received: &[Received]) -> Result<Vec<ReceivedSpan>, String> {
     let mut all = Vec::new();
     for call in received.iter().filter(|call| call.path.ends_with("/v1/traces") && call.answer.is_success()) {

@@ -1,8 +1,7 @@
-//! What is said: the JSON shapes of the API and their conversions from the domain.
+//! The JSON shapes of the API and their conversions from the domain, one folder for each dialect.
 //!
-//! One folder for each dialect. A record of the native one is told twice on purpose: as a type that clients read and the
-//! reference is drawn from, and as a writer that appends the same text to a buffer, for streams of millions of lines. The
-//! tests hold the two together.
+//! A native record has two definitions on purpose: a type, for clients and the reference, and a writer that appends the same text to a
+//! buffer, for streams of millions of lines. Tests compare the two.
 
 #![warn(missing_docs)]
 

@@ -1,20 +1,20 @@
-//! Lines of files of prompts: the three shapes of a line, each told by its keys, and the Create Request that each asks for.
+//! Lines of prompt files: three shapes, recognised by their keys, and the Create Request for each.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// What a line is.
+/// The shape of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// The body of Create Request: `{"request_body": …}`.
     CreateRequest,
     /// A line of OpenAI's batch files: `{"custom_id", "method", "url", "body"}`.
     OpenAiBatch,
-    /// What the model is asked: `{"model", "messages"}`.
+    /// The chat alone: `{"model", "messages"}`.
     Chat,
 }
 
-/// The keys that shapes are told by.
+/// The keys that distinguish shapes.
 #[derive(Deserialize)]
 struct Keys<'a> {
     #[serde(borrow, default)]
@@ -44,11 +44,7 @@ struct Metadata<'a> {
 }
 
 impl Shape {
-    /// Tells what a line without its end is.
-    ///
-    /// # Errors
-    ///
-    /// Why it is none of them: words that go on behind "line 7".
+    /// Recognises a line, which has no line break. The error continues "line 7".
     pub fn of(line: &[u8]) -> Result<Self, String> {
         let keys = read(line)?;
         if keys.request_body.is_some() {
@@ -63,11 +59,7 @@ impl Shape {
         Err("has no `request_body`, no `custom_id` and `body`, and no `model` and `messages`".to_owned())
     }
 
-    /// The body of Create Request that asks for what a line of this shape asks for.
-    ///
-    /// # Errors
-    ///
-    /// That the line is not of this shape, in the same words.
+    /// The body of Create Request for a line of this shape. The error continues "line 7".
     pub fn create_body(self, line: &[u8]) -> Result<Vec<u8>, String> {
         let create = match self {
             Self::CreateRequest => return Ok(line.to_vec()),
@@ -94,7 +86,7 @@ fn read(line: &[u8]) -> Result<Keys<'_>, String> {
 
 fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(line).map_err(|error| {
-        // The line that serde counts is always the first, and not the one that the reader of this counts.
+        // Serde's line number is always 1, not the number in the file.
         let text = error.to_string();
         let what = text.split(" at line ").next().unwrap_or(&text);
         format!("is not valid: {what} (column {})", error.column())

@@ -1,55 +1,55 @@
-//! The service's clock. It is driven by the monotonic clock and follows the machine's clock: small corrections at once, a jump only if
-//! the new time has stood for a minute. So a clock that is set wrongly and right again, or a machine that slept, expires nothing at once,
-//! and no wait depends on what the machine's clock shows meanwhile.
+//! The service's clock. It runs with the monotonic clock and follows the machine's clock: small corrections immediately, a jump only if the
+//! new time has lasted for a minute. So a clock that is set wrongly and corrected, or a machine that slept, causes no immediate expiry, and
+//! no wait depends on the machine's clock meanwhile.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Clock, MonotonicClock, SharedClock, Sleep, SystemClock};
 
-/// A new time is followed once it has stood for so long, in milliseconds.
+/// How long a new time must last before it is followed.
 pub const HOLD_MS: i64 = 60_000;
-/// The machine's clock may be so far off without having jumped, in milliseconds: such corrections are followed at once.
+/// Smaller differences are not jumps: they are followed immediately.
 pub const CORRECTION_MS_MAX: i64 = 2_000;
 
-/// What a look at the machine's clock found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockChange {
-    /// It jumped. The service's time goes on as before for now.
+    /// It jumped. The service's time continues as before for now.
     Jumped {
-        /// How far it has moved since the last look, in milliseconds.
+        /// How far it moved since the last look, in milliseconds.
         machine_ms: i64,
-        /// How far the monotonic clock has moved since then, in milliseconds.
+        /// How far the monotonic clock moved since then, in milliseconds.
         monotonic_ms: i64,
     },
-    /// It is back where the service's time is.
+    /// It is back at the service's time.
     Returned,
-    /// The new time has stood for a minute: the service's time has moved by so much.
+    /// The new time has lasted for a minute: the service's time has moved.
     Followed {
-        /// In milliseconds; negative where the clock was set back.
+        /// In milliseconds; negative if the clock was set back.
         by_ms: i64,
     },
 }
 
-/// Follows one clock by another that never jumps. It reads neither: both times are told.
+/// Makes one clock follow another, with a clock that never jumps. It reads neither: times are passed in.
 #[derive(Debug, Clone)]
 pub struct Follower {
     /// The service's time at the start of the monotonic clock, in milliseconds.
     offset_ms: i64,
-    /// What both clocks showed at the last look.
+    /// Both clocks at the last look.
     looked_at: (i64, i64),
     apart: Option<Apart>,
 }
 
-/// The machine's clock shows another time than the service's.
+/// The machine's clock differs from the service's.
 #[derive(Debug, Clone, Copy)]
 struct Apart {
     by_ms: i64,
-    /// Since when, by the monotonic clock.
+    /// By the monotonic clock.
     since: i64,
 }
 
 impl Follower {
-    /// Starts with the time that the machine's clock shows.
+    /// Starts with the machine's time.
     pub const fn new(machine: i64, monotonic: i64) -> Self {
         Self { offset_ms: machine - monotonic, looked_at: (machine, monotonic), apart: None }
     }
@@ -63,7 +63,7 @@ impl Follower {
         self.apart.is_some()
     }
 
-    /// Compares the clocks, as is to be done about once a second; what changed.
+    /// Compares the clocks; to be called about once a second. Returns what changed.
     pub fn look(&mut self, machine: i64, monotonic: i64) -> Option<ClockChange> {
         let by_ms = machine - self.now(monotonic);
         let before = std::mem::replace(&mut self.looked_at, (machine, monotonic));
@@ -87,9 +87,11 @@ impl Follower {
     }
 }
 
-/// The clock of a service that runs for long. [`Clock::look`] is to be called about once a second.
+/// The clock of a long-running service. [`Clock::look`] must be called about once a second.
 pub struct FollowingClock {
     follower: Mutex<Follower>,
+    /// A copy of the follower's, which every thread reads often.
+    offset_ms: AtomicI64,
     machine: SharedClock,
     monotonic: SharedClock,
 }
@@ -99,10 +101,10 @@ impl FollowingClock {
         Self::new(Arc::new(SystemClock), Arc::new(MonotonicClock::start()))
     }
 
-    /// Follows `machine` by `monotonic`.
     pub fn new(machine: SharedClock, monotonic: SharedClock) -> Self {
-        let follower = Mutex::new(Follower::new(machine.now(), monotonic.now()));
-        Self { follower, machine, monotonic }
+        let follower = Follower::new(machine.now(), monotonic.now());
+        let offset_ms = AtomicI64::new(follower.offset_ms);
+        Self { follower: Mutex::new(follower), offset_ms, machine, monotonic }
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Follower) -> T) -> T {
@@ -112,14 +114,12 @@ impl FollowingClock {
 
 impl Clock for FollowingClock {
     fn now(&self) -> i64 {
-        self.with(|follower| follower.now(self.monotonic.now()))
+        self.monotonic.now().saturating_add(self.offset_ms.load(Ordering::Relaxed))
     }
 
-    /// Ends as much later as `at` lies ahead now, whatever becomes of the clock meanwhile.
+    /// Ends after the current difference to `at`, whatever the clock does meanwhile.
     fn sleep_until(&self, at: i64) -> Sleep {
-        let now = self.monotonic.now();
-        let wait_ms = at.saturating_sub(self.with(|follower| follower.now(now)));
-        self.monotonic.sleep_until(now.saturating_add(wait_ms))
+        self.monotonic.sleep_until(at.saturating_sub(self.offset_ms.load(Ordering::Relaxed)))
     }
 
     fn machine_now(&self) -> i64 {
@@ -131,7 +131,11 @@ impl Clock for FollowingClock {
     }
 
     fn look(&self) -> Option<ClockChange> {
-        self.with(|follower| follower.look(self.machine.now(), self.monotonic.now()))
+        self.with(|follower| {
+            let change = follower.look(self.machine.now(), self.monotonic.now());
+            self.offset_ms.store(follower.offset_ms, Ordering::Relaxed);
+            change
+        })
     }
 }
 
@@ -143,7 +147,7 @@ mod tests {
     const HOUR_MS: i64 = 3_600_000;
     const SECOND_MS: i64 = 1_000;
 
-    /// Looks once a second for so many seconds while the machine's clock is `by_ms` ahead of the right time; what was found, and when.
+    /// Looks once a second while the machine's clock is `by_ms` ahead of the right time; returns what was found, and when.
     fn look(follower: &mut Follower, from_s: i64, to_s: i64, by_ms: i64) -> Vec<(i64, ClockChange)> {
         let at = |s: i64| s * SECOND_MS;
         let looks = (from_s..to_s).map(|s| (s, follower.look(START + at(s) + by_ms, at(s))));

@@ -1,4 +1,4 @@
-//! The key of an account, and what is done with it.
+//! An account's data key, and encryption with it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,12 +19,12 @@ const TAG_BYTES: usize = 16;
 /// A key and a nonce for each value.
 const DERIVED_BYTES: usize = 32 + 12;
 
-/// The name of a data key: a number by chance, above 0.
+/// A random number above 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataKeyId(i64);
 
-/// A key of 256 bits. Values are encrypted with AES-256-GCM, each under a key and a nonce of its own, which HKDF-SHA-256 (RFC 5869)
-/// derives from this one and from 128 bits of chance that stand before the value.
+/// A 256-bit key. Values are encrypted with AES-256-GCM, each under its own key and nonce, which HKDF-SHA-256 (RFC 5869) derives from this
+/// key and from 128 random bits that precede the value.
 pub struct DataKey {
     id: DataKeyId,
     derive: Prk,
@@ -39,7 +39,7 @@ impl KeyType for Derived {
 }
 
 impl DataKeyId {
-    /// As the database has it; `None` where no key is called so.
+    /// `None` if it is not a valid id.
     pub fn from_number(number: i64) -> Option<Self> {
         (number > 0).then_some(Self(number))
     }
@@ -48,7 +48,7 @@ impl DataKeyId {
         self.0
     }
 
-    /// A new one; `None` where the system has no chance.
+    /// A new key; `None` if the system has no randomness.
     pub(super) fn draw(random: &SystemRandom) -> Option<Self> {
         let mut bytes = [0; 8];
         random.fill(&mut bytes).ok()?;
@@ -72,7 +72,7 @@ impl FromStr for DataKeyId {
 }
 
 impl DataKey {
-    /// By how much a value grows when it is encrypted, in bytes.
+    /// The growth of a value by encryption, in bytes.
     pub const OVERHEAD: usize = CONTENT_AT + TAG_BYTES;
 
     pub(super) fn new(id: DataKeyId, secret: &[u8; 32]) -> Self {
@@ -83,13 +83,12 @@ impl DataKey {
         self.id
     }
 
-    /// The name of the key by which a value was encrypted.
     pub(super) fn id_of(stored: &[u8]) -> Option<DataKeyId> {
         let number = stored.get(ID_AT..SALT_AT)?.try_into().ok()?;
         DataKeyId::from_number(i64::from_be_bytes(number))
     }
 
-    /// A value as it is to be stored; `None` where the system has no chance.
+    /// The encrypted value; `None` if the system has no randomness.
     pub fn encrypt(&self, value: &[u8]) -> Option<Bytes> {
         let mut salt = [0; SALT_BYTES];
         SystemRandom::new().fill(&mut salt).ok()?;
@@ -106,7 +105,7 @@ impl DataKey {
         Some(stored.into())
     }
 
-    /// The value of what was stored; `None` where it is not as it was stored.
+    /// The decrypted value; `None` if it was changed.
     pub(super) fn decrypt(&self, stored: &[u8]) -> Option<Vec<u8>> {
         let (head, content) = stored.split_at_checked(CONTENT_AT)?;
         let (key, nonce) = self.derive(head.get(SALT_AT..)?)?;

@@ -1,5 +1,5 @@
-//! Encryption of what clients sent and engines answered: each account has a key of its own, in a folder beside neither database nor
-//! backups. Where a key is destroyed, every copy of what it encrypted is.
+//! Encryption of what clients sent and engines answered: each account has its own key, in a folder outside of the database and of backups.
+//! With a key, every copy of what it encrypted is destroyed.
 
 mod data_key;
 mod keyring;
@@ -11,27 +11,24 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-/// How a stored value begins that is not simply what was stored. No JSON does, and digests and identifiers do by no chance that counts.
+/// The prefix of stored values that are not the plain bytes. No JSON begins so, and digests and identifiers do with negligible probability.
 pub const MARK: [u8; 7] = *b"\x01ovnenc";
-/// The byte after the mark where the rest is what was stored: it began with [`MARK`] itself.
+/// After the mark: the rest is plain bytes, which begin with [`MARK`] themselves.
 const AS_IT_IS: u8 = 0;
-/// The byte after the mark where the rest is encrypted.
+/// After the mark: the rest is encrypted.
 const ENCRYPTED: u8 = 1;
 
-/// What is stored of bytes that are not encrypted, whatever they begin with.
+/// The stored form of unencrypted bytes, whatever they begin with.
 pub fn unencrypted(bytes: Bytes) -> Bytes {
     if bytes.starts_with(&MARK) { [&MARK[..], &[AS_IT_IS], &bytes].concat().into() } else { bytes }
 }
 
-/// Whether a stored value is something else than what was stored.
+/// Whether a stored value is not the plain bytes.
 pub fn is_marked(stored: &[u8]) -> bool {
     stored.starts_with(&MARK)
 }
 
-/// What was stored, by the keys of `keyring`.
-///
-/// # Errors
-/// Why that cannot be told.
+/// The plain bytes of a stored value.
 pub fn read<'s>(stored: &'s [u8], keyring: &Keyring) -> Result<Cow<'s, [u8]>, KeyringError> {
     let Some(marked) = stored.strip_prefix(&MARK).filter(|_| !keyring.is_bypassed()) else {
         return Ok(Cow::Borrowed(stored));

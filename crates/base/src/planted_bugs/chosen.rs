@@ -1,4 +1,4 @@
-//! Which mistake is made.
+//! The chosen mistake.
 
 use std::collections::HashMap;
 use std::env;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Bug;
 
-/// Names the mistake. A program that reads it without knowing the name ends with [`UNKNOWN`], which no failed test does.
+/// Names the mistake. A program that does not know it exits with [`UNKNOWN`], which no failed test does.
 const VARIABLE: &str = "PLANTED_BUG";
 const UNKNOWN: i32 = 3;
 
@@ -25,10 +25,10 @@ const IN_CODE: [(&str, Bug); 11] = [
     ("object-row-deleted-first", Bug::ObjectRowDeletedFirst),
 ];
 
-/// A part of statements, and what stands there instead.
+/// A part of statements, and its replacement.
 type Change = (&'static str, &'static str);
 
-/// Where the two databases have texts of their own, the first changes are those of SQLite.
+/// If the databases have different texts, the first changes are for SQLite.
 const IN_STATEMENTS: [(&str, &[Change]); 12] = [
     (
         "no-epoch-check",
@@ -115,7 +115,6 @@ const IN_STATEMENTS: [(&str, &[Change]); 12] = [
     ("order-of-arrival", &[("ORDER BY sort_key, seq LIMIT ?", "ORDER BY seq LIMIT ?")]),
 ];
 
-/// The mistake in code that is made.
 pub(super) fn in_code() -> Option<Bug> {
     static BUG: OnceLock<Option<Bug>> = OnceLock::new();
     *BUG.get_or_init(|| {
@@ -124,7 +123,7 @@ pub(super) fn in_code() -> Option<Bug> {
     })
 }
 
-/// A statement, with its mistake where one is planted in it.
+/// Plants the chosen mistake in a statement, if it belongs there.
 pub fn statement(text: &'static str) -> &'static str {
     static CHANGED: Mutex<Option<HashMap<&'static str, &'static str>>> = Mutex::new(None);
     let Some(changes) = changes() else { return text };
@@ -147,7 +146,6 @@ fn changes() -> Option<&'static [Change]> {
     })
 }
 
-/// The name of the mistake that is made.
 fn chosen() -> Option<String> {
     let name = env::var(VARIABLE).ok()?;
     let mut names = IN_CODE.iter().map(|(it, _)| *it).chain(IN_STATEMENTS.iter().map(|(it, _)| *it));
@@ -157,7 +155,6 @@ fn chosen() -> Option<String> {
     Some(name)
 }
 
-/// Every part of a statement that a mistake changes.
 pub fn changed_parts() -> impl Iterator<Item = &'static str> {
     IN_STATEMENTS.iter().flat_map(|(_, changes)| changes.iter().map(|(part, _)| *part))
 }

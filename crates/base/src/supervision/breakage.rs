@@ -37,7 +37,6 @@ impl Breakages {
         lazy(move |_| self.break_item(name)).then(move |()| work)
     }
 
-    /// Panics if the items of this loop are broken.
     pub(super) fn break_item(&self, name: &str) {
         let broken = *self.items.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(broken != Some(name), "the test breaks the items of `{name}`");
@@ -54,7 +53,7 @@ impl Supervisor {
         *self.breakage.items.lock().unwrap_or_else(PoisonError::into_inner) = name;
     }
 
-    /// The next message of a loop on a thread; `None` if every sender has gone or the test ends the loop.
+    /// The next message of a loop on a thread; `None` if every sender is gone or the test ends the loop.
     pub(super) fn next_message<M>(&self, name: &'static str, messages: &Receiver<M>) -> Option<M> {
         loop {
             match self.breakage.of(name) {
@@ -71,7 +70,6 @@ impl Supervisor {
     }
 }
 
-/// `work`, until it is broken.
 pub(super) async fn breakable(
     supervisor: Arc<Supervisor>,
     name: &'static str,

@@ -1,5 +1,5 @@
-//! The supervisor of the process. It owns every long-lived loop: the end or the panic of one makes the process not ready and ends
-//! it. A panic while a loop handles one item costs only that item.
+//! The supervisor of the process. It owns every long-lived loop: the end or the panic of one makes the process not ready and ends it. A
+//! panic while a loop handles one item costs only that item.
 
 #[cfg(any(test, feature = "breakage"))]
 mod breakage;
@@ -28,10 +28,10 @@ pub use self::pulse::Pulse;
 use self::pulse::Watched;
 use crate::tasks;
 
-/// The exit code of a process that ends because a loop did: `EX_SOFTWARE` of `sysexits.h`.
+/// The exit code after the failure of a loop: `EX_SOFTWARE` of `sysexits.h`.
 pub const EXIT_SOFTWARE: u8 = 70;
 
-/// The exit code of a process that ends because of its files or their disk: `EX_IOERR` of `sysexits.h`.
+/// The exit code after a failure of files or their disk: `EX_IOERR` of `sysexits.h`.
 pub const EXIT_IO_ERROR: u8 = 74;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -46,7 +46,7 @@ impl Failure {
         if self.is_of_files() { EXIT_IO_ERROR } else { EXIT_SOFTWARE }
     }
 
-    /// Whether a file of the store is not in its place any more.
+    /// Whether a file of the store is missing.
     pub const fn is_of_files(&self) -> bool {
         matches!(self.fault, Fault::FilesGone(_))
     }
@@ -76,12 +76,10 @@ pub enum Fault {
     /// The system refused the thread it needs.
     #[error("could not be started: {0}")]
     NotStarted(String),
-    /// It found that a file of the store is not in its place any more.
     #[error("found that {0}")]
     FilesGone(String),
 }
 
-/// The loops of a process and their state.
 pub struct Supervisor {
     failure: watch::Sender<Option<Failure>>,
     is_stopping: AtomicBool,
@@ -148,7 +146,7 @@ impl Supervisor {
         }
     }
 
-    /// A loop on this thread that handles messages until every sender has gone.
+    /// A loop on this thread that handles messages until every sender is gone.
     pub fn serve_messages<M>(&self, name: &'static str, messages: &Receiver<M>, mut handle: impl FnMut(M)) {
         self.register(name);
         let served = catch_unwind(AssertUnwindSafe(|| {
@@ -168,8 +166,8 @@ impl Supervisor {
         messages.recv().ok()
     }
 
-    /// Carries out the work on one item of a loop. A panic is logged with the item and counted; the item is then the caller's to set
-    /// aside. Several items that panic at one place within a minute end the process: a restart may repair what they share.
+    /// Carries out the work on one item of a loop. A panic is logged with the item and counted; the caller must then set the item aside.
+    /// Several items that panic at one place within a minute end the process: a restart may repair what they share.
     ///
     /// The future holds `work` once, so that it grows no larger than that.
     pub fn item<T>(
@@ -184,7 +182,7 @@ impl Supervisor {
             .map(move |worked| worked.inspect_err(|panic| self.item_panicked(name, &item, panic)))
     }
 
-    /// As [`Self::item`], for what strangers send. They may repeat what panics from many places, so it never ends the process.
+    /// As [`Self::item`], for requests of clients. They can repeat panics at many places, so these never end the process.
     pub fn call<T>(
         &self,
         name: &'static str,
@@ -219,8 +217,8 @@ impl Supervisor {
         }
     }
 
-    /// The heartbeat of a loop that turns at least every few seconds. The watchdog looks at it. A loop that may wait for another
-    /// machine without limit does not end the process.
+    /// The heartbeat, for the watchdog, of a loop that turns at least every few seconds. A loop that may wait for another machine without
+    /// limit does not end the process.
     pub fn pulse(&self, name: &'static str, waits_for_others: bool) -> Arc<Pulse> {
         let pulse = Arc::new(Pulse::new(waits_for_others));
         self.loops().entry(name).or_default().pulse = Some(Arc::clone(&pulse));
@@ -232,7 +230,7 @@ impl Supervisor {
         self.fail(name, Fault::NotStarted(why.to_string()));
     }
 
-    /// A file of the store is not in its place any more: what is written there is lost. The process ends.
+    /// A file of the store is missing: further writes to it are lost. The process ends.
     pub fn files_gone(&self, name: &'static str, why: String) {
         self.fail(name, Fault::FilesGone(why));
     }
@@ -260,7 +258,7 @@ impl Supervisor {
         self.failure.borrow().clone()
     }
 
-    /// Returns when the process must end because of a loop.
+    /// Returns when a loop's failure ends the process.
     pub async fn failed(&self) -> Failure {
         let mut failure = self.failure.subscribe();
         loop {

@@ -1,4 +1,4 @@
-//! Panics: where in the code they happen, and whether one place fails for several items.
+//! Panics: their places in the code, and whether one place fails for several items.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 /// This many different items that panic at one place end the process.
 const ITEMS_MAX: usize = 3;
 
-/// For how many ticks of the watchdog an item is remembered: a minute.
+/// How many ticks of the watchdog an item is remembered for: a minute.
 const REMEMBERED_TICKS: u64 = 60;
 
 /// The place in the code at which a thread panicked.
@@ -40,23 +40,20 @@ pub(super) fn note_locations() {
     });
 }
 
-/// The place of the last panic on this thread.
 pub(super) fn last() -> Panic {
     Panic(LAST.take().unwrap_or_else(|| "an unknown place".to_owned()))
 }
 
-/// Carries `work` through, or returns the place of its panic.
+/// Runs `work`, or returns the place of its panic.
 pub(super) fn caught<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T, Panic>> {
     // The thread that polls a future to its panic is the thread that catches it.
     AssertUnwindSafe(work).catch_unwind().map(|caught| caught.map_err(|_| last()))
 }
 
-/// Begins the counter of a loop at zero.
 pub(super) fn begin_counter(name: &'static str) {
     metrics::counter!("overnight_panics_total", "loop" => name).increment(0);
 }
 
-/// Logs and counts the panic of an item.
 pub(super) fn report(name: &'static str, item: &dyn Display, panic: &Panic) {
     count(name);
     tracing::error!(part = name, %item, "panicked at {panic}; the item is set aside");
@@ -78,8 +75,8 @@ struct Recent {
 }
 
 impl Panics {
-    /// Notes the panic of an item; whether as many items as end the process have panicked at this place. An item that panics again
-    /// counts once.
+    /// Notes the panic of an item; returns whether enough items have panicked at this place to end the process. A repeated item counts
+    /// once.
     pub(super) fn is_of_many_items(&self, panic: &Panic, item: String) -> bool {
         let mut recent = self.recent();
         let tick = recent.tick;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{Failure, Fault};
 
-/// A loop that has not turned for this many seconds makes the process not ready.
+/// A loop that has not turned for this long makes the process not ready.
 pub(super) const NOT_READY_S: u32 = 30;
 
-/// A loop that has not turned for this many seconds ends the process. A commit on a slow disk takes far less.
+/// A loop that has not turned for this long ends the process. A commit on a slow disk takes far less.
 pub(super) const ENDS_S: u32 = 300;
 
 #[derive(Debug)]
@@ -28,17 +28,16 @@ impl Pulse {
         self.is_resting.store(false, Ordering::Relaxed);
     }
 
-    /// The loop waits for work or for the store. The watchdog does not judge it until it turns again.
+    /// The loop waits for work or for the store. The watchdog ignores it until it turns again.
     pub fn rest(&self) {
         self.is_resting.store(true, Ordering::Relaxed);
     }
 }
 
-/// What the watchdog does about a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Well,
-    /// It logs that the process is not ready any more.
+    /// Logs that the process is no longer ready.
     Stalls,
     Ends,
 }
@@ -48,13 +47,12 @@ pub(super) enum Verdict {
 pub(super) struct Watched {
     pub(super) pulse: Option<Arc<Pulse>>,
     turns: u64,
-    /// For how many looks of the watchdog the loop has not turned. Looks are counted and no times compared, so a machine that
-    /// slept finds each loop as far as it was.
+    /// Looks at the loop without a turn. Looks are counted instead of comparing times, so sleep of the machine has no effect.
     still_for: u32,
 }
 
 impl Watched {
-    /// Looks at the loop, once a second, and returns a verdict.
+    /// To be called once a second.
     pub(super) fn look(&mut self) -> Verdict {
         let Some(pulse) = &self.pulse else { return Verdict::Well };
         let turns = pulse.turns.load(Ordering::Relaxed);
@@ -70,7 +68,7 @@ impl Watched {
         }
     }
 
-    /// Why the process is not ready, if this loop is the reason.
+    /// Why this loop makes the process not ready.
     pub(super) fn trouble(&self, name: &'static str) -> Option<Failure> {
         let is_stalled = self.still_for >= NOT_READY_S;
         is_stalled.then_some(Failure { name, fault: Fault::Stalled(self.still_for) })

@@ -1,5 +1,5 @@
-//! The watchdog looks once a second whether loops turn. It runs on a separate thread, because a loop that never yields may hold every
-//! thread of the runtime.
+//! The watchdog checks once a second whether loops turn. It has its own thread, because a loop that never yields may block every thread of
+//! the runtime.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -13,11 +13,11 @@ use crate::clock::SharedClock;
 
 const LOOK_MS: i64 = 1_000;
 
-/// A system that refuses threads for so many looks has none left. Work that waits for a thread would wait for ever: the runtime takes
-/// its own threads, which never end, for some that will take it on.
+/// A system that refuses threads this often has none left. Work that needs a thread would wait for ever: the runtime's own threads never
+/// end.
 const REFUSED_LOOKS_MAX: u32 = 3;
 
-/// A process that must end and has not after this many seconds is ended by the watchdog.
+/// A process that must end and has not after this long is ended by the watchdog.
 const EXIT_AFTER_S: u32 = 20;
 
 impl Supervisor {
@@ -86,7 +86,7 @@ struct Threads {
 }
 
 impl Threads {
-    /// Starts one that does nothing; why the system starts none, once it has refused several in a row.
+    /// Starts an idle thread; returns the error after several refusals in a row.
     fn look(&mut self, start: impl FnOnce() -> io::Result<()>) -> Option<io::Error> {
         let error = start().err();
         self.refused_for = if error.is_some() { self.refused_for + 1 } else { 0 };

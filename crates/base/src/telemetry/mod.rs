@@ -13,15 +13,15 @@ use self::catalogue::{ENGINE_START, Labels, Metric, MetricKind, RUN_LENGTH};
 
 const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// Up to the longest run that there is.
+/// Up to the longest run.
 const RUN_BUCKETS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
-/// Up to half an hour, which a large model may take from a slow disk.
+/// Up to half an hour, which a large model may take to load from a slow disk.
 const START_BUCKETS: [f64; 9] = [1.0, 3.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0];
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// The process's one recorder; installed by the first who asks.
+/// The process's one recorder, installed on first use.
 fn recorder() -> &'static PrometheusHandle {
     RECORDER.get_or_init(|| {
         let builder = PrometheusBuilder::new();
@@ -36,7 +36,7 @@ fn recorder() -> &'static PrometheusHandle {
             .unwrap_or_else(|_| PrometheusBuilder::new())
             .build_recorder();
         let handle = recorder.handle();
-        // Where a host program has a recorder of its own, the figures go there, and ours shows none.
+        // If a host program has its own recorder, the figures go there, and ours shows none.
         let _ = metrics::set_global_recorder(recorder);
         catalogue::all().for_each(begin);
         gauge!("overnight_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
@@ -44,8 +44,8 @@ fn recorder() -> &'static PrometheusHandle {
     })
 }
 
-/// Describes a metric. A counter whose labels have known values is there from now on, at zero: `increase()` of Prometheus does not see
-/// the first event of one that appears with it.
+/// Describes a metric. A counter whose labels have known values starts at zero now: `increase()` of Prometheus misses the event that
+/// creates a counter.
 fn begin(metric: &Metric) {
     let Metric { name, kind, unit, help, labels } = *metric;
     match kind {
@@ -64,12 +64,12 @@ fn begin(metric: &Metric) {
     }
 }
 
-/// From here on what is measured is kept. A program calls it before anything is counted: what comes earlier is lost.
+/// Starts recording. Programs call it before anything is counted: earlier figures are lost.
 pub fn install() {
     recorder();
 }
 
-/// Begins the counters of an engine, so that they are there, at zero, before its first event.
+/// Starts the counters of an engine at zero, before their first events.
 pub fn begin_engine(engine: &str) {
     for metric in catalogue::all().filter(|metric| metric.kind == MetricKind::Counter) {
         let name = metric.name;
@@ -86,12 +86,12 @@ pub fn begin_engine(engine: &str) {
     }
 }
 
-/// Folds what was measured; to be called now and then, whether anyone reads the figures or not.
+/// Compacts recorded figures; to be called now and then, whether they are read or not.
 pub fn tidy_up() {
     recorder().run_upkeep();
 }
 
-/// What Prometheus reads, in its text format.
+/// In the Prometheus text format.
 pub fn render() -> String {
     recorder().render()
 }

@@ -1,15 +1,14 @@
-//! Makes an account, so that several send.
+//! Creates a second account, for several senders.
 
 use std::io;
 use std::path::PathBuf;
 
-use overnight_server::app::{accounts, api_keys};
-use overnight_server::store::Durability;
+use overnight_app::{accounts, api_keys};
+use overnight_store::Durability;
 use serde::{Deserialize, Serialize};
 
 use super::opening;
 
-/// What opens the account.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MadeAccount {
     pub(crate) key: String,

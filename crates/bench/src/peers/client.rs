@@ -15,7 +15,6 @@ use crate::pool::Pool;
 use crate::process;
 use crate::workload::CreateBody;
 
-/// What the client did.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Drained {
     pub(crate) seconds: f64,

@@ -1,4 +1,4 @@
-//! An engine that takes no time and remembers nothing.
+//! An engine that takes no time and remembers no request.
 
 use std::io;
 

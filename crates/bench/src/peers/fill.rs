@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
+use overnight_app::Services;
+use overnight_app::api_keys::{self, KeyDraft};
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::json::Json;
@@ -12,46 +14,41 @@ use overnight_domain::money::TokenBound;
 use overnight_domain::records::ClientFields;
 use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use overnight_domain::sort_key::SortKey;
-use overnight_server::app::Services;
-use overnight_server::app::api_keys::{self, KeyDraft};
-use overnight_server::store::Durability;
-use overnight_server::store::StoreError;
-use overnight_server::store::batches::{self, NewBatch, NewBatchOutcome};
-use overnight_server::store::identity::accounts;
-use overnight_server::store::ledger::holds::{Admission, Hold};
-use overnight_server::store::ledger::usage::{self, Names};
-use overnight_server::store::queue::leases;
-use overnight_server::store::queue::releases;
-use overnight_server::store::queue::settle;
-use overnight_server::store::queue::settle::{Ending, Settlement};
-use overnight_server::store::queue::{self, KeyRange};
-use overnight_server::store::requests;
-use overnight_server::store::requests::NewRequest;
+use overnight_store::Durability;
+use overnight_store::StoreError;
+use overnight_store::batches::{self, NewBatch, NewBatchOutcome};
+use overnight_store::identity::accounts;
+use overnight_store::ledger::holds::{Admission, Hold};
+use overnight_store::ledger::usage::{self, Names};
+use overnight_store::queue::leases;
+use overnight_store::queue::releases;
+use overnight_store::queue::settle;
+use overnight_store::queue::settle::{Ending, Settlement};
+use overnight_store::queue::{self, KeyRange};
+use overnight_store::requests;
+use overnight_store::requests::NewRequest;
 use serde::{Deserialize, Serialize};
 
 use super::opening;
 use crate::workload::{self, CreateBody};
 
 const AT_ONCE: usize = 1_024;
-/// Requests of a lease.
 pub(super) const RUN: usize = 128;
 const LOOK: u32 = 512;
 const WINDOW_MS: i64 = 86_400_000;
 const COST: i64 = 400;
-/// What a request is held at where it has a price.
+/// The basis of a request's hold if it has a price.
 const BOUND: TokenBound = TokenBound { input: 560, output: 200 };
 
-/// How far requests are brought.
+/// The state of the filled requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// They wait in the queue.
     Queued,
     /// They have their results, in the order of the queue.
     Completed,
 }
 
-/// What was filled in.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Filled {
     pub(crate) requests: usize,
@@ -72,14 +69,13 @@ pub(super) async fn run(
     filled.map(|()| Filled { requests })
 }
 
-/// The one account's queue of the one model.
 pub(super) async fn partition(services: &Services) -> Result<QueuePartition, StoreError> {
     let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
     let model = services.models().iter().next().map_or(ModelKey(1), |model| model.key);
     Ok(QueuePartition { model, account })
 }
 
-/// Makes an API key of the one account, by which all requests come, so that their settles count for it too; its row.
+/// Creates an API key of the only account for all requests, so that their settles count for it too; returns its row.
 async fn make_key(services: &Services) -> io::Result<i64> {
     let accounts = accounts::list(&services.store).await.map_err(io::Error::other)?;
     let account = accounts.first().ok_or_else(|| io::Error::other("there is no account"))?;
@@ -154,12 +150,11 @@ async fn create(
     let ids = new.iter().map(|request| request.id).collect();
     let inserts = new.into_iter().map(|request| requests::insert(&services.store, request));
     let admissions = try_join_all(inserts).await?;
-    // Fewer requests than were asked for would be another measurement.
+    // With fewer requests, the measurement would be another.
     assert!(admissions.iter().all(|it| *it == Admission::Taken), "a request was refused: {admissions:?}");
     Ok(ids)
 }
 
-/// Makes one batch of them.
 async fn group(services: &Services, account: AccountKey, ids: &[RequestId]) -> Result<(), StoreError> {
     let mut members = Vec::with_capacity(ids.len());
     for some in ids.chunks(AT_ONCE) {
@@ -173,7 +168,7 @@ async fn group(services: &Services, account: AccountKey, ids: &[RequestId]) -> R
     Ok(())
 }
 
-/// Leases and settles everything in key order, run by run.
+/// Leases and settles all requests in key order, run by run.
 async fn complete(services: &Services, partition: QueuePartition) -> Result<(), StoreError> {
     let completion = Bytes::from(workload::completion());
     let mut after: Option<Position> = None;

@@ -1,18 +1,17 @@
-//! Leases from a filled store, as the scheduler does, and says how long each took.
+//! Leases from a filled store, as the scheduler does, and reports how long each took.
 
 use std::io;
 use std::path::PathBuf;
 
 use overnight_domain::scheduler::{Position, ReplicaKey};
-use overnight_server::store::Durability;
-use overnight_server::store::queue::{self, KeyRange, leases};
+use overnight_store::Durability;
+use overnight_store::queue::{self, KeyRange, leases};
 use serde::{Deserialize, Serialize};
 
 use super::fill::{self, RUN};
 use super::opening;
 use crate::clock;
 
-/// How long leases took.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Leased {
     pub(crate) median_us: f64,

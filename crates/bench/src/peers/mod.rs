@@ -1,4 +1,4 @@
-//! What the benchmarked executable does in its other processes.
+//! The roles of the benchmarks' other processes.
 
 mod account;
 mod client;
@@ -26,71 +26,58 @@ pub(super) use self::fill::Filled;
 pub(super) use self::fill::Stage;
 pub(super) use self::lease::Leased;
 
-/// Another process's part, told as one JSON argument. A server says where it listens and serves until it is killed;
-/// the others say what they did and end.
+/// The role of another process, given as one JSON argument. A server prints its address and serves until it is killed; the others print
+/// their result and end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Peer {
-    /// Serves creates by reading them and doing nothing.
+    /// Reads creates and does nothing.
     Noop,
-    /// Serves creates by one INSERT each.
+    /// Serves each create by one INSERT.
     Insert {
         /// An empty database.
         database_url: String,
     },
-    /// Serves completions at once.
+    /// Completes requests without delay.
     Engine,
-    /// Serves a file.
     File {
-        /// Which.
+        /// The file to serve.
         path: PathBuf,
     },
     /// Sends completions to an engine through a bare pooled client.
     Client {
-        /// Where the engine is.
         engine: SocketAddr,
-        /// How many.
         requests: usize,
-        /// How many at once.
+        /// Concurrent requests.
         in_flight: usize,
     },
-    /// Makes an account beside the first one of a service's store.
+    /// Creates a second account in a service's store.
     Account {
         /// The service's settings.
         config: PathBuf,
     },
-    /// Fills a service's empty store.
     Fill {
-        /// The service's settings.
         config: PathBuf,
-        /// How many requests.
         requests: usize,
-        /// How far they are brought.
         stage: Stage,
-        /// Where their ends are told.
+        /// The webhook of each request.
         webhook: Option<String>,
-        /// Whether they are one batch.
+        /// Whether they form one batch.
         is_batch: bool,
     },
     /// Leases from a service's filled store.
     Lease {
         /// The service's settings.
         config: PathBuf,
-        /// How many leases.
         leases: usize,
     },
 }
 
-/// Where a peer listens.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Listening {
     pub(super) listening: SocketAddr,
 }
 
-/// Plays the part.
-///
-/// # Errors
-/// Whatever kept it from doing so.
 pub fn run(peer: Peer) -> LocalBoxFuture<'static, io::Result<()>> {
     Box::pin(play(peer))
 }
@@ -116,10 +103,10 @@ async fn listen() -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Serves as `axum::serve` does, without waiting to fill packets.
+/// Serves like `axum::serve`, with `TCP_NODELAY`.
 async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
     let listener = listener.tap_io(|stream| {
-        // Without it only latency is worse.
+        // A failure only increases latency.
         let _ = stream.set_nodelay(true);
     });
     axum::serve(listener, router).await

@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use overnight_app::{Services, bootstrap, store_options};
 use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_base::ids::Ids;
-use overnight_server::app::{Services, bootstrap, store_options};
-use overnight_server::config::{Config, Sources};
-use overnight_server::store::{Durability, Store, StoreOptions};
+use overnight_config::{Config, Sources};
+use overnight_store::{Durability, Store, StoreOptions};
 
 /// Opens the store that the settings name, with what the first start makes. Its commits may wait for the disk or not.
 pub(super) async fn open(config: PathBuf, durability: Durability) -> io::Result<Services> {

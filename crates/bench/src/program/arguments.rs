@@ -1,4 +1,4 @@
-//! What is measured, how much and where.
+//! Arguments of the benchmarks.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -45,12 +45,10 @@ pub(crate) struct Arguments {
     sweep: sweep::SweepArguments,
 }
 
-/// What the program does.
 #[derive(Debug, Clone, Copy)]
 enum What {
     Benchmark(Benchmark),
     Sweep,
-    /// The part of another process.
     Peer,
 }
 
@@ -72,7 +70,7 @@ impl ValueEnum for What {
     }
 }
 
-/// Measures, or plays the part of another process.
+/// Measures, or plays the role of another process.
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { what, part, requests, rounds, connections, folder, json, quiet, sweep } = arguments;
     match (what, part) {

@@ -12,10 +12,9 @@ use thiserror::Error;
 
 pub(crate) use self::arguments::{Arguments, run};
 
-/// Rounds of each side.
 const ROUNDS: usize = 5;
 
-/// Why nothing was measured, with the exit codes of `overnight`.
+/// A failure, with the exit codes of `overnight`.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct Failure {
@@ -29,7 +28,7 @@ impl Failure {
         Self { message: message.to_string(), exit: 2 }
     }
 
-    /// A process did not start or broke off.
+    /// A process did not start or ended early.
     fn unavailable(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: 4 }
     }
@@ -41,20 +40,17 @@ impl From<Failure> for ExitCode {
     }
 }
 
-/// Writes a line to standard error.
 pub(crate) fn say(text: &str) {
-    // Nobody is left to be notified when standard error cannot be written.
+    // If standard error cannot be written, there is nowhere to report it.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// How the report is printed.
 #[derive(Debug, Clone, Copy)]
 struct Output {
     is_json: bool,
 }
 
 impl Output {
-    /// Prints a report on standard output.
     fn print<T: Serialize + Display>(self, report: &T) -> Result<(), Failure> {
         let text = if self.is_json {
             serde_json::to_string_pretty(report).map_err(Failure::unusable)?

@@ -1,4 +1,4 @@
-//! `sweep`: what the order of the queue is worth.
+//! `sweep`: the effect of the queue's order.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use super::{Failure, Output, ROUNDS};
 
 /// Requests of each workload in virtual time.
 const REQUESTS: usize = 1_600;
-/// The same over HTTP.
+/// Requests of each workload over HTTP.
 const HTTP_REQUESTS: usize = 800;
 const HTTP_SEEDS: usize = 1;
-/// The same on a real engine.
+/// Requests of each workload on a real engine.
 const ENGINE_REQUESTS: usize = 300;
 const ENGINE_ROUNDS: usize = 3;
 
@@ -102,7 +102,7 @@ impl From<Format> for TraceFormat {
 }
 
 impl SweepArguments {
-    /// Whether one of them was given that changes what is measured.
+    /// Whether an option was given that changes the measurement.
     pub(super) const fn are_given(&self) -> bool {
         self.http
             || self.nodes.is_some()

@@ -1,4 +1,4 @@
-//! What the service takes the hit rate in order of arrival to be, which it cannot see.
+//! The service's estimate of the hit rate in order of arrival, which it cannot observe.
 
 use overnight_domain::fifo_baseline::{FifoBaseline, Prompt};
 use overnight_domain::json;
@@ -7,7 +7,7 @@ use overnight_domain::sort_key::SortKey;
 use super::swept::SECRET;
 use super::workload::Workload;
 
-/// The estimated hit rate, where what is learnt from completions is known.
+/// The estimate after enough completions.
 pub(super) fn hit_rate(workload: &Workload, replicas: usize) -> f64 {
     let Workload { requests, cost } = workload;
     let prompt_tokens: usize = requests.iter().map(|request| request.job.prompt_tokens).sum();

@@ -1,6 +1,6 @@
 //! Draws from a seed: SplitMix64 (G. L. Steele, D. Lea, C. H. Flood: "Fast splittable pseudorandom number generators", 2014).
 
-/// A stream of draws; the same seed draws the same.
+/// A random stream; the same seed yields the same draws.
 #[derive(Debug)]
 pub(super) struct Chance(u64);
 
@@ -27,7 +27,7 @@ impl Chance {
         usize::try_from(scaled).unwrap_or(0)
     }
 
-    /// A length around `median` whose logarithm is normally distributed (Box–Muller), within a quarter and four times of it.
+    /// A length around `median` whose logarithm is normally distributed (Box–Muller), between a quarter and four times the median.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
     pub(super) fn length(&mut self, median: usize, deviation: f64) -> usize {
         let (radius, angle) =
@@ -47,7 +47,7 @@ impl Chance {
         text
     }
 
-    /// Any order of `items` (Fisher–Yates).
+    /// A random order of `items` (Fisher–Yates).
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

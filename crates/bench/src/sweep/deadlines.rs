@@ -1,4 +1,4 @@
-//! Whether requests are done before their deadlines, where an engine has nearly as much to do as it can.
+//! Whether requests complete before their deadlines, if an engine is almost fully loaded.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,53 +11,47 @@ use super::fleet::{self, Dispatcher, Event, Work};
 use super::swept::{Limit, Swept};
 use super::workload::{Kind, Request, Workload};
 
-/// Requests of a night on one replica, as a multiple of those of a workload. The engine is as slow as it takes for them to fill
-/// the night.
+/// Requests of a night on one replica, as a multiple of a workload. The engine's speed is chosen so that they fill the night.
 const TIMES: usize = 10;
 const HOUR_US: u64 = 3_600_000_000;
-/// How long a request may take.
 const WINDOW_US: u64 = 3 * HOUR_US;
-/// Work that is there at the beginning, as a part of what the engine does within the window.
+/// Work at the beginning, as a share of the engine's capacity within the window.
 const FIRST: f64 = 0.85;
-/// Work that arrives after it, as a part of what the engine does in the time, and in how many parts.
+/// Later work, as a share of the engine's capacity, and the number of its parts, one every [`EVERY_US`].
 const LOAD: f64 = 0.9;
 const NIGHT_PARTS: u64 = 18;
-/// How often some of it arrives.
+/// The interval of arrivals.
 const EVERY_US: u64 = HOUR_US / 3;
-/// Numbers of timers that are not the scheduler's own.
+/// Numbers of timers that are not the scheduler's.
 const ARRIVAL: u64 = 1 << 62;
 
-/// Questions about documents that arrive over a night, each to be answered within three hours.
+/// Questions about documents that arrive over a night, each with a deadline of three hours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DeadlineFigures {
-    /// Fixes every draw.
     pub seed: u64,
-    /// Engine replicas.
     pub replicas: usize,
-    /// Requests.
     pub requests: usize,
-    /// The share that was late in order of arrival.
+    /// The late share in order of arrival.
     pub arrival_late: f64,
-    /// The share that was late in the service's order without its deadline guard.
+    /// The late share in the service's order without its deadline guard.
     pub unguarded_late: f64,
-    /// The share that was late in the service's order.
+    /// The late share in the service's order.
     pub late: f64,
     /// Prompt tokens found in the cache without the guard, as a share of all.
     pub unguarded_hit_rate: f64,
-    /// Prompt tokens found in the cache.
+    /// Prompt tokens found in the cache, as a share of all.
     pub hit_rate: f64,
 }
 
-/// What takes requests as they arrive.
 enum Queue {
     Arrival { waiting: VecDeque<usize>, free: Vec<u32> },
     Swept(Box<Swept>),
 }
 
-/// Lets requests arrive, and those fail that still wait at their deadline.
+/// Lets requests arrive, and fails those that still wait at their deadline.
 struct Night {
     queue: Queue,
-    /// When each request arrives; in order.
+    /// The arrival time of each request; in order.
     arrivals: Vec<u64>,
     next: usize,
     late: usize,
@@ -83,7 +77,7 @@ impl Night {
         works
     }
 
-    /// In order of arrival: drops what is overdue and fills the free slots.
+    /// In order of arrival: drops overdue requests and fills the free slots.
     fn fill(&mut self, now_us: u64) -> Vec<Work> {
         let Queue::Arrival { waiting, free } = &mut self.queue else { return Vec::new() };
         let mut works = Vec::new();
@@ -129,7 +123,7 @@ impl Dispatcher for Night {
     }
 }
 
-/// Runs a night with so many seeds.
+/// Runs a night with this number of seeds.
 pub(super) fn measure(requests: usize, seeds: usize) -> Vec<DeadlineFigures> {
     let fleets = [1, 4].into_iter().flat_map(|replicas| (0..seeds as u64).map(move |seed| (replicas, seed)));
     fleets.map(|(replicas, seed)| measure_one(requests, replicas, seed)).collect()
@@ -169,7 +163,7 @@ fn measure_one(requests: usize, replicas: usize, seed: u64) -> DeadlineFigures {
     }
 }
 
-/// How long the work lasts that arrives in these parts of the night.
+/// The duration of the work that arrives in these parts of the night.
 fn work_us(first: u64, last: u64) -> f64 {
     let later = (last + 1).saturating_sub(first.max(1)) * EVERY_US;
     later as f64 * LOAD + if first == 0 { WINDOW_US as f64 * FIRST } else { 0.0 }
@@ -180,7 +174,7 @@ const fn whole(requests: f64) -> usize {
     requests as usize
 }
 
-/// The requests of a night, and when each arrives.
+/// The requests of a night, and their arrival times.
 fn arrivals(count: usize, seed: u64) -> (Vec<Request>, Vec<u64>) {
     let (mut all, mut arrivals) = (Vec::new(), Vec::new());
     for part in 0..=NIGHT_PARTS {

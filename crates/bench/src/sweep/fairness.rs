@@ -1,4 +1,4 @@
-//! What a light account gets beside a heavy one, and what that costs.
+//! The service of a light account next to a heavy one, and its cost.
 
 use std::fmt;
 
@@ -9,18 +9,17 @@ use super::fleet::{self, Dispatcher, Event, Work};
 use super::swept::{Limit, Swept};
 use super::workload::{Kind, Request, Workload};
 
-/// The heavy account sends so many times as much as the light one.
+/// The size of the heavy account's work, as a multiple of the light one's.
 const TIMES: usize = 10;
 const LIGHT: i64 = 2;
 
 /// Questions about documents of two accounts on one replica. Seconds are virtual.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FairnessFigures {
-    /// Fixes every draw.
     pub seed: u64,
-    /// What the light account's work takes alone.
+    /// The duration of the light account's work without the heavy one.
     pub alone_seconds: f64,
-    /// Until it is done beside the heavy one.
+    /// Until the light account is done, next to the heavy one.
     pub beside_seconds: f64,
     /// Until both are done.
     pub both_seconds: f64,
@@ -28,7 +27,7 @@ pub struct FairnessFigures {
     pub in_turn_seconds: f64,
 }
 
-/// The service's order, and when the light account was done.
+/// The service's order, and the end of the light account's work.
 struct Watched<'a> {
     requests: &'a [Request],
     swept: Swept,
@@ -46,7 +45,7 @@ impl Dispatcher for Watched<'_> {
     }
 }
 
-/// Runs both accounts, with so many seeds.
+/// Runs both accounts with this number of seeds.
 pub(super) fn measure(requests: usize, seeds: usize) -> Vec<FairnessFigures> {
     (0..seeds as u64).map(|seed| measure_one(requests, seed)).collect()
 }
@@ -64,7 +63,7 @@ fn measure_one(requests: usize, seed: u64) -> FairnessFigures {
     FairnessFigures { seed, alone_seconds, beside_seconds, both_seconds, in_turn_seconds }
 }
 
-/// When everything was done, and when the light account was.
+/// The end of all work, and of the light account's.
 fn run(workload: &Workload) -> (f64, f64) {
     let Workload { requests, cost } = workload;
     let swept = Swept::new(requests, 1, Limit::Told(CONCURRENCY));

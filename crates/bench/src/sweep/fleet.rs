@@ -1,4 +1,4 @@
-//! Engines in virtual time, and what was sent to them.
+//! Engines in virtual time, and the requests sent to them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,65 +6,61 @@ use overnight_testkit::engine::{CostModel, EngineModel, Finished, JobId, ModelSt
 
 use super::workload::Request;
 
-/// What a dispatcher hears of.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// Everything waits, and every engine is idle.
+    /// All requests wait, and every engine is idle.
     Start,
     /// An engine has completed a request.
     Completed { replica: usize, request: usize },
-    /// The time has come that [`Work::After`] named.
+    /// The time of [`Work::After`] has come.
     Due(u64),
-    /// What an engine says of itself, once a second.
+    /// An engine's report, once a second.
     Reported { replica: usize, stats: ModelStats },
     /// The engine died while it worked on a request.
     Broken { request: usize },
     /// The engine does not run, so a request could not be sent.
     Refused { request: usize },
-    /// A probe was answered, where the engine runs.
+    /// The result of a probe.
     Probed { replica: usize, is_up: bool },
 }
 
-/// Sequences that an engine works on at once: vLLM's own default.
+/// Concurrent sequences of an engine: vLLM's default.
 const RUNNING_MAX: usize = 256;
-/// How often an engine's report is read.
+/// The interval of an engine's reports.
 const REPORT_US: u64 = 1_000_000;
-/// What a probe, or a connection that is refused, takes.
+/// The duration of a probe, or of a refused connection.
 const PROBE_US: u64 = 50_000;
 const REFUSAL_US: u64 = 1_000;
 /// A request that kills its engine does so this long after it was sent.
 const POISON_US: u64 = 100_000;
 
-/// What a dispatcher wants done.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     Send {
         replica: usize,
         request: usize,
     },
-    /// Say [`Event::Due`] with this number in so many microseconds.
+    /// Send [`Event::Due`] with this number after this many microseconds.
     After {
         us: u64,
         number: u64,
     },
-    /// Say whether the engine runs.
+    /// Check whether the engine runs.
     Probe {
         replica: usize,
     },
-    /// A request has failed for good.
+    /// A request has finally failed.
     Fail,
 }
 
-/// What goes wrong with the first engine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Trouble {
-    /// It dies then.
     pub(super) dies_at_us: Option<u64>,
     /// A request that kills it.
     pub(super) poison: Option<usize>,
-    /// How long it is away each time.
+    /// The duration of each outage.
     pub(super) away_us: u64,
-    /// It works again to the full with so many requests in flight.
+    /// The number of requests in flight with which it is fully used again.
     pub(super) full: usize,
 }
 
@@ -73,28 +69,25 @@ pub(super) trait Dispatcher {
     fn on(&mut self, event: Event, now_us: u64) -> Vec<Work>;
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outcome {
     /// Until the last request was completed.
     pub(super) seconds: f64,
     /// The same in microseconds.
     pub(super) us: u64,
-    /// Prompt tokens that were found in a cache, as a share of all.
+    /// Prompt tokens found in a cache, as a share of all.
     pub(super) hit_rate: f64,
-    /// Requests completed.
     pub(super) completed: usize,
-    /// Requests that waited in an engine, in the mean.
+    /// The mean number of requests that waited in an engine.
     pub(super) waiting: f64,
-    /// Requests failed for good.
+    /// Requests that finally failed.
     pub(super) failed: usize,
-    /// How often the first engine died.
     pub(super) deaths: usize,
     /// Requests in flight when it first died.
     pub(super) lost: usize,
-    /// From its first return until it had its full number of requests in flight, or all that was left.
+    /// From its first return until it had its full number of requests in flight, or all remaining ones.
     pub(super) refill_seconds: Option<f64>,
-    /// For how long it had fewer since its first return, while it ran.
+    /// How long it had fewer since its first return, while it ran.
     pub(super) unfilled_seconds: f64,
 }
 
@@ -102,9 +95,8 @@ struct Engine {
     model: EngineModel,
     requests: HashMap<JobId, usize>,
     is_stepping: bool,
-    /// How often it died: what was due before is void.
+    /// The number of deaths: earlier timers are void.
     deaths: usize,
-    /// When it is back.
     back_at_us: u64,
 }
 
@@ -134,7 +126,7 @@ struct Fleet<'a> {
     now_us: u64,
 }
 
-/// Runs `requests` on so many engines until nothing is left to happen.
+/// Runs `requests` on this number of engines until no event is left.
 pub(super) fn run(
     requests: &[Request],
     cost: &CostModel,
@@ -144,7 +136,7 @@ pub(super) fn run(
     run_troubled(requests, cost, replicas, Trouble::default(), dispatcher)
 }
 
-/// The same where the first engine has its trouble.
+/// Like [`run`], with trouble of the first engine.
 pub(super) fn run_troubled(
     requests: &[Request],
     cost: &CostModel,
@@ -224,7 +216,7 @@ impl Fleet<'_> {
             engine.requests.insert(id, request);
         }
         let deaths = engine.deaths;
-        // Steps begin once everything of this moment has been sent.
+        // Steps begin after all requests of this moment have been sent.
         if !engine.is_stepping {
             engine.is_stepping = true;
             self.after(0, Due::Step { replica, deaths, finished: Vec::new() });
@@ -263,7 +255,7 @@ impl Fleet<'_> {
         }
     }
 
-    /// The first engine dies with all that it holds, and a new one takes its place later.
+    /// The first engine dies with all its requests, and a new one replaces it later.
     fn kill(&mut self, dispatcher: &mut dyn Dispatcher, cost: &CostModel) {
         let (deaths, back_at_us) = (self.engines[0].deaths + 1, self.now_us + self.trouble.away_us);
         let dead =
@@ -279,7 +271,7 @@ impl Fleet<'_> {
         }
     }
 
-    /// Whether the first engine, back from its first death, has every slot taken or all that is left.
+    /// Whether the first engine, back from its first death, has every slot taken, or all remaining requests.
     fn is_full_again(&self) -> Option<bool> {
         let engine = &self.engines[0];
         let is_back = engine.deaths > 0 && self.is_up(0);

@@ -1,4 +1,4 @@
-//! How near forecasts come to what then happens, over a night in which files of several accounts arrive and an engine dies.
+//! The accuracy of forecasts, over a night in which files of several accounts arrive and an engine dies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,37 +12,35 @@ use super::swept::{Limit, Swept};
 use super::workload::{Kind, Request, Workload};
 
 const SECOND_US: u64 = 1_000_000;
-/// What arrives, as a part of what the engines do in the night.
+/// Arriving work, as a share of the engines' capacity in the night.
 const LOAD: f64 = 0.75;
-/// The files of a night, whose and what they are in turn, and how many times the output that it gets each account asks for.
+/// The files of a night. Accounts and kinds alternate; each account asks for another multiple of the output that it gets.
 const FILES: usize = 8;
 const ACCOUNTS: [(i64, Kind, i64); 3] =
     [(1, Kind::DocumentQa, 1), (2, Kind::Chat, 4), (3, Kind::DocumentQa, 8)];
-/// When the first engine dies, as a part of the time in which files arrive or work is done.
+/// The death of the first engine, as a part of the time in which files arrive or work is done.
 const DEATH: f64 = 0.5;
-/// Of how many requests of each file ends are forecast, beside its own.
+/// Requests of each file whose ends are forecast, in addition to the file's own end.
 const REQUESTS: usize = 4;
-/// Requests of a file of which the last makes its end.
+/// Requests of a file whose last one determines its end.
 const OF_FILE: usize = 32;
-/// After the engine has died, its forecasts must be gone within this.
+/// The time after the engine's death in which its forecasts must be withdrawn.
 const ADMITTED_US: u64 = 10 * SECOND_US;
-/// Numbers of timers that are not the scheduler's own.
+/// Numbers of timers that are not the scheduler's.
 const ARRIVAL: u64 = 1 << 62;
 const FORECAST: u64 = ARRIVAL + 1;
 
-/// What a night is like.
 #[derive(Debug, Clone, Copy)]
 struct NightKind {
     name: &'static str,
-    /// How many times as many requests as the other measures.
+    /// The multiple of the other measures' number of requests.
     times: usize,
-    /// How long it is, where the engines are as slow as it takes to fill it; else it is as long as they need.
+    /// The length of the night, to which the engines' speed is adapted; `None` if it is as long as they need.
     night_us: Option<u64>,
-    /// Whether files arrive all night, else all of them wait at its beginning.
+    /// Whether files arrive all night; otherwise all wait at its beginning.
     arrive: bool,
-    /// For how long the engine is away.
     away_us: u64,
-    /// How often forecasts are made, and how near an end is that is not judged by its percentage.
+    /// The interval of forecasts. Nearer ends are not judged by their percentage.
     every_us: u64,
 }
 
@@ -75,30 +73,26 @@ const NIGHTS: [NightKind; 3] = [
     },
 ];
 
-/// How near forecasts came. An error is a part of the time that was left.
+/// The accuracy of forecasts. An error is a share of the time that was left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ForecastFigures {
-    /// What the night is like.
     pub night: &'static str,
-    /// Fixes every draw.
     pub seed: u64,
-    /// Engine replicas.
     pub replicas: usize,
-    /// Whether ends of files were forecast, else of single requests.
+    /// Whether the ends of files were forecast, instead of single requests.
     pub is_files: bool,
-    /// Forecasts of ends that were as far away as one forecast is from the next, or further.
+    /// Forecasts of ends at least one interval of forecasts ahead.
     pub forecasts: usize,
     /// The error that half of them do not exceed.
     pub median_error: f64,
     /// The error that nine of ten do not exceed.
     pub p90_error: f64,
-    /// Forecasts that named no time.
+    /// Forecasts without a time.
     pub unknown: usize,
-    /// Those that named one while no engine ran, later than ten seconds after the last had died.
+    /// Forecasts with a time while no engine ran, more than ten seconds after the last had died.
     pub promised_in_outage: usize,
 }
 
-/// A forecast, and what it was of.
 struct Forecast {
     made_us: u64,
     of: Vec<usize>,
@@ -106,7 +100,7 @@ struct Forecast {
     at_us: Option<u64>,
 }
 
-/// What a forecast is made of: by some requests that stand for all of them.
+/// The subject of a forecast, with some requests that represent all.
 struct Subject {
     asked: Vec<usize>,
     of: Vec<usize>,
@@ -117,7 +111,7 @@ struct Night<'a> {
     requests: &'a [Request],
     swept: Swept,
     replicas: usize,
-    /// When each file arrives, and up to which request it goes.
+    /// Each file's arrival, and the end of its range of requests.
     files: Vec<(u64, usize)>,
     arrived: usize,
     sent_us: BTreeMap<usize, u64>,
@@ -198,7 +192,7 @@ impl Dispatcher for Night<'_> {
     }
 }
 
-/// Runs a night with so many seeds.
+/// Runs a night with this number of seeds.
 pub(super) fn measure(requests: usize, seeds: usize) -> Vec<ForecastFigures> {
     let fleets = NIGHTS.into_iter().flat_map(|kind| [(kind, 1), (kind, 4)]);
     let seeds = |(kind, replicas)| (0..seeds as u64).map(move |seed| (kind, replicas, seed));
@@ -245,7 +239,7 @@ fn measure_one(kind: NightKind, requests: usize, replicas: usize, seed: u64) -> 
     [true, false].map(|is_files| judge(&night, is_files, seed))
 }
 
-/// The requests of all files, and up to which of them each goes.
+/// The requests of all files, and the end of each file's range.
 fn files(requests: usize, seed: u64) -> (Vec<Request>, Vec<usize>) {
     let (mut all, mut ends) = (Vec::new(), Vec::new());
     for file in 0..FILES {
@@ -258,7 +252,7 @@ fn files(requests: usize, seed: u64) -> (Vec<Request>, Vec<usize>) {
     (all, ends)
 }
 
-/// When each file arrives: two at the beginning, the others at a random time of their part of the night.
+/// The arrival of each file: two at the beginning, the others at a random time of their part of the night.
 fn arrivals(ends: &[usize], night_us: u64, seed: u64) -> Vec<(u64, usize)> {
     let mut chance = Chance::new(seed);
     let part_us = night_us / FILES as u64;

@@ -1,8 +1,8 @@
-//! For how long suspects keep an engine from other work.
+//! How long suspects keep an engine from other work.
 
 use std::collections::BTreeMap;
 
-/// What suspects cost others.
+/// The cost of suspects for other requests.
 #[derive(Debug)]
 pub(super) struct Isolation {
     slots: usize,
@@ -32,7 +32,7 @@ impl Isolation {
         self.in_flight.remove(&request);
     }
 
-    /// For how long suspects had an engine to themselves, with a slot free, while other work waited.
+    /// How long suspects had an engine to themselves, with a slot free, while other work waited.
     pub(super) fn seconds(&self) -> f64 {
         self.us as f64 / 1e6
     }

@@ -1,4 +1,4 @@
-//! What it costs that nobody says how many requests an engine can work on.
+//! The cost of an unknown limit of an engine's concurrent requests.
 
 use std::fmt;
 
@@ -8,29 +8,26 @@ use super::fleet::{self, Outcome};
 use super::swept::{Limit, Swept};
 use super::workload::{Kind, Workload};
 
-/// The limits among which the best one is looked for.
+/// The candidates for the best limit.
 const SET: [u32; 8] = [16, 32, 64, 96, 128, 192, 256, 384];
 
-/// One workload on one replica under limits that are set and limits that find themselves.
+/// One workload on one replica under fixed limits and automatic limits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitFigures {
-    /// What clients do.
     pub workload: &'static str,
-    /// Fixes every draw.
     pub seed: u64,
-    /// The limit with which everything was completed first.
+    /// The fastest fixed limit.
     pub best: u32,
-    /// Virtual seconds that it took.
+    /// Virtual seconds with that limit.
     pub best_seconds: f64,
-    /// Virtual seconds where the engine tells its load.
+    /// Virtual seconds if the engine reports its load.
     pub told_seconds: f64,
-    /// Requests that waited in the engine then, in the mean.
+    /// The mean number of requests that waited in the engine then.
     pub told_waiting: f64,
-    /// Virtual seconds where the engine tells nothing.
+    /// Virtual seconds if the engine reports nothing.
     pub silent_seconds: f64,
 }
 
-/// Runs a workload under each limit.
 pub(super) fn measure(kind: Kind, seed: u64, workload: &Workload) -> LimitFigures {
     let under = |limit| -> Outcome {
         let Workload { requests, cost } = workload;

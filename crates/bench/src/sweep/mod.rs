@@ -1,5 +1,5 @@
-//! What the order of the queue is worth: the same requests on the same modelled engines, in order of arrival, sorted within
-//! each file, swept by the scheduler, and in the best order that is known. Time is virtual: a night takes seconds.
+//! The effect of the queue's order: the same requests on the same modelled engines, in order of arrival, sorted within each file, swept by
+//! the scheduler, and in the best known order. Time is virtual: a night takes seconds.
 
 mod baseline;
 mod chance;
@@ -42,10 +42,10 @@ use self::workload::{Request, Workload};
 
 /// Requests in flight on each replica.
 const CONCURRENCY: u32 = 64;
-/// Replicas, and how many times the requests they get.
+/// Replicas, and the multiple of requests that they get.
 const FLEETS: [(usize, usize); 3] = [(1, 1), (4, 1), (16, 4)];
 
-/// How long one order took, and what it found in the caches.
+/// The duration and hit rate of one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OrderFigures {
     /// Virtual seconds until the last request was completed.
@@ -55,11 +55,7 @@ pub struct OrderFigures {
 }
 
 impl OrderFigures {
-    /// Runs the requests on so many replicas.
-    ///
-    /// # Panics
-    ///
-    /// Where not every request is completed.
+    /// Runs the requests on this number of replicas. Panics if a request is not completed.
     fn measure(
         name: &str,
         requests: &[Request],
@@ -82,15 +78,11 @@ impl fmt::Display for OrderFigures {
 /// The figures of one workload on one number of replicas.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepFigures {
-    /// What clients do.
     pub workload: &'static str,
-    /// Fixes every draw.
     pub seed: u64,
-    /// Engine replicas.
     pub replicas: usize,
-    /// In order of arrival.
     pub arrival: OrderFigures,
-    /// The hit rate in order of arrival as the service estimates it.
+    /// The service's estimate of the hit rate in order of arrival.
     pub baseline: f64,
     /// File after file, each sorted by its prompts.
     pub sorted_files: OrderFigures,
@@ -100,7 +92,7 @@ pub struct SweepFigures {
     pub oracle: OrderFigures,
 }
 
-/// What every order is worth, and the limit of requests in flight.
+/// The effect of every order, and of the limit of requests in flight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepReport {
     /// A line for each workload, seed and number of replicas.
@@ -119,7 +111,7 @@ pub struct SweepReport {
     pub forecasts: Vec<ForecastFigures>,
 }
 
-/// Runs every workload of about `requests` requests in every order, with so many seeds.
+/// Runs every workload of about `requests` requests in every order, with this number of seeds.
 pub fn run(requests: usize, seeds: usize) -> SweepReport {
     let (mut lines, mut limits) = (Vec::new(), Vec::new());
     for kind in Kind::ALL {

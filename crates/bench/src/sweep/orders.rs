@@ -1,4 +1,4 @@
-//! Orders that are fixed beforehand: what the sweep is held against.
+//! Fixed orders, with which the sweep is compared.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use overnight_testkit::engine::CostModel;
 use super::fleet::{Dispatcher, Event, Work};
 use super::workload::Request;
 
-/// Sends requests in a fixed order: each replica's own queue, or one that all take from.
+/// Sends requests in a fixed order: a queue for each replica, or a common one.
 #[derive(Debug)]
 pub(super) struct FixedOrder {
     queues: Vec<VecDeque<usize>>,
@@ -18,7 +18,7 @@ pub(super) struct FixedOrder {
 }
 
 impl FixedOrder {
-    /// In the order of arrival, to whoever has a free slot.
+    /// In order of arrival, to any replica with a free slot.
     pub(super) fn arrival(requests: &[Request], replicas: usize, concurrency: usize) -> Self {
         Self::shared((0..requests.len()).collect(), replicas, concurrency)
     }
@@ -30,8 +30,8 @@ impl FixedOrder {
         Self::shared(order, replicas, concurrency)
     }
 
-    /// A depth-first walk of the true tree of prefixes, as the engines' caches see it: to each replica a stretch of it with as
-    /// much work as the others have; who has done its own takes half of the longest rest, cut where neighbours share least.
+    /// A depth-first walk of the true tree of prefixes, as the engines' caches see it. Each replica gets a stretch with an equal share of
+    /// the work. A replica that has finished takes half of the longest rest, cut where neighbours share least.
     pub(super) fn oracle(
         requests: &[Request],
         cost: &CostModel,
@@ -74,14 +74,14 @@ impl FixedOrder {
     }
 }
 
-/// Where the second half of a rest begins: about its middle, where neighbours share least.
+/// The start of the second half of a rest: about its middle, where neighbours share least.
 fn weakest_link(rest: &VecDeque<usize>, links: &[usize]) -> usize {
     let middle = rest.len() / 2;
     let around: Range<usize> = rest.len() / 4..(rest.len() * 3 / 4).max(middle + 1).min(rest.len());
     around.min_by_key(|at| (links.get(rest[*at]).copied().unwrap_or(0), at.abs_diff(middle))).unwrap_or(0)
 }
 
-/// Stretches with about as much work each, cut within an eighth of a share of that where neighbours share least.
+/// Stretches of about equal work, each cut within an eighth of a share of that where neighbours share least.
 fn split_evenly(order: &[usize], works: &[f64], links: &[usize], parts: usize) -> Vec<VecDeque<usize>> {
     let total: f64 = works.iter().sum();
     let share = total / parts as f64;

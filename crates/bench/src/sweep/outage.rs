@@ -1,4 +1,4 @@
-//! What an outage costs: an engine that dies amid its work, of nothing in particular or of a request that kills it.
+//! The cost of an outage: an engine dies during its work, without a reason or from a request that kills it.
 
 use std::fmt;
 
@@ -9,31 +9,27 @@ use super::fleet::{self, Outcome, Trouble};
 use super::swept::{Limit, Swept};
 use super::workload::{Kind, Workload};
 
-/// How long an engine is away that died of nothing in particular.
+/// The duration of an outage without a reason.
 const OUTAGE_US: u64 = 20_000_000;
-/// How long it takes to start again where a request kills it.
+/// The duration of a restart after a request killed the engine.
 const RESTART_US: u64 = 5_000_000;
 
-/// What one outage cost. Seconds are virtual.
+/// The cost of one outage. Seconds are virtual.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OutageFigures {
-    /// Fixes every draw.
     pub seed: u64,
     /// Whether a request kills the engine whenever it runs.
     pub is_poisoned: bool,
     /// Requests in flight when the engine first died.
     pub in_flight: usize,
-    /// How often it died.
     pub deaths: usize,
-    /// From its first return until every slot was taken again, or all that was left was in flight.
+    /// From its first return until every slot was taken again, or all remaining requests were in flight.
     pub refill_seconds: f64,
-    /// For how long it had fewer in flight, since its first return and while it ran.
+    /// How long it had fewer in flight since its first return, while it ran.
     pub unfilled_seconds: f64,
-    /// For how long suspects alone ran, with a slot free, while other work waited.
+    /// How long only suspects ran, with a slot free, while other work waited.
     pub isolated_seconds: f64,
-    /// Requests completed.
     pub completed: usize,
-    /// Requests failed.
     pub failed: usize,
     /// Until the last request ended.
     pub seconds: f64,
@@ -41,8 +37,8 @@ pub struct OutageFigures {
     pub undisturbed_seconds: f64,
 }
 
-/// An engine with every slot taken dies in the middle of the questions about documents and is away for a while; and the same where
-/// one request kills it.
+/// An engine with every slot taken dies in the middle of the questions about documents and is down for a while; then the same if one
+/// request kills it.
 pub(super) fn measure(requests: usize, seeds: usize) -> Vec<OutageFigures> {
     let mut lines = Vec::new();
     for seed in 0..seeds as u64 {

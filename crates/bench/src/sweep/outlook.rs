@@ -1,4 +1,4 @@
-//! When requests in the scheduler's queue will have been completed, forecast as the service does.
+//! Forecasts when requests in the scheduler's queue will complete, as the service does.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use overnight_domain::scheduler::{AccountKey, Position, QueuePartition, ReplicaK
 
 use super::swept::{MODEL, Row, Swept, clock_ms};
 
-/// Into how many parts what waits in a partition is divided.
+/// The number of parts into which a partition's queue is divided.
 const MARKS: usize = 1_024;
 
-/// What forecasts of one account's requests are made from, at a time.
+/// The basis of forecasts for one account's requests at one time.
 pub(super) struct AccountOutlook<'a> {
     now_us: u64,
     engines: Vec<EngineTime>,
     queue: QueueOutlook,
-    /// Where each request that waits stands.
+    /// The position of each waiting request.
     places: BTreeMap<i64, &'a Position>,
 }
 
 impl AccountOutlook<'_> {
-    /// When the last of these requests will have been completed, on the fleet's clock; `None` where nobody knows: no engine is in use.
-    /// `sent_us` tells when each was sent that was.
+    /// When the last of these requests will complete, on the fleet's clock; `None` if no engine is in use. `sent_us` gives the time at
+    /// which a request was sent, if it was.
     pub(super) fn completed_us(
         &self,
         requests: &[usize],
@@ -44,7 +44,7 @@ impl AccountOutlook<'_> {
 }
 
 impl Swept {
-    /// What is known of an account's requests; `None` where none of any has shown yet what they take.
+    /// The outlook of an account's requests; `None` before any completion has shown their duration.
     pub(super) fn account_outlook(
         &self,
         account: i64,

@@ -1,4 +1,4 @@
-//! Queues with fewer requests than the replicas have slots, or not many more: whether every replica has something to do.
+//! Queues with fewer requests than the replicas have slots, or only slightly more: whether every replica has work.
 
 use std::fmt;
 
@@ -17,11 +17,8 @@ const REPLICAS: usize = 4;
 /// One small queue on four replicas. Seconds are virtual.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SmallQueueFigures {
-    /// The requests' workload.
     pub workload: &'static str,
-    /// Fixes every draw.
     pub seed: u64,
-    /// Requests in the queue.
     pub requests: usize,
     /// The service's own order.
     pub sweep: OrderFigures,
@@ -29,7 +26,7 @@ pub struct SmallQueueFigures {
     pub oracle: OrderFigures,
 }
 
-/// Measures each size of queue with so many seeds.
+/// Measures each size of queue with this number of seeds.
 pub(super) fn measure(seeds: usize) -> Vec<SmallQueueFigures> {
     let queues = KINDS.into_iter().flat_map(|kind| REQUESTS.map(|requests| (kind, requests)));
     queues

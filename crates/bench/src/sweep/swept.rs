@@ -1,5 +1,5 @@
-//! The service's own order: the real scheduler and the real sort keys, over a queue in memory whose reads and commits take as
-//! long as a store's.
+//! The service's own order: the real scheduler and the real sort keys, over a queue in memory whose reads and commits take as long as a
+//! store's.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Bound, Range};
@@ -19,33 +19,31 @@ use super::isolation::Isolation;
 use super::workload::Request;
 
 pub(super) const MODEL: ModelKey = ModelKey(1);
-/// What a read of the queue takes, in microseconds.
+/// The duration of a read of the queue, in microseconds.
 const SCAN_US: u64 = 1_000;
-/// What a commit takes.
 const COMMIT_US: u64 = 4_000;
-/// The scheduler's clock begins here, in milliseconds.
+/// The start of the scheduler's clock, in milliseconds.
 const EPOCH_MS: i64 = 1_000_000;
-/// How often the shell ticks at least.
+/// The longest interval of the shell's ticks.
 const TICK_US: u64 = 1_000_000;
-/// How often what is overdue is looked for.
+/// The interval of searches for overdue requests.
 const EXPIRY_MS: i64 = 10_000;
 const TICK: u64 = 0;
 const WAKE: u64 = 1;
-/// What the settings' defaults are.
+/// The default of the settings.
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
 pub(super) const SECRET: [u8; 32] = [7; 32];
 
-/// How many requests an engine is sent at once.
+/// The limit of concurrent requests of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// Always so many.
+    /// A fixed number.
     Told(u32),
-    /// As the scheduler finds out, from the load that engines tell or from what they complete.
+    /// The scheduler adapts it to the reported load of engines, or to their completions.
     Untold { tells_load: bool },
 }
 
-/// A request in the queue.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) account: AccountKey,
@@ -55,7 +53,6 @@ pub(super) struct Row {
     epoch: i64,
 }
 
-/// The scheduler and its queue.
 #[derive(Debug)]
 pub(super) struct Swept {
     pub(super) scheduler: Scheduler,
@@ -126,17 +123,17 @@ impl Swept {
         }
     }
 
-    /// The same with other draws of the scheduler's own.
+    /// Changes the seed of the scheduler's own draws.
     pub(super) fn with_seed(self, seed: u64) -> Self {
         self.with_settings(Settings::default(), seed)
     }
 
-    /// The same with other settings and draws.
+    /// Changes settings and seed.
     pub(super) fn with_settings(self, settings: Settings, seed: u64) -> Self {
         Self { scheduler: Scheduler::new(settings, seed), ..self }
     }
 
-    /// The same where nothing waits before it has arrived.
+    /// Queues no request before its arrival.
     pub(super) fn with_arrivals(mut self) -> Self {
         for (partition, rows) in std::mem::take(&mut self.waiting) {
             self.coming.extend(rows.into_values().map(|row| (row.candidate.position.seq, (partition, row))));
@@ -144,7 +141,7 @@ impl Swept {
         self
     }
 
-    /// The same where each account asks for so many times the output that it gets.
+    /// Makes each account ask for this multiple of the output that it gets.
     pub(super) fn with_output_limits(mut self, requests: &[Request], times: impl Fn(i64) -> i64) -> Self {
         let rows = self.waiting.values_mut().flat_map(BTreeMap::values_mut);
         for row in rows.chain(self.coming.values_mut().map(|(_, row)| row)) {
@@ -171,7 +168,7 @@ impl Swept {
         works
     }
 
-    /// What still waits at its deadline fails.
+    /// Fails requests that still wait at their deadline.
     pub(super) fn expire(&mut self, now_us: u64) -> Vec<Work> {
         let now = clock_ms(now_us);
         if now < self.expired_at + EXPIRY_MS {
@@ -307,7 +304,7 @@ impl Swept {
         self.waiting.entry(partition).or_default().insert(position, row);
     }
 
-    /// For how long suspects had an engine to themselves, with a slot free, while other work waited.
+    /// How long suspects had an engine to themselves, with a slot free, while other work waited.
     pub(super) fn isolated_seconds(&self) -> f64 {
         self.isolation.seconds()
     }

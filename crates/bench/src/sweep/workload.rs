@@ -1,4 +1,4 @@
-//! Requests as clients of batch services send them, by published statistics where there are any.
+//! Requests as clients of batch services send them, by published statistics if available.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,8 @@ use overnight_testkit::engine::{CostModel, Job};
 use super::chance::Chance;
 use crate::workload::MODEL;
 
-/// Llama 3.1 8B in 16 bits on an A100 with 40 GB: 45 % of its arithmetic for prompts; the weights and the context are read
-/// once a step at 1.55 TB/s, and a token of context has 131,072 bytes.
+/// Llama 3.1 8B in 16 bits on an A100 with 40 GB: 45 % of its arithmetic for prompts; the weights and the context are read once a step at
+/// 1.55 TB/s, and a token of context has 131,072 bytes.
 pub(super) const A100: CostModel = CostModel {
     prompt_tokens_per_second: 8_800.0,
     output_tokens_per_second: 95.0,
@@ -30,45 +30,41 @@ const L4: CostModel = CostModel {
     prefix_caching: true,
 };
 
-/// One request of a workload.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) account: i64,
-    /// The file that it came in.
+    /// The number of its file.
     pub(super) file: usize,
     pub(super) body: Vec<u8>,
     pub(super) job: Job,
 }
 
-/// Requests in the order of their arrival, and the engines that they are for.
+/// Requests in order of arrival, and the engines for them.
 #[derive(Debug)]
 pub(super) struct Workload {
     pub(super) requests: Vec<Request>,
     pub(super) cost: CostModel,
 }
 
-/// What clients do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Thirteen questions about each document, the document in front of the question.
+    /// Thirteen questions about each document, which precedes them.
     DocumentQa,
-    /// Rows behind the examples of one of several tasks, on an engine whose cache holds few tasks.
+    /// Rows after the examples of one of several tasks, on an engine whose cache holds few tasks.
     FewShot,
-    /// Turns of conversations, each a request with all turns before; lengths of LMSYS-Chat-1M (L. Zheng et al., 2024: a prompt
-    /// has 70 tokens, an answer 215).
+    /// Turns of conversations, each a request with all turns before; lengths of LMSYS-Chat-1M (L. Zheng et al., 2024: a prompt has 70
+    /// tokens, an answer 215).
     Chat,
-    /// Rows of tables whose first columns repeat (S. Liu et al.: "Optimizing LLM queries in relational data analytics
-    /// workloads", 2025).
+    /// Rows of tables whose first columns repeat (S. Liu et al.: "Optimizing LLM queries in relational data analytics workloads", 2025).
     TableRows,
-    /// Steps of agents of two accounts, each behind its long list of tools and system prompt.
+    /// Steps of agents of two accounts, each after its long list of tools and system prompt.
     Agents,
 }
 
 impl Kind {
-    /// All of them, in the order of the reports.
+    /// All kinds, in the order of the reports.
     pub const ALL: [Self; 5] = [Self::DocumentQa, Self::FewShot, Self::Chat, Self::TableRows, Self::Agents];
 
-    /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::DocumentQa => "document QA",
@@ -79,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// About `count` requests, in an order that mixes their groups as clients in parallel do.
+    /// About `count` requests, in an order that mixes their groups as parallel clients do.
     pub(super) fn generate(self, count: usize, seed: u64) -> Workload {
         let mut chance = Chance::new(seed ^ (self as u64) << 32);
         let (mut drafts, cost) = match self {
@@ -95,7 +91,6 @@ impl Kind {
     }
 }
 
-/// Requests that come in one file.
 pub(super) const FILE_REQUESTS: usize = 200;
 
 #[derive(Debug)]

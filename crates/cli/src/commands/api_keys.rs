@@ -1,12 +1,13 @@
-//! `overnight key`: what opens an account over HTTP.
+//! `overnight key`: API keys.
 
 use clap::{Args, Subcommand};
+use overnight_app::administration::api_keys::record;
+use overnight_app::api_keys::{self, ENDED_LISTED_MAX, KeyDraft, KeyList};
+use overnight_config::Millis;
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, KeyId};
-use overnight_server::app::api_keys::{self, ENDED_LISTED_MAX, KeyDraft, KeyList};
-use overnight_server::config::Millis;
-use overnight_server::store::identity::api_keys::ApiKey;
-use serde::Serialize;
+use overnight_wire::native::administration::ApiKey;
+use serde_json::json;
 
 use super::accounts::parse_id;
 use super::operator;
@@ -67,44 +68,6 @@ pub(crate) struct Revoke {
     key: KeyId,
 }
 
-#[derive(Debug, Serialize)]
-struct Made {
-    id: String,
-    key: String,
-    prefix: String,
-    name: Option<String>,
-    scope: &'static str,
-    created_at: i64,
-    expires_at: Option<i64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Record {
-    id: String,
-    prefix: String,
-    name: Option<String>,
-    scope: &'static str,
-    created_at: i64,
-    expires_at: Option<i64>,
-    revoked_at: Option<i64>,
-    last_used_at: Option<i64>,
-}
-
-impl From<ApiKey> for Record {
-    fn from(key: ApiKey) -> Self {
-        Self {
-            id: key.id.to_string(),
-            prefix: key.prefix,
-            name: key.name,
-            scope: key.scope.as_str(),
-            created_at: key.created_at / 1_000,
-            expires_at: key.expires_at.map(|time| time / 1_000),
-            revoked_at: key.revoked_at.map(|time| time / 1_000),
-            last_used_at: key.last_used_at.map(|time| time / 1_000),
-        }
-    }
-}
-
 fn parse_key_id(text: &str) -> Result<KeyId, String> {
     KeyId::parse(text).ok_or_else(|| "a key's identifier is key_ and 26 characters".to_owned())
 }
@@ -120,26 +83,28 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             let scope = KeyScope::parse(&scope).unwrap_or(KeyScope::Write);
             let draft = KeyDraft { name: name.as_deref(), scope, expires_in_ms };
             let made = api_keys::create(&services, account, draft).await?;
-            let Record { id, prefix, name, scope, created_at, expires_at, .. } = made.record.into();
-            let made = Made { id, key: made.key, prefix, name, scope, created_at, expires_at };
-            output.either(&made, || made.key.clone())?;
-            let until = made
-                .expires_at
-                .map_or_else(|| "for ever".to_owned(), |at| format!("until {}", times::utc(at)));
-            output.note(&format!("made {}, which works {until}; the key itself is not shown again", made.id));
+            let ApiKey { id, prefix, name, scope, created_at, expires_at, .. } = record(made.record);
+            let told = json!({
+                "id": id, "key": made.key, "prefix": prefix, "name": name, "scope": scope, "created_at": created_at,
+                "expires_at": expires_at,
+            });
+            output.either(&told, || made.key)?;
+            let until =
+                expires_at.map_or_else(|| "for ever".to_owned(), |at| format!("until {}", times::utc(at)));
+            output.note(&format!("made {id}, which works {until}; the key itself is not shown again"));
         }
         Command::List(Of { account }) => {
             let mut list = List::begin(output, COLUMNS);
             let KeyList { keys, is_cut } = api_keys::list(&services, account).await?;
             for key in keys {
-                let key = Record::from(key);
+                let key = record(key);
                 let created = times::utc(key.created_at);
                 let expires = times::utc_or_dash(key.expires_at);
                 let used = times::utc_or_dash(key.last_used_at);
                 let name = key.name.as_deref().unwrap_or("-");
                 list.row(
                     &key,
-                    &[&key.id, &key.prefix, key.state(), key.scope, &created, &expires, &used, name],
+                    &[&key.id, &key.prefix, state(&key), &key.scope, &created, &expires, &used, name],
                 )?;
             }
             list.end()?;
@@ -150,19 +115,17 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             }
         }
         Command::Revoke(Revoke { key }) => {
-            let key = Record::from(api_keys::revoke(&services, key).await?);
+            let key = record(api_keys::revoke(&services, key).await?);
             output.either(&key, || format!("{} is revoked", key.id))?;
         }
     }
     Ok(Exit::Done)
 }
 
-impl Record {
-    fn state(&self) -> &'static str {
-        match self {
-            Self { revoked_at: Some(_), .. } => "revoked",
-            Self { expires_at: Some(at), .. } if *at <= times::now() / 1_000 => "expired",
-            _ => "works",
-        }
+fn state(key: &ApiKey) -> &'static str {
+    match key {
+        ApiKey { revoked_at: Some(_), .. } => "revoked",
+        ApiKey { expires_at: Some(at), .. } if *at <= times::seconds(times::now()) => "expired",
+        _ => "works",
     }
 }

@@ -1,8 +1,8 @@
-//! `overnight audit`: what must always hold, recounted.
+//! `overnight audit`: recounts the store's invariants.
 
 use clap::Args;
-use overnight_server::store::objects::{self, Present};
-use overnight_server::store::operations::audit::{self, Check};
+use overnight_store::objects::{self, Present};
+use overnight_store::operations::audit::{self, Check};
 use serde_json::json;
 
 use super::operator;

@@ -4,11 +4,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use overnight_app::accounts;
+use overnight_app::audit_log::{self, Entry, EntryRecord, Filter, Place};
+use overnight_config::Millis;
 use overnight_domain::audit_log::AuditAction;
 use overnight_domain::ids::AccountId;
-use overnight_server::app::accounts;
-use overnight_server::app::audit_log::{self, Entry, EntryRecord, Filter, Place};
-use overnight_server::config::Millis;
 
 use super::accounts::parse_id;
 use super::operator;
@@ -28,7 +28,6 @@ const COLUMNS: Columns = &[
     ("DETAILS", 0),
 ];
 
-/// Entries that are read together.
 const PAGE: u32 = 1_000;
 
 #[derive(Debug, Args)]
@@ -54,7 +53,7 @@ pub(crate) struct Arguments {
     limit: u64,
 }
 
-/// Reads a time, in milliseconds.
+/// Parses a time, in milliseconds.
 fn parse_time(text: &str) -> Result<i64, String> {
     read_time(text, times::now())
 }

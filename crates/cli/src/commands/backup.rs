@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use overnight_server::config::{Config, Database, Millis};
-use overnight_server::store::Store;
-use overnight_server::store::operations::backup::{
+use overnight_config::{Config, Database, Millis};
+use overnight_store::Store;
+use overnight_store::operations::backup::{
     self, BackupError, Keep, Pruned, Repository, Summary, Taken, Unusable,
 };
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Which backups stay; `None` where all do.
+    /// The backups to keep; `None` keeps all.
     fn kept(&self) -> Option<Keep> {
         let count = |option: Option<u32>| option.unwrap_or(0) as usize;
         let keep = Keep { newest: count(self.keep).max(1), days: count(self.keep_days) };
@@ -56,7 +56,7 @@ impl Arguments {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let config = globals.load_operator_config()?;
-    // Before anything is asked of the server.
+    // Before the first call to the server.
     if config.database != Database::Sqlite {
         return Err(BackupError::OnServer.into());
     }
@@ -73,7 +73,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         };
         match done {
             Ok(done) => _ = tell(&config, &arguments, &done, output)?,
-            // A restore reads it: the next one is not far.
+            // A restore reads the repository; the next backup follows soon.
             Err(error @ BackupError::InUse { .. }) => output.say(&format!("{error}: no backup this time")),
             Err(error) => return Err(error.into()),
         }
@@ -84,7 +84,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     }
 }
 
-/// Backups in the folder that they save are lost with it, and a folder in a repository is no backup of its own.
+/// Backups inside the data folder would be lost with it, and a data folder inside a repository is not backed up separately.
 fn refuse_nested(data_dir: &Path, repository: &Path) -> Result<(), CliError> {
     let (inner, outer) = (real(repository), real(data_dir));
     if !inner.starts_with(&outer) && !outer.starts_with(&inner) {
@@ -95,7 +95,7 @@ fn refuse_nested(data_dir: &Path, repository: &Path) -> Result<(), CliError> {
     Err(CliError::unusable(message).with_hint("name a folder elsewhere, best on another disk"))
 }
 
-/// Where a path leads, as far as that is there.
+/// Resolves a path as far as it exists.
 fn real(path: &Path) -> PathBuf {
     let mut real = PathBuf::new();
     for component in whole(path).components() {
@@ -108,14 +108,13 @@ fn real(path: &Path) -> PathBuf {
     real
 }
 
-/// What a run has done.
 struct Done {
     taken: Taken,
     unusable: Vec<Unusable>,
     pruned: Option<Pruned>,
 }
 
-/// Opens the database that is in its place now, which a restore may have replaced, and takes a backup of it.
+/// Opens the database that is in place now, which a restore may have replaced, and backs it up.
 async fn take(arguments: &Arguments, globals: &Globals) -> Result<Result<Done, BackupError>, CliError> {
     let store = operator::open_store_to_read(globals).await?;
     let done = take_of(&store, arguments).await;
@@ -123,8 +122,8 @@ async fn take(arguments: &Arguments, globals: &Globals) -> Result<Result<Done, B
     Ok(done)
 }
 
-/// Takes a backup, sets those aside that cannot be restored, and deletes those that are not to be kept. The repository is free between
-/// two runs.
+/// Takes a backup, sets aside backups that cannot be restored, and deletes backups that are not to be kept. The repository is unlocked
+/// between two runs.
 async fn take_of(store: &Store, arguments: &Arguments) -> Result<Done, BackupError> {
     let repository = Repository::open_to_write(&arguments.repository)?;
     let taken = backup::take(store, &repository, times::now()).await?;
@@ -133,7 +132,7 @@ async fn take_of(store: &Store, arguments: &Arguments) -> Result<Done, BackupErr
     Ok(Done { taken, unusable, pruned })
 }
 
-/// Notes and tells what was done. Damage of the repository is told in any case, and fails the command where it took backups.
+/// Notes and prints the result. Damage of the repository is always printed; it fails the command if it affects backups.
 fn tell(config: &Config, arguments: &Arguments, done: &Done, output: &Output) -> Result<Exit, CliError> {
     let Done { taken, unusable, pruned } = done;
     note(config, arguments, &taken.summary, output);
@@ -157,7 +156,6 @@ fn tell(config: &Config, arguments: &Arguments, done: &Done, output: &Output) ->
 }
 
 impl Done {
-    /// As `--json` tells it.
     fn told(&self) -> Value {
         let mut told = told(&self.taken.summary);
         told["repaired_chunks"] = json!(self.taken.repaired_chunks);
@@ -169,7 +167,7 @@ impl Done {
     }
 }
 
-/// Leaves a note of the backup in the data folder. The backup stands without it.
+/// Leaves a note of the backup in the data folder. The backup is valid without the note.
 fn note(config: &Config, arguments: &Arguments, taken: &Summary, output: &Output) {
     if let Err(error) = LastBackup::note(&config.data_dir, &arguments.repository, taken) {
         output.say(&format!(
@@ -179,7 +177,6 @@ fn note(config: &Config, arguments: &Arguments, taken: &Summary, output: &Output
     }
 }
 
-/// A backup as `--json` tells it.
 pub(super) fn told(backup: &Summary) -> Value {
     json!({
         "id": backup.id, "taken_at_ms": backup.taken_at, "release": backup.release, "schema": backup.schema,
@@ -205,7 +202,6 @@ mod tests {
         Arguments { repository: PathBuf::new(), every: None, keep, keep_days }.kept()
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_repository_in_the_data_folder_or_around_it_is_refused_by_whatever_path() {
         let folder = tempfile::tempdir().unwrap();

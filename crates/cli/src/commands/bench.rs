@@ -1,12 +1,11 @@
-//! `overnight bench`: starts the program overnight-bench, which stands beside this one.
+//! `overnight bench`: starts the program overnight-bench, which is in the same folder.
 
-use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use overnight_base::private_files::folder_of;
 
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
@@ -20,14 +19,13 @@ pub(crate) struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// Measures beside the data folder, which is on the disk that the service uses, unless `--folder` names another.
+/// Measures next to the data folder, which is on the service's disk, unless `--folder` names another.
 pub(crate) fn run(arguments: Arguments, globals: &Globals) -> Result<Exit, CliError> {
     let data_dir = globals.load_config()?.data_dir;
-    let folder = data_dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let own = std::env::current_exe().map_err(CliError::unusable)?;
-    let path = own.with_file_name(format!("{PROGRAM_NAME}{EXE_SUFFIX}"));
+    let path = own.with_file_name(PROGRAM_NAME);
     let mut command = Command::new(&path);
-    command.arg("--folder").arg(folder);
+    command.arg("--folder").arg(folder_of(&data_dir));
     command.args(globals.json.then_some("--json")).args(globals.quiet.then_some("--quiet"));
     command.args(arguments.arguments);
     let status = command.status().map_err(|error| match error.kind() {
@@ -35,7 +33,7 @@ pub(crate) fn run(arguments: Arguments, globals: &Globals) -> Result<Exit, CliEr
             .with_hint("build it with `cargo build --release -p overnight-bench`, or run `./overnight bench` from a clone"),
         _ => CliError::file(&path, &error),
     })?;
-    // The program has said itself what was wrong.
+    // The program has printed the fault.
     Ok(match status.code() {
         Some(0) => Exit::Done,
         Some(2) => Exit::Unusable,

@@ -1,4 +1,4 @@
-//! `overnight completion`: what a shell completes this program's command lines with.
+//! `overnight completion`: scripts that complete command lines in a shell.
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -12,7 +12,6 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-/// Prints the script for `command`.
 pub(crate) fn run(arguments: &Arguments, command: &mut Command, output: &Output) -> Result<Exit, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, command, "overnight", &mut script);

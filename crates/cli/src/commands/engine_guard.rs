@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
-use overnight_server::engines::run_guard;
+use overnight_engine_clients::run_guard;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Guards the command to its end. To be called before there are other threads or children.
+/// Guards the command to its end. Must be called before other threads or children exist.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     run_guard(&arguments.command, arguments.stop_timeout_ms).into()
 }

@@ -1,21 +1,21 @@
-//! `overnight explain`: why a request stands as it stands.
+//! `overnight explain`: the reasons for a request's state.
 
 use std::fmt::Write;
 
 use clap::Args;
+use overnight_app::engines::EngineReport;
+use overnight_app::requests::explanation::{self, Explanation, QueuePlace};
+use overnight_app::requests::waiting::WaitingReason;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestState;
 use overnight_domain::text;
-use overnight_server::app::engines::EngineReport;
-use overnight_server::app::explanation::{self, Explanation, QueuePlace};
-use overnight_server::app::waiting::WaitingReason;
 use serde_json::{Value, json};
 
 use super::operator;
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
-use crate::times;
+use crate::times::{self, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -33,11 +33,6 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let explanation = explanation::explain(&services, arguments.request).await?;
     output.either(&shape_of(&explanation), || describe(&explanation))?;
     Ok(Exit::Done)
-}
-
-/// Whole seconds, as every time in JSON.
-const fn seconds(ms: i64) -> i64 {
-    ms / 1_000
 }
 
 fn shape_of(explanation: &Explanation) -> Value {

@@ -1,13 +1,13 @@
-//! `overnight export`: everything that is kept, as a file.
+//! `overnight export`: all stored data, as a file.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use overnight_server::store::Store;
-use overnight_server::store::audit_log;
-use overnight_server::store::operations::transfer::{self, Counts, ExportError};
+use overnight_store::Store;
+use overnight_store::audit_log;
+use overnight_store::operations::transfer::{self, Counts, ExportError};
 use serde_json::json;
 
 use super::operator;
@@ -54,7 +54,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         let failed = |error| CliError::stdout(&error);
         let counts = write(&store, &mut out, failed).await?;
         out.flush().map_err(failed)?;
-        // What was asked for goes there already.
+        // The export itself is already on standard output.
         match output.is_json {
             true => output.say(&json!(counts).to_string()),
             false => output.note(&format!("exported {}", summary(&counts))),
@@ -77,7 +77,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(Exit::Done)
 }
 
-/// A file with nothing in it is replaced, and so is what is no file.
+/// Only empty files, and paths that are not regular files, are replaced.
 fn refuse_to_replace(path: &Path) -> Result<(), CliError> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() && found.len() > 0 => {
@@ -99,7 +99,6 @@ async fn write(
     })
 }
 
-/// What was moved, in words.
 pub(super) fn summary(counts: &Counts) -> String {
     let words = [
         ("requests", "request", "requests"),

@@ -1,11 +1,11 @@
-//! `overnight import`: an empty store, filled from what `overnight export` wrote.
+//! `overnight import`: fills an empty store from a file of `overnight export`.
 
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use overnight_server::store::operations::transfer;
+use overnight_store::operations::transfer;
 
 use super::export::summary;
 use super::operator;

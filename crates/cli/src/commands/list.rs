@@ -76,7 +76,7 @@ async fn list_requests(client: &Client, arguments: &Arguments, output: &Output) 
     };
     let mut requests = client.list_requests(&filter).await?;
     let mut next = requests.next().await;
-    // One that is served no more may still have requests.
+    // A model that is no longer served may still have requests.
     if let (None, Some(model)) = (&next, &arguments.model) {
         served_models::check(client, model).await?;
     }

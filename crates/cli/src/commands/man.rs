@@ -1,4 +1,4 @@
-//! `overnight man`: the manual pages, made of what `--help` says.
+//! `overnight man`: manual pages, generated from the texts of `--help`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,13 +17,11 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 }
 
-/// A page, and what its file is called.
 struct Page {
     name: String,
     text: String,
 }
 
-/// Prints or writes the pages of `command`.
 pub(crate) fn run(arguments: &Arguments, command: Command, output: &Output) -> Result<Exit, CliError> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
@@ -41,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, command: Command, output: &Output) -> R
     Ok(Exit::Done)
 }
 
-/// The pages of the command and of all below it.
+/// The pages of the command and its subcommands.
 fn pages(command: &Command) -> Result<Vec<Page>, CliError> {
     let mut pages = vec![page(command)?];
     for below in command.get_subcommands() {
@@ -58,7 +56,7 @@ fn page(command: &Command) -> Result<Page, CliError> {
     Ok(Page { name: man.get_filename(), text: String::from_utf8_lossy(&text).into_owned() })
 }
 
-/// The command line in short: options with what they take, first those that may be left out.
+/// The command line in short: options with their values, optional ones first.
 fn synopsis(command: &Command) -> String {
     let options = || command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
     let optional = options().filter(|arg| !arg.is_required_set()).map(|arg| format!("[{}]", written(arg)));
@@ -74,7 +72,7 @@ fn synopsis(command: &Command) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// An option as it is written: `-o, --output <FILE>`.
+/// An option as users write it: `-o, --output <FILE>`.
 fn written(option: &Arg) -> String {
     let short = option.get_short().map(|short| format!("-{short}"));
     let long = option.get_long().map(|long| format!("--{long}"));
@@ -91,7 +89,7 @@ fn operand(operand: &Arg) -> String {
     }
 }
 
-/// `<NAME>`, of each value.
+/// `<NAME>` of each value.
 fn values(arg: &Arg) -> String {
     let names = arg.get_value_names().unwrap_or_default();
     names.iter().map(|name| format!("<{name}>")).collect::<Vec<_>>().join(" ")

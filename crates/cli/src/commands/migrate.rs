@@ -1,8 +1,8 @@
-//! `overnight migrate`: the schema of the database, brought up to date without serving.
+//! `overnight migrate`: updates the schema of the database without serving.
 
 use clap::Args;
-use overnight_server::app::store_options;
-use overnight_server::store::schema::{self, Schema};
+use overnight_app::store_options;
+use overnight_store::schema::{self, Schema};
 use serde_json::json;
 
 use crate::errors::{CliError, Exit};

@@ -4,6 +4,6 @@ use crate::errors::{CliError, Exit};
 use crate::output::Output;
 
 pub(crate) fn run(output: &Output) -> Result<Exit, CliError> {
-    output.line(overnight_server::http::OPENAPI_JSON.trim_end())?;
+    output.line(overnight_http::OPENAPI_JSON.trim_end())?;
     Ok(Exit::Done)
 }

@@ -1,12 +1,12 @@
-//! What operator commands work on: the store itself, beside a running service or without one.
+//! Opens the store for operator commands, with or without a running service.
 
 use std::sync::Arc;
 
+use overnight_app::{Services, store_options};
 use overnight_base::clock::SystemClock;
 use overnight_base::ids::Ids;
-use overnight_server::app::{Services, store_options};
-use overnight_server::config::{Config, Database};
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions, is_used};
+use overnight_config::{Config, Database};
+use overnight_store::{DATABASE_FILE, FolderLock, Store, StoreOptions, is_used};
 
 use crate::errors::CliError;
 use crate::globals::Globals;
@@ -18,40 +18,30 @@ pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
     open_or_make(globals).await
 }
 
-/// As [`open`], for a command that reads: the schema stays as it is.
+/// Like [`open`], for a command that reads: the schema is not changed.
 pub(crate) async fn open_to_read(globals: &Globals) -> Result<Services, CliError> {
     let store = open_store_to_read(globals).await?;
     services(store, globals.load_operator_config()?).await
 }
 
-/// The store alone, for a command that reads.
+/// The store only, for a command that reads.
 pub(crate) async fn open_store_to_read(globals: &Globals) -> Result<Store, CliError> {
     let config = globals.load_operator_config()?;
     refuse_absent(&config)?;
     Ok(Store::open_to_read(&options(&config)).await?)
 }
 
-/// How this command opens the store of these settings: the audit log names who runs it.
+/// Store options with this user's name for the audit log.
 pub(crate) fn options(config: &Config) -> StoreOptions {
     StoreOptions { operator: Some(name()), ..store_options(config) }
 }
 
-/// What the system calls the user who runs this command, as far as the environment says; the number of the user where it does not.
+/// The user's name from the environment, or the user's number.
 fn name() -> String {
     let named =
         ["SUDO_USER", "USER", "LOGNAME"].into_iter().filter_map(|variable| std::env::var(variable).ok());
     let fits = |name: &String| !name.is_empty() && name.len() <= 64 && !name.contains(char::is_control);
-    named.into_iter().find(fits).unwrap_or_else(user_number)
-}
-
-#[cfg(unix)]
-fn user_number() -> String {
-    format!("uid {}", rustix::process::getuid().as_raw())
-}
-
-#[cfg(not(unix))]
-fn user_number() -> String {
-    "unknown".to_owned()
+    named.into_iter().find(fits).unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
 fn refuse_absent(config: &Config) -> Result<(), CliError> {
@@ -64,7 +54,7 @@ fn refuse_absent(config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A service that makes no database in its folder has another one.
+/// If the service does not create a database in this folder, it has another one.
 fn refuse_another(config: &Config) -> Result<(), CliError> {
     let holder = FolderLock::holder(&config.data_dir).filter(|_| is_absent(config));
     holder.map_or(Ok(()), |pid| {
@@ -77,12 +67,11 @@ fn refuse_another(config: &Config) -> Result<(), CliError> {
     })
 }
 
-/// Whether there is no database yet.
 pub(crate) fn is_absent(config: &Config) -> bool {
     config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists()
 }
 
-/// Opens the store of the settings; makes it where there is none and nothing serves the folder.
+/// Opens the store of the settings. Creates it if there is none and no service holds the folder.
 pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
     let config = globals.load_operator_config()?;
     refuse_another(&config)?;
@@ -91,7 +80,7 @@ pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError
 }
 
 async fn services(store: Store, mut config: Config) -> Result<Services, CliError> {
-    // A service that let the system choose its port is reached there, and not where the settings say.
+    // A running service may have another port than the settings, if the system chose it.
     if let Some(address) = serve_file::address_of_running(&config.data_dir) {
         config.listen = address;
     }

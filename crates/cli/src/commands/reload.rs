@@ -1,4 +1,4 @@
-//! `overnight reload`: the service on this machine loads its settings again.
+//! `overnight reload`: the service on this machine reloads its settings.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::serve_file::settings_of_running;
 use crate::settings_file::{LoadedSettings, ReloadOutcome};
 use crate::times;
 
-/// How often it is looked whether the service is done.
+/// The interval of checks for the end.
 const LOOK_MS: i64 = 50;
 
-/// Longer than any store is waited for.
+/// Longer than any wait for a store.
 const WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
@@ -88,7 +88,6 @@ fn tell(settings: LoadedSettings, output: &Output) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-#[cfg(unix)]
 fn hang_up(pid: u32) -> Result<(), CliError> {
     use rustix::process::{Pid, Signal, kill_process};
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -97,9 +96,4 @@ fn hang_up(pid: u32) -> Result<(), CliError> {
         let what = format!("the service (process {pid}) cannot be sent a signal: {error}");
         CliError::unusable(what).with_hint("run this as the user of the service, or as root")
     })
-}
-
-#[cfg(not(unix))]
-fn hang_up(_: u32) -> Result<(), CliError> {
-    Err(CliError::unusable("settings are loaded again on Unix systems only: restart the service"))
 }

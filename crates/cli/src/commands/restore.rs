@@ -1,10 +1,10 @@
-//! `overnight restore`: a data folder from a backup, audited before anything serves it.
+//! `overnight restore`: restores a data folder from a backup and audits it.
 
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueHint};
-use overnight_server::app::store_options;
-use overnight_server::store::operations::backup::{self, OnBreach, Repository, Restored, Summary};
+use overnight_app::store_options;
+use overnight_store::operations::backup::{self, OnBreach, Repository, Restored, Summary};
 use serde_json::json;
 
 use super::backup::told;
@@ -75,7 +75,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(exit)
 }
 
-/// Says what was restored to `folder`, or only checked, since `begun`.
+/// Prints which backup was restored to `folder` since `begun`, or only checked.
 fn tell(restored: &Restored, folder: Option<&Path>, begun: i64, output: &Output) -> Result<Exit, CliError> {
     let took_ms = times::now().saturating_sub(begun);
     if output.is_json {

@@ -1,11 +1,11 @@
-//! `overnight serve`: the service, until it is told to stop.
+//! `overnight serve`: runs the service until it is stopped.
 
 use std::path::Path;
 
 use clap::Args;
-use overnight_server::config::{NoConsole, Reloaded};
+use overnight_config::{NoConsole, Reloaded};
 use overnight_server::service::Service;
-use overnight_server::store::{FolderLock, StoreError};
+use overnight_store::{FolderLock, StoreError};
 use serde_json::json;
 
 use crate::errors::{CliError, Exit};
@@ -50,7 +50,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         output.note(&format!("there is no console. {}", why.reason()));
     }
     service_manager::ready();
-    // It is heard while settings are loaded, too.
+    // Signals are also handled during a reload.
     let failure = tokio::select! {
         () = interrupt.raised() => None,
         failure = service.failed() => Some(failure),
@@ -68,7 +68,7 @@ async fn stop(service: Service) {
     tracing::info!("stopped");
 }
 
-/// Loads the settings again whenever it is asked; it never ends by itself.
+/// Reloads the settings on each signal; never ends.
 async fn reload_at_hangups(
     hangups: &mut Hangups,
     service: &Service,
@@ -82,7 +82,7 @@ async fn reload_at_hangups(
     }
 }
 
-/// Loads the settings again. Where they cannot be used, those of before hold, and the log says why.
+/// Reloads the settings. If they are unusable, the previous settings stay in effect, and the log gives the reason.
 async fn reload(service: &Service, globals: &Globals, flags: &[(String, String)], file: &mut ServeFile) {
     service_manager::reloading();
     let settings = globals.settings_file();
@@ -107,7 +107,7 @@ fn log(outcome: &Result<Reloaded, CliError>) {
     }
 }
 
-/// Names the process that serves the folder already, before its port gets in the way.
+/// Names the process that already serves the folder, before a conflict of ports hides it.
 fn refuse_second(data_dir: &Path) -> Result<(), CliError> {
     match FolderLock::holder(data_dir) {
         Some(pid) => Err(StoreError::Locked { folder: data_dir.display().to_string(), pid }.into()),
@@ -115,7 +115,7 @@ fn refuse_second(data_dir: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Says where it is reached, and what the first start made. The service runs though nobody reads that.
+/// Prints the address, and the keys that the first start created. The service runs even if this cannot be written.
 fn tell(service: &Service, url: &str, output: &Output) {
     if let Err(error) = print(service, url, output) {
         tracing::warn!("the address was not printed: {}", error.message());

@@ -1,4 +1,4 @@
-//! `overnight status`: how a request or a batch stands.
+//! `overnight status`: the state of a request or a batch.
 
 use clap::Args;
 use overnight_client::{BatchSummary, RequestSummary};
@@ -26,7 +26,6 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(Exit::Done)
 }
 
-/// Prints how a request stands.
 pub(crate) fn print_request(output: &Output, request: &RequestSummary) -> Result<(), CliError> {
     let times = [
         ("created", Some(request.created_at)),
@@ -38,7 +37,6 @@ pub(crate) fn print_request(output: &Output, request: &RequestSummary) -> Result
     output.either(request, || describe(&request.id, request.status.as_str(), "", &times))
 }
 
-/// Prints how a batch stands.
 pub(crate) fn print_batch(output: &Output, batch: &BatchSummary) -> Result<(), CliError> {
     let counts = &batch.requests_counts;
     let requests = format!(

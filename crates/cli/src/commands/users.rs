@@ -1,14 +1,13 @@
-//! `overnight user`: who signs in to the console.
+//! `overnight user`: users of the console.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use overnight_app::sessions::{self, Link};
+use overnight_app::users::{Standing, User};
+use overnight_app::{Services, accounts, users};
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
-use overnight_server::app::sessions::{self, Link};
-use overnight_server::app::users::{Standing, User};
-use overnight_server::app::{Services, accounts, users};
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::accounts::parse_id;
 use super::operator;
@@ -16,7 +15,7 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::times;
+use crate::times::{self, seconds};
 
 const COLUMNS: Columns = &[
     ("USER", 31),
@@ -81,39 +80,20 @@ pub(crate) struct Linked {
     replace: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Record {
-    id: String,
-    email: Option<String>,
-    is_operator: bool,
-    has_password: bool,
-    issuer: Option<String>,
-    created_at: i64,
-    signed_in_at: Option<i64>,
+fn record(user: &User) -> Value {
+    json!({
+        "id": user.id.to_string(), "email": user.email, "is_operator": user.is_operator,
+        "has_password": user.has_password, "issuer": user.issuer, "created_at": seconds(user.created_at),
+        "signed_in_at": user.signed_in_at.map(seconds),
+    })
 }
 
-impl From<&User> for Record {
-    fn from(user: &User) -> Self {
-        Self {
-            id: user.id.to_string(),
-            email: user.email.clone(),
-            is_operator: user.is_operator,
-            has_password: user.has_password,
-            issuer: user.issuer.clone(),
-            created_at: user.created_at / 1_000,
-            signed_in_at: user.signed_in_at.map(|time| time / 1_000),
-        }
-    }
-}
-
-impl Record {
-    const fn way(&self) -> &'static str {
-        match (self.has_password, self.issuer.is_some()) {
-            (true, true) => "password, SSO",
-            (true, false) => "password",
-            (false, true) => "SSO",
-            (false, false) => "link",
-        }
+const fn way(user: &User) -> &'static str {
+    match (user.has_password, user.issuer.is_some()) {
+        (true, true) => "password, SSO",
+        (true, false) => "password",
+        (false, true) => "SSO",
+        (false, false) => "link",
     }
 }
 
@@ -145,7 +125,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Remove(One { user }) => {
             let user = users::named(&services, &user).await?;
             users::remove(&services, user.id).await?;
-            output.either(&Record::from(&user), || format!("{} is removed", user.id))?;
+            output.either(&record(&user), || format!("{} is removed", user.id))?;
         }
         Command::SignOut(One { user }) => {
             let user = users::named(&services, &user).await?;
@@ -160,17 +140,17 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
 async fn list(services: &Services, output: &Output) -> Result<(), CliError> {
     let mut list = List::begin(output, COLUMNS);
     for user in users::list(services).await? {
-        let user = Record::from(&user);
-        let (created, signed_in) = (times::utc(user.created_at), times::utc_or_dash(user.signed_in_at));
+        let created = times::utc(seconds(user.created_at));
+        let signed_in = times::utc_or_dash(user.signed_in_at.map(seconds));
         let operator = if user.is_operator { "yes" } else { "-" };
         let email = user.email.as_deref().unwrap_or("-");
-        list.row(&user, &[&user.id, &created, &signed_in, user.way(), operator, email])?;
+        list.row(&record(&user), &[&user.id.to_string(), &created, &signed_in, way(&user), operator, email])?;
     }
     list.end()?;
     Ok(())
 }
 
-/// An account that does not exist is found out before anybody is made.
+/// Checks the account before it creates the user.
 async fn make(services: &Services, create: &Create) -> Result<(User, Link), CliError> {
     let account = match create.account {
         Some(account) => Some(accounts::get(services, account).await?),
@@ -195,7 +175,7 @@ async fn link_subject(
     })?;
     users::link_subject(services, user, issuer, subject, linked.replace).await?;
     let user = users::get(services, user.id).await?;
-    output.either(&Record::from(&user), || format!("{} signs in as {subject:?} at {issuer}", user.id))?;
+    output.either(&record(&user), || format!("{} signs in as {subject:?} at {issuer}", user.id))?;
     if configured.is_some_and(|configured| configured != issuer) {
         output.say("this is not the provider of `console.oidc.issuer`: there the user is not known by this");
     }
@@ -203,8 +183,8 @@ async fn link_subject(
 }
 
 fn print_link(services: &Services, user: &User, link: &Link, output: &Output) -> Result<(), CliError> {
-    let (url, expires_at) = (&link.url, link.expires_at / 1_000);
-    let told = json!({"user": Record::from(user), "url": url, "expires_at": expires_at});
+    let (url, expires_at) = (&link.url, seconds(link.expires_at));
+    let told = json!({"user": record(user), "url": url, "expires_at": expires_at});
     output.either(&told, || url.clone())?;
     let until = times::utc(expires_at);
     output.note(&format!("it signs {} in once, until {until}: hand it to nobody else", user.id));

@@ -1,7 +1,7 @@
-//! `overnight vacuum`: the database of the data folder, written anew without free pages.
+//! `overnight vacuum`: rewrites the database of the data folder without free pages.
 
-use overnight_server::app::store_options;
-use overnight_server::store::operations::vacuum::{self, Vacuumed};
+use overnight_app::store_options;
+use overnight_store::operations::vacuum::{self, Vacuumed};
 
 use super::model::size;
 use crate::errors::{CliError, Exit};

@@ -1,4 +1,4 @@
-//! `overnight watch`: a request or a batch, followed to its end.
+//! `overnight watch`: follows a request or a batch to its end.
 
 use clap::Args;
 use overnight_client::{BatchSummary, RequestStatus};
@@ -43,13 +43,13 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     }
 }
 
-/// Whether every request of the batches completed.
+/// Success if every request of the batches completed.
 pub(crate) fn exit_of(batches: &[BatchSummary]) -> Exit {
     let counts = waiting::total(batches);
     if counts.completed == counts.total { Exit::Done } else { Exit::Failed }
 }
 
-/// The user stopped waiting; what was waited for goes on.
+/// The user stopped waiting; the requests continue.
 pub(crate) fn stopped(ids: &[String]) -> CliError {
     let commands: Vec<String> = ids.iter().map(|id| format!("overnight watch {id}")).collect();
     CliError::interrupted("stopped watching; nothing was cancelled")

@@ -1,8 +1,8 @@
-//! What a run has asked so far, one JSON line for each step, written through to the disk before the run goes on: so the
-//! same command, however it was stopped, asks for what is missing and for nothing twice.
+//! The record of a run's sent requests, one JSON line for each step, synced to the disk before the run continues. After any stop, the same
+//! command sends missing requests and none twice.
 //!
-//! A line of the prompts is known again by its number and its SHA-256. A long file has a journal for each of its parts; that of the first
-//! is the one that is locked, and those of the others are nothing without it.
+//! A line of the prompts is identified by its number and its SHA-256. A long file has a journal for each of its parts; only the first one
+//! is locked, and the others depend on it.
 
 mod parts;
 
@@ -11,11 +11,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use overnight_base::ids::Ids;
+use overnight_base::private_files::{folder_of, sync_folder};
 use overnight_domain::ids::RequestId;
 use serde::{Deserialize, Serialize};
 
 use crate::errors::CliError;
-use crate::files::sync_folder_of;
 use crate::prompts::{Line, PART_LINES};
 use crate::times;
 
@@ -23,7 +23,7 @@ pub(crate) use parts::Journals;
 
 const VERSION: u32 = 2;
 
-/// How long a service knows idempotency keys, in seconds.
+/// How long a service remembers idempotency keys, in seconds.
 const KEYS_KEPT_S: i64 = 48 * 60 * 60;
 
 /// One step. Lines are counted from 1, times are in Unix seconds.
@@ -36,7 +36,7 @@ enum Entry {
         /// Names the run in its idempotency keys.
         run: String,
         at: i64,
-        /// How many lines a part of the file has.
+        /// Lines in a part of the file.
         #[serde(default = "part_lines_unless_said")]
         part_lines: usize,
     },
@@ -46,9 +46,9 @@ enum Entry {
         id: String,
         created_at: i64,
     },
-    /// Every line that was sent so far has its answer: what is sent from now on is sent with another key.
+    /// Every line that was sent so far has its answer, so later lines are sent with another key.
     Sent,
-    /// What was asked for ended without an answer: the next run asks again.
+    /// Requests that ended without an answer: the next run sends them again.
     Failed {
         line: usize,
         id: String,
@@ -62,14 +62,13 @@ const fn part_lines_unless_said() -> usize {
     PART_LINES
 }
 
-/// What a journal is of, beside the lines.
+/// The context of a journal, apart from the lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Of<'a> {
-    /// The service that is asked.
     pub(crate) service: &'a str,
-    /// How many lines a part of the file has.
+    /// Lines in a part of the file.
     pub(crate) part_lines: usize,
-    /// What the run of this part is called, where it is not the first part.
+    /// The name of the part's run, if it is not the first part.
     pub(crate) run: Option<&'a str>,
 }
 
@@ -81,12 +80,12 @@ pub(crate) struct Journal {
     asked: Vec<Option<RequestId>>,
     batches: Vec<String>,
     run: String,
-    /// How often all that was sent had its answer.
+    /// How often all sent lines had their answers.
     sendings: u32,
-    /// When the last request was created before this program began, if it may not be the last that the service took.
+    /// When the last request was created before this program began, if the service may have accepted later ones.
     in_doubt_since: Option<i64>,
     is_resumed: bool,
-    /// Whether something may have been sent with its key, since it was begun or before.
+    /// Whether requests may have been sent with its key, now or by an earlier program.
     is_used: bool,
 }
 
@@ -95,17 +94,13 @@ pub(crate) struct Journal {
 pub(crate) struct Asked {
     /// The line, counted from 0.
     pub(crate) index: usize,
-    /// The request's identifier.
     pub(crate) id: String,
-    /// When it was accepted, in Unix seconds.
     pub(crate) created_at: i64,
 }
 
 impl Journal {
-    /// Opens the journal of a run of `lines`, or begins it: also where it was of a part of another run.
-    ///
-    /// # Errors
-    /// A journal that is in use, belongs to another service or to other parts, or is damaged.
+    /// Opens the journal of a run of `lines`, or begins it, also if the file belonged to a part of another run. Fails if the journal is in
+    /// use, belongs to another service or other parts, or is damaged.
     pub(crate) fn open(path: &Path, of: Of<'_>, lines: &[Line]) -> Result<Self, CliError> {
         let failed = |error| CliError::file(path, &error);
         let mut file =
@@ -132,7 +127,7 @@ impl Journal {
             sendings: 0,
             in_doubt_since: None,
             is_resumed: whole > 0,
-            // A file that is there is somebody's until it was read.
+            // An existing file counts as used until it was read.
             is_used: true,
         };
         journal.replay(&text[..whole], of, lines)?;
@@ -145,7 +140,7 @@ impl Journal {
             let (at, service, part_lines) = (times::now() / 1_000, of.service.to_owned(), of.part_lines);
             journal.is_used = false;
             journal.append(&[Entry::Begun { version: VERSION, service, run, at, part_lines }])?;
-            sync_folder_of(path).map_err(failed)?;
+            sync_folder(folder_of(path)).map_err(failed)?;
         }
         Ok(journal)
     }
@@ -205,49 +200,44 @@ impl Journal {
             .with_hint(format!("go on with that, or delete {path} to begin anew"))
     }
 
-    /// What the run is called.
     pub(crate) fn run(&self) -> &str {
         &self.run
     }
 
-    /// Whether there was a journal already.
     pub(crate) const fn is_resumed(&self) -> bool {
         self.is_resumed
     }
 
-    /// The request of each line, where there is one.
     pub(crate) fn asked(&self) -> &[Option<RequestId>] {
         &self.asked
     }
 
-    /// The lines that have no request, counted from 0.
+    /// The lines without a request, counted from 0.
     pub(crate) fn missing(&self) -> Vec<usize> {
         let missing = self.asked.iter().enumerate().filter(|(_, asked)| asked.is_none());
         missing.map(|(index, _)| index).collect()
     }
 
-    /// The batches made so far.
     pub(crate) fn batches(&self) -> &[String] {
         &self.batches
     }
 
-    /// The idempotency key of what is sent now: that of the last attempt, until every line of it has its answer.
     fn key(&self) -> String {
         format!("{}-{}", self.run, self.sendings)
     }
 
-    /// The same, for lines that are sent now: from now on the journal stays.
+    /// The idempotency key for lines that are sent now; from now on the journal is kept.
     pub(crate) fn key_to_send(&mut self) -> String {
         self.is_used = true;
         self.key()
     }
 
-    /// Whether the service may have taken lines without an answer so long ago that it has forgotten their key.
+    /// Whether the service may have accepted unanswered lines so long ago that it has forgotten their key.
     pub(crate) fn is_key_forgotten(&self) -> bool {
         self.in_doubt_since.is_some_and(|at| times::now() / 1_000 - at > KEYS_KEPT_S)
     }
 
-    /// Writes down accepted requests; they are on the disk when this returns.
+    /// Records accepted requests; they are on the disk when this returns.
     pub(crate) fn record_asked(&mut self, lines: &[Line], asked: &[Asked]) -> Result<(), CliError> {
         let entries: Vec<Entry> = asked
             .iter()
@@ -265,21 +255,20 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down that nothing is in doubt: every line that was sent has its answer.
+    /// Records that every sent line has its answer.
     pub(crate) fn record_sent(&mut self) -> Result<(), CliError> {
         self.append(&[Entry::Sent])?;
         self.sendings += 1;
         Ok(())
     }
 
-    /// Writes down a batch.
     pub(crate) fn record_batch(&mut self, batch: &str) -> Result<(), CliError> {
         self.append(&[Entry::Grouped { batch: batch.to_owned() }])?;
         self.batches.push(batch.to_owned());
         Ok(())
     }
 
-    /// Writes down lines that ended without an answer, counted from 0: the next run asks for them again.
+    /// Records lines that ended without an answer, counted from 0: the next run sends them again.
     pub(crate) fn record_failed(&mut self, indexes: &[usize]) -> Result<(), CliError> {
         let entries: Vec<Entry> = indexes
             .iter()
@@ -288,7 +277,7 @@ impl Journal {
         self.append(&entries)
     }
 
-    /// Removes it: nothing is left to go on with.
+    /// Removes a finished journal.
     pub(crate) fn remove(self) -> Result<(), CliError> {
         std::fs::remove_file(&self.path).map_err(|error| CliError::file(&self.path, &error))
     }
@@ -305,7 +294,7 @@ impl Journal {
     }
 }
 
-/// One under whose key nothing was sent leaves no file behind.
+/// Removes the file if its key was not used.
 impl Drop for Journal {
     fn drop(&mut self) {
         if !self.is_used {

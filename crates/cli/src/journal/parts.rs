@@ -1,4 +1,4 @@
-//! The journals of a file's parts, of which one is open beside the first.
+//! The journals of a file's parts. Apart from the first, one is open at a time.
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::errors::CliError;
 use crate::files::beside;
 use crate::prompts::{Input, Prompts};
 
-/// The journals of all that is asked. The first is locked as long as this lives.
+/// The journals of the whole input. The first is locked during the lifetime.
 #[derive(Debug)]
 pub(crate) struct Journals {
     base: PathBuf,
@@ -17,17 +17,13 @@ pub(crate) struct Journals {
     first: Journal,
 }
 
-/// The journal of a part.
 pub(crate) enum Held<'a> {
     First(&'a mut Journal),
     Other(Journal),
 }
 
 impl Journals {
-    /// Opens the journals of `input` against `service`, of which the first is at `base`, or begins them.
-    ///
-    /// # Errors
-    /// As those of [`Journal::open`]; a file that cannot be read again.
+    /// Opens or begins the journals of `input` against `service`; the first is at `base`.
     pub(crate) fn open(base: &Path, service: &str, input: &Input) -> Result<Self, CliError> {
         let part = input.read()?.next()?;
         let lines = part.as_ref().map_or(&[][..], Prompts::lines);
@@ -36,10 +32,6 @@ impl Journals {
         Ok(Self { base: base.to_owned(), service: service.to_owned(), part_lines: of.part_lines, first })
     }
 
-    /// The journal of a part.
-    ///
-    /// # Errors
-    /// As those of [`Journal::open`].
     pub(crate) fn of(&mut self, prompts: &Prompts) -> Result<Held<'_>, CliError> {
         match prompts.first() / self.part_lines {
             0 => Ok(Held::First(&mut self.first)),
@@ -51,7 +43,7 @@ impl Journals {
         }
     }
 
-    /// Removes them, of so many parts: nothing is left to go on with.
+    /// Removes the journals of all parts.
     pub(crate) fn remove(self, parts: usize) -> Result<(), CliError> {
         for path in (1..parts).map(|place| self.path(place)) {
             std::fs::remove_file(&path).map_err(|error| CliError::file(&path, &error))?;

@@ -108,7 +108,7 @@ fn the_key_stays_until_every_line_that_was_sent_has_its_answer() {
     journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
     assert!(!journal.is_key_forgotten());
     drop(journal);
-    // What was asked in 1970 may have been sent with lines whose answers were lost.
+    // Requests of 1970 may have been sent with lines whose answers were lost.
     let (mut journal, _) = case.open(&["a", "changed"]).unwrap();
     assert!(journal.key() == key && journal.is_key_forgotten());
     journal.record_sent().unwrap();
@@ -145,7 +145,7 @@ fn a_journal_under_which_nothing_was_sent_leaves_no_file() {
     let (mut journal, _) = case.open(&["a"]).unwrap();
     journal.key_to_send();
     drop(journal);
-    // What was sent may have been taken without an answer: its key is needed.
+    // Sent lines may have been accepted without an answer: their key is needed.
     let (journal, _) = case.open(&["a"]).unwrap();
     assert!(journal.is_resumed());
     drop(journal);

@@ -1,4 +1,4 @@
-//! A line of the log as one flat JSON object: what happened, and what it happened to.
+//! A line of the log as one flat JSON object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,8 +12,8 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Writes each event as an object with `timestamp`, `level`, `target` and `message`, its own fields, and those of all spans that it is in.
-/// Of two fields of one name, that of the event counts, and then that of the inner span. Spans must be formatted by `JsonFields`.
+/// Writes each event as an object with `timestamp`, `level`, `target` and `message`, its own fields, and those of all its spans. If fields
+/// share a name, the event's one counts, then that of the inner span. Spans must be formatted by `JsonFields`.
 pub(super) struct JsonLine;
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Line<'a> {
     fields: BTreeMap<String, Value>,
 }
 
-/// The names that every line has; a field of such a name would stand there twice.
+/// Names that every line has; a field with such a name would be a duplicate.
 const TAKEN: [&str; 3] = ["timestamp", "level", "target"];
 
 impl<S, N> FormatEvent<S, N> for JsonLine

@@ -1,4 +1,4 @@
-//! Where the log of the service goes.
+//! The target of the service's log.
 
 mod json;
 
@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use overnight_base::log_lines::LogLines;
-use overnight_server::config::{Config, LogFormat};
+use overnight_config::{Config, LogFormat};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::JsonFields;
@@ -16,12 +16,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use self::json::JsonLine;
 
-/// Logs to standard error, as the settings say.
 pub(crate) fn to_stderr(config: &Config, is_coloured: bool) {
     begin(config, is_coloured, || LogLines(io::stderr()));
 }
 
-/// Logs to a file, as the settings say.
 pub(crate) fn to_file(config: &Config, file: File) {
     let file = Arc::new(file);
     begin(config, false, move || LogLines(Arc::clone(&file)));
@@ -33,13 +31,13 @@ where
 {
     let level = config.log.as_str().parse().unwrap_or(LevelFilter::INFO);
     let mut filter = Targets::new().with_default(level);
-    // Libraries log at information level and below what operators cannot act on.
+    // At information level and below, libraries log messages on which operators cannot act.
     if level < LevelFilter::TRACE {
         filter = filter
             .with_targets(["sqlx", "hyper", "h2"].map(|library| (library, level.min(LevelFilter::WARN))));
     }
     let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(is_coloured).with_writer(writer);
-    // The library would print its own faults to standard error, and panic if that cannot be written.
+    // The library would print its own faults to standard error, and panic if that fails.
     let log = log.log_internal_errors(false);
     match config.log_format {
         LogFormat::Text => log.finish().with(filter).init(),

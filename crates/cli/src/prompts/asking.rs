@@ -1,4 +1,4 @@
-//! What is asked about each row of a table: templates, and what every request has besides.
+//! Makes a request of each row of a table: templates, and members that all requests share.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::fixed_values::kinds;
 use crate::paths::path;
 use crate::schema::AnswerSchema;
 
-/// What precedes the name of a file that holds what is asked for.
+/// The prefix of a file name in place of a text.
 const FROM_FILE: char = '@';
 
 const COLUMNS_HINT: &str =
@@ -50,12 +50,10 @@ pub(crate) struct TableArguments {
     pub(crate) input_format: Option<Kind>,
 }
 
-/// Makes a request of a row.
 #[derive(Debug)]
 pub(crate) struct Asking {
     prompt: Template,
     system: Option<Template>,
-    /// Members of each request body.
     body: Map<String, Value>,
     schema: Option<AnswerSchema>,
 }
@@ -81,17 +79,14 @@ struct Message<'a> {
     content: &'a str,
 }
 
-/// By which a row is known again.
+/// Identifies a row.
 #[derive(Serialize)]
 struct Metadata {
     row: usize,
 }
 
 impl Asking {
-    /// What the command line says, if it asks about rows.
-    ///
-    /// # Errors
-    /// A template, body or schema that cannot be used, or no model.
+    /// `None` if the command line has no template. Fails for an unusable template, body or schema, or without a model.
     pub(crate) fn of(arguments: &TableArguments, model: Option<&str>) -> Result<Option<Self>, CliError> {
         let Some(prompt) = &arguments.prompt else { return Ok(None) };
         let prompt = template("--prompt", prompt)?;
@@ -122,22 +117,18 @@ impl Asking {
         Ok(Some(Self { prompt, system, body, schema }))
     }
 
-    /// What the answers are asked to be.
     pub(crate) const fn schema(&self) -> Option<&AnswerSchema> {
         self.schema.as_ref()
     }
 
-    /// The columns that the templates name and a table of these columns lacks.
+    /// The columns that the templates name and the table lacks.
     pub(super) fn missing(&self, has: impl Fn(&str) -> bool) -> Vec<&str> {
         let templates = [Some(&self.prompt), self.system.as_ref()].into_iter().flatten();
         let wanted = templates.flat_map(Template::wanted).map(String::as_str);
         wanted.filter(|name| !has(name)).collect()
     }
 
-    /// The body of Create Request for a row; `number` counts rows from 1.
-    ///
-    /// # Errors
-    /// What the templates miss, in words that go on behind "line 7".
+    /// The body of Create Request for a row; `number` counts rows from 1. An error is the end of a sentence that begins with "line 7".
     pub(super) fn create_body(&self, row: &Row, number: usize) -> Result<Vec<u8>, String> {
         let system = self.system.as_ref().map(|system| system.render(row)).transpose()?;
         let prompt = self.prompt.render(row)?;
@@ -172,7 +163,7 @@ fn members(text: &str) -> Result<Map<String, Value>, CliError> {
     }
 }
 
-/// The text, or what is in the file that it names.
+/// The text, or the contents of the file that it names.
 fn text_of(text: &str) -> Result<String, CliError> {
     let Some(path) = text.strip_prefix(FROM_FILE) else { return Ok(text.to_owned()) };
     let path = expanded(path).map_err(|wanted| CliError::unusable(format!("{text} must name {wanted}")))?;

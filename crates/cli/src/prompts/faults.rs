@@ -1,11 +1,10 @@
-//! What is wrong with the lines of a file, told all at once.
+//! Collects the faults of a file's lines, and reports them together.
 
 use crate::errors::CliError;
 
-/// How many bad lines are told of, each in a line of its own.
+/// The limit of bad lines in the message, each in its own line.
 const FAULTS_SHOWN: usize = 20;
 
-/// The bad lines.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     shown: Vec<String>,
@@ -20,7 +19,7 @@ impl Faults {
         }
     }
 
-    /// Refuses the file of this name, if there are some; then, `undone` says, nothing was done.
+    /// Fails for the file of this name, if there are faults; `undone` says that nothing was done.
     pub(super) fn check(
         self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What a file looks like that is read as JSON Lines and holds none.
+//! Guesses the format of a file that was read as JSON Lines but has none.
 
 use std::io::{self, BufRead, Read};
 
@@ -6,22 +6,21 @@ use overnight_tables::{Format, reader};
 
 use super::source::Source;
 
-/// How much of a file is looked at.
 const BYTES_SEEN: u64 = 16 << 10;
 
-/// How compressed files and those of Parquet begin, and what says that they are.
+/// The first bytes of compressed files and of Parquet, with their descriptions.
 const BEGINNINGS: [(&[u8], &str, &str); 3] = [
     (b"PAR1", "it looks like Parquet", "parquet"),
     (b"\x1f\x8b", "it looks compressed by gzip", "csv.gz, tsv.gz or jsonl.gz"),
     (b"\x28\xb5\x2f\xfd", "it looks compressed by Zstandard", "csv.zst, tsv.zst or jsonl.zst"),
 ];
 
-/// What to do about a file of bad lines, if it looks like something else. `is_asked_about` says that a template asks about its rows.
+/// Advice for a file of bad lines, if it looks like another format. `is_asked_about` says that a template asks about its rows.
 pub(super) fn advice(source: &Source, is_asked_about: bool) -> Option<String> {
     if source.kind.format != Format::JsonLines {
         return None;
     }
-    // What cannot be read is told of by others.
+    // Other code reports read errors.
     let beginning = read_beginning(source).unwrap_or_default();
     let (looks, format) = look(&beginning, is_asked_about)?;
     let asks = if is_asked_about { "" } else { ", and --prompt asks about its rows" };

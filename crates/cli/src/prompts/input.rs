@@ -1,4 +1,4 @@
-//! All that is asked: checked as a whole before anything is sent, then read again part by part, so that memory holds one part.
+//! The whole input: checked completely before anything is sent, then read again part by part, so that memory holds one part.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -22,11 +22,10 @@ const HINT_LINES: &str =
     "a line is {\"request_body\": {…}}, an OpenAI batch line, or a chat body {\"model\", \"messages\"}";
 const HINT_ROWS: &str = "a row has a value for each column, and each column that the template names";
 
-/// What is asked.
 #[derive(Debug)]
 pub(crate) struct Input {
     source: Source,
-    /// Asked instead of the model of each line.
+    /// Replaces the model of each line.
     model: Option<String>,
     asking: Option<Asking>,
     columns: Columns,
@@ -34,26 +33,22 @@ pub(crate) struct Input {
     parts: Vec<Checked>,
 }
 
-/// What a part was when it was checked.
+/// A part's state when it was checked.
 #[derive(Debug, Clone, Copy)]
 struct Checked {
     lines: usize,
     sum: [u8; 32],
 }
 
-/// Reads part after part.
 pub(crate) struct Parts<'a> {
     input: &'a Input,
     texts: Texts<'a>,
-    /// The place of the next one.
     place: usize,
 }
 
 impl Input {
-    /// Checks every line, or that every row makes a request. Empty lines at the end are no lines.
-    ///
-    /// # Errors
-    /// What cannot be read, holds nothing, or has bad lines: then all of them are told.
+    /// Checks every line, or that every row makes a request. Trailing empty lines are ignored. Fails if the input is unreadable or empty,
+    /// or lists all its bad lines.
     pub(crate) fn check(
         source: Source,
         asking: Option<Asking>,
@@ -71,7 +66,7 @@ impl Input {
             None => {}
         }
         let mut texts = Texts::open(&source, asking.as_ref()).map_err(|fault| told(&source, fault))?;
-        // Rows name their model themselves, by what is made of them.
+        // Rows already contain their model.
         let model = model.filter(|_| asking.is_none());
         let (mut parts, mut part) = (Vec::new(), Summing::default());
         while let Some(text) = texts.next(Some(&mut columns)) {
@@ -98,40 +93,33 @@ impl Input {
         }
     }
 
-    /// Where it is read from.
     pub(crate) const fn source(&self) -> &Source {
         &self.source
     }
 
-    /// What is asked about rows, if it is a table.
+    /// The request of each row, if the input is a table.
     pub(crate) const fn asking(&self) -> Option<&Asking> {
         self.asking.as_ref()
     }
 
-    /// The table, if it is one: its file, what that holds, and its columns.
+    /// The table, if it is one: its file, its format, and its columns.
     pub(crate) fn table(&self) -> Option<(&SharedFile, Kind, &Columns)> {
         self.asking.as_ref().map(|_| (&self.source.file, self.source.kind, &self.columns))
     }
 
-    /// How many lines, or rows, there are.
     pub(crate) fn lines(&self) -> usize {
         self.parts.iter().map(|part| part.lines).sum()
     }
 
-    /// How many lines a part has, but for the last.
+    /// Lines in each part except the last.
     pub(crate) const fn part_lines(&self) -> usize {
         self.part_lines
     }
 
-    /// How many parts there are.
     pub(crate) const fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Reads it again, part after part.
-    ///
-    /// # Errors
-    /// What cannot be read any more.
     pub(crate) fn read(&self) -> Result<Parts<'_>, CliError> {
         let texts = Texts::open(&self.source, self.asking.as_ref()).map_err(|_| self.changed())?;
         Ok(Parts { input: self, texts, place: 0 })
@@ -141,17 +129,14 @@ impl Input {
         CliError::unusable(format!("{} was changed while it was read", self.source.name()))
     }
 
-    /// Whether lines can be read again where they are, and need no copy.
+    /// Whether lines can be read again in place, without a copy.
     fn is_plain(&self) -> bool {
         self.asking.is_none() && self.source.kind.compression == Compression::None
     }
 }
 
 impl Parts<'_> {
-    /// The next part.
-    ///
-    /// # Errors
-    /// A file that cannot be read or is no longer what was checked.
+    /// Fails if the file cannot be read or has changed since the check.
     pub(crate) fn next(&mut self) -> Result<Option<Prompts>, CliError> {
         let input = self.input;
         let Some(checked) = input.parts.get(self.place) else { return Ok(None) };
@@ -209,7 +194,6 @@ impl Copy {
     }
 }
 
-/// What a part comes to.
 #[derive(Default)]
 struct Summing {
     lines: usize,
@@ -217,7 +201,7 @@ struct Summing {
 }
 
 impl Summing {
-    /// Adds a text: its shape, and what tells it from others. Asked of another model it is another one.
+    /// Adds a text and returns its shape and its sum, which depends on the model.
     fn add(&mut self, text: &Text, model: Option<&str>) -> Result<(Shape, [u8; 32]), String> {
         let line = text.bytes.trim_ascii();
         let shape = Shape::of(line)?;
@@ -232,7 +216,7 @@ impl Summing {
     }
 }
 
-/// The columns that the file names before its rows. What a template names must be there.
+/// The columns that the file names before its rows. They must include all names of the templates.
 fn check_columns(source: &Source, asking: &Asking) -> Result<Columns, CliError> {
     let rows = Rows::open(&source.file, source.kind).map_err(|fault| told(source, fault.into()))?;
     let Some(names) = rows.names() else { return Ok(Columns::default()) };

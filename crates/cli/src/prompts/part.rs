@@ -1,4 +1,4 @@
-//! A part of what is asked: where each of its lines stands, and what tells it from others, but no bodies.
+//! A part of the input: the position and sum of each of its lines, but no bodies.
 
 use std::io::{self, BufReader, Read};
 
@@ -9,54 +9,50 @@ use sha2::{Digest, Sha256};
 
 use crate::errors::CliError;
 
-/// Lines of a known shape, one behind the other.
+/// Consecutive lines of a known shape.
 #[derive(Debug)]
 pub(crate) struct Prompts {
     pub(super) name: String,
     pub(super) file: SharedFile,
-    /// Asked instead of the model of each line.
+    /// Replaces the model of each line.
     pub(super) model: Option<String>,
     pub(super) first: usize,
-    /// What a line is called.
+    /// "line" or "row".
     pub(super) word: &'static str,
     pub(super) lines: Vec<Line>,
 }
 
-/// One line, without its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
-    /// What it is.
     pub(crate) shape: Shape,
-    /// The SHA-256 of its text, without white space around it, and of the model that is asked instead of its own.
+    /// The SHA-256 of its text, without surrounding white space, and of the model that replaces its own.
     pub(crate) sha256: [u8; 32],
     pub(super) offset: u64,
     pub(super) bytes: usize,
 }
 
 impl Prompts {
-    /// What tells a line from others: asked of another model it is another one.
+    /// The identity of a line, which depends on the model.
     pub(super) fn sum(line: &[u8], model: Option<&str>) -> [u8; 32] {
         let sum = Sha256::new_with_prefix(line);
         let sum = model.iter().fold(sum, |sum, model| sum.chain_update([b'\n']).chain_update(model));
         sum.finalize().into()
     }
 
-    /// The lines, in order.
     pub(crate) fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// How many lines come before this part.
+    /// The number of lines before this part.
     pub(crate) const fn first(&self) -> usize {
         self.first
     }
 
-    /// What a line of it is called: `line 7` of a file, `row 7` of a table.
+    /// The name of a line: `line 7` of a file, `row 7` of a table.
     pub(crate) fn name_of(&self, index: usize) -> String {
         format!("{} {}", self.word, self.first + index + 1)
     }
 
-    /// Begins to read lines again.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader { prompts: self, file: self.file.cursor(), at: 0 }
     }
@@ -70,10 +66,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The body of Create Request for a line.
-    ///
-    /// # Errors
-    /// A file that cannot be read or is no longer what was checked.
+    /// The body of Create Request for a line. Fails if the file cannot be read or has changed since the check.
     pub(crate) fn create_body(&mut self, index: usize) -> Result<Vec<u8>, CliError> {
         let Prompts { name, model, lines, .. } = self.prompts;
         let line = lines[index];
@@ -95,7 +88,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Moves within what is buffered where it can.
+    /// Seeks within the buffer if possible.
     fn read(&mut self, offset: u64, text: &mut [u8]) -> io::Result<()> {
         let by = i64::try_from(offset).and_then(|to| i64::try_from(self.at).map(|at| to - at));
         self.file.seek_relative(by.map_err(io::Error::other)?)?;

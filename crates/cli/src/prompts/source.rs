@@ -1,4 +1,4 @@
-//! Where prompts are read from: a file, or what is piped in, which is kept in a nameless file because it is read more than once.
+//! The source of prompts: a file, or piped input, which is copied to a nameless file because it is read more than once.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,30 +10,26 @@ use sha2::{Digest, Sha256};
 use crate::errors::CliError;
 use crate::files::beside;
 
-/// Standard input, where a file could be named.
+/// Standard input in place of a file name.
 const STDIN: &str = "-";
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A file to be read any number of times.
+/// A file that can be read any number of times.
 #[derive(Debug)]
 pub(crate) struct Source {
     name: String,
     path: Option<PathBuf>,
-    /// Where nameless files are made.
     folder: PathBuf,
     pub(crate) file: SharedFile,
     pub(crate) kind: Kind,
-    /// Begins the SHA-256 of what was piped in: it is known again by that.
+    /// The beginning of the SHA-256 of piped input, which identifies it.
     sum: Option<String>,
 }
 
 impl Source {
-    /// Opens a file, or reads standard input (`-`) or another pipe to its end. What it holds is told by `kind`, else by its name.
-    /// Nameless files are made in `folder`.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or a name that says what is not read.
+    /// Opens a file, or reads standard input (`-`) or another pipe to its end. `kind`, else the name, decides the format. Nameless files
+    /// are created in `folder`. Fails if the name has the extension of an unsupported format.
     pub(crate) fn open(path: &Path, kind: Option<Kind>, folder: &Path) -> Result<Self, CliError> {
         let failed = |error| CliError::file(path, &error);
         let named = || {
@@ -64,17 +60,16 @@ impl Source {
         Ok(Self { name, path: None, folder: into, file, kind, sum: Some(sum) })
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What a batch of it is called.
     pub(crate) fn batch_name(&self) -> Option<String> {
         self.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Where the state of what is done with it is kept: next to it, or in this folder by what was piped in.
+    /// The path of its state: next to the file, or in this folder, with the sum of piped input.
     pub(crate) fn state(&self, suffix: &str) -> PathBuf {
         match (&self.path, &self.sum) {
             (Some(path), _) => beside(path, suffix),
@@ -82,17 +77,14 @@ impl Source {
         }
     }
 
-    /// Where files without a name are made.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A file without a name, to be read again.
     pub(crate) fn nameless(&self) -> io::Result<File> {
         tempfile::tempfile_in(&self.folder)
     }
 
-    /// What is wrong with it as a whole.
     pub(crate) fn failed(&self, error: &io::Error) -> CliError {
         CliError::unusable(format!("{}: {error}", self.name))
     }

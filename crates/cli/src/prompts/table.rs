@@ -1,4 +1,4 @@
-//! A table by itself: nothing is asked about its rows.
+//! A table without a template.
 
 use overnight_tables::{Columns, RowFault, Rows};
 
@@ -12,19 +12,13 @@ const HINT: &str = "a row has a value for each column";
 /// A table that was read to its end once.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Where it is read from.
     pub(crate) source: Source,
-    /// Its columns.
     pub(crate) columns: Columns,
-    /// How many rows it has.
     pub(crate) rows: usize,
 }
 
 impl Table {
-    /// Reads all rows.
-    ///
-    /// # Errors
-    /// What cannot be read, or has bad rows: then all of them are told.
+    /// Reads all rows. Fails if the file is unreadable, or lists all its bad rows.
     pub(crate) fn check(source: Source) -> Result<Self, CliError> {
         let told = |fault: RowFault| match fault {
             RowFault::Unreadable(error) => source.failed(&error),

@@ -1,4 +1,4 @@
-//! What is asked, text after text: the lines of a file, or requests that are made of the rows of a table.
+//! The texts of requests in order: the lines of a file, or requests made of the rows of a table.
 
 use std::io::{self, BufRead};
 use std::ops::Range;
@@ -9,24 +9,21 @@ use overnight_tables::{Columns, RowFault, Rows, read_line, reader};
 use super::asking::Asking;
 use super::source::Source;
 
-/// The text of a request.
 pub(super) struct Text {
-    /// The line of the file that it stands in, from 1, or the row's.
+    /// The line in the file or the number of the row, from 1.
     pub(super) line: u64,
     pub(super) bytes: Vec<u8>,
-    /// Where it stands in the file, as it is.
+    /// The offset in the file, if the text is there unchanged.
     pub(super) offset: u64,
 }
 
 /// Why there is no text.
 pub(super) enum TextFault {
-    /// The file cannot be read.
     File(io::Error),
-    /// What is wrong with a line: the texts behind it are told too, if there are any.
+    /// A fault of a line; the caller may read on.
     Line(u64, String),
 }
 
-/// Reads texts.
 pub(super) enum Texts<'a> {
     Lines(Lines),
     Rows(Rendered<'a>),
@@ -46,7 +43,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// The next one; `columns` are told of the row that it is made of.
+    /// The next text; `columns` records the row that it is made of.
     pub(super) fn next(&mut self, columns: Option<&mut Columns>) -> Option<Result<Text, TextFault>> {
         match self {
             Self::Lines(lines) => lines.next(),
@@ -55,14 +52,14 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Lines of a file. Empty ones at its end are no lines.
+/// Lines of a file. Trailing empty lines are ignored.
 pub(super) struct Lines {
     input: Box<dyn BufRead>,
     number: u64,
     offset: u64,
-    /// Empty lines that nothing followed yet, or that are being told of.
+    /// Empty lines that are not yet followed by another, or are being reported.
     blank: Range<u64>,
-    /// What follows them.
+    /// The line after them.
     held: Option<Text>,
 }
 
@@ -94,7 +91,6 @@ impl Lines {
     }
 }
 
-/// Requests about rows.
 pub(super) struct Rendered<'a> {
     rows: Rows,
     asking: &'a Asking,

@@ -1,6 +1,5 @@
-// Every page of the console: what it is called, where it is, and which heading it must have. `{account}` and other names in
-// braces are filled in by whoever visits; a page whose names are not all known there is left out. A page that is not
-// built yet is marked `soon`.
+// Every page of the console: its name, path and heading. Visitors fill in names in braces, such as `{account}`; a page with an unknown name
+// is skipped. A page that is not built yet is marked `soon`.
 export const PAGES = [
   { name: "sign-in", path: "/sign-in", heading: "Sign in", isOutside: true },
   { name: "link", path: "/sign-in/link/{link}", heading: "Sign in to Overnight", isOutside: true },
@@ -38,7 +37,6 @@ export const PAGES = [
   { name: "operator", path: "/operator", heading: "Operator" },
 ];
 
-/// Whether a page is built.
 export const exists = (name) => PAGES.some((page) => page.name === name && !page.soon);
 
 /// The pages that can be visited with these names, with their addresses.

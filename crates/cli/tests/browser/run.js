@@ -1,4 +1,4 @@
-// Plays one story: `node run.js NAME`, started by a Rust test, which says in the environment where everything is.
+// Plays one story: `node run.js NAME`. A Rust test starts it and sets the addresses in the environment.
 import { closeBrowser, forgetPictures, picture } from "./lib/browser.js";
 import { startWatchdog, stopWatchdog } from "./lib/watchdog.js";
 import { close as closeWorld } from "./lib/world.js";

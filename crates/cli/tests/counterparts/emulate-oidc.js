@@ -1,4 +1,4 @@
-// Signing in by the providers of emulate: node emulate-oidc.js SERVICE
+// Sign-in through the providers of emulate: node emulate-oidc.js SERVICE
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -38,7 +38,7 @@ function byUser(page, email) {
 }
 
 check(await signIn(service, as(EMAIL)), 200, EMAIL);
-// Microsoft says of no address that it is verified, so the operator says it of a domain.
+// Microsoft does not verify addresses, so the operator vouches for a domain.
 const isSilent = name === 'microsoft';
 check(await signIn(service, as(OTHER)), 403, isSilent ? 'is not verified' : 'Nobody invited you');
 await emulator.close();

@@ -1,5 +1,5 @@
-// The Stripe of npm's `emulate`: it refuses an order, because it has no prices made with the order; a purchase that it made
-// itself is told to the service with its signature.
+// The Stripe of npm's `emulate`: it refuses an order, because it does not create prices within an order; it notifies the service of its own
+// purchase with its signature.
 import assert from "node:assert/strict";
 import { createEmulator } from "emulate";
 

@@ -1,4 +1,4 @@
-// Signing in by panva's oidc-provider. One case of its configuration a run: node oidc-provider.js CASE
+// Sign-in through panva's oidc-provider, with one case of its configuration: node oidc-provider.js CASE
 
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const CASES = {
   rs256: { idToken: 'RS256', userInfo: 'RS256', secretGoes: 'client_secret_basic', keyNames: ['one', 'two'] },
   ed25519: { idToken: 'Ed25519', userInfo: 'Ed25519', secretGoes: 'client_secret_basic', keyNames: ['one', 'one'] },
   eddsa: { idToken: 'EdDSA', userInfo: 'EdDSA', secretGoes: 'client_secret_post', keyNames: ['one', 'two'] },
-  // As Microsoft Entra ID tells of people: in the ID token, and without `email_verified`.
+  // People as Microsoft Entra ID describes them: in the ID token, and without `email_verified`.
   edov: { idToken: 'RS256', secretGoes: 'client_secret_basic', keyNames: ['one', 'two'], isLikeEntra: true },
 };
 const settings = CASES[process.argv[2]];

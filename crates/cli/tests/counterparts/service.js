@@ -1,4 +1,4 @@
-// The service, as the test that starts a story tells of it.
+// The service, as described by the test that starts a story.
 
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,5 +1,4 @@
-// Stripe's own library beside the service: what it signs is booked, and what the stand-in of our tests signs and shows is
-// what it reads.
+// Stripe's own library and the service: its signed events are booked, and it reads the events and objects of our simulated Stripe.
 import assert from "node:assert/strict";
 import Stripe from "stripe";
 
@@ -52,7 +51,7 @@ async function whatTheLibrarySignsIsBooked() {
   const [one, other] = orders;
   assert.equal(await tell(one.snapshot.body, sign(one.snapshot.body)), 200);
   assert.equal(await tell(other.thin.body, sign(other.thin.body)), 200);
-  // While a secret is rolled, a header has a signature by each.
+  // During the rotation of a secret, a header has a signature with each.
   const rolled = `${sign(one.snapshot.body)},${sign(one.snapshot.body, { secret: "whsec_of_before" }).split(",")[1]}`;
   assert.equal(await tell(one.snapshot.body, rolled), 200);
 }

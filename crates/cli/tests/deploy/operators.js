@@ -1,4 +1,4 @@
-// Holds the resources of operators, read as JSON from standard input, against their schemas.
+// Validates the resources of operators, read as JSON from standard input, with their schemas.
 import { readFileSync } from "node:fs";
 import { ScaledObject } from "@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject";
 import { PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule";

@@ -1,4 +1,4 @@
-"""Reads YAML from standard input, holds what Kubernetes itself defines against its schemas, and writes all of it as JSON."""
+"""Reads YAML from standard input, validates Kubernetes' own resources with its schemas, and writes everything as JSON."""
 
 import json
 import sys

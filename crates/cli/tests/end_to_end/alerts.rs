@@ -1,25 +1,15 @@
-//! The alert rules and the dashboard, by Prometheus itself: its tool tries every rule, and a real one scrapes a real service.
+//! The alert rules and the dashboard in Prometheus: its tool tests every rule, and a real server scrapes a real service.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Running, World, chats, wait_until};
+use crate::support::{Running, World, chats, read, root, wait_until};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-/// Every expression of the dashboard.
 fn dashboard() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(&read("deploy/grafana/overnight.json")).unwrap();
     let panels = dashboard["panels"].as_array().unwrap().iter();
@@ -27,7 +17,7 @@ fn dashboard() -> Vec<String> {
     targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The metrics of the service that a text names.
+/// The service's metrics in a text.
 fn named(text: &str) -> BTreeSet<&str> {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     let metrics = words.filter(|word| word.starts_with("overnight_"));
@@ -98,7 +88,7 @@ impl Prometheus {
         Self { url: format!("http://{address}/api/v1"), _folder: folder, _process: process }
     }
 
-    /// What it answers; null while it is not there yet.
+    /// The answer; null until the server is ready.
     fn ask(&self, path: &str, query: &str) -> Value {
         let url = format!("{}/{path}", self.url);
         let query = format!("query={query}");
@@ -106,14 +96,12 @@ impl Prometheus {
         serde_json::from_slice(&ran.unwrap().stdout).unwrap_or_default()
     }
 
-    /// The series of an expression.
     fn series(&self, query: &str) -> Vec<Value> {
         let answer = self.ask("query", query);
         assert_eq!(answer["status"], "success", "{query}: {answer}");
         answer["data"]["result"].as_array().unwrap().clone()
     }
 
-    /// Whether the alert waits for its time or fires.
     fn is_alerted(&self, alert: &str) -> bool {
         !self.series(&format!("ALERTS{{alertname=\"{alert}\"}}")).is_empty()
     }
@@ -131,7 +119,7 @@ fn a_prometheus_that_scrapes_the_service_evaluates_every_rule_and_every_panel() 
     wait_until("the service is scraped", || prometheus.ask("query", "up == 1")["data"]["result"].is_array());
     let ended = "sum(overnight_requests_ended_total) == 8";
     wait_until("its figures are there", || !prometheus.series(ended).is_empty());
-    // What is divided by a rate has no value while that is zero.
+    // A quotient has no value while the rate in its denominator is zero.
     for expression in dashboard().iter().filter(|expression| !expression.contains("> 0)")) {
         wait_until(expression, || !prometheus.series(expression).is_empty());
     }

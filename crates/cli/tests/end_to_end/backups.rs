@@ -1,4 +1,4 @@
-//! Backups from the command line: what is told, what is refused, and what is made of it.
+//! Backups from the command line: messages, refusals and restores.
 
 use std::fs;
 

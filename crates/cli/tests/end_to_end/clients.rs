@@ -1,4 +1,4 @@
-//! The commands that call a running service.
+//! Commands that call a running service.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the command line says of itself, to people, shells and `man`, and what it says of what it does.
+//! Help for people, shells and `man`, and the messages of commands.
 
 use std::fs;
 use std::process::Command;
@@ -139,7 +139,7 @@ fn a_model_that_there_is_not_is_told_once_and_leaves_no_journal() {
     let ran = world.run("submit prompts.jsonl --url http://127.0.0.1:9");
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(!world.path("prompts.jsonl.submit").exists());
-    // Lines that name it themselves share a reason.
+    // Lines that name the model themselves share a reason.
     world.write("prompts.jsonl", &chats(30).replace("\"m\"", "\"nope\""));
     for (flag, word) in [("", "was"), ("--dry-run", "would be")] {
         let ran = world.run(&format!("submit prompts.jsonl {flag}"));

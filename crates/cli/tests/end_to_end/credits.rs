@@ -1,10 +1,10 @@
-//! Credits by the operator's commands, and what clients are told of them.
+//! Credits through the operator's commands, and the answers to clients.
 
 use serde_json::{Value, json};
 
 use crate::support::{Ran, World, chats};
 
-/// A world whose model costs a credit for a thousand tokens read, and two for a thousand written.
+/// A world with a price of one credit for a thousand tokens read, and two for a thousand written.
 fn priced() -> World {
     let world = World::new();
     let settings = world.read("overnight.toml");
@@ -13,7 +13,7 @@ fn priced() -> World {
     world
 }
 
-/// An account with activated payments and these credits: its identifier and a key.
+/// Creates an account with activated payments and these credits; returns its identifier and a key.
 fn account(world: &World, credits: &str) -> (String, String) {
     let id = world.json("account create --name customer")["id"].as_str().unwrap().to_owned();
     world.json(&format!("account activate {id}"));
@@ -82,7 +82,7 @@ fn without_payments_a_key_does_nothing_and_is_told_why() {
 #[test]
 fn a_file_is_priced_without_being_sent_and_then_holds_what_was_said() {
     let world = priced();
-    // What gathers holds its credits, and is not answered while the test looks.
+    // Requests hold credits during their aggregation period, which outlasts the test.
     world.write("overnight.toml", &world.read("overnight.toml").replace("\"50ms\"", "\"1h\""));
     let _serving = world.serve();
     let (id, key) = account(&world, "0.5");

@@ -1,4 +1,4 @@
-//! A data folder with a damaged page: every surface tells of it, and no backup is lost.
+//! A data folder with a damaged page: every interface reports it, and no backup is lost.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::support::{World, chat};
 
 const PAGE: usize = 4_096;
-/// Lists of this many requests have several pages.
+/// Enough for lists with several pages.
 const REQUESTS: usize = 60;
 const REQUEST_BYTES: usize = 80_000;
 
-/// A folder with answered requests and one backup, of which one page of a body is damaged.
+/// A folder with answered requests and one backup. One page of a stored body is damaged.
 fn damaged() -> World {
     let world = World::new();
     let text = "ab ".repeat(REQUEST_BYTES / 3);
@@ -39,7 +39,7 @@ fn damaged() -> World {
     world
 }
 
-/// What is sent until the connection is closed, from the first byte of the head.
+/// Everything that is sent until the connection is closed.
 fn get(world: &World, path: &str, version: &str) -> String {
     let serving: Value = serde_json::from_str(&world.read("data/serve.json")).unwrap();
     let address = serving["url"].as_str().unwrap().trim_start_matches("http://");
@@ -51,7 +51,7 @@ fn get(world: &World, path: &str, version: &str) -> String {
     );
     stream.write_all(head.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // A connection that is reset has said what it had to say.
+    // The answer precedes a reset of the connection.
     _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The first command of the README, with the real engine and the model in the box.
+//! The first command of the README with the real engine and the built-in model.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Ran, lines, program};
 
-/// The answers to the samples without chance. At every token the one that is chosen is at least 1.7 times as likely as the next.
+/// The greedy answers to the samples. Each chosen token is at least 1.7 times as likely as the next.
 const ANSWERS: [&str; 21] = [
     "The capital of France is Paris.",
     "It is dark at night because our side of the Earth is turned away from the Sun.",
@@ -71,8 +71,9 @@ fn doctor_names_what_the_engine_computes_on() {
         let line = line.unwrap_or_else(|| panic!("{ran:?}"));
         let told = format!("overnight-engine {} on ", env!("CARGO_PKG_VERSION"));
         let (_, devices) = line.split_once(&told).unwrap_or_else(|| panic!("{line}"));
-        let devices = devices.strip_suffix(&format!("{expected} with the model in the box"));
-        // Like `CPU: …` or `Vulkan0: …`.
+        let devices = devices
+            .strip_suffix(&format!("{expected} with the model in the box; accounts share no prefixes"));
+        // Such as `CPU: …` or `Vulkan0: …`.
         let (device, description) = devices.and_then(|it| it.split_once(": ")).expect(line);
         assert!(!device.contains(' ') && description.len() > 1, "{line}");
     }

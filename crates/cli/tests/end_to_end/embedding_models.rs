@@ -1,4 +1,4 @@
-//! A service whose embedded engine has an embedding model: one of random weights, over the real engine.
+//! A service whose embedded engine has an embedding model with random weights.
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +11,13 @@ use crate::support::{Ran, Running, lines, program, wait_until};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/models/tiny-bert.gguf");
 
-/// A served folder.
 struct Served {
     folder: TempDir,
     _serving: Running,
 }
 
 impl Served {
-    /// `None` where the engine is not built.
+    /// `None` if the engine is not built.
     fn start() -> Option<Self> {
         let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
         if !engine.exists() {

@@ -1,10 +1,10 @@
-//! Bodies that are encrypted, by the whole program.
+//! Encrypted bodies in the whole program.
 
 use std::fs;
 
 use crate::support::{World, chats, lines, wait_until};
 
-/// Whether a file of the data folder has this text.
+/// Whether a file of the data folder contains this text.
 fn is_stored(world: &World, text: &str) -> bool {
     let files = fs::read_dir(world.path("data")).unwrap();
     files

@@ -1,4 +1,4 @@
-//! `overnight explain`, beside a running service and without one.
+//! `overnight explain` with and without a running service.
 
 use overnight_testkit::engine::{CostModel, SimConfig, Speed};
 
@@ -6,7 +6,7 @@ use crate::support::{World, chats, wait_until};
 
 #[test]
 fn a_request_that_waits_is_explained_and_one_that_has_ended() {
-    // The queue outlasts any wait for a processor: one request takes seconds, and they run one at a time.
+    // The queue outlasts any wait for a processor: a request takes seconds, and they run one at a time.
     let cost = CostModel { output_tokens_per_second: 1.0, ..CostModel::default() };
     let world = World::with(SimConfig { speed: Speed::Modelled(cost), ..SimConfig::default() });
     world.engine.tune(|engine| engine.running_max = 1);
@@ -29,7 +29,7 @@ fn a_request_that_waits_is_explained_and_one_that_has_ended() {
     assert!(place["waiting_before"].as_i64().unwrap() <= place["waiting"].as_i64().unwrap(), "{explained}");
     let engine = &explained["engines"][0];
     assert_eq!(engine["name"], "sim", "{explained}");
-    // The scheduler lowers it from 32 while such an engine keeps requests waiting.
+    // The scheduler lowers it from 32 while such an engine makes requests wait.
     assert!((1..=32).contains(&engine["max_concurrency"].as_u64().unwrap()), "{explained}");
     assert_eq!(explained["accounts"][0]["account"], explained["account"]);
     assert!(explained["waiting_for"]["sentence"].as_str().unwrap().contains("waits for its turn"));
@@ -55,7 +55,7 @@ fn the_words_of_an_engine_that_refuses_are_shown() {
     let _serving = world.serve();
     world.json("submit prompts.jsonl");
     let id = world.json("list requests --limit 1")[0]["id"].as_str().unwrap().to_owned();
-    // One that was tried is in progress, and waits again.
+    // A request that was tried is in progress, and then waits again.
     wait_until("it is told why", || world.json(&format!("explain {id}"))["waiting_for"]["words"].is_string());
     let plain = world.run(&format!("explain {id}"));
     assert!(plain.stdout.contains("gone on ") && plain.stdout.contains(": paused"), "{plain:?}");

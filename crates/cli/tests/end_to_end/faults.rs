@@ -1,7 +1,4 @@
-//! Faults of operation: signals that mean nothing here, paths that no shell has expanded, folders that cannot be written, and limits of the
-//! system.
-
-#![cfg(unix)]
+//! Faults of operation: irrelevant signals, unexpanded paths, unwritable folders, and system limits.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,21 +6,19 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Ran, Running, World, chats, program, wait_until};
 
-/// A user who owns nothing.
 const NOBODY: &str = "65534";
 
 fn set_mode(world: &World, path: &str, mode: u32) {
     fs::set_permissions(world.path(path), Permissions::from_mode(mode)).unwrap();
 }
 
-/// A command of a user who owns nothing.
 fn setpriv() -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", NOBODY, "--clear-groups"]);
     command
 }
 
-/// The program as that user; `None` where this is not root, who alone becomes another, or where that user does not reach the program.
+/// The program as that user; `None` without root, or if the user cannot reach the program.
 fn as_nobody(world: &World, line: &str) -> Option<Command> {
     let reached = setpriv().arg(program().get_program()).arg("--version").output();
     if !reached.is_ok_and(|told| told.status.success()) {
@@ -150,7 +145,7 @@ fn a_folder_that_cannot_be_written_is_backed_up_and_exported() {
     assert_eq!(world.json("restore out/kept --data-dir other")["requests"], 5);
     assert_eq!(world.run("import out/all.jsonl --data-dir third").code, 0);
 
-    // What is in its log alone, without an index, is not passed over.
+    // Commits that are only in its log, without an index, are not ignored.
     fs::write(world.path("data/overnight.db-wal"), "commits").unwrap();
     _ = fs::remove_file(world.path("data/overnight.db-shm"));
     set_mode(&world, "data/overnight.db-wal", 0o444);
@@ -194,7 +189,7 @@ fn a_batch_is_submitted_from_every_kind_of_pipe() {
     }
 }
 
-/// The limit counts all threads of a user, so the service runs as a user who has no others.
+/// The limit counts all threads of a user, so the service runs as a user without others.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_service_that_gets_no_thread_any_more_ends_with_the_code_of_a_failed_part() {
@@ -211,6 +206,6 @@ fn a_service_that_gets_no_thread_any_more_ends_with_the_code_of_a_failed_part() 
     }
     let ended = serving.end();
     assert_eq!(ended.code, 70, "{ended:?}");
-    // Whatever needs a thread first.
+    // Any part may be the first to need a thread.
     assert!(ended.stderr.contains("could not be started: Resource temporarily unavailable"), "{ended:?}");
 }

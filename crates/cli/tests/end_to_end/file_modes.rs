@@ -1,15 +1,13 @@
-//! Who else can use what the program writes.
-
-#![cfg(unix)]
+//! Access of other users to the program's files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Ran, Running, World, chats, wait_until};
+use crate::support::{Ran, World, chats};
 
-/// The command by a shell that lets everyone use what it makes.
+/// The command in a shell with a permissive umask.
 fn carelessly(world: &World, line: &str) -> Command {
     let program = world.command(line);
     let mut shell = Command::new("sh");
@@ -29,7 +27,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// What others can use in a folder and all under it, with its mode.
+/// The paths in a folder that other users can access, with their modes.
 fn used_by_others(path: &Path) -> Vec<String> {
     let mut found = Vec::new();
     if mode(path) & 0o077 != 0 {
@@ -46,8 +44,7 @@ fn what_a_service_makes_is_for_its_owner_only() {
     let world = World::new();
     let embedded = "[[engines]]\nname = \"local\"\nkind = \"embedded\"\nengine_path = \"absent\"\n";
     world.write("overnight.toml", &format!("{}{embedded}", world.read("overnight.toml")));
-    let _serving = Running::of(carelessly(&world, "serve --quiet").stderr(Stdio::null()));
-    wait_until("the service says where it is", || world.path("data/serve.json").exists());
+    let _serving = world.serve_by(carelessly(&world, "serve --quiet").stderr(Stdio::null()));
     for file in
         ["overnight.db", "overnight.db-wal", "overnight.lock", "api-key", "models/overnight-tiny.gguf"]
     {
@@ -85,7 +82,7 @@ fn commands_of_operators_make_everything_for_the_owner_only() {
 fn a_folder_that_others_could_read_is_closed_by_the_next_command() {
     let world = World::new();
     world.json("migrate");
-    // Where the settings of the packages put large bodies.
+    // The packages' settings store large bodies there.
     fs::create_dir(world.path("data/objects")).unwrap();
     set_mode(&world.path("data/objects"), 0o700);
     set_mode(&world.path("data/overnight.db"), 0o644);

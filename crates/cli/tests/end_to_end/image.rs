@@ -1,4 +1,4 @@
-//! What `scripts/image` makes of the programs, unpacked as a runtime of containers does.
+//! The image from `scripts/image`, unpacked like a container runtime does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,17 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Running, wait_until};
+use crate::support::{Running, succeed, wait_until};
 
-/// Runs a program to its end, which must be well; what it printed.
-fn run(command: &mut Command) -> String {
-    let ran = command.output().unwrap();
-    assert!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8(ran.stdout).unwrap()
-}
-
-/// The image of the programs that are tested.
+/// The image of the programs under test.
 fn image(dist: &Path) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/image");
     let programs = Path::new(env!("CARGO_BIN_EXE_overnight")).parent().unwrap();
-    run(Command::new(script).arg("--built").arg(programs).env("DIST", dist));
+    succeed(Command::new(script).arg("--built").arg(programs).env("DIST", dist));
     let mut files = fs::read_dir(dist).unwrap().map(|file| file.unwrap().path());
     files.find(|path| path.extension().is_some_and(|it| it == "tar")).unwrap()
 }
 
-/// The blob that something of the image names.
 fn blob(unpacked: &Path, named: &Value) -> PathBuf {
     let digest = named["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
     unpacked.join("blobs/sha256").join(digest)
@@ -35,7 +27,6 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let files = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
@@ -52,13 +43,13 @@ fn the_image_is_the_same_bytes_again_and_serves_as_its_user_without_a_shell() {
         fs::read(&archive).unwrap() == fs::read(image(second)).unwrap(),
         "the second time the bytes are others"
     );
-    run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(unpacked));
+    succeed(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(unpacked));
     let manifest = json(&blob(unpacked, &json(&unpacked.join("index.json"))["manifests"][0]));
     let config = json(&blob(unpacked, &manifest["config"]))["config"].clone();
     assert_eq!(config["User"], "65532:65532");
     let root = unpacked.join("root");
     fs::create_dir(&root).unwrap();
-    run(Command::new("tar").arg("-xzf").arg(blob(unpacked, &manifest["layers"][0])).arg("-C").arg(&root));
+    succeed(Command::new("tar").arg("-xzf").arg(blob(unpacked, &manifest["layers"][0])).arg("-C").arg(&root));
     assert_eq!(names(&root.join("usr/bin")), ["overnight", "overnight-engine"]);
     let bill = json(&root.join("usr/share/doc/overnight/sbom.cdx.json"));
     let components: Vec<_> =
@@ -66,7 +57,7 @@ fn the_image_is_the_same_bytes_again_and_serves_as_its_user_without_a_shell() {
     for name in ["libc6", "llama-cpp-sys-2", "overnight-server", "overnight-tiny", "rustls"] {
         assert!(components.contains(&name), "{name} is not in the bill of materials");
     }
-    if run(Command::new("id").arg("-u")).trim() != "0" {
+    if succeed(Command::new("id").arg("-u")).trim() != "0" {
         eprintln!("skipped: only root can run it in its own root folder");
         return;
     }
@@ -78,8 +69,8 @@ fn the_image_is_the_same_bytes_again_and_serves_as_its_user_without_a_shell() {
         command.env_clear().envs(variables).env("OVERNIGHT_LISTEN", "127.0.0.1:0").stderr(Stdio::null());
         command
     };
-    // Nothing else of it goes without /proc, which has the features of the processor.
-    run(&mut inside("/usr/bin/overnight-engine", "--help"));
+    // Nothing else of it runs without /proc, which has the processor's features.
+    succeed(&mut inside("/usr/bin/overnight-engine", "--help"));
     let [program, command] = [&config["Entrypoint"], &config["Cmd"]].map(|it| it[0].as_str().unwrap());
     let serving = Running::of(&mut inside(program, command));
     wait_until("the image serves", || root.join("var/lib/overnight/data/serve.json").exists());

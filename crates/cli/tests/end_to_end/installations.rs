@@ -1,4 +1,4 @@
-//! Data folders without their database, and with that of another program.
+//! Data folders without their database, or with another program's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::support::{World, chats, wait_until};
 
 const DATABASE: &str = "data/overnight.db";
 
-/// A folder with a database that was made with these statements.
+/// A folder with a database made by these statements.
 fn world_with(statements: &str) -> World {
     let world = World::new();
     fs::create_dir(world.path("data")).unwrap();
@@ -20,7 +20,7 @@ fn world_with(statements: &str) -> World {
     world
 }
 
-/// What `overnight doctor` says of the database.
+/// The finding of `overnight doctor` on the database.
 fn doctor(world: &World) -> String {
     let ran = world.run("doctor --json");
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -31,7 +31,6 @@ fn doctor(world: &World) -> String {
     database["message"].as_str().unwrap().to_owned()
 }
 
-/// The files of the database, with their bytes.
 fn database_files(world: &World) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(world.path("data")).unwrap().map(|entry| entry.unwrap().path());
     let name = |path: &std::path::Path| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -84,7 +83,7 @@ fn a_database_of_an_unreleased_schema_is_refused_by_every_command_and_stays_as_i
         CREATE TABLE settings (name, value); PRAGMA user_version = 12;",
     );
     let before = database_files(&world);
-    world.write("export.jsonl", include_str!("../../../server/src/store/tests/transfer/schema_40.jsonl"));
+    world.write("export.jsonl", include_str!("../../../store/src/tests/transfer/schema_40.jsonl"));
     for line in [
         "serve",
         "migrate",

@@ -1,4 +1,4 @@
-//! `./overnight` in a clone: it tells mistakes before it compiles anything.
+//! `./overnight` in a clone reports mistakes before it compiles.
 
 use std::fs;
 use std::process::Command;

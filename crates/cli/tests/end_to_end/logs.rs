@@ -1,4 +1,4 @@
-//! The log of the real program in JSON: every line is an object, and says whom it is about.
+//! The JSON log of the real program: every line is an object and names its subject.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -21,12 +21,11 @@ impl Logged {
         );
         world.write("overnight.toml", &settings);
         let log = File::create(world.path("log")).unwrap();
-        let serving = Running::of(world.command("serve --quiet").stderr(Stdio::from(log)));
-        wait_until("the service says where it is", || world.path("data/serve.json").exists());
+        let serving = world.serve_by(world.command("serve --quiet").stderr(Stdio::from(log)));
         Self { world, serving }
     }
 
-    /// Calls the API; the identifier of the call, and what it was answered.
+    /// Calls the API; returns the call's identifier and the answer.
     fn call(&self, path: &str, body: Option<&Value>) -> (String, String) {
         let serving: Value = serde_json::from_str(&self.world.read("data/serve.json")).unwrap();
         let url = format!("{}{path}", serving["url"].as_str().unwrap());
@@ -48,7 +47,7 @@ impl Logged {
         (call, created[0]["id"].as_str().unwrap().to_owned())
     }
 
-    /// Every line, which must be an object with what all lines have.
+    /// Every line, which must be an object with the common members.
     fn lines(&self) -> Vec<Map<String, Value>> {
         let text = self.world.read("log");
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -91,7 +90,7 @@ fn every_line_about_a_call_has_its_request_id_and_every_line_about_a_request_has
             .iter()
             .all(|it| matches!(it["status"].as_str().unwrap(), "completed" | "failed"))
     });
-    // Nothing answers there.
+    // No receiver is at the webhook's address.
     let untold = |request: &str| {
         let is_of = |line: &Map<String, Value>| {
             line["message"] == "webhook not delivered" && line["request"] == request
@@ -130,8 +129,7 @@ fn requests_complete_though_no_line_of_the_log_can_be_written() {
         let world = World::new();
         world.write("prompts.jsonl", &chats(5));
         let mut command = world.command("serve");
-        let serving = Running::of(command.env("OVERNIGHT_LOG", "debug").stderr(errors));
-        wait_until("the service says where it is", || world.path("data/serve.json").exists());
+        let serving = world.serve_by(command.env("OVERNIGHT_LOG", "debug").stderr(errors));
         let ran = world.run("run prompts.jsonl -o out.jsonl");
         assert_eq!(ran.code, 0, "{ran:?}");
         assert_eq!(world.run("doctor").code, 0);

@@ -1,4 +1,4 @@
-//! What Prometheus reads, judged by its own tool.
+//! The metrics, checked by Prometheus' own tool.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Models by name, from a Hub on real sockets: the program downloads them, and the real engine runs them.
+//! Models by name from a local Hub: the program downloads them, and the real engine runs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/overnight-
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prompts.jsonl");
 const NAME: &str = "hf:o/tiny-GGUF:Q8_0";
 
-/// A folder, a cache, and a Hub that has the model in the box under another name.
+/// A folder, a cache, and a Hub that has the built-in model under another name.
 struct World {
     folder: TempDir,
     hub: SimHub,
@@ -50,13 +50,13 @@ impl World {
         self.command(line).output().unwrap().into()
     }
 
-    /// The offsets from which bytes were asked for.
+    /// The requested offsets.
     fn ranges(&self) -> Vec<String> {
         self.hub.calls().into_iter().filter(|call| call.is_for_bytes).map(|call| call.range).collect()
     }
 }
 
-/// Whether the engine stands beside the program; says so where it does not.
+/// Whether the engine is beside the program; if not, it prints so.
 fn has_engine() -> bool {
     let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
     if !engine.exists() {

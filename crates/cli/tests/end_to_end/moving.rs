@@ -1,6 +1,7 @@
-//! Moving house, and the schema.
+//! Exports, imports and the schema.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use overnight_testkit::postgres::Cluster;
@@ -12,7 +13,7 @@ fn database(name: &str) -> String {
     Cluster::shared().database(name).unwrap()
 }
 
-/// Runs a line of a shell in which `$overnight` is the program; it fails where any part of a pipe does.
+/// Runs shell code in which `$overnight` is the program; a failure of any part of a pipe is a failure.
 fn shell(world: &World, line: &str) -> Ran {
     let mut command = Command::new("bash");
     for name in world.command("").get_envs().map(|(name, _)| name) {
@@ -23,7 +24,7 @@ fn shell(world: &World, line: &str) -> Ran {
     command.current_dir(world.folder.path()).output().unwrap().into()
 }
 
-/// The rows in an export, but for those of the audit log: each export and import adds one.
+/// The rows of an export except the audit log, to which each export and import adds one.
 fn moved_rows(world: &World, file: &str) -> Vec<String> {
     let is_moved = |line: &&str| line.starts_with('[') && !line.starts_with("[\"audit_log\"");
     world.read(file).lines().filter(is_moved).map(str::to_owned).collect()
@@ -67,11 +68,7 @@ fn an_export_is_its_owners_only_and_whole_or_not_at_all() {
         told.stdout,
         "5 requests, 5 results, 1 batch, 1 account, 1 key, 0 events exported to all.jsonl\n"
     );
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(world.path("all.jsonl")).unwrap().permissions().mode() & 0o777, 0o600);
-    }
+    assert_eq!(fs::metadata(world.path("all.jsonl")).unwrap().permissions().mode() & 0o777, 0o600);
     let rows = lines(&world.read("all.jsonl"));
     assert_eq!(
         (&rows[0]["format"], &rows.last().unwrap()["rows"]["requests"]),
@@ -145,7 +142,7 @@ fn a_schema_is_looked_at_and_brought_up_to_date() {
 
 #[test]
 fn a_newer_folder_is_refused_by_this_program() {
-    /// Where an SQLite file keeps its number (<https://sqlite.org/fileformat2.html#database_header>).
+    /// The position of the schema version in an SQLite file (<https://sqlite.org/fileformat2.html#database_header>).
     const USER_VERSION: std::ops::Range<usize> = 60..64;
     let world = World::new();
     world.json("migrate");

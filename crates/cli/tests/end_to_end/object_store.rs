@@ -1,4 +1,4 @@
-//! Bodies that are stored as objects, by the whole program: in a server that speaks S3, and in a folder.
+//! Bodies stored as objects in the whole program: in an S3 server and in a folder.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use crate::support::{Running, World, lines, wait_until};
 
-/// A server that speaks S3, with a bucket.
 struct S3 {
     process: Child,
     address: String,
@@ -66,7 +65,7 @@ impl Drop for S3 {
     }
 }
 
-/// A way to a server that speaks S3, which kills a process once so many objects of accounts have been put, before it hears of the last one.
+/// A proxy of an S3 server. It kills a process after a number of puts of account objects, before the process gets the last answer.
 struct KillingWay {
     address: String,
     puts_left: Arc<AtomicI64>,
@@ -91,7 +90,7 @@ impl KillingWay {
     }
 }
 
-/// Hands one call on. A client that has left hears of nothing.
+/// Forwards one call. A client that has left gets no answer.
 fn hand_on(mut client: TcpStream, server: &str, puts_left: &AtomicI64, victim: &AtomicU32) -> Option<()> {
     let mut reader = BufReader::new(client.try_clone().ok()?);
     let (mut head, mut bytes) = (String::new(), 0);
@@ -129,7 +128,7 @@ fn hand_on(mut client: TcpStream, server: &str, puts_left: &AtomicI64, victim: &
     client.write_all(&answer).ok()
 }
 
-/// The settings with an `[object_store]` section of these lines.
+/// Adds an `[object_store]` section with these lines.
 fn add_section(world: &World, text: &str) {
     let settings = world.read("overnight.toml");
     let section =
@@ -137,7 +136,7 @@ fn add_section(world: &World, text: &str) {
     world.write("overnight.toml", &settings.replacen("[[models]]", &section, 1));
 }
 
-/// So many lines, each with a prompt of 100 kB.
+/// `count` lines, each with a prompt of 100 kB.
 fn large(count: usize) -> String {
     let line = |number| {
         let content = format!("prompt {number} {}", "long ".repeat(20_000));
@@ -154,9 +153,7 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
 
 fn serve(world: &World) -> Running {
     let mut command = world.command("serve --quiet");
-    let serving = Running::of(with_credentials(&mut command).stderr(Stdio::piped()));
-    wait_until("the service says where it is", || world.path("data/serve.json").exists());
-    serving
+    world.serve_by(with_credentials(&mut command).stderr(Stdio::piped()))
 }
 
 fn with_credentials(command: &mut Command) -> &mut Command {
@@ -169,7 +166,7 @@ fn assert_doctor_says(world: &World, words: &str) {
     assert!(told.contains(words), "{told}");
 }
 
-/// A second service is given the object store of a first.
+/// A second service uses the object store of a first.
 fn assert_doctor_finds_another_owner(url: &str) {
     let world = World::new();
     add_section(&world, url);
@@ -224,7 +221,7 @@ fn a_service_that_is_killed_between_a_put_and_its_commit_loses_nothing_and_knows
         format!("url = \"s3://bucket/night\"\nendpoint = \"http://{}\"\nallow_http = true", way.address);
     add_section(&world, &url);
     world.write("prompts.jsonl", &large(5));
-    // A submission goes on where it began, so each life has the same address.
+    // A submission continues at the same address, so all services use it.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     world.write("overnight.toml", &world.read("overnight.toml").replace("127.0.0.1:0", &free.to_string()));
     for puts in [1, 5] {

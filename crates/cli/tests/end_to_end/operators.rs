@@ -1,4 +1,4 @@
-//! Accounts, keys and the audit, straight on the store.
+//! Accounts, keys and the audit by commands that open the store.
 
 use serde_json::Value;
 

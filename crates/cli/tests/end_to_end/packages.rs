@@ -1,4 +1,4 @@
-//! What `scripts/package` makes of the programs, unpacked as an installation is, and the unit by which systemd runs it.
+//! The packages from `scripts/package`, unpacked like an installation, and the systemd unit.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -8,27 +8,18 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::support::{Running, World, program, wait_until};
+use crate::support::{Running, World, program, root, succeed, wait_until};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Runs a program to its end, which must be well; what it printed.
-fn run(command: &mut Command) -> String {
-    let ran = command.output().unwrap();
-    assert!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8(ran.stdout).unwrap()
-}
-
-/// The packages of the programs that are tested.
+/// The packages of the programs under test.
 fn package(dist: &Path) -> Vec<(String, Vec<u8>)> {
     let programs = Path::new(env!("CARGO_BIN_EXE_overnight")).parent().unwrap();
-    run(Command::new(root().join("scripts/package"))
-        .arg("--built")
-        .arg(programs)
-        .env("DIST", dist)
-        .env("COMPRESSION", "1"));
+    succeed(
+        Command::new(root().join("scripts/package"))
+            .arg("--built")
+            .arg(programs)
+            .env("DIST", dist)
+            .env("COMPRESSION", "1"),
+    );
     let mut files: Vec<_> = fs::read_dir(dist).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -43,7 +34,7 @@ fn ending<'a>(files: &'a [(String, Vec<u8>)], ending: &str) -> &'a str {
         .unwrap_or_else(|| panic!("no {ending}"))
 }
 
-/// What the pages below a folder point to and is not there. Sources are in a checkout alone.
+/// Links in a folder's pages without a target. Sources are only in a checkout.
 fn dead_links(folder: &Path, documents: &Path) -> Vec<String> {
     let mut dead = Vec::new();
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -70,11 +61,11 @@ fn packages_are_the_same_bytes_again_and_what_they_install_serves() {
     let [first, second, installed] = folders.each_ref().map(TempDir::path);
     let files = package(first);
     assert!(files == package(second), "the second time the bytes are others");
-    run(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(first));
-    run(Command::new("dpkg-deb").arg("-x").arg(first.join(ending(&files, ".deb"))).arg(installed));
+    succeed(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(first));
+    succeed(Command::new("dpkg-deb").arg("-x").arg(first.join(ending(&files, ".deb"))).arg(installed));
     let archive = first.join(ending(&files, ".tar.gz"));
-    run(Command::new("tar").arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(installed));
-    let names = run(Command::new("dpkg-deb").arg("-c").arg(first.join(ending(&files, ".deb"))));
+    succeed(Command::new("tar").arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(installed));
+    let names = succeed(Command::new("dpkg-deb").arg("-c").arg(first.join(ending(&files, ".deb"))));
     for name in [
         "./lib/systemd/system/overnight.service",
         "./etc/overnight/overnight.toml",
@@ -85,7 +76,7 @@ fn packages_are_the_same_bytes_again_and_what_they_install_serves() {
     }
     let bill = fs::read(first.join(ending(&files, ".cdx.json"))).unwrap();
     assert!(bill == fs::read(installed.join("share/doc/overnight/sbom.cdx.json")).unwrap());
-    let chart = run(Command::new("tar").arg("-tf").arg(first.join(ending(&files, ".tgz"))));
+    let chart = succeed(Command::new("tar").arg("-tf").arg(first.join(ending(&files, ".tgz"))));
     assert!(chart.contains("overnight/Chart.yaml\n") && !chart.contains("/ci/"), "{chart}");
     for documents in ["share/doc/overnight", "usr/share/doc/overnight"].map(|path| installed.join(path)) {
         assert_eq!(dead_links(&documents, &documents), [""; 0]);

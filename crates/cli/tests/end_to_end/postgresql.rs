@@ -1,4 +1,4 @@
-//! The program and a PostgreSQL: what documentation says of TLS, and what is said where it does not go.
+//! The program with PostgreSQL: the documented TLS settings, and messages of failures.
 
 use std::fs;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::process::{Command, Stdio};
 
 use overnight_testkit::postgres::{Cluster, ClusterOptions, Network};
 
-use crate::support::{Ran, Running, World, wait_until};
+use crate::support::{Ran, World};
 
 const PAGE: &str = include_str!("../../../../docs/postgresql.md");
 
-/// Runs the command with this URL, and with what it takes for the authorities that the machine trusts.
+/// Runs the command with this URL and this file of system authorities.
 fn run(world: &World, command: &str, url: &str, system: &str) -> Ran {
     let mut command = world.command(command);
     command.env("OVERNIGHT_DATABASE_URL", url).env("SSL_CERT_FILE", world.path(system));
     command.env_remove("SSL_CERT_DIR").output().unwrap().into()
 }
 
-/// Makes the documented authority and certificate, for `localhost`.
+/// Makes the documented authority and certificate for `localhost`.
 fn certify(folder: &Path) {
     let block = PAGE.split("```sh\n").map(|rest| rest.split("```").next().unwrap()).nth(1).unwrap();
     assert!(block.contains("openssl x509"), "{block}");
@@ -48,8 +48,7 @@ fn the_documented_authority_and_that_of_the_machine_are_verified() {
     assert_eq!(audited.code, 0, "{audited:?}");
     let mut serve = world.command("serve --quiet");
     serve.env("OVERNIGHT_DATABASE_URL", &own).stderr(Stdio::piped());
-    let serving = Running::of(&mut serve);
-    wait_until("the service says where it is", || world.path("data/serve.json").exists());
+    let serving = world.serve_by(&mut serve);
     let stray = world.run("account create --name stray");
     assert!(stray.code == 2 && stray.stderr.contains("it uses another"), "{stray:?}");
     assert!(!world.path("data/overnight.db").exists());

@@ -19,7 +19,7 @@ const NGINX: &str = "daemon off;\nuser root;\npid FOLDER/nginx.pid;\nerror_log F
 const HAPROXY: &str = "defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s\n\
     frontend all\n bind 127.0.0.1:PORT\n default_backend service\nbackend service\n server one SERVICE\n";
 
-/// A proxy that is killed when it is dropped.
+/// A proxy that is killed when dropped.
 struct Proxy {
     child: Child,
     url: String,
@@ -56,12 +56,12 @@ impl Proxy {
     }
 }
 
-/// Bodies long enough for the service to begin with the first while the last are still to come.
+/// Long bodies, so that the service answers the first before the last have arrived.
 fn prompts(name: &str) -> Vec<String> {
     (0..LINES).map(|number| format!("{name} {number} {}", "x".repeat(700))).collect()
 }
 
-/// Posts the lines with curl, whose body has a length or comes in chunks.
+/// Posts the lines with curl, with a content length or in chunks.
 fn post_with_curl(world: &World, url: &str, prompts: &[String], is_chunked: bool) {
     let body = |prompt: &String| json!({"request_body": chat(prompt)}).to_string();
     let sent: Vec<String> = prompts.iter().map(body).collect();
@@ -99,7 +99,7 @@ fn submit(world: &World, name: &str, url: &str, prompts: &[String]) {
     assert!(sent.status.success(), "{sent:?}");
 }
 
-/// So often, as a proxy that loses a part of a body does so by chance.
+/// Several runs, because a proxy loses a part of a body by chance.
 fn runs() -> usize {
     std::env::var("OVERNIGHT_PROXY_RUNS").map_or(5, |it| it.parse().expect("a number"))
 }

@@ -1,5 +1,5 @@
-//! Published clients, unmodified, against a service that answers with the model in the box, on each database. Their scripts are in
-//! `crates/cli/tests/clients/`; one is run as `cargo test --release -p overnight-cli --test end_to_end published::on_sqlite::NAME`.
+//! Published clients, unmodified, with a service that answers with the built-in model, on each database. Their scripts are in
+//! `crates/cli/tests/clients/`; run one with `cargo test --release -p overnight-cli --test end_to_end published::on_sqlite::NAME`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,23 +12,21 @@ use tempfile::TempDir;
 
 use crate::support::{Ran, Running, program};
 
-/// The model in the box, and a model whose requests wait, because its engine is away.
+/// The built-in model, and a model whose requests wait because its engine is unreachable.
 const SETTINGS: &str = "listen = \"127.0.0.1:0\"\ndata_dir = \"data\"\naggregation_period = \"50ms\"\n\
     [webhooks]\nallow_insecure_targets = true\n\
     [[models]]\nname = \"overnight-tiny\"\n[[models]]\nname = \"waiting\"\n\
     [[engines]]\nname = \"local\"\nkind = \"embedded\"\nmodels = { \"overnight-tiny\" = \"overnight-tiny\" }\n\
     [[engines]]\nname = \"away\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmodels = { \"waiting\" = \"m\" }\n";
 
-/// What a script is run by.
 enum Script {
-    /// A script, and the environment of packages that it finds.
+    /// A script and its environment of packages.
     Python(&'static str, &'static str),
-    /// A script, and the package that it loads.
+    /// A script and the package that it loads.
     Node(&'static str, &'static str),
     Shell(&'static str),
 }
 
-/// Where the service stores.
 enum Database {
     Sqlite,
     Postgres,
@@ -74,7 +72,7 @@ scripts! {
     curl_is_served: Shell("curl/batches.sh");
 }
 
-/// What is made of the service's own reference.
+/// Clients generated from the service's own reference.
 mod of_the_reference {
     use super::*;
 
@@ -124,7 +122,6 @@ impl Script {
 }
 
 impl Database {
-    /// The setting of a database of one's own.
     fn setting(&self) -> String {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         match self {
@@ -137,7 +134,6 @@ impl Database {
     }
 }
 
-/// A service in a folder of its own.
 struct Service {
     folder: TempDir,
     running: Running,
@@ -171,14 +167,14 @@ impl Service {
         self.told(&["webhook", "secret"])
     }
 
-    /// A key for administration, of the first account.
+    /// A key of the first account with the scope `admin`.
     fn admin_key(&self) -> String {
         let accounts: Value = serde_json::from_str(&self.told(&["account", "list", "--json"])).unwrap();
         let account = accounts[0]["id"].as_str().unwrap();
         self.told(&["key", "create", "--account", account, "--name", "admin", "--scope", "admin"])
     }
 
-    /// What a command of the operator says.
+    /// The output of an operator's command.
     fn told(&self, arguments: &[&str]) -> String {
         let mut command = program();
         let told = Ran::from(command.args(arguments).current_dir(self.folder.path()).output().unwrap());
@@ -187,7 +183,7 @@ impl Service {
     }
 }
 
-/// Runs a script against a service of its own, which must please it.
+/// Runs a script with its own service; the script must succeed.
 fn play(script: &Script, database: &Database) {
     let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
     if !engine.exists() {
@@ -213,12 +209,11 @@ fn check_installed(path: &Path) {
     assert!(path.exists(), "{} is missing. ./scripts/test installs what tests need.", path.display());
 }
 
-/// Where the scripts are.
 fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// Where `./scripts/test` installs Python's packages, beside what cargo builds.
+/// The folder in which `./scripts/test` installs Python's packages, beside Cargo's output.
 fn packages() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-clients")
 }

@@ -1,5 +1,4 @@
-//! The package for Python in `sdk/python`: its types and its form, and its tests and documents with the programs that its wheel
-//! carries.
+//! The Python package in `sdk/python`: its types and format, and its tests and documents with the programs in its wheel.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,7 +21,7 @@ fn a_wheel_with_the_programs_passes_the_tests_of_the_python_package() {
         eprintln!("skipped: overnight-engine is not built in {}", programs.display());
         return;
     }
-    // The same folder each time: what Python compiles of it is found again by its path.
+    // The same folder each time, because Python finds its compiled files by path.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     if folder.exists() {
         fs::remove_dir_all(&folder).unwrap();
@@ -36,7 +35,7 @@ fn a_wheel_with_the_programs_passes_the_tests_of_the_python_package() {
     );
     let (pure, of_platform) = find_wheels(&wheels);
     assert!(fs::metadata(pure).unwrap().len() < 1 << 20, "a pure wheel carries no programs");
-    // What the wheel needs of others is in the environment of the tests; the package itself is nowhere but in the wheel.
+    // The wheel's dependencies are in the tests' environment; the package itself is only in the wheel.
     succeed(
         tool("pip")
             .args(["install", "--quiet", "--no-index", "--no-deps", "--target"])
@@ -52,7 +51,6 @@ fn a_wheel_with_the_programs_passes_the_tests_of_the_python_package() {
     );
 }
 
-/// The wheel for every platform and that for this one.
 fn find_wheels(folder: &Path) -> (PathBuf, PathBuf) {
     let wheels = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (pure, others): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -62,7 +60,7 @@ fn find_wheels(folder: &Path) -> (PathBuf, PathBuf) {
     (pure, other)
 }
 
-/// A program of the environment, run in the folder of the package.
+/// A program of the environment, run in the package's folder.
 fn tool(name: &str) -> Command {
     let path = environment().join("bin").join(name);
     assert!(path.exists(), "{} is missing. ./scripts/test installs what tests need.", path.display());
@@ -71,7 +69,7 @@ fn tool(name: &str) -> Command {
     command
 }
 
-/// Runs it to its end, which must be well, without settings of whoever runs the tests; what it says.
+/// Runs it without the settings of the test's environment; it must succeed. Returns its output.
 fn succeed(command: &mut Command) -> String {
     let is_ours = |name: &OsString| name.to_string_lossy().starts_with("OVERNIGHT_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
@@ -87,7 +85,7 @@ fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/python")
 }
 
-/// Where `./scripts/test` installs what the package is tested with, beside what cargo builds.
+/// The folder in which `./scripts/test` installs the test packages, beside Cargo's output.
 fn environment() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-clients").join("sdk")
 }

@@ -1,5 +1,5 @@
-//! The README and the tutorial as a newcomer follows them: every block for a shell, pasted in order into a terminal in a clean folder. A block
-//! that starts the service has a terminal of its own.
+//! The README and the tutorial as a newcomer follows them: every shell block, pasted in order into a terminal in a clean folder. A block
+//! that starts the service has its own terminal.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -22,15 +22,14 @@ use tokio::runtime::Runtime;
 use crate::support::{lines, program, wait_until};
 
 const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// What a terminal says after each block.
+/// Printed after each block.
 const ENDED: &str = "-- that was all of it --";
 const BLOCK_MAX: Duration = Duration::from_secs(120);
-/// The model of the README's vLLM.
 const VLLM_MODEL: &str = "meta-llama/Llama-3.1-8B-Instruct";
-/// The model that the README names, as the Hub has it here: the one in the box.
+/// The README's model in the local Hub; its file is the built-in model.
 const HUB_FILE: (&str, &str) = ("Qwen/Qwen2.5-1.5B-Instruct-GGUF", "qwen2.5-1.5b-instruct-q4_k_m.gguf");
 
-/// A folder like a clone, and all that the documents need beside it.
+/// A folder like a clone, with everything that the documents need.
 struct World {
     folder: TempDir,
     hub: SimHub,
@@ -64,7 +63,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// A shell in the folder, without settings of whoever runs the tests. It serves at any port that is free.
+    /// A shell in the folder, without the settings of the test's environment. The service uses any free port.
     fn shell(&self) -> Command {
         let mut shell = Command::new("bash");
         shell.args(["--norc", "--noprofile"]).current_dir(self.folder.path()).process_group(0);
@@ -79,7 +78,7 @@ impl World {
         shell
     }
 
-    /// The block with the ports and the database that are here.
+    /// The block with local ports and a local database.
     fn localised(&self, block: &str) -> String {
         let webhooks = format!("127.0.0.1:{}", self.webhook_port);
         let serving = fs::read_to_string(self.path("overnight-data/serve.json"));
@@ -108,7 +107,7 @@ impl World {
     }
 }
 
-/// A shell with what it started. Dropped, all of it is killed.
+/// A shell with its processes, all of which are killed when it is dropped.
 struct Terminal(Child);
 
 impl Terminal {
@@ -135,7 +134,7 @@ impl Drop for Terminal {
     }
 }
 
-/// The terminal that is pasted into.
+/// The terminal for pasting.
 struct Pasting {
     _terminal: Terminal,
     input: ChildStdin,
@@ -148,7 +147,7 @@ impl Pasting {
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut terminal = Terminal(shell.spawn().unwrap());
         let mut input = terminal.0.stdin.take().unwrap();
-        // What the programs say beside their results, and what failed.
+        // Includes standard error and failed commands.
         writeln!(input, "exec 2>&1; set -o pipefail; trap 'echo \"failed: $BASH_COMMAND\"' ERR").unwrap();
         let (sender, output) = mpsc::channel();
         let reader = BufReader::new(terminal.0.stdout.take().unwrap());
@@ -156,13 +155,12 @@ impl Pasting {
         Self { _terminal: terminal, input, output }
     }
 
-    /// Pastes the block; what was said until it ended.
     fn paste(&mut self, block: &str) -> String {
         writeln!(self.input, "{block}\necho; echo '{ENDED}'").unwrap();
         self.said_until(ENDED)
     }
 
-    /// What is said up to a line that contains this.
+    /// The output up to a line with these words.
     fn said_until(&mut self, words: &str) -> String {
         let mut said = String::new();
         while !said.contains(words) {
@@ -179,14 +177,14 @@ fn serving_vllm_model() -> SimConfig {
     SimConfig { tunables: Tunables { models: vec![VLLM_MODEL.to_owned()], ..config.tunables }, ..config }
 }
 
-/// The blocks of a document that are for a shell.
+/// The shell blocks of a document.
 fn blocks(document: &str) -> Vec<String> {
     let text = fs::read_to_string(Path::new(CLONE).join(document)).unwrap();
     let blocks = text.split("\n```sh\n").skip(1);
     blocks.map(|rest| rest.split_once("\n```").unwrap().0.to_owned()).collect()
 }
 
-/// Pastes every block of a document; the commands and what they said. `None` without the embedded engine.
+/// Pastes every block of a document; returns the commands with their output. `None` without the embedded engine.
 fn follow(document: &str) -> Option<(World, String)> {
     if !Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine").exists() {
         eprintln!("skipped: overnight-engine is not built");
@@ -198,7 +196,7 @@ fn follow(document: &str) -> Option<(World, String)> {
     let mut transcript = String::new();
     for block in blocks(document) {
         if block.lines().last().is_some_and(|line| line.contains("./overnight serve")) {
-            // The document says so where it starts one again.
+            // The document says so when it starts another one.
             serving.take().into_iter().for_each(Terminal::interrupt);
             serving = Some(world.serve(&block));
             continue;

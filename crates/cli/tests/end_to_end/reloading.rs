@@ -1,4 +1,4 @@
-//! Settings that a running service reads again.
+//! Settings that a running service reloads.
 
 use serde_json::json;
 
@@ -104,7 +104,7 @@ fn requests_that_wait_for_a_model_that_was_removed_are_told_and_served_when_its_
     wait_until("the doctor tells of all", || {
         told().contains("warn  models: requests wait for models that are not configured: m (3)")
     });
-    // Those that were still gathering are not told of at the reload itself.
+    // Requests still in their aggregation period are not reported by the reload itself.
     assert_eq!(world.run("reload").code, 0);
     load(renamed(&settings, "aliases = [\"m\"]"));
     assert!(!told().contains("not configured"));

@@ -1,4 +1,4 @@
-//! A run that is stopped in any way goes on with the same command, and asks nothing twice.
+//! An interrupted run continues with the same command, and creates no request twice.
 
 use serde_json::Value;
 
@@ -6,7 +6,6 @@ use crate::support::{World, chats, lines, wait_until};
 
 const RUN: &str = "run prompts.jsonl -o results.jsonl";
 
-/// How many steps the journal holds.
 fn steps(world: &World) -> usize {
     std::fs::read(world.path("results.jsonl.run"))
         .map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
@@ -39,7 +38,7 @@ fn a_run_that_was_killed_finishes_the_other_half_and_asks_nothing_twice() {
 fn requests_that_the_service_took_from_a_killed_client_are_found_again() {
     let world = World::new();
     let _serving = world.serve();
-    // Lines that ask the same are told apart by how many there are.
+    // Equal lines are distinguished by their number.
     world.write("prompts.jsonl", &chats(400).repeat(3));
     for steps_at_least in [50, 400, 900] {
         let mut running = world.start(RUN);
@@ -69,7 +68,7 @@ fn a_submission_that_was_killed_goes_on_too() {
 #[test]
 fn a_line_that_changed_while_others_were_in_doubt_is_sent_as_another_one() {
     let world = World::new();
-    // Half of the lines are taken at once, the others in ten seconds: it is killed before it has sent them all.
+    // Half of the lines are accepted immediately, the others within ten seconds: it is killed before it has sent them all.
     let settings = world.read("overnight.toml") + "[quotas]\nrequests_per_second = 20\n";
     world.write("overnight.toml", &settings);
     let _serving = world.serve();
@@ -78,7 +77,7 @@ fn a_line_that_changed_while_others_were_in_doubt_is_sent_as_another_one() {
     let count = || std::fs::read(world.path("prompts.jsonl.submit")).map_or(0, |text| text.len());
     wait_until("some lines are sent", || count() > 5_000 || running.has_ended());
     running.kill();
-    // As if the crash had come before any answer was written down.
+    // As if the crash had preceded the first recorded answer.
     let journal = world.read("prompts.jsonl.submit");
     let begun = journal.lines().next().unwrap();
     world.write("prompts.jsonl.submit", &format!("{begun}\n"));
@@ -88,7 +87,7 @@ fn a_line_that_changed_while_others_were_in_doubt_is_sent_as_another_one() {
     world.write("prompts.jsonl", &text);
     let ran = world.run("submit prompts.jsonl --wait");
     assert_eq!(ran.code, 0, "{ran:?}");
-    // The one that was taken with the old text is left, if it was.
+    // The request with the old text remains, if it was accepted.
     assert!((400..=401).contains(&world.stored_requests()));
     let batches = world.json("list batches");
     assert_eq!(batches[0]["requests_counts"]["total"], 400, "{batches}");

@@ -1,5 +1,3 @@
-//! `overnight run`, from one end to the other.
-
 use overnight_testkit::engine::echo_of;
 use serde_json::{Value, json};
 

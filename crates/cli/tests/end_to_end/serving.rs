@@ -1,5 +1,7 @@
 //! The service as a process.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::support::{World, wait_until};
 
 #[test]
@@ -10,12 +12,8 @@ fn the_first_start_makes_a_key_and_says_where_it_is() {
     wait_until("it answers", || world.run("list").code == 0);
     let key = world.read("data/api-key");
     assert!(key.starts_with("on_live_"));
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(world.path("data/api-key")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-    }
+    let mode = std::fs::metadata(world.path("data/api-key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     serving.signal("TERM");
     let ended = serving.end();
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -60,7 +58,7 @@ fn a_service_is_told_for_machines_where_it_is() {
 #[test]
 fn a_port_that_another_folders_service_took_is_told_with_that_folder_and_a_free_port() {
     let (first, second) = (World::new(), World::new());
-    // It has a key of its own.
+    // It has its own key.
     drop(second.serve());
     let serving = first.serve();
     let url = serde_json::from_str::<serde_json::Value>(&first.read("data/serve.json")).unwrap()["url"]
@@ -74,7 +72,7 @@ fn a_port_that_another_folders_service_took_is_told_with_that_folder_and_a_free_
     let told = format!("{address} is taken by the service of the data folder {}\n", data_dir.display());
     assert!(ran.stderr.contains(&told), "{ran:?}");
     assert!(ran.stderr.contains("hint: `overnight serve --listen 127.0.0.1:"), "{ran:?}");
-    // Clients in that folder call the port of its settings, and what answers there does not know its key.
+    // Clients in that folder call the port of its settings, where another service does not know their key.
     second.write("overnight.toml", &second.read("overnight.toml").replace("127.0.0.1:0", address));
     let ran = second.run("list");
     assert_eq!(ran.code, 3, "{ran:?}");

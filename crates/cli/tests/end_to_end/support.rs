@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// How long anything may take, in steps of [`STEP`].
+/// The limit of every wait, in steps of [`STEP`].
 const STEPS_MAX: usize = 3_000;
 const STEP: Duration = Duration::from_millis(10);
 
@@ -23,7 +23,6 @@ pub(crate) struct World {
     _runtime: Runtime,
 }
 
-/// What a command came to.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -31,11 +30,11 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-/// A process that is killed when it is dropped.
+/// A process that is killed when dropped.
 pub(crate) struct Running(Child);
 
 impl World {
-    /// An engine that answers at once.
+    /// With an engine that answers immediately.
     pub(crate) fn new() -> Self {
         Self::with(SimConfig::default())
     }
@@ -48,13 +47,12 @@ impl World {
         world
     }
 
-    /// An engine that is slow enough for commands to be stopped midway.
+    /// With an engine that is slow enough to stop commands midway.
     pub(crate) fn slow() -> Self {
         let speed = Speed::Modelled(CostModel { output_tokens_per_second: 100.0, ..CostModel::default() });
         Self::with(SimConfig { speed, ..SimConfig::default() })
     }
 
-    /// An engine of this kind.
     pub(crate) fn with(mut config: SimConfig) -> Self {
         config.tunables.models = vec!["m".to_owned()];
         let runtime = Runtime::new().unwrap();
@@ -84,59 +82,61 @@ impl World {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The program with these arguments, parted by spaces.
+    /// The program with these arguments, separated by spaces.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = program();
         command.args(line.split_whitespace()).current_dir(self.folder.path());
         command
     }
 
-    /// Runs it to its end.
     pub(crate) fn run(&self, line: &str) -> Ran {
         self.command(line).output().unwrap().into()
     }
 
-    /// Runs it to its end, which must be well; its JSON.
+    /// Runs the program, which must succeed; returns its JSON.
     pub(crate) fn json(&self, line: &str) -> Value {
         let ran = self.run(&format!("{line} --json"));
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
         serde_json::from_str(&ran.stdout).unwrap()
     }
 
-    /// Starts it.
     pub(crate) fn start(&self, line: &str) -> Running {
         Running::of(self.command(line).stderr(Stdio::piped()))
     }
 
-    /// Starts the service, and returns once it says where it is.
+    /// Starts the service and waits until it reports its address.
     pub(crate) fn serve(&self) -> Running {
-        let serving = self.start("serve --quiet");
+        self.serve_by(self.command("serve --quiet").stderr(Stdio::piped()))
+    }
+
+    pub(crate) fn serve_by(&self, command: &mut Command) -> Running {
+        let serving = Running::of(command);
         wait_until("the service says where it is", || self.path("data/serve.json").exists());
         serving
     }
 
-    /// The numbers of requests that the service holds, which must be running.
+    /// The number of requests in the running service.
     pub(crate) fn stored_requests(&self) -> usize {
         self.json("list requests --limit 0").as_array().unwrap().len()
     }
 }
 
 impl Running {
-    /// Starts a command whose standard output is read.
+    /// Starts a command with a piped standard output.
     pub(crate) fn of(command: &mut Command) -> Self {
         Self(command.stdout(Stdio::piped()).spawn().unwrap())
     }
 
-    /// The next line that it writes, which it must.
+    /// The next line of standard output, which must exist.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        // Nothing is read ahead: what comes behind the line is left for whoever reads on.
+        // No read-ahead: bytes after the line remain for the next reader.
         let mut stdout = BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap());
         stdout.read_line(&mut line).unwrap();
         line
     }
 
-    /// The next line that it writes to standard error, which it must.
+    /// The next line of standard error, which must exist.
     pub(crate) fn error_line(&mut self) -> String {
         let mut line = String::new();
         let mut stderr = BufReader::with_capacity(1, self.0.stderr.as_mut().unwrap());
@@ -144,7 +144,6 @@ impl Running {
         line
     }
 
-    /// Writes a line to its standard input.
     pub(crate) fn tell(&mut self, line: &str) {
         writeln!(self.0.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
@@ -168,13 +167,12 @@ impl Running {
         self.0.try_wait().unwrap().is_some()
     }
 
-    /// Waits for its end; what it ends with.
+    /// Waits for its end; returns the exit code.
     pub(crate) fn code(mut self) -> i32 {
         wait_until("the process ends", || self.has_ended());
         self.0.wait().unwrap().code().unwrap_or(-1)
     }
 
-    /// Waits for its end.
     pub(crate) fn end(mut self) -> Ran {
         wait_until("the process ends", || self.has_ended());
         let (mut stdout, mut stderr) = (String::new(), String::new());
@@ -201,7 +199,7 @@ impl From<Output> for Ran {
     }
 }
 
-/// The program, without settings of whoever runs the tests.
+/// The program without the settings of the test's environment.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_overnight"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OVERNIGHT_"))
@@ -216,7 +214,6 @@ pub(crate) fn pause() {
     thread::sleep(STEP);
 }
 
-/// Waits until it is so.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..STEPS_MAX {
         if is_so() {
@@ -227,17 +224,30 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("it did not come to pass that {what}");
 }
 
-/// A chat body.
 pub(crate) fn chat(content: &str) -> Value {
     serde_json::json!({"model": "m", "messages": [{"role": "user", "content": content}], "max_tokens": 4})
 }
 
-/// So many chat bodies, a line each, all different.
+/// `count` different chat bodies, one on each line.
 pub(crate) fn chats(count: usize) -> String {
     (0..count).map(|number| format!("{}\n", chat(&format!("prompt {number}")))).collect()
 }
 
-/// Each line read as JSON.
 pub(crate) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+pub(crate) fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Runs a program, which must succeed; returns its output.
+pub(crate) fn succeed(command: &mut Command) -> String {
+    let ran = command.output().unwrap();
+    assert!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap()
 }

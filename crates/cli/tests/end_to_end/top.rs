@@ -1,4 +1,4 @@
-//! `overnight top`, on a terminal of its own and without one.
+//! `overnight top` with and without a terminal.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use overnight_testkit::postgres::Cluster;
 
 use crate::support::{World, chats, wait_until};
 
-/// The program on a terminal of 80 by 24, in a shell that tells afterwards what became of both.
+/// The program on a terminal of 80 by 24, in a shell that then reports the state of both.
 struct Terminal {
     process: Child,
     seen: Arc<Mutex<Vec<u8>>>,
@@ -43,7 +43,6 @@ impl Terminal {
         String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
     }
 
-    /// What stands on the screen.
     fn screen(&self) -> String {
         let seen = self.seen();
         seen.rsplit_once("\x1b[?1049h").map_or_else(String::new, |(_, drawn)| interpreted(drawn))
@@ -53,14 +52,14 @@ impl Terminal {
         wait_until(words, || self.screen().contains(words));
     }
 
-    /// What stands between a word and a full stop.
+    /// The text between a word and a full stop.
     fn word(&self, before: &str) -> String {
         wait_until(before, || self.seen().split_once(before).is_some_and(|(_, rest)| rest.contains('.')));
         let seen = self.seen();
         seen.split_once(before).unwrap().1.split('.').next().unwrap().to_owned()
     }
 
-    /// Makes the terminal this large: all of it is drawn again.
+    /// Resizes the terminal, which redraws everything.
     fn resize(&self, rows: u32, columns: u32) {
         let (terminal, rows, columns) = (self.word("terminal "), rows.to_string(), columns.to_string());
         let line = ["-F", &terminal, "rows", &rows, "cols", &columns];
@@ -71,7 +70,7 @@ impl Terminal {
         self.process.stdin.as_mut().unwrap().write_all(key.as_bytes()).unwrap();
     }
 
-    /// Waits for its end, which leaves the terminal as it was.
+    /// Waits for its end, which must restore the terminal.
     fn end(mut self, code: i32) -> String {
         wait_until("it ends", || self.seen().contains("end."));
         let seen = self.seen();
@@ -87,7 +86,7 @@ impl Terminal {
     }
 }
 
-/// A screen of 30 by 100 after this was written to it: the few things that the program writes.
+/// A screen of 30 by 100 after this output, which has only the few sequences that the program writes.
 fn interpreted(written: &str) -> String {
     let mut screen = vec![vec![' '; 100]; 30];
     let (mut row, mut column) = (0, 0);

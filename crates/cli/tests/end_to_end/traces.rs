@@ -1,4 +1,4 @@
-//! Traces of the real program, as a collector at the far side of a connection gets them.
+//! Traces of the real program as a collector receives them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,7 +17,6 @@ const CALLER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SECRET: &str = "a prompt that no trace may hold";
 
-/// The program, its engine, and a collector.
 struct Traced {
     world: World,
     collector: Receiver,
@@ -43,10 +42,7 @@ impl Traced {
             command.env("OVERNIGHT_DATABASE_URL", url);
         }
         let _ = fs::remove_file(self.world.path("data/serve.json"));
-        let serving =
-            Running::of(command.env("COLLECTOR", "x-key=of%20ours").stderr(std::process::Stdio::piped()));
-        wait_until("the service says where it is", || self.world.path("data/serve.json").exists());
-        serving
+        self.world.serve_by(command.env("COLLECTOR", "x-key=of%20ours").stderr(std::process::Stdio::piped()))
     }
 
     fn url(&self, path: &str) -> String {
@@ -58,7 +54,7 @@ impl Traced {
         format!("x-api-key: {}", self.world.read("data/api-key").trim())
     }
 
-    /// Creates a request, as a caller with this `traceparent`; the identifiers of the call and of the request.
+    /// Creates a request as a caller with this `traceparent`; returns the identifiers of the call and of the request.
     fn create(&self, content: &str, traceparent: &str) -> (String, String) {
         let (url, key) = (self.url("/v1/requests"), self.key());
         let body = json!({"request_body": chat(content), "metadata": {"secret": SECRET},
@@ -86,12 +82,12 @@ impl Traced {
     }
 }
 
-/// The trace of a request from its creation by a caller, over the death of the service, to its end and the webhook of it.
+/// Follows the trace of a request from a caller's create, through the death of the service, to its end and its webhook.
 fn follows_a_request_over_a_restart(database: Option<&str>) {
     let traced = Traced::new("sample = \"0%\"\n");
     let settings = traced.world.read("overnight.toml");
     let engine = traced.world.engine.base_url();
-    // Nothing answers at that port.
+    // No engine answers at that port.
     traced.world.write("overnight.toml", &settings.replace(&engine, "http://127.0.0.1:9/v1"));
     let serving = traced.serve(database);
     let (call, request) = traced.create(SECRET, CALLER);

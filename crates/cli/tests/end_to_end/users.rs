@@ -1,4 +1,4 @@
-//! Who signs in to the console, straight on the store.
+//! Users of the console by commands that open the store.
 
 use crate::support::World;
 

@@ -1,4 +1,4 @@
-//! Many requests in few calls: bodies go in windows, and what is not answered goes again.
+//! Many requests in few calls: bodies are sent in windows, and bodies without an answer are sent again.
 
 mod window;
 
@@ -20,28 +20,28 @@ use crate::pause::pause;
 use crate::retries::{Repeatable, pause_after};
 use crate::{Client, Error};
 
-/// What became of one body.
+/// The outcome of one body.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BulkOutcome {
-    /// Its place among the bodies, from 1.
+    /// Its position among the bodies, from 1.
     pub line: u64,
-    /// The request, or [`Error::Api`] with the status of the same refusal to a call of its own.
+    /// The request, or [`Error::Api`] with the status that Create Request would have.
     pub created: Result<RequestCreated, Error>,
 }
 
-/// The outcomes of a bulk create, in the order of the bodies. At most 1,024 bodies, of 1 MiB together or one longer one, are in memory
-/// and go in one call.
+/// The outcomes of a bulk create, in the order of the bodies. A call carries at most 1,024 bodies and 1 MiB, or one longer body; only they
+/// are in memory.
 ///
-/// An answer counts only for the body with its digest, so that no proxy in between changes the outcome of a body. What has no answer
-/// is sent again: with the idempotency key, what was taken in is not created again.
+/// An answer must have the digest of its body, so a proxy that changes bodies cannot change an outcome. Bodies without an answer are sent
+/// again; with the idempotency key, no request is created twice.
 pub struct Bulk<S> {
     client: Client,
     url: Url,
     key: String,
     bodies: Fuse<S>,
     window: Window,
-    /// The answers to the window, once it is sent.
+    /// The answers to the current window, once it is sent.
     answers: Option<RawLines>,
     strays: Vec<String>,
     is_over: bool,
@@ -55,8 +55,8 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
         Self { client, url, key, bodies, window, answers: None, strays, is_over: false, failed: 0 }
     }
 
-    /// The next outcome; `None` once every body has one. After an error it is over: which bodies behind the last outcome were taken in
-    /// is not known, until the same bodies are sent again with the same key.
+    /// The next outcome; `None` after the last. An error ends the list: whether later bodies were accepted is unknown until the same bodies
+    /// are sent again with the same key.
     pub async fn next(&mut self) -> Option<Result<BulkOutcome, Error>> {
         if self.is_over {
             return None;
@@ -71,7 +71,7 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
         stream::unfold(self, async |bulk| Some((bulk.next().await?, bulk)))
     }
 
-    /// Requests that the service made of lines that were not sent: something in between changed bodies.
+    /// Requests that the service created from lines that this client did not send: something in between changed bodies.
     pub fn strays(&self) -> &[String] {
         &self.strays
     }
@@ -116,7 +116,7 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
         }
     }
 
-    /// Reads bodies into a window that is empty, as far as they are there.
+    /// Reads available bodies into an empty window.
     async fn fill(&mut self) -> Result<(), Error> {
         if !self.window.is_empty() {
             return Ok(());
@@ -133,7 +133,7 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
         Ok(())
     }
 
-    /// Reads an answer; `None` if it is to no line that was sent.
+    /// Reads an answer; `None` if it belongs to no line of the window.
     fn take(&mut self, line: &[u8]) -> Result<Option<BulkOutcome>, Error> {
         let (sha256, created) = match serde_json::from_slice(line).map_err(Error::Unreadable)? {
             BulkLine::Created(LineCreated { sha256, request, .. }) => (sha256, Ok(request)),
@@ -151,7 +151,7 @@ impl<S: Stream<Item = Result<Bytes, Error>> + Unpin> Bulk<S> {
     }
 }
 
-/// The idempotency key of a segment of what a key is for.
+/// The idempotency key of a segment, derived from the caller's key.
 fn derive_key(key: &str, segment: u64) -> Result<HeaderValue, Error> {
     let key = format!("{:x}", Sha256::digest(format!("{key}\n{segment}")));
     HeaderValue::try_from(key).map_err(|error| Error::Invalid(error.to_string()))
@@ -163,7 +163,7 @@ impl<S> fmt::Debug for Bulk<S> {
     }
 }
 
-/// The refusal of a line as that of a call of its own.
+/// A refused line as the error of a single Create Request.
 fn refused(error: ErrorBody) -> Error {
     let status = match (error.kind.as_str(), error.code.as_str()) {
         ("authentication_error", _) => 401,

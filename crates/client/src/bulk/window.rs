@@ -1,26 +1,26 @@
-//! The bodies that were read and have no answer yet.
+//! Bodies that were read and have no answer yet.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use overnight_wire::native::bulk::LineDigest;
 
-/// How many places share an idempotency key. A call repeats those before its own as blank lines, so they are few.
+/// The number of lines that share an idempotency key. A call repeats earlier ones as blank lines, so they are few.
 const SEGMENT_LINES: u64 = 1_024;
-/// How long a call's lines are together at most, unless one alone is longer: the service reads so much before it answers.
+/// Maximum length of a call's lines, except for a single longer line: the service reads this much before it answers.
 const BYTES_MAX: usize = (1 << 20) - BLANKS_MAX;
-/// Blank lines in a call: fewer than places in a segment.
+/// Maximum length of blank lines in a call: fewer than the lines of a segment.
 const BLANKS_MAX: usize = 1_024;
 
-/// Bodies of one segment, in their order.
+/// Bodies of one segment, in order.
 #[derive(Default)]
 pub(super) struct Window {
     lines: VecDeque<Line>,
-    /// How long they are, with their line breaks.
+    /// Their length with line breaks.
     bytes: usize,
-    /// The place of the last body that was read, from 1.
+    /// The position of the last body read, from 1.
     read: u64,
-    /// A body that goes with the next window.
+    /// The first body of the next window.
     next: Option<Bytes>,
 }
 
@@ -35,20 +35,20 @@ impl Window {
         self.lines.is_empty()
     }
 
-    /// Whether another body may be read before this is sent.
+    /// Whether another body may be read before this window is sent.
     pub(super) fn has_room(&self) -> bool {
         let is_same = |first: &Line| segment(first.place) == segment(self.read + 1);
         self.next.is_none() && self.lines.front().is_none_or(is_same)
     }
 
-    /// Begins with the body that did not go with the window before.
+    /// Begins a window with the body that did not fit into the last one.
     pub(super) fn begin(&mut self) {
         if let Some(body) = self.next.take() {
             self.add(body);
         }
     }
 
-    /// Takes the next body. What is blank has a place alone.
+    /// Takes the next body. A blank one only occupies a position.
     pub(super) fn push(&mut self, body: Bytes) {
         self.read += 1;
         if body.trim_ascii().is_empty() {
@@ -67,12 +67,11 @@ impl Window {
         self.lines.push_back(Line { place: self.read, sha256: LineDigest::of(&body), body });
     }
 
-    /// Which segment this is a part of.
     pub(super) fn segment(&self) -> u64 {
         self.lines.front().map_or(0, |first| segment(first.place))
     }
 
-    /// The lines as they are sent, each at its place in the segment; blank ones stand for what is not sent.
+    /// The lines to send, each at its position in the segment; blank lines replace those not sent.
     pub(super) fn content(&self) -> Bytes {
         let mut content = Vec::with_capacity(self.bytes + BLANKS_MAX);
         let mut at = self.segment() * SEGMENT_LINES;
@@ -85,7 +84,7 @@ impl Window {
         content.into()
     }
 
-    /// Takes out the first line with this digest, which is answered: its place.
+    /// Removes the first line with this digest and returns its position.
     pub(super) fn answered(&mut self, sha256: &str) -> Option<u64> {
         let index = self.lines.iter().position(|line| line.sha256 == sha256)?;
         let line = self.lines.remove(index)?;
@@ -98,7 +97,7 @@ const fn segment(place: u64) -> u64 {
     (place - 1) / SEGMENT_LINES
 }
 
-/// The same JSON without line breaks, which would part it: they are white space between its tokens, or not allowed, and so is a tab.
+/// The same JSON without line breaks and tabs. Valid JSON has them only as white space between tokens.
 fn on_one_line(body: Bytes) -> Bytes {
     let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !body.iter().any(is_break) {

@@ -14,7 +14,6 @@ const KEY: &str = concat!(
     r#""revoked_at":null,"last_used_at":null}"#
 );
 
-/// The method, the path, the idempotency key and the body of each call.
 fn told(service: &StandIn) -> Vec<String> {
     let tell = |asked: String| {
         let (head, body) = asked.split_once("\r\n\r\n").expect("a head");

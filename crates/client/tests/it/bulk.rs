@@ -1,4 +1,4 @@
-//! Many creates over one connection, which breaks.
+//! Bulk creates over connections that break.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::stand_in::{StandIn, refusal, reply, stream as answer};
 
-/// The answer to a body, whose request is named after it.
+/// The answer to a body. The request's identifier is the body's text.
 fn created(body: &str) -> String {
     let sha256 = LineDigest::of(body.as_bytes());
     format!(
@@ -41,7 +41,7 @@ where
     outcomes
 }
 
-/// The bodies of the calls so far, and how many keys they had.
+/// The bodies of the calls so far, and the number of their keys.
 fn bodies(service: &StandIn) -> (Vec<String>, usize) {
     let asked = service.asked();
     let calls = asked.iter().map(|text| text.split_once("\r\n\r\n").expect("a head"));
@@ -88,7 +88,7 @@ async fn a_line_without_an_answer_is_sent_again_in_its_place() {
     assert_eq!(bodies(&service).1, 1);
 }
 
-/// As a proxy does that loses a part of a body.
+/// A proxy could lose a part of a body.
 #[tokio::test]
 async fn an_answer_counts_for_the_line_with_its_digest_alone() {
     let shifted = [created("1"), created("2\"}{\"4"), created("5")].concat();

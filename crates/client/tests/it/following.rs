@@ -5,7 +5,7 @@ use crate::stand_in::{StandIn, refusal, stream};
 
 const EVENTS: &str = "GET /v1/batches/batch_1/results?follow=true HTTP/1.1";
 
-/// What the service says where nothing is left.
+/// The service's answer if no results are left.
 const NOTHING: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
 fn event(id: &str) -> String {

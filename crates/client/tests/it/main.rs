@@ -1,4 +1,4 @@
-//! The client against a service that says what the test tells it to.
+//! The client against a scripted service.
 
 mod administration;
 mod answers;

@@ -1,4 +1,4 @@
-//! A service of one script: each connection gets the next reply, byte for byte, and is closed.
+//! A scripted service: each connection gets the next reply, byte for byte, and is closed.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,6 @@ use overnight_client::Client;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// The service and what it was asked.
 pub(crate) struct StandIn {
     pub(crate) client: Client,
     asked: Arc<Mutex<Vec<String>>>,
@@ -22,7 +21,6 @@ impl StandIn {
         Self { client, asked }
     }
 
-    /// The whole requests so far, one text each.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("no test panicked").clone()
     }
@@ -63,7 +61,7 @@ async fn read_request(connection: &mut TcpStream) -> String {
     }
 }
 
-/// A whole answer. `head` is the status line's end and further header lines, such as `503 Busy\r\nretry-after: 0`.
+/// A whole answer. `head` is the end of the status line and further header lines, such as `503 Busy\r retry-after: 0`.
 pub(crate) fn reply(head: &str, body: &str) -> String {
     format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
@@ -77,7 +75,6 @@ pub(crate) fn stream(chunks: &[&str], whole: bool) -> String {
     text + if whole { "0\r\n\r\n" } else { "" }
 }
 
-/// A refusal as the service words it.
 pub(crate) fn refusal(head: &str, code: &str) -> String {
     let body = format!(
         concat!(

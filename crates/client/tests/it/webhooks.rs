@@ -1,4 +1,4 @@
-//! The signatures, beside those of an implementation that is not ours.
+//! Signatures compared with another implementation's.
 
 use overnight_client::webhooks::{
     Error, EventData, EventKind, Headers, ID_HEADER, NotSigned, SIGNATURE_HEADER, SigningSecret,
@@ -39,7 +39,7 @@ fn headers(timestamp: i64, signature: &str) -> HeaderMap {
     headers
 }
 
-/// What we say of it and whether the other believes it.
+/// Our verdict, and whether the other implementation accepts the signature.
 fn both(secret: &SigningSecret, signature: &str, signed_at: i64, body: &str) -> (Result<(), Error>, bool) {
     let timestamp = signed_at.to_string();
     let ours = verify(

@@ -18,17 +18,10 @@ const ABORTED: [&str; 9] = [
     "timeout_error",
 ];
 
-/// Checks the ending of each choice, and warns of a choice without a `finish_reason`.
-///
-/// # Errors
-///
-/// The engine's message, if it aborted a choice.
-pub(super) fn check_endings<'a>(
-    choices: impl Iterator<Item = Json<'a>>,
-    warnings: &mut Vec<Warning>,
-) -> Result<(), String> {
+/// Warns of a choice without a `finish_reason`. Fails with the engine's message if it aborted a choice.
+pub(super) fn check_endings(choices: &[Json<'_>], warnings: &mut Vec<Warning>) -> Result<(), String> {
     for choice in choices {
-        let ending = Ending::read(choice);
+        let ending = Ending::read(*choice);
         if let Some(words) = ending.failure() {
             return Err(words);
         }
@@ -40,7 +33,6 @@ pub(super) fn check_endings<'a>(
     Ok(())
 }
 
-/// The members of a choice that describe its ending.
 #[derive(Default)]
 struct Ending<'a> {
     reason: Option<Json<'a>>,
@@ -67,7 +59,6 @@ impl<'a> Ending<'a> {
         self.reason.is_some_and(|reason| !reason.is_null() && !is_blank(reason))
     }
 
-    /// The engine's message, if it aborted the choice.
     fn failure(&self) -> Option<String> {
         let reason = self.reason.and_then(|reason| match reason.kind() {
             Kind::Object => reason.to_object()?.get("type")?.decode_string(),

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 use crate::json::{Json, Kind, RawObject, repair};
 
-/// The deepest nesting of errors in errors and texts.
 const DEPTH_MAX: u32 = 6;
 
-/// The errors of a list that a message contains.
+/// Errors of a list that a message contains.
 const TOLD_MAX: usize = 5;
 
-/// The longest message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
 /// Members that may hold a status.
@@ -47,13 +45,12 @@ const MESSAGE_KEYS: [&str; 7] = ["message", "error", "errors", "detail", "msg", 
 /// An error that an engine reports in a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedError {
-    /// Its status, from 400 to 599, if it has one.
+    /// From 400 to 599.
     pub status: Option<u16>,
-    /// Its message, if it has one.
+    /// The engine's message.
     pub message: Option<String>,
 }
 
-/// The error that a body without an answer reports, if any.
 pub(super) fn find_error(body: Json<'_>) -> Option<ReportedError> {
     let first = body.elements().and_then(|mut errors| errors.next());
     let object = first.unwrap_or(body).to_object()?;
@@ -72,7 +69,6 @@ fn find_status(object: &RawObject<'_>) -> Option<u16> {
     objects().find_map(number).or_else(|| objects().find_map(name))
 }
 
-/// A status as a number or as its text.
 fn read_status(value: Json<'_>) -> Option<u16> {
     let text = match value.kind() {
         Kind::Number => Cow::Borrowed(value.as_integer_text()?),

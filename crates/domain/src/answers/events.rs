@@ -1,4 +1,4 @@
-//! Event streams, which some gateways send unasked: their chunks become one answer.
+//! Event streams, which some gateways send unasked: their chunks are joined into one answer.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,19 @@ const END: &[u8] = b"[DONE]";
 /// The possible beginnings of a stream.
 const BEGINNINGS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
 
-/// The answer without the end of a stream that follows it.
+/// Removes the end of a stream behind an answer.
 pub(super) fn without_trailer(answer: &[u8]) -> &[u8] {
     let text = answer.trim_ascii();
     let trimmed = text.strip_suffix(END).map(<[u8]>::trim_ascii_end).and_then(|it| it.strip_suffix(b"data:"));
     trimmed.filter(|_| !is_stream(text)).unwrap_or(answer)
 }
 
-/// Whether a text begins as a stream does.
 pub(super) fn is_stream(text: &[u8]) -> bool {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text).trim_ascii_start();
     BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
 }
 
-/// The answer in a stream: the whole answer or the error of an event, else the joined chunks.
-///
-/// # Errors
-///
-/// Describes the fault of the stream.
+/// The answer in a stream: the whole answer or the error of an event, else the joined chunks. Fails with a description of the fault.
 pub(super) fn assemble(stream: &[u8], object: &'static str) -> Result<Repaired, String> {
     let mut whole = Whole::default();
     let mut repairs = Repairs::default();
@@ -73,7 +68,6 @@ fn events(stream: &[u8]) -> Vec<Vec<u8>> {
     events
 }
 
-/// Whether an event has a whole answer or an error.
 fn is_answer(event: Json<'_>) -> bool {
     event.members().into_iter().flatten().any(|member| match member.key().as_ref() {
         "error" => is_reported(member.value),
@@ -89,7 +83,6 @@ fn is_answer(event: Json<'_>) -> bool {
     })
 }
 
-/// The joined chunks of a stream.
 #[derive(Default)]
 struct Whole {
     /// `id`, `created` and so on: the last value of each member that is not null.
@@ -124,7 +117,6 @@ impl Whole {
     }
 }
 
-/// The `index` of a choice or a call.
 fn index_of(part: Json<'_>) -> u64 {
     let index = part.members().into_iter().flatten().find(|member| member.key() == "index");
     index.and_then(|member| member.value.as_integer_text()?.parse().ok()).unwrap_or(0)
@@ -147,7 +139,6 @@ struct Parts {
     calls: BTreeMap<u64, Calls>,
 }
 
-/// The joined chunks of a call.
 #[derive(Default)]
 struct Calls {
     own: Parts,

@@ -1,11 +1,10 @@
-//! Messages of choices: some gateways leave out the message if the model spent the whole output limit on its reasoning.
+//! Messages of choices: some gateways omit the message if the model spent the whole output limit on its reasoning.
 
 use crate::json::{Json, JsonText, ObjectWriter};
 
-/// Room for an added message.
 const ADDED_BYTES: usize = 64;
 
-/// The answer with a message without text for each choice that has none, because clients read the message of a choice without looking.
+/// Adds a message without text to each choice that has none, because clients read the message of a choice without a check.
 pub(super) fn with_messages(answer: Json<'_>) -> JsonText {
     let mut writer = ObjectWriter::with_capacity(answer.as_str().len() + ADDED_BYTES);
     for member in answer.members().into_iter().flatten() {

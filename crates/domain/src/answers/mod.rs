@@ -1,5 +1,6 @@
 //! Answers of engines, for all endpoints. [`Shape::parse`] turns each answer into strict JSON once; all later code reads only that.
 
+mod cache_traces;
 mod endings;
 mod errors;
 mod events;
@@ -8,6 +9,7 @@ mod received;
 mod usage;
 mod warnings;
 
+use self::cache_traces::{copy_choices, copy_without_traces};
 use self::endings::check_endings;
 use self::errors::{find_error, is_reported};
 use self::usage::Counts;
@@ -22,11 +24,11 @@ pub(crate) use self::warnings::warn;
 /// An engine's whole answer, as the client will read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// The object as compact text, with `model` as the client named it. The rest of a valid answer is unchanged.
+    /// The object as compact text, with the client's name of the `model`. The rest of a valid answer is unchanged.
     pub body: JsonText,
-    /// What the engine counted.
+    /// Tokens counted by the engine.
     pub usage: Usage,
-    /// Oddities of the answer, at most one for each param.
+    /// At most one for each param.
     pub warnings: Vec<Warning>,
 }
 
@@ -35,16 +37,16 @@ pub struct Completion {
 pub struct Usage {
     /// Tokens of input.
     pub prompt_tokens: u64,
-    /// Tokens of output, all choices together; 0 where there is no output.
+    /// Tokens of output, of all choices together; 0 for an endpoint without output.
     pub completion_tokens: u64,
     /// The engine's own total, or the sum.
     pub total_tokens: u64,
-    /// Tokens of input that it found in its prefix cache; `None` where it does not say.
+    /// Tokens of input found in the engine's prefix cache; `None` if it does not report them.
     pub cached_tokens: Option<u64>,
 }
 
 impl Usage {
-    /// What the request took of its engine, in tokens: input plus twice the output. Fairness counts it.
+    /// Input tokens plus twice the output tokens: the unit of fairness.
     pub fn cost(&self) -> i64 {
         let output = self.completion_tokens.saturating_mul(OUTPUT_WEIGHT.into());
         i64::try_from(self.prompt_tokens.saturating_add(output)).unwrap_or(i64::MAX)
@@ -56,16 +58,16 @@ impl Usage {
     }
 }
 
-/// Why an engine's 200 is of no use.
+/// Why an engine's 200 cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCompletion {
-    /// Another body than a completion, by its name; the request is tried again, as after a 5xx.
+    /// Another body than a completion, described; the request is tried again, as after a 5xx.
     #[error("{0}")]
     NotACompletion(String),
     /// The engine reports that it aborted the generation.
     #[error("{0}")]
     Aborted(String),
-    /// An error in a 200.
+    /// A 200 with an error.
     #[error("{message}")]
     Reported {
         /// The status in the error, else 500.
@@ -73,7 +75,7 @@ pub enum BadCompletion {
         /// The engine's message.
         message: String,
     },
-    /// The completion must be charged, and its usage is missing or invalid.
+    /// The completion must be charged, but its usage is missing or invalid.
     #[error("{NO_USAGE}: {0}")]
     NoUsage(String),
 }
@@ -84,37 +86,38 @@ pub const NO_USAGE: &str = "the engine's answer has no usable usage";
 /// The param of the warning about a choice that reached its output limit without a text, and perhaps without a message.
 pub(crate) const NO_TEXT: &str = "result_body.choices.message.content";
 
-/// The status of a reported error without a status.
 const DEFAULT_STATUS: u16 = 500;
 
 /// The reader of an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// The model as the client named it.
+    /// The client's name of the model.
     pub client_model: &'a str,
-    /// Whether the answer must be charged, and so needs a usage.
+    /// Whether the answer must be charged, so it needs a usage.
     pub is_charged: bool,
+    /// Whether accounts share the prefix cache of the engine. Then cache counts, times, slots and costs are removed from the body.
+    /// [`Completion::usage`] is unchanged.
+    pub shares_cache: bool,
 }
 
 #[cfg(test)]
 impl Reader<'static> {
-    /// A reader for tests, who is charged.
-    pub(crate) const CHARGED: Self = Self { client_model: "m", is_charged: true };
+    /// A reader for tests, which is charged.
+    pub(crate) const CHARGED: Self = Self { client_model: "m", is_charged: true, shares_cache: false };
 }
 
 /// The form that an answer must have.
 pub(crate) struct Shape {
-    /// Its `object`.
     pub(crate) object: &'static str,
-    /// The member that holds the choices or vectors.
+    /// The member with the choices or vectors.
     pub(crate) elements: &'static str,
     /// Whether it has choices, and its `usage` counts tokens of output.
     pub(crate) has_output: bool,
 }
 
 impl Shape {
-    /// Reads the body of an engine's 200. `check` checks each element and may add warnings. The stored answer has the reader's `model`, the right
-    /// `object`, and a `usage` with integer counts.
+    /// Reads the body of an engine's 200. `check` checks each element and may add warnings. The stored answer has the reader's `model`, the
+    /// right `object`, and a `usage` with integer counts.
     pub(crate) fn parse(
         &self,
         answer: &[u8],
@@ -123,9 +126,9 @@ impl Shape {
     ) -> Result<Completion, BadCompletion> {
         let Repaired { text, repairs } = self.read(answer)?;
         let object = text.as_json().to_object();
-        let elements =
-            || object.as_ref().and_then(|it| it.get(self.elements)?.elements()).into_iter().flatten();
-        if elements().next().is_none() {
+        let elements = object.as_ref().and_then(|it| it.get(self.elements)?.elements());
+        let elements: Vec<Json<'_>> = elements.into_iter().flatten().collect();
+        if elements.is_empty() {
             return Err(match find_error(text.as_json()) {
                 Some(error) => reported(error),
                 None => self.other(&format!("it has no {}", self.elements)),
@@ -143,10 +146,10 @@ impl Shape {
             )));
         }
         if self.has_output {
-            check_endings(elements(), &mut warnings).map_err(BadCompletion::Aborted)?;
+            check_endings(&elements, &mut warnings).map_err(BadCompletion::Aborted)?;
         }
-        for element in elements() {
-            check(element, &mut warnings).map_err(|why| self.other(why))?;
+        for element in &elements {
+            check(*element, &mut warnings).map_err(|why| self.other(why))?;
         }
         let counts = Counts::read(object.as_ref().and_then(|it| it.get("usage")), self.has_output);
         if let Some(fault) = &counts.fault {
@@ -155,16 +158,15 @@ impl Shape {
             }
             let words = format!("The engine did not report a usable usage: {fault}. A missing count is 0.");
             warn(&mut warnings, Warning::USAGE, words);
-        } else if let Some(words) = counts.doubt(elements(), self.has_output) {
+        } else if let Some(words) = counts.doubt(&elements, self.has_output) {
             warn(&mut warnings, Warning::USAGE, words);
         }
         let lacks_text = warnings.iter().any(|warning| warning.param == NO_TEXT);
         let text = if lacks_text { messages::with_messages(text.as_json()) } else { text };
-        let body = self.write(text.as_json(), reader.client_model, &counts);
+        let body = self.write(text.as_json(), reader, &counts);
         Ok(Completion { body, usage: counts.usage(), warnings })
     }
 
-    /// The answer as strict JSON.
     fn read(&self, answer: &[u8]) -> Result<Repaired, BadCompletion> {
         let answer = events::without_trailer(answer);
         let error = match repair(answer) {
@@ -185,7 +187,8 @@ impl Shape {
         BadCompletion::NotACompletion(format!("the engine's answer is not a {} object: {why}", self.object))
     }
 
-    fn write(&self, answer: Json<'_>, client_model: &str, counts: &Counts) -> JsonText {
+    fn write(&self, answer: Json<'_>, reader: Reader<'_>, counts: &Counts) -> JsonText {
+        let Reader { client_model, shares_cache, .. } = reader;
         let mut writer = ObjectWriter::with_capacity(answer.as_str().len() + client_model.len());
         let (mut has_object, mut has_model, mut has_usage) = (false, false, false);
         for member in answer.members().into_iter().flatten() {
@@ -204,8 +207,11 @@ impl Shape {
                 }
                 "usage" => {
                     has_usage = true;
-                    writer.json("usage", counts.write(Some(member.value), self.has_output).as_json());
+                    let usage = counts.write(Some(member.value), self.has_output, shares_cache);
+                    writer.json("usage", usage.as_json());
                 }
+                key if shares_cache && key != self.elements => copy_without_traces(&member, &mut writer),
+                _ if shares_cache && self.has_output => copy_choices(&member, &mut writer),
                 _ => writer.copy(member.raw_key, member.value),
             }
         }
@@ -216,7 +222,7 @@ impl Shape {
             writer.string("model", client_model);
         }
         if !has_usage {
-            writer.json("usage", counts.write(None, self.has_output).as_json());
+            writer.json("usage", counts.write(None, self.has_output, shares_cache).as_json());
         }
         writer.finish()
     }
@@ -228,7 +234,7 @@ fn reported(ReportedError { status, message }: ReportedError) -> BadCompletion {
     BadCompletion::Reported { status: status.unwrap_or(DEFAULT_STATUS), message }
 }
 
-/// The repairs of an answer, in words; `None` without repairs.
+/// `None` without repairs.
 fn describe_repairs(repairs: Repairs) -> Option<String> {
     let made: Vec<_> = [
         (repairs.numbers, "numbers that are not finite became null"),

@@ -3,10 +3,9 @@
 use crate::faults::Quoted;
 use crate::json::JsonError;
 
-/// The bytes of a body that are searched.
+/// Bytes of a body that are searched.
 const LOOKED_AT_BYTES: usize = 16 << 10;
 
-/// The marks of an HTML page.
 const PAGE_MARKS: [&str; 4] = ["<!doctype html", "<html", "<head", "<body"];
 
 /// The title of an HTML page, else its first heading, else an empty text. `None` if the body is not an HTML page.
@@ -35,7 +34,7 @@ fn unescape(text: &str) -> String {
     escapes.iter().fold(text.to_owned(), |text, (escape, letter)| text.replace(escape, letter))
 }
 
-/// Names an answer that is not JSON because of `error`.
+/// Describes an answer that is not JSON because of `error`.
 pub(super) fn name_received(answer: &[u8], error: &JsonError) -> String {
     let text = answer.trim_ascii();
     if text.is_empty() {

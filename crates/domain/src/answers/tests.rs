@@ -4,7 +4,7 @@ use crate::json::minimize;
 
 const USAGE: &str = r#"{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}"#;
 const CHOICE: &str = r#"{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}"#;
-const FREE: Reader<'_> = Reader { client_model: "m", is_charged: false };
+const FREE: Reader<'_> = Reader { is_charged: false, ..Reader::CHARGED };
 
 fn answer(choices: &str, rest: &str) -> String {
     format!(r#"{{"object":"chat.completion","model":"m","choices":[{choices}]{rest}}}"#)
@@ -14,7 +14,6 @@ fn parse(answer: impl AsRef<[u8]>) -> Result<Completion, BadCompletion> {
     parse_completion(answer.as_ref(), Reader::CHARGED)
 }
 
-/// The error of an answer, as tables tell it.
 fn told(answer: impl AsRef<[u8]>) -> String {
     match parse(answer.as_ref()) {
         Ok(completion) => panic!("taken: {}", completion.body.as_str()),
@@ -25,7 +24,7 @@ fn told(answer: impl AsRef<[u8]>) -> String {
     }
 }
 
-/// An answer that is taken as the usual one, and the params of its warnings.
+/// The params of the warnings of an accepted answer.
 fn warned(answer: impl AsRef<[u8]>) -> Vec<&'static str> {
     let usual = super::tests::answer(CHOICE, &format!(r#","usage":{USAGE}"#));
     let text = String::from_utf8_lossy(answer.as_ref()).into_owned();

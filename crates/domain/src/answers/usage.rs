@@ -1,29 +1,28 @@
 //! The tokens of an answer, as its engine counted them.
 
 use super::Usage;
+use super::cache_traces::copy_without_traces;
 use crate::faults::Quoted;
 use crate::json::{Json, JsonText, ObjectWriter, RawObject};
 
 /// No answer has more tokens: sums of counts up to this fit everywhere.
 const TOKENS_MAX: u64 = 1_000_000_000_000;
 
-/// Room for counts that the engine left out.
 const ADDED_BYTES: usize = 96;
 
-/// The counts of a usage, and the reason why they cannot be charged.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     prompt: Option<u64>,
     completion: Option<u64>,
     total: Option<u64>,
     cached: Option<u64>,
-    /// Why it cannot be charged.
+    /// Why the tokens cannot be charged.
     pub(super) fault: Option<String>,
 }
 
 impl Counts {
-    /// Reads the usage of an answer. Tokens of output count only if the answer `has_output`. `5.0` counts as 5. A missing count is computed from
-    /// the total, and a missing total from the counts.
+    /// Reads the usage of an answer. Tokens of output count only if the answer `has_output`. `5.0` counts as 5. A missing count is computed
+    /// from the total, and a missing total from the counts.
     pub(super) fn read(usage: Option<Json<'_>>, has_output: bool) -> Self {
         let Some(value) = usage.filter(|usage| !usage.is_null()) else {
             return Self::faulty("usage is missing");
@@ -60,7 +59,7 @@ impl Counts {
         Self { fault: Some(fault.to_owned()), ..Self::default() }
     }
 
-    /// The tokens that are charged and counted. A missing count is 0.
+    /// The charged tokens. A missing count is 0.
     pub(super) fn usage(&self) -> Usage {
         let (prompt_tokens, completion_tokens) = (self.prompt.unwrap_or(0), self.completion.unwrap_or(0));
         Usage {
@@ -71,22 +70,19 @@ impl Counts {
         }
     }
 
-    /// The warning of an answer whose engine counted none of its tokens, although it has some. `elements` are its choices, or its vectors.
-    pub(super) fn doubt<'a>(
-        &self,
-        mut elements: impl Iterator<Item = Json<'a>>,
-        has_output: bool,
-    ) -> Option<&'static str> {
+    /// The warning of an answer that has tokens although its engine counted none. `elements` are its choices or vectors.
+    pub(super) fn doubt(&self, elements: &[Json<'_>], has_output: bool) -> Option<&'static str> {
         let is_zero = |count: Option<u64>| count == Some(0);
         match has_output {
-            true => (is_zero(self.completion) && elements.any(has_text))
+            true => (is_zero(self.completion) && elements.iter().any(has_text))
                 .then_some("The engine counted 0 tokens of output, and the answer has a text."),
             false => is_zero(self.prompt).then_some("The engine counted 0 tokens of input."),
         }
     }
 
-    /// Writes the usage for the client: these counts as integers, and every other member of the engine's usage unchanged.
-    pub(super) fn write(&self, usage: Option<Json<'_>>, has_output: bool) -> JsonText {
+    /// Writes the usage for the client: these counts as integers, and every other member of the engine's usage unchanged. If accounts share
+    /// the prefix cache, members that reveal it are removed.
+    pub(super) fn write(&self, usage: Option<Json<'_>>, has_output: bool, shares_cache: bool) -> JsonText {
         let counted = self.usage();
         let mut left = vec![("prompt_tokens", counted.prompt_tokens), ("total_tokens", counted.total_tokens)];
         if has_output {
@@ -105,6 +101,7 @@ impl Counts {
                         writer.integer(key, integer(count));
                     }
                 }
+                None if shares_cache => copy_without_traces(&member, &mut writer),
                 None => writer.copy(member.raw_key, member.value),
             }
         }
@@ -114,7 +111,7 @@ impl Counts {
 }
 
 /// Whether a choice has a text or a tool call, which took tokens.
-fn has_text(choice: Json<'_>) -> bool {
+fn has_text(choice: &Json<'_>) -> bool {
     let is_filled = |value: Json<'_>| !matches!(value.as_str(), "null" | "\"\"" | "[]");
     choice.members().into_iter().flatten().any(|member| match member.key().as_ref() {
         "text" => is_filled(member.value),
@@ -143,7 +140,7 @@ fn whole(count: f64) -> Option<u64> {
     (0.0..=TOKENS_MAX as f64).contains(&count).then_some(count as u64)
 }
 
-/// Nothing is charged by it, so what is no count is as good as none.
+/// An invalid count is ignored, because it does not affect the charge.
 fn read_cached_tokens(usage: &RawObject<'_>) -> Option<u64> {
     read_count(usage.get("prompt_tokens_details")?.to_object()?.get("cached_tokens")?)
 }

@@ -1,6 +1,6 @@
 //! Warnings about answers that were accepted.
 
-/// An oddity of an answer that its client has to know.
+/// An oddity of an answer that its client must know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The path of its subject, one of eleven, such as `request_body.logprobs` or `result_body.usage`.
@@ -10,7 +10,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// The param of a usage that is missing, or counts none of the tokens that the answer has.
+    /// The param of a usage that is missing, or counts no tokens although the answer has some.
     pub const USAGE: &str = "result_body.usage";
 
     /// The field of the request that the engine did not honour; `None` if the warning is about the answer.
@@ -18,14 +18,13 @@ impl Warning {
         self.param.strip_prefix("request_body.")
     }
 
-    /// The part of the answer that is odd, by the name of its last member; `None` if the warning is about a field of the request.
+    /// The odd part of the answer, by the name of its last member; `None` if the warning is about a field of the request.
     pub fn odd_part(&self) -> Option<&'static str> {
         let part = self.param.strip_prefix("result_body")?;
         Some(part.rsplit('.').next().filter(|part| !part.is_empty()).unwrap_or("json"))
     }
 }
 
-/// Adds a warning, unless its param has one.
 pub(crate) fn warn(warnings: &mut Vec<Warning>, param: &'static str, message: impl Into<String>) {
     if !warnings.iter().any(|warning| warning.param == param) {
         warnings.push(Warning { param, message: message.into() });

@@ -1,4 +1,4 @@
-//! Members that several endpoints have, one rule each.
+//! Rules of members that several endpoints have.
 
 use super::path::Path;
 use super::refused;
@@ -6,13 +6,12 @@ use super::review::{Review, fold};
 use crate::faults::codes;
 use crate::json::{DEPTH_MAX, Kind, RawObject};
 
-/// The most completions of one request.
 const N_MAX: u32 = 128;
 
 /// The largest output limit that every engine's integer type holds.
 const MAX_TOKENS_MAX: u32 = i32::MAX as u32;
 
-/// The deepest nesting of a member: it stands in a body, which stands in that of Create Request.
+/// The deepest nesting of a member: it is within a body, which is within that of Create Request.
 const MEMBER_DEPTH_MAX: u32 = DEPTH_MAX - 2;
 
 const NUMBERS: [(&str, f64, f64); 4] = [
@@ -22,8 +21,8 @@ const NUMBERS: [(&str, f64, f64); 4] = [
     ("presence_penalty", -2.0, 2.0),
 ];
 
-/// Refuses what would not be taken in again as the service writes it, two levels deep in the body of Create Request: other dialects have
-/// the same fewer levels deep.
+/// Refuses a body that would be too deep to send again as the service writes it, two levels deep in the body of Create Request: other
+/// dialects have fewer levels around it.
 pub(crate) fn check_depth(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) {
     for (key, _) in body.members().iter().filter(|(_, value)| value.is_deeper_than(MEMBER_DEPTH_MAX)) {
         let message = format_args!("must be nested at most {MEMBER_DEPTH_MAX} levels deep");
@@ -31,8 +30,7 @@ pub(crate) fn check_depth(review: &mut Review<'_>, body: &RawObject<'_>, path: &
     }
 }
 
-/// Refuses the fields that are not passed on, and look-alikes of those and of the ones that are `read` by the endpoint. What is read is
-/// not refused.
+/// Refuses the fields that are not passed on, and look-alikes of those and of the fields in `read`, which the endpoint reads.
 pub(crate) fn check_names(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>, read: &[&str]) {
     for (key, value) in body.members() {
         if let Some(field) = refused::find(key).filter(|field| !read.contains(&field.name)) {
@@ -53,7 +51,7 @@ pub(crate) fn check_names(review: &mut Review<'_>, body: &RawObject<'_>, path: &
     }
 }
 
-/// The model's name, which must be there and not empty.
+/// The model's name, which is required and must not be empty.
 pub(crate) fn read_model(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> String {
     let Some(value) = review.required(body, path, "model") else { return String::new() };
     let path = path.member("model");
@@ -80,12 +78,10 @@ pub(crate) fn read_max_tokens(review: &mut Review<'_>, body: &RawObject<'_>, pat
     limit.or(synonym)
 }
 
-/// How many completions are asked for.
 pub(crate) fn read_n(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> u32 {
     read_integer(review, body, path, "n", N_MAX).unwrap_or(1)
 }
 
-/// Checks the types and bounds of the documented numbers.
 pub(crate) fn check_numbers(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) {
     for (key, low, high) in NUMBERS {
         let Some(value) = body.get_some(key) else { continue };
@@ -100,7 +96,7 @@ pub(crate) fn check_numbers(review: &mut Review<'_>, body: &RawObject<'_>, path:
     }
 }
 
-/// Checks that these members are true or false, where they are there.
+/// Checks that these members are true or false if present.
 pub(crate) fn check_booleans(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>, keys: &[&str]) {
     for key in keys {
         if body.get_some(key).is_some_and(|value| value.kind() != Kind::Boolean) {
@@ -109,7 +105,7 @@ pub(crate) fn check_booleans(review: &mut Review<'_>, body: &RawObject<'_>, path
     }
 }
 
-/// An optional integer from 1 to `high`, spelt as one: `1.0` and `1e2` are refused, as engines read them differently.
+/// An optional integer from 1 to `high`, spelt as one: `1.0` and `1e2` are refused, because engines read them differently.
 pub(crate) fn read_integer(
     review: &mut Review<'_>,
     body: &RawObject<'_>,

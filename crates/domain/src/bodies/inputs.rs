@@ -1,4 +1,4 @@
-//! What a model is given without a conversation: one text or several, as characters or as tokens.
+//! The input of a model without a conversation: one or several texts, as characters or as tokens.
 
 use super::path::Path;
 use super::review::Review;
@@ -8,19 +8,19 @@ use crate::json::{Json, Kind, RawObject};
 /// Tokens that an engine puts around a text, at most: its beginning and its end.
 const TOKENS_HELD_PER_INPUT: usize = 4;
 
-/// What the inputs of a body amount to.
+/// The totals of a body's inputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Inputs {
-    /// How many there are: at least one.
+    /// Number of inputs, at least one.
     pub count: usize,
-    /// Bytes of those that are texts.
+    /// Bytes of the text inputs.
     pub text_bytes: usize,
-    /// Tokens of those that are tokens.
+    /// Tokens of the token inputs.
     pub token_count: usize,
 }
 
 impl Inputs {
-    /// The most tokens that they are expected to be, where so few bytes of text may be a token.
+    /// Expected maximum of tokens, if so few bytes of text may be a token.
     pub(crate) fn token_bound(&self, bytes_per_token: u32) -> usize {
         self.text_bytes
             .div_ceil(bytes_per_token.max(1) as usize)
@@ -29,7 +29,6 @@ impl Inputs {
     }
 }
 
-/// How a body spells its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spelling {
     Text,
@@ -39,7 +38,7 @@ enum Spelling {
 }
 
 impl Spelling {
-    /// Of one by the kind of its first element.
+    /// By the kind of the first element.
     fn of(value: Json<'_>) -> Option<Self> {
         match (value.kind(), value.elements().and_then(|mut elements| elements.next()).map(Json::kind)) {
             (Kind::String, _) => Some(Self::Text),
@@ -92,7 +91,6 @@ pub(crate) fn read_inputs(
     inputs
 }
 
-/// How many inputs a stored value is.
 pub(crate) fn count_inputs(value: Json<'_>) -> usize {
     match Spelling::of(value) {
         Some(Spelling::Texts | Spelling::ListsOfTokens) => value.elements().map_or(1, Iterator::count),
@@ -100,7 +98,7 @@ pub(crate) fn count_inputs(value: Json<'_>) -> usize {
     }
 }
 
-/// How many tokens an array has, each by its number in the vocabulary.
+/// The number of tokens in an array, each by its number in the vocabulary.
 fn count_tokens(review: &mut Review<'_>, tokens: Json<'_>, path: &Path<'_>) -> usize {
     let mut count = 0;
     for token in tokens.elements().into_iter().flatten() {

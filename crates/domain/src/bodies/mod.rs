@@ -1,4 +1,4 @@
-//! What the bodies of all endpoints have in common: checks of their members, and how requests are sized before they have run.
+//! Common parts of the bodies of all endpoints: checks of their members, and estimates of requests before they run.
 
 mod fields;
 mod inputs;

@@ -1,10 +1,10 @@
-//! Where in a body a value stands, spelt out only when there is a fault to report.
+//! Places in a body, written out only if there is a fault to report.
 
 use std::fmt::{self, Display};
 
 use crate::faults::Quoted;
 
-/// A way from the outermost value to one within it, such as `request_body.messages[0].role`.
+/// The way from the outermost value to an inner one, such as `request_body.messages[0].role`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
     Root(&'a str),

@@ -1,6 +1,6 @@
 //! Fields of `request_body` that are not passed on unless the operator lists them in `limits.allow_fields`.
 //!
-//! `ignore_eos`, `min_tokens`, `user` and the samplers are none of them: they stay within what was held.
+//! `ignore_eos`, `min_tokens`, `user` and the samplers are allowed: they stay within what was held.
 
 /// A field that is refused, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,6 @@ const CACHE: &str = "reaches into a cache that accounts share";
 const ACCOUNTS: &str = "names something that may be another account's";
 const KEPT: &str = "keeps the prompt with the engine's provider";
 
-/// Sorted by name.
 const REFUSED: &[RefusedField] = &[
     refused("api_base", ROUTE),
     refused("api_key", ROUTE),
@@ -121,7 +120,6 @@ pub fn refused_fields() -> &'static [RefusedField] {
     REFUSED
 }
 
-/// The refused field of that name.
 pub(crate) fn find(name: &str) -> Option<&'static RefusedField> {
     REFUSED.binary_search_by(|field| field.name.cmp(name)).ok().map(|index| &REFUSED[index])
 }

@@ -1,4 +1,4 @@
-//! One pass over a body: the operator's limits, and the checks that every object and field share.
+//! One pass over a body: the operator's limits, and the checks that all objects and fields share.
 
 use std::fmt::Display;
 
@@ -7,10 +7,9 @@ use crate::faults::{Faults, Quoted, codes};
 use crate::json::{Json, Kind, RawObject};
 use crate::limits::Limits;
 
-/// Longer keys than this resemble no known one.
+/// Longer keys resemble no known one.
 const FOLDED_KEY_BYTES_MAX: usize = 96;
 
-/// The limits to hold a body to, and the faults found so far.
 pub(crate) struct Review<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) faults: Faults,
@@ -21,7 +20,7 @@ impl Review<'_> {
         self.faults.push(path, code, message);
     }
 
-    /// The members of what must be an object, each key once.
+    /// The members of a value that must be an object, each key once.
     pub(crate) fn object<'j>(&mut self, value: Json<'j>, path: &Path<'_>) -> Option<RawObject<'j>> {
         let Some(object) = value.to_object() else {
             self.fault(path, codes::WRONG_TYPE, "must be an object");
@@ -33,7 +32,7 @@ impl Review<'_> {
         Some(object)
     }
 
-    /// Refuses keys that differ from a name in `names` in nothing but letter case.
+    /// Refuses keys that differ from a name in `names` only in letter case.
     pub(crate) fn check_spelling(&mut self, object: &RawObject<'_>, path: &Path<'_>, names: &[&str]) {
         for (key, _) in object.members() {
             if let Some(folded) = fold(key).filter(|folded| names.contains(&folded.as_str())) {
@@ -47,7 +46,7 @@ impl Review<'_> {
         self.fault(path, codes::NOT_ALLOWED, message);
     }
 
-    /// The value under a key that must be there.
+    /// The value under a required key.
     pub(crate) fn required<'j>(
         &mut self,
         object: &RawObject<'j>,
@@ -61,7 +60,7 @@ impl Review<'_> {
         value
     }
 
-    /// Whether a value is a string; says so where it is not.
+    /// Whether a value is a string; otherwise adds a fault.
     pub(crate) fn expect_string(&mut self, value: Json<'_>, path: &Path<'_>) -> bool {
         let is_string = value.kind() == Kind::String;
         if !is_string {
@@ -93,7 +92,7 @@ impl Review<'_> {
     }
 }
 
-/// `key` with letter case folded as Go's `encoding/json` folds it when it matches keys; none if nothing changes.
+/// `key` with letter case folded as Go's `encoding/json` does when it matches keys; `None` if unchanged.
 ///
 /// Two letters beyond ASCII fold into it: the long s and the Kelvin sign.
 pub(crate) fn fold(key: &str) -> Option<String> {

@@ -11,37 +11,33 @@ use crate::money::TokenBound;
 const PROMPT_FIELDS: [&str; 6] =
     ["messages", "tools", "functions", "documents", "chat_template_kwargs", "response_format"];
 
-/// Tokens that a chat template puts around a message, at most.
+/// Maximum of tokens that a chat template puts around a message.
 const TOKENS_HELD_PER_MESSAGE: usize = 32;
 
-/// A chat-completion body that keeps every rule, and what is priced and scheduled by.
+/// A valid chat-completion body, and the facts for its price and its schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatBody {
-    /// The model as the client named it: not empty; whether it is configured is for others to check.
+    /// The client's name of the model, not empty. It may not be configured.
     pub model: String,
     /// The explicit output limit of one completion, in tokens: `max_tokens` or its synonym `max_completion_tokens`.
     pub max_output_tokens: Option<u32>,
-    /// How many completions are asked for: 1 to 128.
+    /// Number of completions: 1 to 128.
     pub n: u32,
-    /// How many log probabilities each token of the answer comes with: none, or the token's own and those of `top_logprobs`
-    /// others.
+    /// Log probabilities with each token of the answer: none, or the token's own and those of `top_logprobs` others.
     pub logprobs: u32,
-    /// How many messages there are: at least one.
+    /// Number of messages, at least one.
     pub message_count: usize,
-    /// How many media parts there are; each is priced as an image, sound and files too.
+    /// Number of media parts; each is priced as an image, sound and files too.
     pub image_count: usize,
-    /// Bytes of the fields that reach the prompt (messages, tools…), less the data of inline images.
+    /// Bytes of the fields that reach the prompt (messages, tools…), without the data of inline images.
     pub input_bytes: usize,
     /// The body as compact text, to be stored.
     pub body: JsonText,
 }
 
 impl ChatBody {
-    /// Checks `value`, which stands at `path` in what the client sent (`request_body`).
-    ///
-    /// # Errors
-    ///
-    /// Every fault found, each with its path, such as `request_body.messages[0].role`.
+    /// Checks `value`, which is at `path` in the client's body (`request_body`). Fails with every fault, each with its path, such as
+    /// `request_body.messages[0].role`.
     pub fn parse(value: Json<'_>, path: &str, limits: &Limits) -> Result<Self, Faults> {
         let mut review = Review { limits, faults: Faults::default() };
         let path = Path::Root(path);
@@ -72,20 +68,20 @@ impl ChatBody {
         })
     }
 
-    /// What the request is likely to take of an engine, in tokens, for fairness between accounts until its real usage is
-    /// known: input at four bytes a token and so many tokens an image, plus twice the output limit of all completions.
+    /// The likely work for an engine, in tokens, for fairness between accounts until the real usage is known: input at four bytes a token
+    /// plus the tokens of images, plus twice the output limit of all completions.
     pub fn estimate_cost(&self, sizing: &Sizing) -> u32 {
         let images = self.image_count.saturating_mul(sizing.image_tokens as usize);
         bodies::estimate(self.input_bytes, images, self.max_tokens(sizing).saturating_mul(self.n))
     }
 
-    /// The output limit of one completion, which the engine is sent.
+    /// The output limit of one completion, as sent to the engine.
     pub fn max_tokens(&self, sizing: &Sizing) -> u32 {
         self.max_output_tokens.unwrap_or(sizing.default_max_tokens)
     }
 
-    /// Refuses a body, which stands at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`](bodies::ANSWER_BYTES_MAX) if it used its output limit: an
-    /// engine would work for nothing.
+    /// Refuses a body, which is at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`](bodies::ANSWER_BYTES_MAX) if it used its output
+    /// limit: an engine would work in vain.
     pub fn check_answer_size(&self, sizing: &Sizing, path: &str, faults: &mut Faults) {
         let tokens = u64::from(self.max_tokens(sizing)).saturating_mul(u64::from(self.n));
         if tokens.saturating_mul(u64::from(self.logprobs)) > LOGPROBS_MAX {
@@ -96,8 +92,8 @@ impl ChatBody {
         }
     }
 
-    /// The most tokens that it is expected to use, by which its hold is priced: input by its bytes, with 32 tokens a message
-    /// and so many an image or other medium; output up to the limit of all completions.
+    /// The expected maximum of tokens, which prices the hold: input by its bytes, with 32 tokens a message and the tokens of images and
+    /// other media; output up to the limit of all completions.
     pub fn token_bound(&self, sizing: &Sizing) -> TokenBound {
         let input = self
             .input_bytes

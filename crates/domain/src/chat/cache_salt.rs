@@ -1,4 +1,4 @@
-//! What keeps the prefix cache of an engine apart by account.
+//! Separates the prefix cache of an engine by account.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,25 +8,35 @@ use sha2::Sha256;
 use crate::json::Json;
 use crate::scheduler::AccountKey;
 
-/// Sets these MACs apart from all else that may be made with the same secret.
+/// Separate these MACs from others under the same secret, and from each other.
 const LABEL: &[u8] = b"cache_salt:";
+const ACCOUNT_LABEL: &[u8] = b"engine_account:";
 
-/// Derives the `cache_salt` of one account's requests. vLLM shares cached blocks only among requests with the same salt.
-/// The salt is the same on every node and after every restart, differs between accounts, and cannot be guessed without
-/// the secret.
-pub struct CacheSalt([u8; 32]);
+/// Derives the `cache_salt` of one account's requests. vLLM shares cached blocks only among requests with the same salt. The salt is the
+/// same on every node and after every restart, differs between accounts, and cannot be guessed without the secret.
+pub struct CacheSalt {
+    secret: [u8; 32],
+    account: AccountKey,
+}
 
 impl CacheSalt {
-    /// Of that account, under a secret of the installation.
-    pub fn new(secret: &[u8; 32], account: AccountKey) -> Self {
-        Self(mac(secret, &[LABEL, &account.0.to_be_bytes()]))
+    /// For an account, under a secret of the installation. The salt is computed only when it is rendered, because few engines take it.
+    pub const fn new(secret: &[u8; 32], account: AccountKey) -> Self {
+        Self { secret: *secret, account }
     }
 
-    /// The salt as it is sent: 43 characters, none of which vLLM refuses. A request that has a salt of its client's shares
-    /// only with requests of its account that have the same one.
+    /// The salt to send: 43 characters that vLLM accepts. A request with a client's salt shares only with requests of its account that have
+    /// the same one.
     pub fn render(&self, clients_own: Option<Json<'_>>) -> String {
         let own = clients_own.map_or("", Json::as_str);
-        URL_SAFE_NO_PAD.encode(mac(&self.0, &[own.as_bytes()]))
+        let of_account = mac(&self.secret, &[LABEL, &self.account.0.to_be_bytes()]);
+        URL_SAFE_NO_PAD.encode(mac(&of_account, &[own.as_bytes()]))
+    }
+
+    /// A name of the account for an engine whose accounts take turns: 43 characters that differ from every salt, so that a shared cache
+    /// stays shared, and are otherwise like it.
+    pub fn render_account(&self) -> String {
+        URL_SAFE_NO_PAD.encode(mac(&self.secret, &[ACCOUNT_LABEL, &self.account.0.to_be_bytes()]))
     }
 }
 
@@ -49,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_salt_never_changes_for_its_secret_and_account() {
-        // Python's `hmac` makes the same of it.
+        // Python's `hmac` computes the same.
         assert_eq!(salt(&SECRET, 5, None), "YsIfyKp6jD0StqJ2rB0Dh3h4hP0wbWLit5egD76CBFk");
     }
 
@@ -66,6 +76,15 @@ mod tests {
             assert!(one.len() == 43 && !one.contains(['@', '/', '\\', '\0']), "{one}");
             assert!(!salts[..number].contains(one), "{salts:?}");
         }
+    }
+
+    #[test]
+    fn an_accounts_name_never_changes_and_is_no_salt() {
+        let name = |account| CacheSalt::new(&SECRET, AccountKey(account)).render_account();
+        // Python's `hmac` computes the same.
+        assert_eq!(name(5), "yjALcBIQQIJWG5Rt2xo4N1DKdG0Os5Dl5hDZqNXvKC4");
+        assert_ne!(name(5), name(6));
+        assert_ne!(name(5), salt(&SECRET, 5, None));
     }
 
     #[test]

@@ -1,26 +1,25 @@
-//! Several choices one by one, for an engine that gives one of them only, or whose `usage` counts the tokens of one.
+//! Several choices one by one, for an engine that returns only one of them, or whose `usage` counts the tokens of one.
 
 use crate::answers::{Completion, Usage, warn};
 use crate::json::{Json, JsonText, ObjectWriter};
 
-/// Room for a raised seed.
 const ADDED_BYTES: usize = 32;
 
-/// How many choices a stored body asks for.
+/// The number of choices that a stored body requests.
 pub fn choices_asked(body: Json<'_>) -> u32 {
     let asked = body.members().into_iter().flatten().find(|member| member.key() == "n");
     asked.and_then(|member| member.value.as_integer_text()?.parse().ok()).unwrap_or(1)
 }
 
-/// How many choices a completion has.
+/// The number of choices in a completion.
 pub fn choices_given(completion: &Completion) -> u32 {
     let members = completion.body.as_json().members().into_iter().flatten();
     let choices = members.filter(|member| member.key() == "choices").filter_map(|it| it.value.elements());
     u32::try_from(choices.flatten().count()).unwrap_or(u32::MAX)
 }
 
-/// The same body for one of its choices, counted from 0: without `n`, and with `seed`, where it has one, raised by that number, so
-/// that the choices differ.
+/// The same body for one of its choices, counted from 0: without `n`, and with `seed`, if it has one, raised by that number, so that the
+/// choices differ.
 pub fn for_one_choice(body: Json<'_>, index: u32) -> JsonText {
     let mut writer = ObjectWriter::with_capacity(body.as_str().len() + ADDED_BYTES);
     for member in body.members().into_iter().flatten() {
@@ -37,8 +36,8 @@ pub fn for_one_choice(body: Json<'_>, index: u32) -> JsonText {
     writer.finish()
 }
 
-/// One completion of those of each prompt, `per_prompt` parts one after the other: the first with the choices of all, numbered anew.
-/// Each prompt counts once, as every engine counts it that draws several choices itself; the tokens of all choices count. `None` of none.
+/// Joins the completions of each prompt, `per_prompt` consecutive parts: the first with the choices of all, renumbered. Each prompt counts
+/// once, as with an engine that draws several choices itself; the tokens of all choices count. `None` without parts.
 pub fn join_choices(parts: &[Completion], per_prompt: u32) -> Option<Completion> {
     let first = parts.first()?;
     let mut usage = first.usage;
@@ -63,7 +62,6 @@ pub fn join_choices(parts: &[Completion], per_prompt: u32) -> Option<Completion>
     Some(Completion { body: writer.finish(), usage, warnings })
 }
 
-/// Every choice with its new number.
 fn number(parts: &[Completion]) -> Vec<JsonText> {
     let mut numbered = Vec::with_capacity(parts.len());
     for part in parts {

@@ -3,7 +3,6 @@
 use super::CacheSalt;
 use crate::json::{Json, JsonText, ObjectWriter};
 
-/// Room for an explicit output limit and a salt.
 const ADDED_BYTES: usize = 96;
 
 /// The two names of the output limit. Some engines refuse one of them.
@@ -24,7 +23,7 @@ impl LimitField {
         }
     }
 
-    /// The other one.
+    /// The other name.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -51,16 +50,16 @@ pub fn output_limit(body: Json<'_>) -> Option<(LimitField, u64)> {
     limit
 }
 
-/// Whether the client set an output limit of its own, under either name.
+/// Whether the client set an output limit, under either name.
 pub fn has_output_limit(body: Json<'_>) -> bool {
     body.members().into_iter().flatten().any(|member| {
         matches!(member.key().as_ref(), "max_tokens" | "max_completion_tokens") && !member.value.is_null()
     })
 }
 
-/// The body for the engine, from the stored one. `model` is the engine's name for it, `stream` and `stream_options` are removed, and `cache_salt` is
-/// the account's if one is given. The output limit is the client's, else `max_tokens`. Its field is `limit_field`, else the one that the client
-/// used, else `max_tokens`. Every other member is unchanged.
+/// The engine's body, from the stored one. `model` is the engine's name for it, `stream` and `stream_options` are removed, and `cache_salt`
+/// is the account's if given. The output limit is the client's, else `max_tokens`. Its field is `limit_field`, else the client's, else
+/// `max_tokens`. Every other member is unchanged.
 pub fn engine_body(
     body: Json<'_>,
     engine_model: &str,

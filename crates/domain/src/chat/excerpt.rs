@@ -1,10 +1,9 @@
-//! A line of what was asked, for lists that people read.
+//! One line of a request's text, for lists that people read.
 
 use crate::json::{Json, Piece};
 
-/// The beginning of the last thing that the user says in a body that was stored: its text on one line, at most `chars_max`
-/// characters, an ellipsis being the last where something was left out. Of a body without messages it is the first text of its `prompt` or
-/// its `input`. `None` where the user says nothing in words.
+/// The beginning of the user's last text in a stored body, on one line of at most `chars_max` characters, the last an ellipsis if some text
+/// is omitted. For a body without messages, the first text of its `prompt` or `input`. `None` without a text.
 pub fn excerpt(body: Json<'_>, chars_max: usize) -> Option<String> {
     let Some(messages) = body.members()?.find(|member| member.key() == "messages") else {
         let inputs =
@@ -31,18 +30,17 @@ pub fn excerpt(body: Json<'_>, chars_max: usize) -> Option<String> {
     Some(line.finish()).filter(|text| !text.is_empty())
 }
 
-/// Whether a member of an object is this string.
 fn says(object: Json<'_>, key: &str, text: &str) -> bool {
     let found = object.members().and_then(|mut members| members.find(|member| member.key() == key));
     found.and_then(|member| member.value.decode_string()).is_some_and(|found| found == text)
 }
 
-/// Text on one line. It takes one character more than it may have, to know that something is left out.
+/// Text on one line. It holds one character more than it may, to know whether some text is omitted.
 struct Line {
     text: String,
     chars: usize,
     chars_max: usize,
-    /// Whether white space has come since the last character.
+    /// Whether white space followed the last character.
     is_parted: bool,
 }
 

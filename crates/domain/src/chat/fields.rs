@@ -1,4 +1,4 @@
-//! The top-level fields that chat completions alone have, one rule each.
+//! Rules of the top-level fields that only chat completions have.
 
 use crate::bodies::{Path, Review};
 use crate::faults::codes;
@@ -6,7 +6,7 @@ use crate::json::{Json, RawObject};
 
 pub(super) const BOOLEANS: [&str; 2] = ["logprobs", "stream"];
 
-/// The fields that are read here, and so must not be hidden behind another spelling.
+/// Fields that are read here, so they must not be hidden behind another spelling.
 pub(super) const READ: [&str; 14] = [
     "model",
     "messages",
@@ -27,7 +27,7 @@ pub(super) const READ: [&str; 14] = [
 /// Arguments of the chat template that would replace it or its result.
 const REFUSED_TEMPLATE_ARGUMENTS: [&str; 2] = ["chat_template", "tokenize"];
 
-/// How many log probabilities each token of the answer comes with.
+/// Log probabilities with each token of the answer.
 pub(super) fn read_logprobs(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> u32 {
     let top =
         body.get_some("top_logprobs").map_or(Some(0), |value| value.as_integer_text()?.parse::<u32>().ok());
@@ -40,7 +40,6 @@ pub(super) fn read_logprobs(review: &mut Review<'_>, body: &RawObject<'_>, path:
     }
 }
 
-/// Checks `response_format` as far as it is documented.
 pub(super) fn check_response_format(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) {
     let Some(value) = body.get_some("response_format") else { return };
     let path = path.member("response_format");
@@ -50,7 +49,6 @@ pub(super) fn check_response_format(review: &mut Review<'_>, body: &RawObject<'_
     }
 }
 
-/// Refuses template arguments that would put another template in the model's place.
 pub(super) fn check_template_arguments(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) {
     let Some(arguments) = body.get("chat_template_kwargs").and_then(Json::to_object) else { return };
     let path = path.member("chat_template_kwargs");

@@ -9,14 +9,12 @@ const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
 const READ: [&str; 3] = ["role", "content", "tool_calls"];
 
-/// What the messages amount to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MessageTotals {
     pub(super) message_count: usize,
     pub(super) media: MediaTotals,
 }
 
-/// Checks every message.
 pub(super) fn check_messages(
     review: &mut Review<'_>,
     body: &RawObject<'_>,

@@ -1,4 +1,4 @@
-//! Chat-completion bodies: what a client may send, what the engine is sent, what the engine must answer.
+//! Chat-completion bodies: the rules for clients, the body for the engine, and the form of its answer.
 
 mod body;
 mod cache_salt;

@@ -4,20 +4,20 @@ use crate::bodies::{Path, Review};
 use crate::faults::codes;
 use crate::json::{Json, Kind, RawObject};
 
-/// The types of parts, and the key of each part that carries its payload.
+/// The types of parts, which are also the keys of their payloads.
 const TYPES: [&str; 7] = ["text", "refusal", "image_url", "video_url", "audio_url", "input_audio", "file"];
 
-/// What a part may hold beside its type and its payload. Anything else might be a second payload, or the name of a cached
-/// one (`uuid`, `content_hash`) that another account sent.
+/// Other allowed members of a part. Anything else might be a second payload, or the name of a cached one (`uuid`, `content_hash`) that
+/// another account sent.
 const BESIDE_PAYLOAD: [&str; 2] = ["cache_control", "detail"];
 
-/// How a payload carries media: the member that holds the data, and what may stand beside it.
+/// How a payload carries media: the member with the data, and the members allowed beside it.
 struct Media {
     source: &'static str,
     beside: &'static str,
-    /// How a URL with data begins. An image is priced as one, so it has to be one.
+    /// The beginning of a URL with data. An image is priced as one, so it must be one.
     data: &'static str,
-    /// Whether the data may stand as bare base64, and not only as a URL.
+    /// Whether the data may be bare base64, and not only a URL.
     bare: bool,
 }
 
@@ -26,11 +26,10 @@ const IMAGE: Media = Media { data: "data:image/", ..URL };
 const AUDIO: Media = Media { source: "data", beside: "format", data: "data:", bare: true };
 const FILE: Media = Media { source: "file_data", beside: "filename", data: "data:", bare: true };
 
-/// What the media of a body amount to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MediaTotals {
     pub(super) count: usize,
-    /// Bytes of image data: it is priced by the image, not by the byte.
+    /// Bytes of image data: images are priced by the image, not by the byte.
     pub(super) image_data_bytes: usize,
 }
 
@@ -64,7 +63,7 @@ pub(super) fn check_part(review: &mut Review<'_>, part: Json<'_>, path: &Path<'_
     }
 }
 
-/// Checks a media payload; how many bytes of data stand in it.
+/// Returns the bytes of data in a media payload.
 fn check_media(review: &mut Review<'_>, payload: Json<'_>, path: &Path<'_>, media: &Media) -> usize {
     if !media.bare && payload.kind() == Kind::String {
         return check_source(review, payload, path, media);
@@ -84,7 +83,7 @@ fn check_members(review: &mut Review<'_>, object: &RawObject<'_>, path: &Path<'_
     }
 }
 
-/// Takes a source by what it is, never by what it is not: engines read other schemes, `file:` among them.
+/// Accepts a source by what it is, never by what it is not: engines read other schemes, `file:` among them.
 fn check_source(review: &mut Review<'_>, source: Json<'_>, path: &Path<'_>, media: &Media) -> usize {
     if !review.expect_string(source, path) {
         return 0;

@@ -1,15 +1,11 @@
-//! What the engine answers.
+//! Answers of engines.
 
 use crate::answers::{BadCompletion, Completion, Reader, Shape};
 use crate::json::Kind;
 
 const SHAPE: Shape = Shape { object: "text_completion", elements: "choices", has_output: true };
 
-/// Reads the body of an engine's 200.
-///
-/// # Errors
-///
-/// [`BadCompletion`] tells an answer worth another try from one that will not get better.
+/// Reads the body of an engine's 200. [`BadCompletion`] says whether another try may help.
 pub fn parse_completion(answer: &[u8], reader: Reader<'_>) -> Result<Completion, BadCompletion> {
     SHAPE.parse(answer, reader, |choice, _| {
         let text = choice.members().into_iter().flatten().find(|member| member.key() == "text");

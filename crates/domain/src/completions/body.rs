@@ -6,12 +6,11 @@ use crate::json::{Json, JsonText, Kind, RawObject};
 use crate::limits::Limits;
 use crate::money::TokenBound;
 
-/// The most completions of all prompts of one request.
 const COMPLETIONS_MAX: usize = 128;
 
 const BOOLEANS: [&str; 2] = ["echo", "stream"];
 
-/// The fields that are read here, and so must not be hidden behind another spelling. `echo` repeats the prompt, whose length is known.
+/// Fields that are read here, so they must not be hidden behind another spelling. `echo` repeats the prompt, whose length is known.
 const READ: [&str; 14] = [
     "model",
     "prompt",
@@ -29,33 +28,30 @@ const READ: [&str; 14] = [
     "stream_options",
 ];
 
-/// A text-completion body that keeps every rule, and what is priced and scheduled by.
+/// A valid text-completion body, and the facts for its price and its schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionBody {
-    /// The model as the client named it: not empty; whether it is configured is for others to check.
+    /// The client's name of the model, not empty. It may not be configured.
     pub model: String,
     /// The explicit output limit of one completion, in tokens: `max_tokens` or its synonym `max_completion_tokens`.
     pub max_output_tokens: Option<u32>,
-    /// How many completions are asked for, of all prompts together: 1 to 128.
+    /// Number of completions, of all prompts together: 1 to 128.
     pub completions: u32,
-    /// How many times each prompt is answered.
+    /// Completions of each prompt.
     pub n: u32,
-    /// How many log probabilities each token of the answer comes with: none, or the token's own and those of so many others.
+    /// Log probabilities with each token of the answer: none, or the token's own and those of so many others.
     pub logprobs: u32,
     /// Whether the answer repeats the prompt.
     pub echoes: bool,
-    /// The prompts, and the suffix with the texts of them.
+    /// The prompts; the suffix counts with their texts.
     pub prompts: Inputs,
     /// The body as compact text, to be stored.
     pub body: JsonText,
 }
 
 impl CompletionBody {
-    /// Checks `value`, which stands at `path` in what the client sent (`request_body`).
-    ///
-    /// # Errors
-    ///
-    /// Every fault found, each with its path, such as `request_body.prompt[0]`.
+    /// Checks `value`, which is at `path` in the client's body (`request_body`). Fails with every fault, each with its path, such as
+    /// `request_body.prompt[0]`.
     pub fn parse(value: Json<'_>, path: &str, limits: &Limits) -> Result<Self, Faults> {
         let mut review = Review { limits, faults: Faults::default() };
         let path = Path::Root(path);
@@ -86,19 +82,19 @@ impl CompletionBody {
         Ok(Self { model, max_output_tokens, completions, n, logprobs, echoes, prompts, body })
     }
 
-    /// What the request is likely to take of an engine, in tokens, as that of a chat completion.
+    /// The likely work for an engine, in tokens, as for a chat completion.
     pub fn estimate_cost(&self, sizing: &Sizing) -> u32 {
         let output = self.max_tokens(sizing).saturating_mul(self.completions);
         bodies::estimate(self.prompts.text_bytes, self.prompts.token_count, output)
     }
 
-    /// The output limit of one completion, which the engine is sent.
+    /// The output limit of one completion, as sent to the engine.
     pub fn max_tokens(&self, sizing: &Sizing) -> u32 {
         self.max_output_tokens.unwrap_or(sizing.default_max_tokens)
     }
 
-    /// Refuses a body, which stands at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`] if it used its output limit: an
-    /// engine would work for nothing.
+    /// Refuses a body, which is at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`] if it used its output limit: an engine would work
+    /// in vain.
     pub fn check_answer_size(&self, sizing: &Sizing, path: &str, faults: &mut Faults) {
         let (n, bound) = (u64::from(self.n), self.token_bound(sizing));
         let Inputs { text_bytes, token_count, .. } = self.prompts;
@@ -119,8 +115,8 @@ impl CompletionBody {
         }
     }
 
-    /// The most tokens that it is expected to use, by which its hold is priced: input by its bytes and tokens, with 4 a prompt;
-    /// output up to the limit of all completions.
+    /// The expected maximum of tokens, which prices the hold: input by its bytes and tokens, with 4 a prompt; output up to the limit of all
+    /// completions.
     pub fn token_bound(&self, sizing: &Sizing) -> TokenBound {
         let input = self.prompts.token_bound(sizing.bytes_per_token) as u64;
         let output = u64::from(self.max_tokens(sizing)) * u64::from(self.completions);
@@ -128,14 +124,14 @@ impl CompletionBody {
     }
 }
 
-/// Bytes of the text that is to stand behind each completion.
+/// Bytes of the text that follows each completion.
 fn read_suffix(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> usize {
     let Some(suffix) = body.get_some("suffix") else { return 0 };
     review.expect_string(suffix, &path.member("suffix"));
     suffix.as_str().len()
 }
 
-/// How many log probabilities each token of the answer comes with.
+/// Log probabilities with each token of the answer.
 fn read_logprobs(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> u32 {
     let Some(value) = body.get_some("logprobs") else { return 0 };
     let others = value.as_integer_text().and_then(|text| text.parse::<u32>().ok());

@@ -4,14 +4,14 @@ use crate::bodies::count_inputs;
 use crate::chat;
 use crate::json::{Json, JsonText, ObjectWriter};
 
-/// How many completions a stored body asks for: of how many prompts, and of each of them.
+/// The number of prompts in a stored body, and of completions of each.
 pub fn choices_asked(body: Json<'_>) -> (usize, u32) {
     let prompt = body.members().into_iter().flatten().find(|member| member.key() == "prompt");
     (prompt.map_or(1, |prompt| count_inputs(prompt.value)), chat::choices_asked(body))
 }
 
-/// The same body for one of its completions, counted from 0: with the prompt of that one alone, without `n`, and with `seed`, where it
-/// has one, raised by the number of the completion among those of its prompt.
+/// The same body for one of its completions, counted from 0: with only its prompt, without `n`, and with `seed`, if it has one, raised by
+/// the number of the completion among those of its prompt.
 pub fn for_one_choice(body: Json<'_>, index: u32) -> JsonText {
     let (prompts, n) = choices_asked(body);
     let one = chat::for_one_choice(body, index % n.max(1));

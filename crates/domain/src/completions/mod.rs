@@ -1,4 +1,4 @@
-//! Text-completion bodies: a prompt without a conversation, which the model goes on from.
+//! Text-completion bodies: a prompt without a conversation, which the model continues.
 
 mod answer;
 mod body;

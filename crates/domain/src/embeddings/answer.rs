@@ -1,4 +1,4 @@
-//! What the engine answers.
+//! Answers of engines.
 
 use crate::answers::{BadCompletion, Completion, Reader, Shape};
 use crate::bodies::count_inputs;
@@ -6,17 +6,14 @@ use crate::json::{Json, Kind};
 
 const SHAPE: Shape = Shape { object: "list", elements: "data", has_output: false };
 
-/// How many vectors a stored body asks for.
+/// The number of vectors that a stored body requests.
 pub fn inputs_asked(body: Json<'_>) -> usize {
     let input = body.members().into_iter().flatten().find(|member| member.key() == "input");
     input.map_or(1, |input| count_inputs(input.value))
 }
 
-/// Reads the body of an engine's 200, which must have `asked` vectors. Output tokens in its usage do not count.
-///
-/// # Errors
-///
-/// [`BadCompletion`] tells an answer worth another try from one that will not get better.
+/// Reads the body of an engine's 200, which must have `asked` vectors. Output tokens in its usage do not count. [`BadCompletion`] says
+/// whether another try may help.
 pub fn parse_embeddings(
     answer: &[u8],
     reader: Reader<'_>,

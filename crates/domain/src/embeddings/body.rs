@@ -6,35 +6,31 @@ use crate::json::{Json, JsonText, RawObject};
 use crate::limits::Limits;
 use crate::money::TokenBound;
 
-/// The most inputs of one request.
 const INPUTS_MAX: usize = 2_048;
 
-/// The longest vector that may be asked for; no model has one nearly as long.
+/// The longest vector that may be requested; no model has one nearly as long.
 const DIMENSIONS_MAX: u32 = 1 << 20;
 
-/// How the numbers of a vector may be written. Some engines know others, whose answers are no JSON.
+/// Encodings of a vector's numbers. Some engines know others, whose answers are not JSON.
 const ENCODINGS: [&str; 2] = ["float", "base64"];
 
-/// The fields that are read here, and so must not be hidden behind another spelling.
+/// Fields that are read here, so they must not be hidden behind another spelling.
 const READ: [&str; 6] = ["model", "input", "dimensions", "encoding_format", "stream", "stream_options"];
 
-/// An embedding body that keeps every rule, and what is priced and scheduled by.
+/// A valid embedding body, and the facts for its price and its schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingBody {
-    /// The model as the client named it: not empty; whether it is configured is for others to check.
+    /// The client's name of the model, not empty. It may not be configured.
     pub model: String,
-    /// What there are to be vectors of: 1 to 2,048.
+    /// The texts to embed: 1 to 2,048.
     pub inputs: Inputs,
     /// The body as compact text, to be stored.
     pub body: JsonText,
 }
 
 impl EmbeddingBody {
-    /// Checks `value`, which stands at `path` in what the client sent (`request_body`).
-    ///
-    /// # Errors
-    ///
-    /// Every fault found, each with its path, such as `request_body.input[0]`.
+    /// Checks `value`, which is at `path` in the client's body (`request_body`). Fails with every fault, each with its path, such as
+    /// `request_body.input[0]`.
     pub fn parse(value: Json<'_>, path: &str, limits: &Limits) -> Result<Self, Faults> {
         let mut review = Review { limits, faults: Faults::default() };
         let path = Path::Root(path);
@@ -60,12 +56,12 @@ impl EmbeddingBody {
         }
     }
 
-    /// What the request is likely to take of an engine, in tokens: input at four bytes a token.
+    /// The likely work for an engine, in tokens: input at four bytes a token.
     pub fn estimate_cost(&self) -> u32 {
         bodies::estimate(self.inputs.text_bytes, self.inputs.token_count, 0)
     }
 
-    /// The most tokens that it is expected to use, by which its hold is priced: input by its bytes and tokens, with 4 an input.
+    /// The expected maximum of tokens, which prices the hold: input by its bytes and tokens, with 4 an input.
     pub fn token_bound(&self, sizing: &Sizing) -> TokenBound {
         TokenBound { input: self.inputs.token_bound(sizing.bytes_per_token) as u64, output: 0 }
     }

@@ -1,4 +1,4 @@
-//! Embedding bodies: texts that the model makes vectors of. There is no output that would be priced.
+//! Embedding bodies: texts that the model turns into vectors. There is no priced output.
 
 mod answer;
 mod body;

@@ -1,69 +1,69 @@
-//! The faults found in what a client sent: every one is named, not only the first.
+//! The faults found in a client's input: all of them, not only the first.
 
 use std::fmt::{self, Display};
 
-/// The most faults of one input that are kept; the rest are counted.
+/// Maximum of faults kept of one input; the rest are counted.
 pub const FAULTS_KEPT_MAX: usize = 1_000;
 
-/// The most characters of a client's own text that a fault repeats.
+/// Maximum of characters of a client's text that a fault repeats.
 pub const QUOTED_CHARS_MAX: usize = 64;
 
 /// The codes of faults, as they appear in `error.details[].code`.
 pub mod codes {
     /// A required field is absent.
     pub const MISSING: &str = "missing";
-    /// A value of another JSON type than the field's.
+    /// A value of the wrong JSON type.
     pub const WRONG_TYPE: &str = "wrong_type";
-    /// A value beyond the field's bounds, or an empty one where something is needed.
+    /// A value beyond the field's bounds, or empty although required.
     pub const OUT_OF_RANGE: &str = "out_of_range";
-    /// A string that is none of the known ones.
+    /// A string that is not one of the known values.
     pub const UNKNOWN_VALUE: &str = "unknown_value";
-    /// A model that takes no new requests any more.
+    /// A model that no longer accepts new requests.
     pub const MODEL_RETIRED: &str = "model_retired";
-    /// A field that is none of the known ones.
+    /// An unknown field.
     pub const UNKNOWN_FIELD: &str = "unknown_field";
-    /// A query parameter that is none of the known ones.
+    /// An unknown query parameter.
     pub const UNKNOWN_PARAMETER: &str = "unknown_parameter";
-    /// A query parameter that stands more than once.
+    /// A query parameter that occurs more than once.
     pub const DUPLICATE_PARAMETER: &str = "duplicate_parameter";
     /// A path or query that is not percent-encoded UTF-8.
     pub const INVALID_ENCODING: &str = "invalid_encoding";
-    /// A line of prompts that makes no request.
+    /// A line of prompts that cannot become a request.
     pub const INVALID_LINE: &str = "invalid_line";
-    /// An identifier under which the account has nothing.
+    /// An identifier that the account does not have.
     pub const UNKNOWN: &str = "unknown";
-    /// An identifier that stands in the list before.
+    /// An identifier that is already in the list.
     pub const DUPLICATE: &str = "duplicate";
-    /// A request that belongs to a batch already.
+    /// A request that already belongs to a batch.
     pub const IN_ANOTHER_BATCH: &str = "in_another_batch";
-    /// A password that is not the user's.
+    /// A wrong password.
     pub const WRONG: &str = "wrong";
-    /// A key that stands more than once in one object.
+    /// A key that occurs more than once in one object.
     pub const DUPLICATE_KEY: &str = "duplicate_key";
     /// Two fields that contradict each other.
     pub const CONFLICT: &str = "conflict";
-    /// Something this service does not pass on.
+    /// A field or value that this service does not pass on.
     pub const NOT_ALLOWED: &str = "not_allowed";
-    /// Text that is no JSON.
+    /// Text that is not JSON.
     pub const INVALID_JSON: &str = "invalid_json";
     /// Text that is not UTF-8.
     pub const INVALID_UTF8: &str = "invalid_utf8";
-    /// Half of a surrogate pair, which no Unicode text holds.
+    /// Half of a surrogate pair, which is not valid Unicode.
     pub const LONE_SURROGATE: &str = "lone_surrogate";
     /// A number that a double cannot hold.
     pub const NUMBER_OUT_OF_RANGE: &str = "number_out_of_range";
-    /// JSON nested deeper than is taken in.
+    /// JSON nested too deeply.
     pub const TOO_DEEP: &str = "too_deep";
 }
 
-/// One thing that is wrong with an input.
+/// A fault of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where: a path such as `request_body.messages[0].role`.
+    /// The path, such as `request_body.messages[0].role`.
     pub param: String,
-    /// What sort of fault: one of [`codes`].
+    /// The kind: one of [`codes`].
     pub code: &'static str,
-    /// What is wrong and what would be right, for the person who sent it.
+    /// What is wrong and what would be right, for the sender.
     pub message: String,
 }
 
@@ -83,27 +83,27 @@ impl Faults {
         }
     }
 
-    /// Whether nothing was found.
+    /// Whether no fault was found.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// How many were found, kept or not.
+    /// The number of faults, kept or not.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// Those that were kept, in the order found.
+    /// The kept faults, in the order found.
     pub fn kept(&self) -> &[Fault] {
         &self.kept
     }
 
-    /// Those that were kept, in the order found.
+    /// The kept faults, in the order found.
     pub fn into_kept(self) -> Vec<Fault> {
         self.kept
     }
 
-    /// Adds what `other` found after what this one did.
+    /// Adds the faults of `other` after these.
     pub fn append(&mut self, other: Self) {
         let room = FAULTS_KEPT_MAX - self.kept.len();
         self.total += other.total;
@@ -111,7 +111,7 @@ impl Faults {
     }
 }
 
-/// Text from a client on its way into a message: at most [`QUOTED_CHARS_MAX`] characters, control characters escaped.
+/// Formats a client's text in a message: at most [`QUOTED_CHARS_MAX`] characters, control characters escaped.
 #[derive(Debug, Clone, Copy)]
 pub struct Quoted<'a>(pub &'a str);
 

@@ -1,20 +1,18 @@
-//! The prefix cache of one engine replica: what was used least recently goes first (LRU), and of one prompt its end before its
+//! The prefix cache of one engine replica: the least recently used blocks are dropped first (LRU), and of one prompt its end before its
 //! start, as vLLM frees blocks.
 
 use hashlink::LinkedHashMap;
 
 use super::Prompt;
 
-/// What a block is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Block {
     /// Its owner, and the hash of everything up to its end.
     OfPrompt(u64, u64),
-    /// What the answers to prompts leave in the cache, by their number: no prompt asks for it.
+    /// The number of an answer, which takes room although no prompt asks for it.
     OfAnswer(u64),
 }
 
-/// Blocks, the one used least recently first.
 #[derive(Debug)]
 pub(super) struct PrefixCache {
     weights: LinkedHashMap<Block, u64>,
@@ -23,13 +21,12 @@ pub(super) struct PrefixCache {
 }
 
 impl PrefixCache {
-    /// Nothing is in it.
     pub(super) fn new() -> Self {
         Self { weights: LinkedHashMap::new(), weight: 0, answers: 0 }
     }
 
-    /// The bytes that a prompt begins with and that are there. Within the first block that is not there, prompts part anywhere: half
-    /// of it counts, unless it is the first of all.
+    /// The bytes of the prompt's beginning that are cached. Prompts may part anywhere within the first missing block, so half of it counts,
+    /// unless it is the first of all.
     pub(super) fn hit(&self, prompt: &Prompt<'_>) -> u64 {
         let mut hit = 0;
         for (block, bytes) in prompt.blocks() {
@@ -41,8 +38,7 @@ impl PrefixCache {
         hit
     }
 
-    /// Takes a prompt and its answer in, and lets go of what was used least recently while there is more than `weight_max`, or more than
-    /// so many blocks.
+    /// Adds a prompt and its answer, and drops the least recently used blocks down to `weight_max` and `blocks_max`.
     pub(super) fn take_in(&mut self, prompt: &Prompt<'_>, weight_max: u64, blocks_max: usize) {
         self.answers += 1;
         self.touch(Block::OfAnswer(self.answers), prompt.answer_weight);
@@ -61,7 +57,7 @@ impl PrefixCache {
     }
 
     fn touch(&mut self, block: Block, weight: u64) {
-        // A block that is there goes to the end.
+        // A block that is present moves to the end.
         let before = self.weights.insert(block, weight);
         self.weight = (self.weight - before.unwrap_or(0)).saturating_add(weight);
     }

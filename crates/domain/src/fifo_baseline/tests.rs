@@ -2,7 +2,7 @@ use super::{BLOCKS_MAX, FifoBaseline, Prompt};
 use crate::json::minimize;
 use crate::sort_key::{PromptBlocks, SortKey};
 
-/// The blocks of a prompt that begins with `head` and goes on with `tail`.
+/// The blocks of a prompt that begins with `head` and ends with `tail`.
 fn blocks(head: &str, tail: &str) -> PromptBlocks {
     let body = format!(
         r#"{{"model":"m","messages":[{{"role":"user","content":"{}{}"}}]}}"#,
@@ -12,7 +12,7 @@ fn blocks(head: &str, tail: &str) -> PromptBlocks {
     SortKey::compute_with_blocks(&[7; 32], minimize(body.as_bytes(), 0).expect("well-formed").as_json()).1
 }
 
-/// Two thousand bytes of body for each.
+/// Each with a body of two thousand bytes.
 fn arrive_as(baseline: &mut FifoBaseline, owner: u64, blocks: &PromptBlocks) -> u16 {
     let prompt = Prompt { blocks, body_bytes: 2_000, answer_weight: 100, owner };
     let hit = baseline.hit(&prompt).expect("a replica");

@@ -1,8 +1,8 @@
-//! When engines will have had slots for so long.
+//! When engines will have had slots for long enough.
 
 use std::collections::BTreeSet;
 
-/// How many requests an engine works on at once, and when.
+/// An engine's concurrent requests and its hours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineTime {
     /// Its slots.
@@ -11,8 +11,7 @@ pub struct EngineTime {
     pub open: Vec<(i64, i64)>,
 }
 
-/// When slots of the engines will have been taken for `slot_ms` together from a time on, in milliseconds; `None` where that is
-/// further ahead than their hours are known.
+/// When slots of the engines will have been taken for `slot_ms` together from a time on, in milliseconds; `None` beyond their known hours.
 pub(super) fn done_at(engines: &[EngineTime], from: i64, slot_ms: f64) -> Option<i64> {
     let changes = engines.iter().flat_map(|engine| &engine.open).flat_map(|(open, close)| [*open, *close]);
     let changes: BTreeSet<i64> = changes.filter(|at| *at > from).collect();

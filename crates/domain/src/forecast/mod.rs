@@ -1,14 +1,12 @@
-//! When requests that wait will have been completed: from what waits, how far its sweep has come, what it takes, and when engines
-//! are open.
+//! When waiting requests will have been completed: from what waits, how far its sweep is, what it takes, and when engines are open.
 //!
-//! Three questions, one after another: how much of the account's own work comes before a request (`sweep`); what else is worked on
-//! meanwhile, and for how long all that takes slots of engines (`shares`); and when the engines will have had slots for so long
-//! (`engine_time`).
+//! Three questions, one after another: how much of the account's own work precedes a request (`sweep`), what other work is done meanwhile,
+//! and for how long all that takes slots of engines (`shares`), and when the engines will have had slots for so long (`engine_time`).
 //!
-//! An estimate of the end is reckoned, not kept. `domain::forecast` is pure: marks in the order of a partition, the segments of its
-//! sweep, the time that requests take a slot, the shares of others and the hours of engines give a time. `app::forecasts` gathers
-//! that: counts and marks from the store (cached for 20 times as long as they took), segments and times from the scheduler of this
-//! process, which answers questions through `Signals`, and slots from the reports of engines.
+//! An estimate is computed, not stored. This module is pure: marks in the order of a partition, the segments of its sweep, the time that
+//! requests take a slot, the shares of others and the hours of engines give a time. `app::forecasts` gathers that: counts and marks from
+//! the store (cached for 20 times as long as they took), segments and times from the scheduler of this process through `Signals`, and slots
+//! from the reports of engines.
 
 mod engine_time;
 mod model_queue;
@@ -23,58 +21,54 @@ pub use sweep::Mark;
 
 use crate::scheduler::{Position, SweptSegment};
 
-/// What a forecast is of.
+/// The subject of a forecast.
 #[derive(Debug, Clone, Copy)]
 pub enum Subject<'a> {
     /// A request that waits at this place.
     Waiting(&'a Position),
-    /// A request that was sent to an engine then, in milliseconds.
+    /// A request that was sent to an engine at this time, in milliseconds.
     Sent(i64),
-    /// All that waits in the partition.
+    /// All waiting requests of the partition.
     All,
 }
 
-/// What is known, at a time, of a partition of the queue and of what is worked on beside it.
+/// What is known, at a time, of a partition of the queue and of the work done meanwhile.
 #[derive(Debug, Clone, Default)]
 pub struct QueueOutlook {
-    /// When it was seen, in milliseconds.
     at: i64,
-    /// What waits in the partition, in order: its cost as it will be used.
+    /// What waits in the partition, in order, with its expected cost.
     marks: Vec<Mark>,
-    /// For how many milliseconds a unit of that cost takes a slot.
+    /// Slot time per unit of that cost, in milliseconds.
     slot_ms: f64,
-    /// For how many milliseconds a request takes a slot, in the mean.
+    /// Mean slot time of a request, in milliseconds.
     request_ms: f64,
-    /// The part of the slots that the account's requests to the model take, where it holds as many as it may.
+    /// The part of the slots that the account's requests to the model take, if it holds as many as it may.
     most_part: Option<f64>,
-    /// The segments in which it is swept, in order; none where nobody sweeps it yet.
+    /// The segments of its sweep, in order; empty before the first scan.
     segments: Vec<SweptSegment>,
-    /// The cost of what waits behind a cursor and is about to be leased all the same: 0 where cursors pass what is leased, and a run's
-    /// where they pass what was seen.
+    /// The cost of requests behind a cursor that will be leased all the same: 0 if cursors pass leased requests, and that of a run if they
+    /// pass scanned ones.
     window_cost: f64,
-    /// Of a rest that costs more than this its owner keeps a portion, see [`survey_max`](crate::scheduler::survey_max).
+    /// The owner of a costlier rest keeps a portion, see [`survey_max`](crate::scheduler::survey_max).
     survey_cost: f64,
-    /// The cost of a portion.
     portion_cost: f64,
-    /// Requests that are leased, of whatever account and model.
+    /// Leased requests, of all accounts and models.
     leased: f64,
-    /// For how many milliseconds they take a slot.
+    /// Slot time of the leased requests, in milliseconds.
     leased_ms: f64,
-    /// For how many milliseconds a unit of cost takes a slot at least, of whatever account, while all slots are taken; 0 where that is
-    /// not known.
+    /// The least slot time per unit of cost of any account while all slots are taken, in milliseconds; 0 if unknown.
     least_slot_ms: f64,
     /// What waits for the same model, of each other account.
     other_accounts: Vec<Work>,
-    /// For how many milliseconds what waits for each other model of the same engines takes a slot.
+    /// Slot time of what waits for each other model of the same engines, in milliseconds.
     other_models_ms: Vec<f64>,
 }
 
 impl QueueOutlook {
-    /// When the engines will have completed it, in milliseconds; `None` where that is further ahead than their hours are known, or
-    /// there are none.
+    /// When the engines will have completed it, in milliseconds; `None` beyond their known hours, or without engines.
     pub fn completed_at(&self, engines: &[EngineTime], subject: Subject<'_>) -> Option<i64> {
         let sent_at = match subject {
-            // One that was sent long ago was sent again, or has as much left as others have.
+            // A request that was sent long ago was sent again, or has as much left as others.
             Subject::Sent(at) if (self.at - at) as f64 > self.request_ms => self.at,
             Subject::Sent(at) => at,
             Subject::Waiting(position) => self.sent_at(engines, Some(position))?,
@@ -84,8 +78,8 @@ impl QueueOutlook {
         Some(sent_at.saturating_add(self.request_ms as i64))
     }
 
-    /// When the request at this place will be sent, or the last of all where `None`: when slots have been taken by what comes before. What
-    /// is in flight does not count, for each slot is taken by the next request as soon as it is free.
+    /// When the request at this place will be sent, or the last of all if `None`: when the work before it has had its slot time. Requests
+    /// in flight do not count, because each slot is taken by the next request as soon as it is free.
     fn sent_at(&self, engines: &[EngineTime], position: Option<&Position>) -> Option<i64> {
         let slots: f64 = engines.iter().map(|engine| engine.slots).sum();
         let buffered_part = if self.leased > slots { 1.0 - slots / self.leased } else { 0.0 };

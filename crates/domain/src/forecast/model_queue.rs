@@ -1,27 +1,26 @@
-//! What was seen of the queue of one model, and what an account's part of it looks forward to.
+//! The queue of one model, and the outlook of an account's part of it.
 
 use std::collections::BTreeMap;
 
 use super::{Mark, QueueOutlook, Work};
 use crate::scheduler::{AccountKey, Pace, SweptSegment, survey_max};
 
-/// How much there is of one account's requests to a model.
+/// Counts of one account's requests to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountQueue {
-    /// Whose.
+    /// The account.
     pub account: AccountKey,
-    /// Requests that wait.
+    /// Waiting requests.
     pub waiting: i64,
     /// Their estimated cost.
     pub waiting_cost: i64,
-    /// Requests that are leased.
+    /// Leased requests.
     pub leased: i64,
     /// Their estimated cost.
     pub leased_cost: i64,
 }
 
-/// The queue of one model, and what its requests take. Those of accounts of which that is not known take what the others' do in the
-/// mean.
+/// The queue of one model, and what its requests take. For accounts without known times, the mean of the others applies.
 #[derive(Debug, Clone)]
 pub struct ModelQueue {
     accounts: Vec<AccountQueue>,
@@ -30,21 +29,21 @@ pub struct ModelQueue {
     least_slot_ms: f64,
 }
 
-/// What was seen of the order of one account's part of it.
+/// The order of one account's part of the queue.
 #[derive(Debug, Clone)]
 pub struct AccountOrder {
-    /// What waits, in order: its cost as estimated.
+    /// What waits, in order, with its estimated cost.
     pub marks: Vec<Mark>,
-    /// The segments in which it is swept, in order; none where nobody sweeps it yet.
+    /// The segments of its sweep, in order; empty before the first scan.
     pub segments: Vec<SweptSegment>,
-    /// Requests that a scan brings, where cursors pass what was seen; 0 where they pass what is leased.
+    /// Requests that a scan brings if cursors pass scanned requests; 0 if they pass leased ones.
     pub window: u32,
     /// Requests that a replica keeps of a long rest.
     pub portion: u32,
 }
 
 impl ModelQueue {
-    /// `None` where of no account is known what its requests take.
+    /// `None` if the times of no account are known.
     pub fn new(
         accounts: Vec<AccountQueue>,
         paces: Vec<(AccountKey, Pace)>,
@@ -63,7 +62,7 @@ impl ModelQueue {
         (!paces.is_empty()).then_some(Self { accounts, paces, mean_pace, least_slot_ms })
     }
 
-    /// What an account's requests look forward to, seen `at` this time, beside the other models of the same engines.
+    /// The outlook of an account's requests, seen `at` this time, with the other models of the same engines.
     pub fn outlook(
         &self,
         account: AccountKey,
@@ -105,12 +104,10 @@ impl ModelQueue {
         Work { cost: queue.waiting_cost as f64 * used_part, slot_ms, most_part }
     }
 
-    /// For how many milliseconds what waits takes a slot.
     fn waiting_ms(&self) -> f64 {
         self.accounts.iter().map(|it| self.work(it).ms()).sum()
     }
 
-    /// For how many milliseconds what is leased takes a slot.
     fn leased_ms(&self) -> f64 {
         let ms = |it: &AccountQueue| {
             let Pace { used_part, slot_ms, .. } = self.pace(it.account);

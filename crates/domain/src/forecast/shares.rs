@@ -1,26 +1,24 @@
-//! What is worked on beside an account's own requests. Deficit round robin gives each account the same cost; but who holds as many
-//! requests as one account may gets what its slots do, where that is less (see `scheduler::fairness`).
+//! Work done in addition to an account's own requests. Deficit round robin gives each account the same cost; but an account that holds as
+//! many requests as one may gets what its slots do, if that is less (see `scheduler::fairness`).
 
-/// What waits of one account.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Work {
-    /// The cost of what waits, as it will be used.
+    /// As it will be used.
     pub(super) cost: f64,
-    /// For how many milliseconds a unit of it takes a slot.
+    /// Slot time per unit of it, in milliseconds.
     pub(super) slot_ms: f64,
-    /// The part of the slots that it takes, where it holds as many requests as it may.
+    /// The part of the slots that it takes, if it holds as many requests as it may.
     pub(super) most_part: Option<f64>,
 }
 
 impl Work {
-    /// For how many milliseconds it takes a slot.
     pub(super) const fn ms(self) -> f64 {
         self.cost * self.slot_ms
     }
 }
 
-/// For how many milliseconds slots are taken until an account's `own` work is done, where each other gets its share meanwhile, or all
-/// that it has; no shorter than a unit of cost takes `least_slot_ms`.
+/// Slot time until an account's `own` work is done, in milliseconds, while each other account gets its share, or all that it has; at least
+/// `least_slot_ms` per unit of cost.
 pub(super) fn with_accounts(own: Work, others: &[Work], least_slot_ms: f64) -> f64 {
     let beside = beside(own, others);
     let costs = others.iter().zip(&beside).filter(|(_, ms)| **ms > 0.0).map(|(it, ms)| ms / it.slot_ms);
@@ -28,7 +26,7 @@ pub(super) fn with_accounts(own: Work, others: &[Work], least_slot_ms: f64) -> f
     (own.ms() + beside.iter().sum::<f64>()).max(cost * least_slot_ms)
 }
 
-/// For how many milliseconds each other takes slots meanwhile.
+/// Slot time of each other account meanwhile, in milliseconds.
 fn beside(own: Work, others: &[Work]) -> Vec<f64> {
     let same_cost = |it: &Work| it.ms().min(own.cost * it.slot_ms);
     let mut beside: Vec<f64> = others.iter().map(same_cost).collect();
@@ -49,8 +47,8 @@ fn beside(own: Work, others: &[Work]) -> Vec<f64> {
     beside
 }
 
-/// For how many milliseconds slots are taken until so much of a model's work is done, where each other model of the same engines takes
-/// them for as long meanwhile, or for as long as it has work.
+/// Slot time until this work of a model is done, in milliseconds, while each other model of the same engines takes slots for as long, or
+/// for as long as it has work.
 pub(super) fn with_models(own_ms: f64, others_ms: &[f64]) -> f64 {
     own_ms + others_ms.iter().map(|other| other.min(own_ms)).sum::<f64>()
 }

@@ -1,37 +1,33 @@
-//! How much of a partition's own work comes before a request. Each replica sweeps a segment from its cursor on, and who has nothing
-//! left takes the second half of the longest rest, or what lies behind a portion of it where it is long (see
-//! `scheduler::segments`).
+//! How much of a partition's own work precedes a request. Each replica sweeps a segment from its cursor on. A replica that has no requests
+//! left takes the second half of the longest rest, or the rest behind a portion of it if it is long (see `scheduler::segments`).
 
 use crate::scheduler::{Position, SweptSegment};
 
-/// Rests are not cut any more where the longest is less than this part of all that waits.
+/// Rests are no longer cut if the longest is less than this part of all that waits.
 const LEAST_PART: f64 = 1e-4;
 
-/// Some of what waits in a partition: everything behind the mark before, up to this place.
+/// A piece of a partition's waiting requests: everything behind the previous mark, up to this place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// The last of it.
+    /// Its last place.
     pub last: Position,
-    /// The work of it.
+    /// Its work.
     pub cost: f64,
 }
 
-/// What waits in a partition, and how far its sweep has come.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Swept<'a> {
     pub(super) marks: &'a [Mark],
     pub(super) segments: &'a [SweptSegment],
-    /// So much of what waits behind a cursor comes next.
+    /// Work behind a cursor that is next all the same.
     pub(super) window: f64,
-    /// Of a rest of more work than this its owner keeps a portion.
+    /// The owner of a rest of more work than this keeps a portion.
     pub(super) survey: f64,
-    /// The work of that.
     pub(super) portion: f64,
 }
 
 impl Swept<'_> {
-    /// The work that is done of the partition, by all of `replicas` together, until the sweep has passed this place; all that waits
-    /// where `None`.
+    /// The work that all of `replicas` do together in the partition until the sweep has passed this place; all that waits if `None`.
     pub(super) fn work_before(&self, position: Option<&Position>, replicas: usize) -> f64 {
         let Self { marks, segments, window, .. } = *self;
         let all: f64 = marks.iter().map(|mark| mark.cost).sum();
@@ -47,7 +43,7 @@ impl Swept<'_> {
             let cursor =
                 segment.cursor.as_ref().map_or(start, |cursor| up_to(marks, cursor)).clamp(start, end);
             if segment.from.as_ref().is_none_or(|from| from < position) {
-                // The sweep comes round to what lies behind its cursor.
+                // The sweep returns to what is behind its cursor.
                 let is_ahead = segment.cursor.as_ref().is_none_or(|cursor| cursor < position);
                 let is_next = is_ahead || cursor - place < window;
                 let before = if is_next { place - cursor } else { end - cursor + place - start };
@@ -62,8 +58,8 @@ impl Swept<'_> {
         self.reached_after(join(rests, &mut target, replicas), target, all) * replicas as f64
     }
 
-    /// The work that each replica does until one has done what comes before the target in its rest, while whoever has nothing left takes
-    /// the second half of the longest, or what lies behind the first portion of it.
+    /// The work that each replica does until one has done what precedes the target in its rest, while replicas that have none left take the
+    /// second half of the longest rest, or the part behind its first portion.
     fn reached_after(&self, mut rests: Vec<f64>, mut target: (usize, f64), all: f64) -> f64 {
         let portion = self.portion.max(all * LEAST_PART);
         let mut done = 0.0;
@@ -90,7 +86,7 @@ impl Swept<'_> {
     }
 }
 
-/// What waits up to a place. Of the mark within which that lies, half does.
+/// What waits up to a place. Of the mark that contains the place, half counts.
 fn up_to(marks: &[Mark], position: &Position) -> f64 {
     let index = marks.partition_point(|mark| mark.last <= *position);
     let before: f64 = marks[..index].iter().map(|mark| mark.cost).sum();
@@ -99,7 +95,7 @@ fn up_to(marks: &[Mark], position: &Position) -> f64 {
     before + within.map_or(0.0, |mark| mark.cost / 2.0)
 }
 
-/// One rest for each replica: what has none of its own is part of the one before.
+/// One rest for each replica: a rest without a replica is part of the previous one.
 fn join(mut rests: Vec<f64>, target: &mut (usize, f64), replicas: usize) -> Vec<f64> {
     while rests.len() > replicas
         && let Some(before_last) = rests.len().checked_sub(2)
@@ -159,9 +155,9 @@ mod tests {
 
     #[test]
     fn who_has_nothing_left_takes_the_second_half_of_the_longest_rest() {
-        // The second begins with what the first would come to at last.
+        // The second begins with what the first would reach last.
         check(&[segment(None, None)], 2, &[(4, 10.0), (54, 10.0), (95, 90.0)]);
-        // It has done its ten when the first has done ten of ninety, and goes on at fifty.
+        // It has done its ten when the first has done ten of ninety, and continues at fifty.
         let uneven = [segment(None, None), segment(Some(89), None)];
         check(&uneven, 2, &[(4, 10.0), (94, 10.0), (44, 90.0), (54, 30.0)]);
     }
@@ -169,7 +165,7 @@ mod tests {
     #[test]
     fn of_a_long_rest_its_owner_keeps_a_portion() {
         let swept = Swept { marks: &marks(), segments: &[], window: 0.0, survey: 20.0, portion: 10.0 };
-        // Two replicas go on side by side, ten each at a time.
+        // Two replicas work side by side, ten each at a time.
         for (place, expected) in [(4, 10.0), (14, 10.0), (24, 30.0), (34, 30.0), (79, 80.0)] {
             let found = swept.work_before(Some(&at(place)), 2);
             assert!((found - expected).abs() <= 1.0, "{place}: {found}, not {expected}");

@@ -1,16 +1,16 @@
-//! Why a text is no JSON that this service takes.
+//! Why a text is refused as JSON.
 
 use std::str::Utf8Error;
 
 use crate::faults::codes;
 
-/// Where a text stops being JSON that is taken in, and what would have been right there.
+/// Where a text is no longer acceptable JSON, and what would be right there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset}: expected {expected}")]
 pub struct JsonError {
     /// Bytes before the fault, counted from 0.
     pub offset: usize,
-    /// What would have been right at `offset`, in words.
+    /// What would be right at `offset`, in words.
     pub expected: &'static str,
     /// One of `invalid_json`, `invalid_utf8`, `lone_surrogate`, `number_out_of_range`, `too_deep`.
     pub code: &'static str,

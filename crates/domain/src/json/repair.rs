@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::repeated_keys::drop_repeated_keys;
 use super::scan::Scanner;
 use super::{DEPTH_MAX, JsonError, JsonText};
 
@@ -11,7 +10,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Strict JSON, and the repairs that made it so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
-    /// The compact text, in which no object has a key twice.
+    /// The compact text, in which no object repeats a key.
     pub text: JsonText,
     /// The repairs.
     pub repairs: Repairs,
@@ -44,24 +43,19 @@ impl Repairs {
 }
 
 /// Reads `text` as [`super::minimize`] does, and makes the repairs that [`Repairs`] lists. It skips a byte order mark. Of strict JSON
-/// without repeated keys, it returns the same text as [`super::minimize`].
-///
-/// # Errors
-///
-/// Says where and why the text is refused: bad syntax, or more than [`DEPTH_MAX`] levels. The offset counts the bytes of `text`.
+/// without repeated keys, it returns the same text as [`super::minimize`]. Refuses bad syntax and more than [`DEPTH_MAX`] levels; the
+/// offset counts the bytes of `text`.
 pub fn repair(text: &[u8]) -> Result<Repaired, JsonError> {
     let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    // Checking at once is much faster than in chunks.
+    // Checking everything in one call is much faster than in chunks.
     let valid = str::from_utf8(body).map_or_else(|_| String::from_utf8_lossy(body), Cow::Borrowed);
     let repairs = Repairs { characters: matches!(valid, Cow::Owned(_)), ..Repairs::default() };
     let scanned = Scanner::new(&valid, DEPTH_MAX, Some(repairs)).run();
-    let (compact, mut repairs) = scanned.map_err(|error| {
+    let (compact, repairs) = scanned.map_err(|error| {
         let offset = text.len() - body.len() + offset_before(body, error.offset);
         JsonError { offset, ..error }
     })?;
-    let dropped = drop_repeated_keys(&compact);
-    repairs.repeated_keys = dropped.is_some();
-    Ok(Repaired { text: JsonText::from_scanned(dropped.unwrap_or(compact)), repairs })
+    Ok(Repaired { text: JsonText::from_scanned(compact), repairs })
 }
 
 /// The offset in `body` of the byte that is at `offset` after its invalid parts were replaced.

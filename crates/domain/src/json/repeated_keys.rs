@@ -2,12 +2,8 @@
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::Range;
 
-use super::Json;
-use super::strings::skip_string;
-
-/// Up to so many keys are compared pair by pair; more are sorted first.
+/// Up to this many keys are compared pair by pair; more are sorted first.
 const PAIRWISE_MAX: usize = 16;
 
 /// The indexes of equal keys, in order: a group for each repeated key.
@@ -30,8 +26,8 @@ pub(super) fn group_repeated<'k>(count: usize, key: impl Fn(usize) -> &'k str) -
 fn group_by_pairs<'k>(count: usize, key: impl Fn(usize) -> &'k str) -> Vec<Vec<usize>> {
     let mut groups = Vec::new();
     for index in 0..count {
-        let is_later = (0..index).any(|earlier| key(earlier) == key(index));
-        if is_later || !(index + 1..count).any(|later| key(later) == key(index)) {
+        let is_repeated = (index + 1..count).any(|later| key(later) == key(index));
+        if !is_repeated || (0..index).any(|earlier| key(earlier) == key(index)) {
             continue;
         }
         groups.push((index..count).filter(|other| key(*other) == key(index)).collect());
@@ -39,97 +35,56 @@ fn group_by_pairs<'k>(count: usize, key: impl Fn(usize) -> &'k str) -> Vec<Vec<u
     groups
 }
 
-/// A number that tells most keys apart without following them into memory; equal numbers are looked into.
+/// A short digest of the key. Keys are compared in full only if their digests are equal.
 fn hash(key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A member that was read: its key, and its range with the comma after it.
-type Passed<'a> = (Cow<'a, str>, Range<usize>);
+/// The keys of the objects that are open in a text, the innermost last.
+#[derive(Default)]
+pub(super) struct OpenKeys<'a>(Vec<Key<'a>>);
 
-/// Compact JSON without the members whose key is repeated later in the same object; `None` without such members. One pass, no
-/// recursion.
-pub(super) fn drop_repeated_keys(compact: &str) -> Option<String> {
-    let dropped = find_repeated(compact);
-    if dropped.is_empty() {
-        return None;
+struct Key<'a> {
+    depth: u32,
+    place: usize,
+    decoded: Cow<'a, str>,
+}
+
+impl<'a> OpenKeys<'a> {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    let mut text = String::with_capacity(compact.len());
-    let mut kept_from = 0;
-    for range in dropped {
-        // The range of a dropped member may lie within another one.
-        if range.start >= kept_from {
-            text.push_str(&compact[kept_from..range.start]);
+
+    pub(super) fn add(&mut self, depth: u32, place: usize, decoded: Cow<'a, str>) {
+        self.0.push(Key { depth, place, decoded });
+    }
+
+    /// Closes the object or array at `depth`, which ends at the end of `compact`. Keeps the last member of each repeated key. Returns
+    /// whether a key was repeated.
+    pub(super) fn end(&mut self, depth: u32, compact: &mut String) -> bool {
+        let outer = self.0.iter().rposition(|key| key.depth < depth);
+        let first = outer.map_or(0, |outer| outer + 1);
+        let keys = &self.0[first..];
+        let repeated = group_repeated(keys.len(), |index| keys[index].decoded.as_ref());
+        if !repeated.is_empty() {
+            keep_last(keys, &repeated, compact);
         }
-        kept_from = kept_from.max(range.end);
-    }
-    text.push_str(&compact[kept_from..]);
-    Some(text)
-}
-
-/// The ranges of the members to be dropped, in order.
-fn find_repeated(compact: &str) -> Vec<Range<usize>> {
-    let bytes = compact.as_bytes();
-    let mut passed: Vec<Passed<'_>> = Vec::with_capacity(PAIRWISE_MAX);
-    // For each open object, how many members were passed before it; `None` for an array.
-    let mut open: Vec<Option<usize>> = Vec::with_capacity(PAIRWISE_MAX);
-    let (mut dropped, mut at) = (Vec::new(), 0);
-    while let Some(byte) = bytes.get(at) {
-        let is_object = matches!(open.last(), Some(Some(_)));
-        match byte {
-            b'"' => {
-                at = skip_string(bytes, at);
-                continue;
-            }
-            b'[' => open.push(None),
-            b'{' => {
-                open.push(Some(passed.len()));
-                at = pass_key(compact, at + 1, &mut passed);
-                continue;
-            }
-            b',' if is_object => {
-                end_member(&mut passed, at + 1);
-                at = pass_key(compact, at + 1, &mut passed);
-                continue;
-            }
-            b']' | b'}' => {
-                if let Some(Some(first)) = open.pop() {
-                    end_member(&mut passed, at);
-                    drop_earlier(&passed[first..], &mut dropped);
-                    passed.truncate(first);
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    dropped.sort_unstable_by_key(|range| range.start);
-    dropped
-}
-
-/// Reads the key that begins at `at`, if there is one, and returns the offset after it.
-fn pass_key<'a>(compact: &'a str, at: usize, passed: &mut Vec<Passed<'a>>) -> usize {
-    let bytes = compact.as_bytes();
-    if bytes.get(at) != Some(&b'"') {
-        return at;
-    }
-    let end = skip_string(bytes, at);
-    let key = Json::from_part(compact.get(at..end).unwrap_or_default()).decode_string();
-    passed.push((key.unwrap_or_default(), at..at));
-    end
-}
-
-fn end_member(passed: &mut [Passed<'_>], at: usize) {
-    if let Some((_, range)) = passed.last_mut() {
-        range.end = at;
+        self.0.truncate(first);
+        !repeated.is_empty()
     }
 }
 
-fn drop_earlier(members: &[Passed<'_>], dropped: &mut Vec<Range<usize>>) {
-    for group in group_repeated(members.len(), |index| members[index].0.as_ref()) {
-        let (_, earlier) = group.split_last().unwrap_or((&0, &[]));
-        dropped.extend(earlier.iter().map(|index| members[*index].1.clone()));
+fn keep_last(keys: &[Key<'_>], repeated: &[Vec<usize>], compact: &mut String) {
+    let mut is_kept = vec![true; keys.len()];
+    for index in repeated.iter().filter_map(|group| group.split_last()).flat_map(|(_, earlier)| earlier) {
+        is_kept[*index] = false;
+    }
+    let start = keys[0].place;
+    let members = compact.split_off(start);
+    for (index, key) in keys.iter().enumerate().filter(|(index, _)| is_kept[*index]) {
+        let end = keys.get(index + 1).map_or(members.len(), |next| next.place - start);
+        compact.push_str(&members[key.place - start..end]);
     }
 }

@@ -1,25 +1,24 @@
 //! The one pass that checks a text and makes it compact.
 
-use super::value::JsonText;
-use super::{DEPTH_MAX, JsonError, Repairs};
+use std::borrow::Cow;
 
-/// Checks that `text` is exactly one JSON value (RFC 8259, valid UTF-8, no byte order mark) and removes the white space
-/// outside its strings; nothing else is changed.
+use super::repeated_keys::OpenKeys;
+use super::strings::{find_stop, has_control_characters};
+use super::value::JsonText;
+use super::{DEPTH_MAX, Json, JsonError, Repairs};
+
+/// Checks that `text` is exactly one JSON value (RFC 8259, valid UTF-8, no byte order mark) and removes the white space outside its
+/// strings; the rest is unchanged.
 ///
-/// `starting_depth` is how many containers already stand around the value. One pass, no recursion; memory is one copy of
-/// the text.
-///
-/// # Errors
-///
-/// Says where and why the text is refused: bad syntax, raw control characters in strings, lone surrogate escapes, numbers
-/// beyond a double (`1e400`), more than [`DEPTH_MAX`] levels.
+/// `starting_depth` is the number of containers around the value. One pass, no recursion; memory is one copy of the text. Refuses bad
+/// syntax, raw control characters in strings, lone surrogate escapes, numbers beyond a double (`1e400`), and more than [`DEPTH_MAX`]
+/// levels.
 pub fn minimize(text: &[u8], starting_depth: u32) -> Result<JsonText, JsonError> {
     let text = std::str::from_utf8(text).map_err(JsonError::utf8)?;
     let scanner = Scanner::new(text, DEPTH_MAX.saturating_sub(starting_depth), None);
     Ok(JsonText::from_scanned(scanner.run()?.0))
 }
 
-/// What the grammar allows next.
 #[derive(Clone, Copy)]
 enum Expect {
     Value,
@@ -30,10 +29,11 @@ enum Expect {
     EndOfText,
 }
 
-/// Where the pass stands.
 pub(super) struct Scanner<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
+    /// Whether the text has any, such as line breaks between values.
+    pub(super) has_control_characters: bool,
     pub(super) at: usize,
     levels_left: u32,
     depth: u32,
@@ -41,6 +41,8 @@ pub(super) struct Scanner<'a> {
     objects: u64,
     compact: String,
     copied_to: usize,
+    /// Empty if the text must be strict JSON.
+    keys: OpenKeys<'a>,
     /// The repairs so far; `None` if the text must be strict JSON.
     pub(super) repairs: Option<Repairs>,
 }
@@ -49,12 +51,23 @@ impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str, levels_left: u32, repairs: Option<Repairs>) -> Self {
         let compact = String::with_capacity(text.len());
         let bytes = text.as_bytes();
-        Self { text, bytes, at: 0, levels_left, depth: 0, objects: 0, compact, copied_to: 0, repairs }
+        Self {
+            text,
+            bytes,
+            has_control_characters: has_control_characters(bytes),
+            at: 0,
+            levels_left,
+            depth: 0,
+            objects: 0,
+            compact,
+            copied_to: 0,
+            keys: OpenKeys::default(),
+            repairs,
+        }
     }
 }
 
 impl Scanner<'_> {
-    /// The compact text, and its repairs.
     pub(super) fn run(mut self) -> Result<(String, Repairs), JsonError> {
         let mut expect = Expect::Value;
         loop {
@@ -72,14 +85,20 @@ impl Scanner<'_> {
                 Expect::EndOfText => break,
             };
         }
-        self.compact.push_str(&self.text[self.copied_to..]);
+        self.copy_to(self.at);
         Ok((self.compact, self.repairs.unwrap_or_default()))
     }
 
-    /// Writes `with` in place of the text from `from` to `to`, which must not have been copied yet.
+    /// Replaces the text from `from` to `to`, which must not have been copied yet.
     pub(super) fn replace(&mut self, from: usize, to: usize, with: &str) {
-        self.compact.push_str(&self.text[self.copied_to..from]);
+        self.copy_to(from);
         self.compact.push_str(with);
+        self.copied_to = to;
+    }
+
+    /// Copies the text up to `to` that is not copied yet.
+    fn copy_to(&mut self, to: usize) {
+        self.compact.push_str(&self.text[self.copied_to..to]);
         self.copied_to = to;
     }
 
@@ -96,11 +115,10 @@ impl Scanner<'_> {
     }
 
     fn copy_past_space(&mut self) {
-        let gap_at = self.at;
+        self.copy_to(self.at);
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
-        self.compact.push_str(&self.text[self.copied_to..gap_at]);
         self.copied_to = self.at;
     }
 
@@ -119,7 +137,7 @@ impl Scanner<'_> {
         Ok(self.after_value())
     }
 
-    /// Opens an object or an array: `inside` is what it begins with.
+    /// Opens an object or an array, whose first state is `inside`.
     fn open(&mut self, inside: Expect) -> Result<Expect, JsonError> {
         if self.depth == self.levels_left {
             return Err(JsonError::too_deep(self.at));
@@ -131,10 +149,21 @@ impl Scanner<'_> {
     }
 
     fn close(&mut self) -> Expect {
+        if !self.keys.is_empty() {
+            self.end_keys();
+        }
         self.at += 1;
         self.depth -= 1;
         self.objects >>= 1;
         self.after_value()
+    }
+
+    /// Drops the earlier members of repeated keys of the object that ends here.
+    fn end_keys(&mut self) {
+        self.copy_to(self.at);
+        if self.keys.end(self.depth, &mut self.compact) {
+            self.repairs.get_or_insert_default().repeated_keys = true;
+        }
     }
 
     #[inline]
@@ -164,12 +193,30 @@ impl Scanner<'_> {
         if self.peek() != Some(b'"') {
             return Err(JsonError::syntax(self.at, "a key in double quotes"));
         }
+        let (from, place) = (self.at, self.compact.len() + self.at - self.copied_to);
         self.string()?;
+        if self.repairs.is_some() {
+            self.add_key(from, place);
+        }
         self.skip_space();
         if self.peek() != Some(b':') {
             return Err(JsonError::syntax(self.at, "a colon after the key"));
         }
         self.at += 1;
         Ok(Expect::Value)
+    }
+
+    /// Adds the key that was just passed: it began at `from`, and at `place` of the compact text.
+    fn add_key(&mut self, from: usize, place: usize) {
+        let stop = find_stop(self.bytes, from + 1);
+        let decoded = if stop + 1 == self.at {
+            Cow::Borrowed(&self.text[from + 1..stop])
+        } else {
+            // Decoded as it was repaired.
+            self.copy_to(self.at);
+            let key = Json::from_part(&self.compact[place..]).decode_string();
+            Cow::Owned(key.unwrap_or_default().into_owned())
+        };
+        self.keys.add(self.depth, place, decoded);
     }
 }

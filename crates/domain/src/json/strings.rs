@@ -2,24 +2,60 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
+
+/// Most keys and many values end within this number of words of 8 bytes: before a search of many bytes at a time has begun.
+const NEAR_WORDS: usize = 3;
+
+/// Bytes below it are control characters.
+pub(super) const FIRST_PRINTABLE: u8 = b' ';
+
+/// The smallest byte is found many at a time, the first control character one by one.
+pub(super) fn has_control_characters(bytes: &[u8]) -> bool {
+    bytes.iter().copied().fold(u8::MAX, u8::min) < FIRST_PRINTABLE
+}
 
 /// The first place at or after `at` with a quote or a backslash; the length if there is none.
 #[inline]
 pub(super) fn find_stop(text: &[u8], at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
-    memchr2(b'"', b'\\', rest).map_or(text.len(), |stop| at + stop)
+    let mut rest = text.get(at..).unwrap_or_default();
+    for _ in 0..NEAR_WORDS {
+        let Some((word, after)) = rest.split_first_chunk() else {
+            let stop = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+            return stop.map_or(text.len(), |stop| text.len() - rest.len() + stop);
+        };
+        let stops = stops_in(u64::from_le_bytes(*word));
+        if stops != 0 {
+            return text.len() - rest.len() + stops.trailing_zeros() as usize / 8;
+        }
+        rest = after;
+    }
+    memchr2(b'"', b'\\', rest).map_or(text.len(), |stop| text.len() - rest.len() + stop)
 }
 
-/// The place after the closing quote of the string whose opening quote stands at `at`; the length if it never closes.
+/// Its lowest set bit is in the first byte of `word` that is a quote or a backslash; 0 without one.
+#[inline]
+const fn stops_in(word: u64) -> u64 {
+    const EACH: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = EACH << 7;
+    let (quotes, backslashes) = (word ^ (EACH * b'"' as u64), word ^ (EACH * b'\\' as u64));
+    // A byte borrows from the one above it only if it is 0 itself.
+    ((quotes.wrapping_sub(EACH) & !quotes) | (backslashes.wrapping_sub(EACH) & !backslashes)) & HIGH
+}
+
+/// The place after the closing quote of the string whose opening quote is at `at`; the length if it never closes.
 #[inline]
 pub(super) fn skip_string(text: &[u8], at: usize) -> usize {
-    let mut at = at + 1;
+    skip_rest(text, find_stop(text, at + 1))
+}
+
+/// The same from the first stop in the string on.
+#[inline]
+pub(super) fn skip_rest(text: &[u8], mut stop: usize) -> usize {
     loop {
-        at = find_stop(text, at);
-        match text.get(at) {
-            Some(b'"') => return at + 1,
-            Some(_) => at += 2,
+        match text.get(stop) {
+            Some(b'"') => return stop + 1,
+            Some(_) => stop = find_stop(text, stop + 2),
             None => return text.len(),
         }
     }
@@ -28,9 +64,9 @@ pub(super) fn skip_string(text: &[u8], at: usize) -> usize {
 /// One piece of a decoded string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// A run without escapes, as it stands in the text.
+    /// A run without escapes.
     Plain(&'a str),
-    /// What one escape stands for.
+    /// The character of one escape.
     Escaped(char),
 }
 
@@ -46,9 +82,10 @@ impl<'a> Pieces<'a> {
         Self { rest: inner }
     }
 
-    /// The string in one piece, borrowed when nothing in it is escaped.
+    /// The string in one piece, borrowed if it has no escapes.
     pub(super) fn join(self) -> Cow<'a, str> {
-        if memchr(b'\\', self.rest.as_bytes()).is_none() {
+        // A quote within it would be escaped.
+        if find_stop(self.rest.as_bytes(), 0) == self.rest.len() {
             return Cow::Borrowed(self.rest);
         }
         let mut whole = String::with_capacity(self.rest.len());
@@ -102,7 +139,7 @@ fn unescape(escape: u8) -> char {
     }
 }
 
-/// The number that the first four bytes spell in hexadecimal, if they do.
+/// The number spelt by the first four bytes in hexadecimal.
 #[inline]
 pub(super) fn hex4(digits: &[u8]) -> Option<u32> {
     let digits = digits.first_chunk::<4>()?;

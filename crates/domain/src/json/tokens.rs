@@ -2,15 +2,11 @@
 
 use super::JsonError;
 use super::scan::Scanner;
-use super::strings::{find_stop, hex4};
+use super::strings::{FIRST_PRINTABLE, find_stop, has_control_characters, hex4};
 
-/// Decimal digits that a double holds whatever they are; with more of them, or an exponent, the value is computed.
+/// Any integer of so many decimal digits fits a double; with more of them, or an exponent, the value is computed.
 const SAFE_INTEGER_DIGITS: usize = 308;
 
-/// Everything below it is a control character.
-const FIRST_PRINTABLE: u8 = b' ';
-
-/// The length of `\uXXXX`.
 const UNICODE_ESCAPE_BYTES: usize = 6;
 
 /// How Python and JavaScript write numbers that JSON does not have.
@@ -42,12 +38,10 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Looks at what was passed since `run_at`.
     #[inline]
     fn check_control_characters(&mut self, run_at: usize) -> Result<(), JsonError> {
         let run = &self.bytes[run_at..self.at];
-        // The smallest byte is found many at a time, the first control character one by one.
-        if run.iter().copied().fold(u8::MAX, u8::min) >= FIRST_PRINTABLE {
+        if !self.has_control_characters || !has_control_characters(run) {
             return Ok(());
         }
         let control_at = run_at + run.iter().take_while(|byte| **byte >= FIRST_PRINTABLE).count();
@@ -105,7 +99,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads the `\uXXXX` that stands here.
+    /// Reads the `\uXXXX` at the current place.
     fn code_unit(&mut self) -> Result<u32, JsonError> {
         let digits_at = self.at + 2;
         let unit = self.bytes.get(digits_at..).and_then(hex4);
@@ -148,7 +142,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// What stands here is no value of JSON. It may be a number that is not finite.
+    /// The text here is not a JSON value. It may be a number that is not finite.
     pub(super) fn not_finite(&mut self) -> Result<(), JsonError> {
         let rest = &self.bytes[self.at..];
         let name = NOT_FINITE.iter().find(|name| rest.starts_with(name.as_bytes()));

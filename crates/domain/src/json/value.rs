@@ -30,7 +30,7 @@ impl JsonText {
     }
 }
 
-/// What sort of value a JSON text is.
+/// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `null`.
@@ -55,12 +55,8 @@ impl<'a> Json<'a> {
     /// `{}`.
     pub const EMPTY_OBJECT: Json<'static> = Json("{}");
 
-    /// The value that was stored as `text`, which [`super::minimize`] or [`super::ObjectWriter`] made. Text of any other
-    /// origin does no harm and reads as nonsense.
-    ///
-    /// # Errors
-    ///
-    /// Refuses what is not UTF-8.
+    /// The value stored as `text`, which [`super::minimize`] or [`super::ObjectWriter`] made. Other text does no harm and reads as
+    /// nonsense. Fails if it is not UTF-8.
     pub fn from_stored(text: &'a [u8]) -> Result<Self, JsonError> {
         std::str::from_utf8(text).map(Self).map_err(JsonError::utf8)
     }
@@ -79,7 +75,7 @@ impl<'a> Json<'a> {
         JsonText(self.0.to_owned())
     }
 
-    /// What sort of value it is.
+    /// The kind of the value.
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'{') => Kind::Object,
@@ -96,7 +92,7 @@ impl<'a> Json<'a> {
         self.kind() == Kind::Null
     }
 
-    /// Whether more than `levels` arrays and objects stand in each other in it, itself counted.
+    /// Whether more than `levels` arrays and objects are nested in it, itself included.
     pub fn is_deeper_than(self, levels: u32) -> bool {
         let (bytes, mut at, mut depth) = (self.0.as_bytes(), 0, 0_u32);
         while let Some(byte) = bytes.get(at) {
@@ -120,14 +116,14 @@ impl<'a> Json<'a> {
         if self.kind() == Kind::Number { self.0.parse().ok() } else { None }
     }
 
-    /// The text of the number if it is spelt as an integer: no fraction, no exponent (`1.0` and `1e2` are none).
+    /// The text of the number if it is spelt as an integer: no fraction, no exponent (unlike `1.0` and `1e2`).
     pub fn as_integer_text(self) -> Option<&'a str> {
         let is_integer =
             self.kind() == Kind::Number && !self.0.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
         is_integer.then_some(self.0)
     }
 
-    /// The decoded string, if it is a string; borrowed when nothing in it is escaped.
+    /// The decoded string, if it is a string; borrowed if it has no escapes.
     pub fn decode_string(self) -> Option<Cow<'a, str>> {
         self.string_pieces().map(Pieces::join)
     }
@@ -145,7 +141,7 @@ impl<'a> Json<'a> {
         (self.kind() == Kind::Array).then_some(Elements { text: self.0, at: 1 })
     }
 
-    /// The members in order as they stand, if it is an object.
+    /// The members in order, if it is an object.
     pub fn members(self) -> Option<Members<'a>> {
         (self.kind() == Kind::Object).then(|| Members::new(self.0))
     }

@@ -1,10 +1,28 @@
-//! Writing compact JSON from parts that are JSON already.
+//! Writes compact JSON from parts that are JSON already.
 
 use super::{Json, JsonText};
 
 /// `text` as a JSON string, quotes included.
 pub fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut quoted = String::with_capacity(text.len() + 2);
+    push_quoted(text, &mut quoted);
+    quoted
+}
+
+fn push_quoted(text: &str, into: &mut String) {
+    // Many bytes at a time, unlike `any`.
+    let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & !must_be_escaped(byte));
+    if is_plain {
+        into.push('"');
+        into.push_str(text);
+        into.push('"');
+    } else {
+        into.push_str(&serde_json::Value::from(text).to_string());
+    }
+}
+
+const fn must_be_escaped(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
 /// An array of these.
@@ -39,38 +57,40 @@ impl ObjectWriter {
 
     /// Adds a member whose key is written as it was read.
     pub fn copy(&mut self, raw_key: Json<'_>, value: Json<'_>) {
-        self.write(raw_key.as_str(), value.as_str());
+        self.separate();
+        self.text.push_str(raw_key.as_str());
+        self.text.push(':');
+        self.text.push_str(value.as_str());
     }
 
     /// Adds a member with a string value.
     pub fn string(&mut self, key: &str, value: &str) {
-        self.write(&quote(key), &quote(value));
+        push_quoted(value, self.key(key));
     }
 
     /// Adds a member whose value is JSON already.
     pub fn json(&mut self, key: &str, value: Json<'_>) {
-        self.write(&quote(key), value.as_str());
+        self.key(key).push_str(value.as_str());
     }
 
     /// Adds a member with an integer value.
     pub fn integer(&mut self, key: &str, value: i64) {
-        self.write(&quote(key), &value.to_string());
+        self.key(key).push_str(&value.to_string());
     }
 
     /// Adds a member that is null.
     pub fn null(&mut self, key: &str) {
-        self.write(&quote(key), "null");
+        self.key(key).push_str("null");
     }
 
     /// Adds a member that is true or false.
     pub fn boolean(&mut self, key: &str, value: bool) {
-        self.write(&quote(key), if value { "true" } else { "false" });
+        self.key(key).push_str(if value { "true" } else { "false" });
     }
 
     /// Adds a member whose value is an array of these.
     pub fn array<'a>(&mut self, key: &str, elements: impl Iterator<Item = Json<'a>>) {
-        self.write(&quote(key), "");
-        push_array(elements, &mut self.text);
+        push_array(elements, self.key(key));
     }
 
     /// Ends the object.
@@ -79,12 +99,17 @@ impl ObjectWriter {
         JsonText::from_scanned(self.text)
     }
 
-    fn write(&mut self, key: &str, value: &str) {
+    /// Writes a key and returns the text, to which the value is to be added.
+    fn key(&mut self, key: &str) -> &mut String {
+        self.separate();
+        push_quoted(key, &mut self.text);
+        self.text.push(':');
+        &mut self.text
+    }
+
+    fn separate(&mut self) {
         if self.text.len() > 1 {
             self.text.push(',');
         }
-        self.text.push_str(key);
-        self.text.push(':');
-        self.text.push_str(value);
     }
 }

@@ -6,29 +6,27 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Nano-credits of a credit.
 const NANOS: i64 = 1_000_000_000;
 
-/// Decimals of a credit.
 const DECIMALS: usize = 9;
 
-/// The longest whole part that is read, in digits.
+/// The longest accepted whole part, in digits.
 const WHOLE_DIGITS_MAX: usize = 10;
 
 /// An amount of credits, in whole nano-credits (10⁻⁹ of a credit). Written as a decimal number: `0.0125`, `-3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Credits(i64);
 
-/// A text that is no amount of credits.
+/// A text that is not an amount of credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a decimal number of at most a billion, with at most 9 decimals, like 12.5")]
 pub struct NotCredits;
 
 impl Credits {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// The most that is ever held, charged or owned: a billion credits. A sum of several fits `i64` many times over.
+    /// Maximum that is ever held, charged or owned: a billion credits. A sum of several fits `i64` many times over.
     pub const MAX: Self = Self(NANOS * NANOS);
 
     /// An amount of nano-credits.
@@ -41,7 +39,7 @@ impl Credits {
         self.0
     }
 
-    /// Both together; `None` beyond what nano-credits can count.
+    /// The sum; `None` beyond the range of nano-credits.
     #[must_use]
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
@@ -50,7 +48,7 @@ impl Credits {
         }
     }
 
-    /// What is left of it; `None` beyond what nano-credits can count.
+    /// The difference; `None` beyond the range of nano-credits.
     #[must_use]
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
@@ -59,7 +57,7 @@ impl Credits {
         }
     }
 
-    /// The part of it that `part` is of `whole`, rounded down; all of it where `part` is not less.
+    /// The fraction `part` of `whole`, rounded down; all of it if `part` is not less.
     #[must_use]
     pub fn share(self, part: i64, whole: i64) -> Self {
         if whole <= 0 || part >= whole {
@@ -110,7 +108,7 @@ impl std::ops::Neg for Credits {
     }
 }
 
-/// Stops at what nano-credits can count.
+/// Saturates at the range of nano-credits.
 impl Sum for Credits {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
         Self(amounts.fold(0, |sum, amount| sum.saturating_add(amount.0)))

@@ -9,24 +9,24 @@ use thiserror::Error;
 const WITHOUT_DECIMALS: [&str; 15] =
     ["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf"];
 
-/// Currencies of a thousand smaller units, of which payments take multiples of ten alone.
+/// Currencies of a thousand smaller units, of which payments take only multiples of ten.
 const WITH_THREE_DECIMALS: [&str; 5] = ["bhd", "jod", "kwd", "omr", "tnd"];
 
-/// Currencies without a smaller unit that payments are nevertheless written in hundredths of.
+/// Currencies without a smaller unit whose payments are nevertheless written in hundredths.
 const WRITTEN_IN_HUNDREDTHS: [&str; 2] = ["isk", "ugx"];
 
-/// A currency: the three letters of ISO 4217 in lower case. Its amounts are counted in whole minor units, of which
-/// there are a hundred or one in a unit.
+/// A currency: the three letters of ISO 4217 in lower case. Its amounts are counted in whole minor units, of which there are a hundred or
+/// one in a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Currency([u8; 3]);
 
-/// A text that is no currency of payments.
+/// Why a text is not a currency of payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum NotCurrency {
     /// It is not three small letters.
     #[error("three small letters like usd")]
     Letters,
-    /// Amounts in it do not count in one unit or hundredths of it.
+    /// Its amounts do not count in units or in hundredths.
     #[error("a currency of 100 minor units, or of none; bhd, isk, jod, kwd, omr, tnd and ugx are not")]
     MinorUnits,
 }
@@ -45,7 +45,7 @@ impl Currency {
         }
     }
 
-    /// How many decimals an amount has: 2, or 0.
+    /// The number of decimals of an amount: 2 or 0.
     pub fn decimals(self) -> u32 {
         if WITHOUT_DECIMALS.contains(&self.as_str()) { 0 } else { 2 }
     }

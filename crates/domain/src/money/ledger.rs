@@ -1,17 +1,17 @@
-//! What moves a balance.
+//! Movements of a balance.
 
-/// Why a balance moved. Holds move no balance and are no entries.
+/// Why a balance moved. Holds are not entries, because they move no balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntryKind {
-    /// The operator gave credits, or took some back.
+    /// The operator granted credits, or took some back.
     Grant,
     /// A payment was received.
     TopUp,
     /// A request completed.
     Charge,
-    /// A payment was paid back, or a pay-back failed.
+    /// A payment was refunded, or a refund failed.
     Refund,
-    /// A payment was taken back through the payer's bank, or that was decided for us.
+    /// A payment was taken back through the payer's bank, or the dispute was won.
     Dispute,
 }
 
@@ -30,12 +30,12 @@ impl EntryKind {
         }
     }
 
-    /// Reads the name.
+    /// The kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// Whether it may take an account below zero: what is paid back was perhaps used already.
+    /// Whether it may take an account below zero: credits that are paid back may already be used.
     pub const fn may_overdraw(self) -> bool {
         matches!(self, Self::Refund | Self::Dispute)
     }

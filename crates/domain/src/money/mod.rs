@@ -1,8 +1,7 @@
 //! Money: what a request may cost, what it did cost, and what moves an account's balance.
 //!
-//! Credits move in two phases. When a request is accepted, the most that it may cost at the price of that moment is
-//! *held*. When it completes, what it used is *captured*: charged, never more than was held. When it ends in any other
-//! way, the hold is *released* and nothing is charged.
+//! Credits move in two phases. When a request is accepted, its maximum cost at the current price is *held*. When it completes, what it used
+//! is *captured*: charged, never more than was held. When it ends in any other way, the hold is *released* and there is no charge.
 
 mod credits;
 mod currency;

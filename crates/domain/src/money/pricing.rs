@@ -1,36 +1,35 @@
-//! What tokens cost.
+//! Prices of tokens.
 
 use super::credits::Credits;
 
-/// Prices are for so many tokens.
 const TOKENS_PRICED: u128 = 1_000_000;
 
-/// What a model's tokens cost: credits per million.
+/// A model's prices, in credits per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pricing {
-    /// Per million tokens read.
+    /// Per million input tokens.
     pub input: Credits,
-    /// Per million tokens written.
+    /// Per million output tokens.
     pub output: Credits,
 }
 
-/// The most tokens that a request is expected to use.
+/// Maximum of tokens that a request is expected to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenBound {
-    /// Read.
+    /// Input tokens.
     pub input: u64,
-    /// Written, all completions together. The engine is told to stop there.
+    /// Output tokens, all completions together. The engine must stop there.
     pub output: u64,
 }
 
 impl Pricing {
-    /// The prices of a model; `None` where it has neither. Of two, an absent one is 0.
+    /// The prices of a model; `None` if it has neither. Of two, an absent one is 0.
     pub fn of(input: Option<Credits>, output: Option<Credits>) -> Option<Self> {
         let is_priced = input.is_some() || output.is_some();
         is_priced.then(|| Self { input: input.unwrap_or_default(), output: output.unwrap_or_default() })
     }
 
-    /// What so many tokens cost: the exact sum, rounded up once to the next nano-credit, and at most [`Credits::MAX`].
+    /// The cost of so many tokens: the exact sum, rounded up once to the next nano-credit, and at most [`Credits::MAX`].
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> Credits {
         let part = |tokens: u64, price: Credits| {
             u128::from(tokens) * u128::from(price.nanos().max(0).unsigned_abs())
@@ -40,12 +39,12 @@ impl Pricing {
         Credits::from_nanos(nanos).min(Credits::MAX)
     }
 
-    /// What is held for a request: what it costs if it uses all that it may.
+    /// The hold of a request: its cost if it uses all that it may.
     pub fn hold(&self, bound: TokenBound) -> Credits {
         self.cost(bound.input, bound.output)
     }
 
-    /// What a completed request is charged: what it used, and never more than was held; and by how much that falls short.
+    /// The charge of a completed request, which is what it used but never more than was held; and by how much that falls short.
     pub fn capture(&self, hold: Credits, input_tokens: u64, output_tokens: u64) -> (Credits, Credits) {
         let cost = self.cost(input_tokens, output_tokens);
         let charge = cost.min(hold);

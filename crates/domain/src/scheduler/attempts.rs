@@ -3,73 +3,67 @@
 use super::messages::{AttemptError, FailureCode};
 use crate::records::FailedAttempt;
 
-/// What follows from an attempt that brought no result.
+/// What follows from a failed attempt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It may be the request's fault or the replica's: the replica's own probe decides.
+    /// Fault of the request or of the replica: the replica's own probe decides.
     Doubted(Failure),
-    /// The engine never saw the request.
     Unreached {
-        /// For the operator: may name addresses.
+        /// For the operator: may contain addresses.
         detail: String,
     },
-    /// The request is to be sent once more, without the output limit that is not its own.
+    /// The request is sent once more, without the output limit that is not its own.
     Repeat,
     /// The engine has no room for the request: uncounted, and the request waits by itself.
     Busy {
-        /// What the engine asked for, in milliseconds.
+        /// Named by the engine.
         retry_after_ms: Option<i64>,
-        /// The engine's answer.
         refusal: Failure,
     },
-    /// The request fails at once.
     Final {
-        /// Why.
         code: FailureCode,
-        /// The status of the answer, where it was no 2xx.
+        /// Of an answer other than 2xx.
         status: Option<u16>,
-        /// In words, for the client.
+        /// For the client.
         message: String,
     },
 }
 
-/// How an attempt failed whose fault is not known yet.
+/// A failed attempt whose fault is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) trouble: Trouble,
-    /// The status of the answer, where it was no 2xx.
+    /// Of an answer other than 2xx.
     pub(super) status: Option<u16>,
-    /// The engine's words where it answered, or what is to be said of a request that is too slow; else what happened. Of the
-    /// latter, only the operator may see: it may name addresses.
+    /// The engine's message, or the message about a request that is too slow; else a description that only the operator may see, because it
+    /// may contain addresses.
     pub(super) detail: String,
 }
 
-/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// The connection broke: it may have died, and the request may be why.
+    /// The connection broke: the engine may have died because of the request.
     Broke,
-    /// No answer in time.
     Silent,
-    /// No answer in time, and not for the first time.
+    /// No answer in time, again.
     Slow,
-    /// It answered with a status that says nothing of the request.
+    /// A status that does not blame the request.
     Answered,
-    /// It reports that it gave the generation up.
+    /// The engine aborted the generation.
     Aborted,
-    /// It refused with a status that may be the operator's or the provider's matter, and pass.
+    /// A status that may be the operator's or the provider's matter, and may pass.
     Denied,
-    /// It refused with such a status that does not pass, or does not list the model.
+    /// Such a status that does not pass, or a model that the engine does not list.
     Refused,
-    /// It found the request itself at fault.
+    /// The engine found the request invalid.
     Rejected,
-    /// The same, in words that another attempt may not get.
+    /// The same, with a message that another attempt may not get.
     Unlucky,
-    /// Its answer was not what it was asked for.
+    /// The answer was not of the requested kind.
     Nonsense,
 }
 
-/// An answer may have been computed in full each time.
+/// Attempts that may each have computed a full answer.
 const PAID_MAX: u32 = 8;
 
 /// Beginnings of messages with status 400 that depend on chance: a race in the tokenizer (vllm-project/vllm#30264), a runner that
@@ -81,7 +75,7 @@ const UNLUCKY: [&str; 4] =
 const TOO_LARGE: &str = "Request too large for ";
 
 impl Failure {
-    /// The error of a request whose last attempt ended so.
+    /// The request's error if this was its last attempt.
     pub(super) const fn code(&self) -> FailureCode {
         match self.trouble {
             Trouble::Nonsense => FailureCode::EngineInvalidResponse,
@@ -94,7 +88,7 @@ impl Failure {
         }
     }
 
-    /// Attempts that count after which the request fails, however much of its completion window is left.
+    /// Counted attempts after which the request fails, however much of its completion window is left.
     pub(super) const fn attempts_max(&self) -> u32 {
         match self.trouble {
             Trouble::Nonsense | Trouble::Unlucky => PAID_MAX,
@@ -102,8 +96,8 @@ impl Failure {
         }
     }
 
-    /// Whether only a request that was sent later tells, by its completion, that the engine still works: a refusal of every request
-    /// begins while others are under way.
+    /// Whether only the completion of a request that was sent later shows that the engine still works: a refusal of all requests starts
+    /// while others are in flight.
     pub(super) const fn is_refusal(&self) -> bool {
         matches!(self.trouble, Trouble::Denied | Trouble::Refused | Trouble::Rejected | Trouble::Unlucky)
     }
@@ -115,7 +109,7 @@ impl Failure {
             && words_of(&self.detail).eq(words_of(message))
     }
 
-    /// In words for the client; names no address.
+    /// For the client: contains no address.
     pub(super) fn describe(&self) -> String {
         match (self.status, self.trouble) {
             (Some(status), _) => format!("the engine answered with status {status}: {}", self.detail),
@@ -125,7 +119,6 @@ impl Failure {
         }
     }
 
-    /// The attempt as its owner sees it.
     pub(super) fn attempt(&self, at: i64) -> FailedAttempt {
         let message = match self.status {
             Some(_) => self.detail.clone(),
@@ -134,24 +127,24 @@ impl Failure {
         FailedAttempt::new(at, self.status, message)
     }
 
-    /// Whether the request may be why the replica does not work: it died, or hangs.
+    /// Whether the request may have killed or hung the replica.
     pub(super) fn may_be_guilty(&self) -> bool {
         self.may_be_a_death() || self.trouble == Trouble::Silent
     }
 
-    /// Whether it may mean that the replica died with everything that ran there. A 502 is a gateway's word for that.
+    /// Whether the replica may have died with everything that ran there. A gateway reports that as a 502.
     pub(super) fn may_be_a_death(&self) -> bool {
         self.trouble == Trouble::Broke || self.status == Some(502)
     }
 }
 
-/// The words of a message that hold no digit, up to a bound.
+/// Words of a message without digits, up to a bound.
 fn words_of(message: &str) -> impl Iterator<Item = &str> {
     let words = message.split_whitespace().take(64);
     words.filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// Judges an attempt's error by its kind alone. A redirect is answered by no engine and caused by no client.
+/// Judges an error by its kind only. A redirect is not from an engine, and no client causes one.
 pub(super) fn judge(error: AttemptError) -> Verdict {
     let doubted = |trouble, status, detail| Verdict::Doubted(Failure { trouble, status, detail });
     let invalid = |message| {

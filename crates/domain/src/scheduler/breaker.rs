@@ -1,23 +1,22 @@
-//! One circuit breaker per replica and model: whether it may be sent requests. It opens when a probe fails and never for what requests
-//! bring about, so that no account can open it for the others; it closes when a probe is answered.
+//! One circuit breaker per replica and model: whether it may be sent requests. It opens when a probe fails, never because of requests, so
+//! no account can open it for others. It closes when a probe is answered.
 
-/// So many refused probes come between two trials with real requests.
+/// Refused probes between two trials with real requests.
 const REFUSED_PROBES: u32 = 6;
 
-/// The breaker.
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// Nothing is sent until a probe is answered, which is due then; `None` while it is closed.
+    /// When its next probe is due; no request is sent before that is answered. `None` if the breaker is closed.
     probe_at: Option<i64>,
-    /// Times it opened without a success between.
+    /// Without a success in between.
     openings: u32,
-    /// Until then the engine asked to be left alone, with a `Retry-After`.
+    /// Until when the engine asked for a pause with `Retry-After`.
     asked_until: i64,
-    /// Its probe was told that the engine has no room.
+    /// The engine had no room for its probe.
     is_busy: bool,
-    /// Probes in a row that were refused as its requests were.
+    /// In a row, in the same way as its requests.
     refused_probes: u32,
-    /// A request completed though the probe was refused: such a refusal tells nothing until a probe is answered.
+    /// A request completed although the probe was refused: such refusals are ignored until a probe is answered.
     is_probe_wrong: bool,
     reason: String,
 }
@@ -39,7 +38,6 @@ impl Breaker {
         self.probe_at.is_some()
     }
 
-    /// When its probe is due, while it is open.
     pub(super) const fn probe_at(&self) -> Option<i64> {
         self.probe_at
     }
@@ -49,17 +47,16 @@ impl Breaker {
         self.openings
     }
 
-    /// Until when the engine asked to be left alone; long ago where it did not, or was found to work since.
+    /// In the past if the engine did not ask, or was found to work since.
     pub(super) const fn asked_until(&self) -> i64 {
         self.asked_until
     }
 
-    /// The engine asked to be left alone until then. That opens nothing: an account may have brought it about.
+    /// Does not open the breaker, because an account may have caused it.
     pub(super) const fn ask(&mut self, until: i64) {
         self.asked_until = until;
     }
 
-    /// Why it opened, for the operator.
     pub(super) fn reason(&self) -> &str {
         &self.reason
     }
@@ -69,23 +66,21 @@ impl Breaker {
         self.is_open() && self.is_busy
     }
 
-    /// Whether its last probe was refused as its requests were.
     pub(super) const fn has_refused_probe(&self) -> bool {
         self.refused_probes > 0
     }
 
-    /// Its probe was refused as its requests were. Whether it stays closed, or closes for a trial, because only the probe may be at fault.
+    /// The probe was refused in the same way as its requests. Returns whether the breaker stays closed, or closes for a trial, because only
+    /// the probe may be at fault.
     pub(super) const fn note_refused_probe(&mut self) -> bool {
         self.refused_probes += 1;
         self.is_probe_wrong || self.refused_probes.is_multiple_of(REFUSED_PROBES)
     }
 
-    /// Its probe was answered.
     pub(super) const fn note_answered_probe(&mut self) {
         (self.refused_probes, self.is_probe_wrong) = (0, false);
     }
 
-    /// Opens it, again or for the first time.
     pub(super) fn open(&mut self, until: i64, is_busy: bool, reason: String) {
         self.probe_at = Some(until);
         self.is_busy = is_busy;
@@ -93,7 +88,7 @@ impl Breaker {
         self.reason = reason;
     }
 
-    /// Takes it back into use; its back-off stays until a request completes.
+    /// Its back-off stays until a request completes.
     pub(super) const fn close(&mut self) {
         self.probe_at = None;
         self.asked_until = i64::MIN;

@@ -1,29 +1,27 @@
-//! Engines that serve online traffic beside our requests, which take a share of what the engine can run and yield to the others:
-//! the number that may be in flight is halved each time the engine says that requests wait in it, down to none, and grows by a
-//! fixed step while none waits (additive increase, multiplicative decrease, as in `concurrency`, but quicker to fall and with
-//! the others' part left out).
+//! Engines that also serve online traffic. The number of our requests in flight is halved each time the engine reports waiting requests,
+//! down to none, and grows by a fixed step while none wait (additive increase, multiplicative decrease as in `concurrency`, but quicker to
+//! fall and without the others' part).
 
 use super::Scheduler;
 use super::messages::{EngineLoad, Replica, ReplicaKey};
 
-/// From none to all of the share it takes so many loads, about one a second.
+/// Loads, about one a second, from no requests to the full share.
 const STEPS: usize = 16;
-/// A replica whose load was not told for so long is sent nothing: nobody knows whether others wait.
+/// A replica whose last load is older is sent no requests, because others may be waiting.
 const LOAD_VALID_MS: i64 = 5_000;
 
-/// How many requests of ours a co-located engine may have in flight.
+/// Limit of our requests in flight on a co-located engine.
 #[derive(Debug)]
 pub(super) struct Colocation {
-    /// Requests that the engine runs at once, whoever sent them.
+    /// Requests that the engine runs concurrently, whoever sent them.
     room: usize,
-    /// Those of ours, at most.
     most: usize,
     current: usize,
     told_at: Option<i64>,
 }
 
 impl Colocation {
-    /// `None` for an engine that serves nobody else. No request is sent before the engine told its load.
+    /// `None` for an engine that serves only us. No request is sent before the engine's first load.
     pub(super) fn new(config: &Replica) -> Option<Self> {
         let percent = usize::from(config.colocated_percent?);
         let room = usize::try_from(config.max_concurrency).unwrap_or(usize::MAX);
@@ -31,12 +29,11 @@ impl Colocation {
         Some(Self { room, most, current: 0, told_at: None })
     }
 
-    /// Requests of ours that may be in flight at once.
     pub(super) const fn current(&self) -> usize {
         self.current
     }
 
-    /// The engine says how loaded it is, while so many of its requests are ours.
+    /// `in_flight` counts our requests.
     pub(super) fn note_load(&mut self, load: EngineLoad, in_flight: usize, now: i64) {
         let of_all = usize::try_from(load.running.saturating_add(load.waiting)).unwrap_or(0);
         let of_others = of_all.saturating_sub(in_flight);
@@ -49,7 +46,7 @@ impl Colocation {
         self.told_at = Some(now);
     }
 
-    /// Time passed: what the engine told long ago is of no use. Whether fewer requests may be in flight than before.
+    /// Drops a load that is too old. Returns whether fewer requests may be in flight than before.
     fn age(&mut self, now: i64) -> bool {
         // The clock may have been set back.
         let is_valid = self.told_at.is_some_and(|at| (0..LOAD_VALID_MS).contains(&(now - at)));
@@ -58,7 +55,7 @@ impl Colocation {
 }
 
 impl Scheduler {
-    /// Once a second: co-located replicas that tell no load are sent nothing, and nothing waits for a slot of those without any.
+    /// Once a second: sends no more to co-located replicas that report no load, and releases what waits for their slots.
     pub(super) fn repair_colocated(&mut self, now: i64) {
         let mut without: Vec<ReplicaKey> = Vec::new();
         let mut silent = Vec::new();

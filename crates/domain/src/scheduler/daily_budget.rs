@@ -1,14 +1,8 @@
-//! Daily budgets of hosted APIs: how many requests and tokens a replica is sent between 00:00 and 24:00 UTC.
+//! Daily budgets of hosted APIs: requests and tokens that a replica is sent between 00:00 and 24:00 UTC.
 //!
-//! The store adds up what was used on a day, so a restart or another node goes on from there: what was sent and corrected is added to
-//! it about once a second, and its answer is the sum. Nothing is sent on a day before the store has told what was used on it.
-//! Tokens are reserved and corrected as those of rate limits. A request counts on the day on which it was sent.
-//!
-//! A daily budget outlives the process. `domain::scheduler::daily_budget` counts what an engine was sent since 00:00 UTC. The
-//! scheduler asks for that to be added to a row of the day (`engine_days`) about once a second, and the answer is the sum of all
-//! nodes. Before it has heard the sum of a day, it sends nothing to the engine. An engine whose budget is used up is out for its
-//! models like one outside its hours. An account whose next request takes more than is left is passed over, so that it stops no
-//! other.
+//! The store keeps the sum of all nodes for each day (`engine_days`), so a restart or another node continues from it. About once a second
+//! the scheduler asks to add what was sent and corrected since, and the answer is the sum. No request is sent on a day before its sum is
+//! known. Tokens are reserved and corrected like those of rate limits. A request counts on the day on which it was sent.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +10,10 @@ use super::keys::{ModelKey, ReplicaKey};
 use super::rate_window::Volume;
 
 const DAY_MS: i64 = 86_400_000;
-/// Where no request fits into what is left, others are tried after this long: they may take less.
+/// If no request fits, others are tried after this time: they may need less.
 const RETRY_MS: i64 = 60_000;
 
-/// What a replica is sent on a day at most, in UTC; `None` where there is no limit.
+/// Limits of what a replica is sent on a UTC day; `None` without a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DailyLimits {
     /// Requests, probes included.
@@ -44,38 +38,35 @@ pub struct DailyUse {
     pub day: i64,
     /// Requests.
     pub requests: i64,
-    /// Tokens; negative where a correction is to be added.
+    /// Tokens; negative in a correction that lowers the sum.
     pub tokens: i64,
 }
 
-/// What a request that was sent has reserved of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DailyReservation {
     day: i64,
     tokens: i64,
 }
 
-/// What a replica used today, held against its limits. Without limits nothing is counted.
+/// What a replica used today, compared with its limits. Without limits, no use is counted.
 #[derive(Debug)]
 pub(super) struct DailyBudget {
     replica: ReplicaKey,
     limits: DailyLimits,
-    /// The day that is counted, in days since the Unix epoch.
+    /// In days since the Unix epoch.
     day: i64,
-    /// What was used on it, as the store said last; `None` where it has not said yet.
+    /// The store's last sum; `None` before the first.
     stored: Option<Volume>,
-    /// What is being added to that.
+    /// Being added to the store's sum.
     writing: Option<Volume>,
-    /// What is still to be added.
     unwritten: Volume,
-    /// Models of which no request fits into what is left, and until when that is believed.
+    /// Models of which no request fits, and until when that is assumed.
     held_back: BTreeMap<ModelKey, i64>,
-    /// Until then others may take what is due to the replica: a request of some account did not fit.
+    /// Until then others may take the replica's work: a request of some account did not fit.
     short_until: i64,
 }
 
 impl DailyBudget {
-    /// A budget of which nothing is known yet.
     pub(super) const fn new(replica: ReplicaKey, limits: DailyLimits) -> Self {
         Self {
             replica,
@@ -89,12 +80,10 @@ impl DailyBudget {
         }
     }
 
-    /// Whether anything is counted.
     pub(super) const fn is_set(&self) -> bool {
         self.limits.are_set()
     }
 
-    /// The limits are these from now on.
     pub(super) fn set_limits(&mut self, limits: DailyLimits) {
         if self.limits != limits {
             self.limits = limits;
@@ -108,9 +97,9 @@ impl DailyBudget {
         self.retry();
     }
 
-    /// Time passed: another day, later or earlier, is counted anew. What is still to be added to the day before.
+    /// Time passed: another day, later or earlier, is counted anew. Returns what is still to be added to the previous day.
     pub(super) fn pass(&mut self, now: i64) -> Option<DailyUse> {
-        // A clock that was set back makes nothing last longer.
+        // If the clock was set back, these times do not last longer.
         let lasts = |until: i64| (now..=now.saturating_add(RETRY_MS)).contains(&until);
         self.held_back.retain(|_, until| lasts(*until));
         if !lasts(self.short_until) {
@@ -126,7 +115,7 @@ impl DailyBudget {
         rest
     }
 
-    /// What is to be added to the day, if anything is, or the sum is not known yet; one at a time.
+    /// What is to be added to the day, if there is any or the sum is unknown; one question at a time.
     pub(super) fn ask(&mut self) -> Option<DailyUse> {
         let is_unknown = self.is_set() && self.stored.is_none();
         let is_due = is_unknown || self.unwritten != Volume::NONE;
@@ -139,7 +128,7 @@ impl DailyBudget {
         Some(used)
     }
 
-    /// What is to be added to the day, though an answer be awaited: nobody asks any more.
+    /// What is to be added to the day, even while an answer is awaited: for the end, when there are no more questions.
     pub(super) fn take_unwritten(&mut self) -> Option<DailyUse> {
         let unwritten = std::mem::replace(&mut self.unwritten, Volume::NONE);
         (unwritten != Volume::NONE).then(|| self.use_of(unwritten))
@@ -150,7 +139,7 @@ impl DailyBudget {
         DailyUse { replica: self.replica, day: self.day, requests, tokens }
     }
 
-    /// What was asked for was added, and this is the sum of its day.
+    /// What was asked for was added; `sum` is the sum of its day.
     pub(super) fn note_stored(&mut self, sum: DailyUse) {
         if sum.day == self.day {
             self.writing = None;
@@ -158,17 +147,17 @@ impl DailyBudget {
         }
     }
 
-    /// Whether the sum of the day is to be asked for at once.
+    /// Whether the sum of the day must be asked for immediately.
     pub(super) const fn is_unknown(&self) -> bool {
         self.is_set() && self.stored.is_none() && self.writing.is_none()
     }
 
-    /// Whether everything was added to the store.
+    /// Whether the store knows all use.
     pub(super) fn is_written(&self) -> bool {
         self.writing.is_none() && self.unwritten == Volume::NONE
     }
 
-    /// What was used on the day, that of requests in flight as it is estimated; `None` where that is not known, or not counted.
+    /// Today's use, requests in flight as estimated; `None` if unknown or not counted.
     pub(super) fn used(&self) -> Option<Volume> {
         let stored = self.stored.filter(|_| self.is_set())?;
         Some(stored.and(self.writing.unwrap_or(Volume::NONE)).and(self.unwritten))
@@ -179,8 +168,8 @@ impl DailyBudget {
         used.leaves_room(requests_per_day, tokens_per_day, tokens)
     }
 
-    /// Whether a request of so many tokens may be sent today; `None` where that is not known yet. One that exceeds the whole budget
-    /// may where no other tokens count.
+    /// Whether a request of so many tokens may be sent today; `None` if not known yet. One that exceeds the whole budget may be sent if no
+    /// other tokens count.
     pub(super) fn fits(&self, tokens: i64) -> Option<bool> {
         match self.is_set() {
             true => self.used().map(|used| self.has_room(used, tokens)),
@@ -188,7 +177,7 @@ impl DailyBudget {
         }
     }
 
-    /// How many of the next requests may be sent today, after others that are `unsent` yet; `None` where the first may not.
+    /// How many of the next requests may be sent today, after `unsent` others; `None` if the first may not.
     pub(super) fn count_fitting(&self, unsent: Volume, tokens: impl Iterator<Item = i64>) -> Option<usize> {
         if !self.is_set() {
             return Some(usize::MAX);
@@ -197,7 +186,7 @@ impl DailyBudget {
         used.count_fitting(tokens, |used, tokens| self.has_room(used, tokens)).ok()
     }
 
-    /// How many requests may be sent today at most; none while that is not known.
+    /// Maximum of requests that may be sent today; 0 while unknown.
     pub(super) fn room(&self) -> usize {
         if !self.is_set() {
             return usize::MAX;
@@ -207,39 +196,37 @@ impl DailyBudget {
         left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(0))
     }
 
-    /// Whether nothing of the model is sent today any more, as far as is known.
+    /// Whether, as far as is known, no more requests of the model are sent today.
     pub(super) fn is_spent_for(&self, model: ModelKey) -> bool {
         self.fits(1) == Some(false) || self.held_back.contains_key(&model)
     }
 
-    /// Whether some account's next request did not fit lately, so that what waits for the replica may be for others to take.
+    /// Whether some account's next request did not fit lately, so that others may take what waits for the replica.
     pub(super) const fn is_short(&self) -> bool {
         self.short_until > i64::MIN
     }
 
-    /// When the day ends, in milliseconds.
     pub(super) const fn ends_at(&self) -> i64 {
         self.day.saturating_add(1).saturating_mul(DAY_MS)
     }
 
-    /// The next request of some account takes more than is left.
+    /// Some account's next request takes more than is left.
     pub(super) const fn note_short(&mut self, now: i64) {
         self.short_until = now.saturating_add(RETRY_MS);
     }
 
-    /// No request of the model that could be next fits into what is left.
+    /// None of the model's next requests fits.
     pub(super) fn hold_back(&mut self, model: ModelKey, now: i64) {
         self.note_short(now);
         self.held_back.insert(model, now.saturating_add(RETRY_MS));
     }
 
-    /// There may be room again.
     fn retry(&mut self) {
         self.held_back.clear();
         self.short_until = i64::MIN;
     }
 
-    /// A request is sent that is estimated to take so many tokens.
+    /// `tokens` as estimated.
     pub(super) fn reserve(&mut self, tokens: i64) -> Option<DailyReservation> {
         self.is_set().then(|| {
             self.unwritten = self.unwritten.with(tokens);
@@ -247,7 +234,7 @@ impl DailyBudget {
         })
     }
 
-    /// A request ended that took so many tokens. If it was sent on another day, that is not corrected.
+    /// A request took `tokens`. Corrects only what was sent on the same day.
     pub(super) fn correct(&mut self, reservation: DailyReservation, tokens: i64) {
         if reservation.day != self.day {
             return;
@@ -259,7 +246,7 @@ impl DailyBudget {
         }
     }
 
-    /// A request never reached the engine: it does not count.
+    /// The request never reached the engine: it does not count.
     pub(super) fn cancel(&mut self, reservation: DailyReservation) {
         if reservation.day == self.day {
             self.unwritten = self.unwritten.without(Volume::NONE.with(reservation.tokens));

@@ -1,20 +1,18 @@
-//! Asks the store when the requests of each partition are due, and holds its sweep to those that must go first.
+//! Asks the store for the deadlines of each partition's requests, and lets those in danger go first.
 
 use super::Scheduler;
 use super::deadlines::{DeadlineStep, STEP_MS};
 use super::messages::{QueuePartition, SchedulerCommand};
 use super::timers::Timer;
 
-/// A count is followed by a pause: a millisecond for so many rows, and at least so many times as long as its answer took. So
-/// counts take a small part of a reader's time.
+/// A pause follows each count: a millisecond for this many rows, and at least a multiple of the time that the answer took. So counts use a
+/// small part of a reader's time.
 const ROWS_PER_MS: i64 = 50;
 const PAUSE_TIMES: i64 = 20;
-/// The longest pause.
 const PAUSE_MAX_MS: i64 = 300_000;
-/// A count that was never answered is asked again after this long.
+/// A count without an answer is repeated after this time.
 const PATIENCE_MS: i64 = 600_000;
 
-/// The count that is awaited, and when the next may be.
 #[derive(Debug, Default)]
 pub(super) struct DeadlineCounts {
     asked: Option<(QueuePartition, i64)>,
@@ -26,14 +24,13 @@ impl DeadlineCounts {
         Self { asked: None, next_at: i64::MIN }
     }
 
-    /// The count was not made.
     pub(super) fn undo(&mut self) {
         self.asked = None;
     }
 }
 
 impl Scheduler {
-    /// Asks for the count of the partition that was counted longest ago, once the pause after the last one is over.
+    /// Counts the partition whose last count is oldest, once the pause is over.
     pub(super) fn ask_deadlines(&mut self, now: i64) {
         // The clock may have been set back.
         self.deadline_counts.asked.take_if(|(_, asked_at)| !(0..PATIENCE_MS).contains(&(now - *asked_at)));
@@ -56,7 +53,6 @@ impl Scheduler {
         }
     }
 
-    /// The deadlines of a partition were counted.
     pub(super) fn note_deadlines(
         &mut self,
         partition: QueuePartition,

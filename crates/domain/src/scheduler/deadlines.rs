@@ -1,26 +1,23 @@
 //! The deadline guard: whether the requests of a partition will be done in time, and which of them go first if not.
 //!
-//! The sweep passes every request once a revolution, in whatever order their deadlines have. That is in time as long as a
-//! revolution is short. Where it is not, the work that is due by a time must fit into the time until then, for each such time
-//! (S. K. Baruah, L. E. Rosier, R. R. Howell: "Algorithms and complexity concerning the preemptive scheduling of periodic,
-//! real-time tasks on one processor", 1990). Where it barely fits, the requests that are due by then go first, and as many others
-//! as can be swept before the time that is in danger: so they lose little of their order.
+//! The sweep passes every request once a revolution, whatever the deadlines. That is in time while a revolution is short. Otherwise the
+//! work due by a time must fit into the time until then, for each such time (S. K. Baruah, L. E. Rosier, R. R. Howell: "Algorithms and
+//! complexity concerning the preemptive scheduling of periodic, real-time tasks on one processor", 1990). The scheduler counts the waiting
+//! requests of a partition by deadline in steps of 5 minutes, one partition after the other and with pauses, so that counts use a small
+//! part of a reader's time.
 //!
-//! Deadlines change the order only where they must. A sweep passes every request once per revolution, which is in time while a
-//! revolution is short. Therefore the scheduler counts the waiting requests of a queue partition by deadline, in steps of 5 minutes,
-//! one partition after the other and with pauses, so that counts take a small part of a reader's time. Work that is due by some time
-//! must fit into the time until then. Where it does not fit half as much again and 10 minutes besides, the requests that are due by
-//! then *go first*, with as many later ones as can be done before that time. They are swept in key order and shared among replicas
-//! like all others, so they lose little of their prefix cache. This changes the order within an account's share of the engines, not
-//! the shares; engines outside their hours take nothing else (`domain::scheduler::deadlines`, `due_first`).
+//! If the work does not fit with half as much again and 10 minutes to spare, the requests due by then *go first*, with as many later ones
+//! as can be done before that time, so that they lose little of their order. They are swept in key order and shared among replicas like all
+//! others, so they lose little of their prefix cache. This changes the order within an account's share of the engines, not the shares.
+//! Engines outside their hours take only these requests (`due_first`).
 
-/// Deadlines are counted in steps of so many milliseconds.
+/// Length of a step of deadlines, in milliseconds.
 pub(super) const STEP_MS: i64 = 300_000;
-/// A time is in danger where the work that is due by it takes more than this part of what is left, and the guard.
+/// A time is in danger if the work due by it takes more than this part of the time left, and the guard.
 const DANGER: Ratio = Ratio(3, 2);
-/// Requests that are due later go along where all that takes less than this part of what is left.
+/// Requests due later go along while everything together takes less than this part of the time left.
 const COMPANY: Ratio = Ratio(6, 5);
-/// Work whose pace is not known is taken to last so long, in milliseconds.
+/// Assumed duration of work whose pace is not known.
 const UNKNOWN_MS: i64 = 3_600_000;
 
 #[derive(Clone, Copy)]
@@ -32,7 +29,7 @@ impl Ratio {
     }
 }
 
-/// The waiting requests of a partition whose deadlines lie in one step of time.
+/// The waiting requests of a partition whose deadlines are in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadlineStep {
     /// When the step begins, in milliseconds: a multiple of its length.
@@ -43,7 +40,6 @@ pub struct DeadlineStep {
     pub cost: i64,
 }
 
-/// Requests, and their estimated work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub(super) count: i64,
@@ -51,7 +47,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// What is due by a time.
+    /// The work that is due by a time.
     pub(super) fn of(steps: &[DeadlineStep], by: i64) -> Self {
         let due = steps.iter().filter(|step| step.from <= by);
         due.fold(Self { count: 0, cost: 0 }, |work, step| Self {
@@ -61,17 +57,16 @@ impl Work {
     }
 }
 
-/// Deadlines that are in danger, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Danger {
-    /// The first of them, to the step.
+    /// The first of them, rounded to a step.
     pub(super) first: i64,
     /// The last deadline of the requests that go first.
     pub(super) last: i64,
 }
 
-/// Which requests go first from `now` on; `None` where all will be done in time. `under_way` is work that
-/// comes before any that waits, `ms_for` tells how long work takes, and `guard_ms` is time that is kept free besides.
+/// The requests that go first from `now` on; `None` if all will be done in time. `under_way` is work that precedes all waiting work,
+/// `ms_for` gives the duration of work, and `guard_ms` is kept free in addition.
 pub(super) fn endangered(
     steps: &[DeadlineStep],
     under_way: i64,

@@ -1,16 +1,16 @@
-//! Devices that several replicas share, such as a GPU that holds one model at a time: who runs there.
+//! Devices that several replicas share, such as a GPU that holds one model at a time: which of them runs there.
 //!
-//! A replica keeps its device until it has no work, or another's deadline is in danger before any of its own, or its time slice is over and
-//! another has had the device for less time. A swap costs what it takes to end one engine and load the next, and nothing is computed
-//! meanwhile: so a device earns a twentieth of the time in which an engine runs on it, and pays for swaps with that; for
-//! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. A replica that gave its device up for
-//! another's deadlines needs no credit to come back for its own: that of the swap there was for both. One that has nothing
-//! to do, and could not pay, is stopped like any other that has long been idle: so work gathers where there is little of it for each
-//! of several models. One that is paused and works on nothing gives way without credit.
+//! A replica keeps its device until it has no work, another's deadline is in danger before any of its own, or its time slice is over and
+//! another has had the device for less time. A swap costs the time to stop one engine and load the next, in which no work is done. So a
+//! device earns a twentieth of the time in which an engine runs on it, and pays for swaps with that credit; for deadlines it may owe as
+//! much as it may save. A swap that costs more than the maximum is due once the maximum is saved. A replica that gave its device up for
+//! another's deadlines needs no credit to return for its own: the swap there paid for both. A replica that has no work, and could not pay,
+//! is stopped like any other that has long been idle, so work gathers if there is little of it for each of several models. One that is
+//! paused and works on no request gives way without credit.
 //!
-//! Deadlines give no replica a lead over another that is longer than a slice. Else an account whose requests are always in danger,
-//! because they are more than can be done, would keep the device from all others. What a replica had of the device while nobody else
-//! waited for it is no lead. One whose last start failed waits for the end of a slice, whatever its deadlines: it may fail again.
+//! Deadlines give no replica a lead of more than a slice. Otherwise an account whose requests are always in danger, because they are more
+//! than can be done, would keep the device from all others. Time on the device while no other replica waited for it is no lead. A replica
+//! whose last start failed waits for the end of a slice, whatever its deadlines: it may fail again.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,26 +20,25 @@ use super::messages::{DeviceKey, ProcessStatus, ReplicaKey};
 use super::process_state::EngineProcess;
 use super::replicas::ReplicaState;
 
-/// A device earns one millisecond in so many of an engine's run.
+/// A device earns one millisecond per this many of an engine's run.
 const EARNED_OF: i64 = 20;
-/// The most that it has saved up, and the most that it may owe for deadlines, in milliseconds.
+/// Maximum of savings, and of debt for deadlines.
 const CREDIT_MAX_MS: i64 = 600_000;
-/// A replica that has had no work for so long gives way.
+/// A replica without work for this long gives way.
 const IDLE_MS: i64 = 2_000;
-/// A replica that is paused for all its models, and works on nothing, gives way after so long.
+/// A replica that is paused for all its models, and works on no request, gives way after this time.
 const UNWELL_MS: i64 = 10_000;
-/// What replicas had of a device counts half where one of them had so many slices.
+/// Use of a device counts half once one replica had this many slices.
 const REMEMBERED_SLICES: i64 = 4;
 
-/// A device that replicas share.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// What it may spend on swaps, in milliseconds.
+    /// For swaps.
     pub(super) credit_ms: i64,
     passed_at: Option<i64>,
-    /// For whom the last one was told to end.
+    /// The replica for which the last one was told to end.
     next: Option<ReplicaKey>,
-    /// Since when no engine runs on it, while one is to.
+    /// Since when no engine runs on it although one is to.
     swapping_since: Option<i64>,
 }
 
@@ -122,7 +121,7 @@ impl Scheduler {
         self.replicas.get(&key)?.process.as_ref()
     }
 
-    /// Who is started first: for whom the device was freed, whose deadline is in danger first, who had it least, who waits longest.
+    /// Order of starts: the replica for which the device was freed, the first deadline in danger, the least use, the longest wait.
     fn rank(&self, key: ReplicaKey, next: Option<ReplicaKey>) -> (Reverse<bool>, i64, i64, Option<i64>) {
         let process = self.process(key);
         let due_at = self.first_in_danger(key).unwrap_or(i64::MAX);
@@ -134,7 +133,6 @@ impl Scheduler {
         )
     }
 
-    /// Whether its device is being freed for it.
     pub(super) fn is_next(&self, key: ReplicaKey) -> bool {
         let device = self.replicas.get(&key).and_then(ReplicaState::device);
         device.and_then(|it| self.devices.get(&it)).is_some_and(|it| it.next == Some(key))
@@ -147,14 +145,14 @@ impl Scheduler {
         }
     }
 
-    /// An engine is ready on it, or none is to be for now: since when it was being swapped.
+    /// An engine is ready on it, or none is to run for now. Returns since when it was being swapped.
     fn end_swap(&mut self, device: DeviceKey) -> Option<i64> {
         let state = self.devices.get_mut(&device)?;
         state.next = None;
         state.swapping_since.take()
     }
 
-    /// The holder had its device for so long, while another waited for it.
+    /// The holder had its device for `ms` while another waited.
     fn count_use(&mut self, holder: ReplicaKey, keys: &[ReplicaKey], ms: i64) {
         let Some(slice_ms) = self.slice_ms(holder) else { return };
         let used_ms = |replicas: &mut BTreeMap<ReplicaKey, ReplicaState>, key: &ReplicaKey, ms| {
@@ -177,7 +175,7 @@ impl Scheduler {
         Some(self.replicas.get(&key)?.config.process.as_ref()?.time_slice_ms)
     }
 
-    /// Whether the device goes from the `holder` to another that waits for it.
+    /// Whether the device goes from `holder` to `other`, which waits.
     fn gives_way(&self, holder: ReplicaKey, other: ReplicaKey, credit_ms: i64, now: i64) -> bool {
         let (Some(running), Some(waiting)) = (self.process(holder), self.process(other)) else {
             return false;
@@ -194,14 +192,14 @@ impl Scheduler {
         is_idle || waiting.used_ms < running.used_ms && now - running.since >= slice_ms
     }
 
-    /// Whether a replica is paused for all its models, and works on nothing.
+    /// Whether a replica is paused for all its models and works on no request.
     fn is_of_no_use(&self, key: ReplicaKey, now: i64) -> bool {
         let Some(replica) = self.replicas.get(&key).filter(|it| it.claimed() == 0) else { return false };
         let since = replica.process.as_ref().and_then(|it| it.unwell_since);
         since.is_some_and(|since| now - since >= UNWELL_MS)
     }
 
-    /// Whether another's deadlines go before all that the `holder` has to do.
+    /// Whether the deadlines of `other` precede all work of `holder`.
     fn has_precedence(&self, holder: ReplicaKey, other: ReplicaKey, credit_ms: i64) -> bool {
         let (Some(running), Some(waiting)) = (self.process(holder), self.process(other)) else {
             return false;
@@ -213,8 +211,8 @@ impl Scheduler {
             && is_paid_for(running, waiting, true, credit_ms)
     }
 
-    /// The device is taken from the `holder` for the deadlines of another. What that swap costs there and back is paid for, but where it is
-    /// itself the way back.
+    /// The device is taken from `holder` for the deadlines of `other`. That pays for the swaps there and back, unless this is itself the
+    /// way back.
     fn note_displaced(&mut self, holder: ReplicaKey, other: ReplicaKey) {
         let is_way_back = self.process(other).is_some_and(|it| it.is_displaced);
         if let Some(it) = self.replicas.get_mut(&holder).and_then(|it| it.process.as_mut()) {
@@ -222,13 +220,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether a deadline of another is in danger, and comes before those of the `holder` that are.
+    /// Whether a deadline of `other` is in danger, and precedes those of `holder` that are.
     fn is_urgent(&self, holder: ReplicaKey, other: ReplicaKey) -> bool {
         let due_at = |key| self.first_in_danger(key).unwrap_or(i64::MAX);
         due_at(other) < due_at(holder)
     }
 
-    /// A replica is ready on its device: so long a swap takes.
+    /// A replica is ready on its device: measures the swap.
     pub(super) fn note_swap(&mut self, key: ReplicaKey, now: i64) {
         let Some(device) = self.replicas.get(&key).and_then(ReplicaState::device) else { return };
         let since = self.end_swap(device);
@@ -237,14 +235,14 @@ impl Scheduler {
         }
     }
 
-    /// A replica could not be started on its device: what was lost with it is no part of the next swap.
+    /// A replica did not start on its device: the lost time is no part of the next swap.
     pub(super) fn note_failed_swap(&mut self, key: ReplicaKey) {
         if let Some(device) = self.replicas.get(&key).and_then(ReplicaState::device) {
             self.end_swap(device);
         }
     }
 
-    /// For how long a replica may have to wait until its device has earned what swaps to it and back cost, in milliseconds.
+    /// Maximum wait of a replica until its device has earned the swaps to it and back, in milliseconds.
     pub(super) fn turn_guard_ms(&self, replica: &ReplicaState) -> i64 {
         let Some(device) = replica.device() else { return 0 };
         if replica.process.as_ref().is_some_and(|it| it.is_displaced) {
@@ -259,7 +257,7 @@ impl Scheduler {
     }
 }
 
-/// Whether a swap was earned, and the one back: it may have to be taken back at once. For deadlines a device may owe.
+/// Whether the swap and the one back were earned, because it may have to be undone immediately. For deadlines a device may owe.
 fn is_paid_for(running: &EngineProcess, waiting: &EngineProcess, is_urgent: bool, credit_ms: i64) -> bool {
     let swaps_ms = [running, waiting].map(|it| it.swap_ms.unwrap_or(0)).iter().sum::<i64>();
     let owed_ms = if is_urgent { CREDIT_MAX_MS } else { 0 };

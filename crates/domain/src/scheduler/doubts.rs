@@ -1,18 +1,18 @@
-//! Whose fault is it? A failure that may be the request's or the replica's keeps its slot until evidence comes, so that an
-//! account which provokes failures holds up nobody else's requests, and an engine that fails everything holds at most its slots.
+//! Whose fault is it? A failure that may be the request's or the replica's keeps its slot until there is evidence, so that an account that
+//! provokes failures delays no other's requests, and an engine that fails everything holds at most its slots.
 //!
-//! The replica works, and the attempt counts against its request, if the replica then completes another request or a probe
-//! that began after the failure. The replica is at fault, and no attempt counts, if that probe fails. The number of
-//! failures is no evidence: an account that sends enough requests can cause any number, and one person may have several accounts.
+//! The replica works, and the attempt counts against its request, if the replica then completes another request or a probe that began after
+//! the failure. The replica is at fault, and no attempt counts, if that probe fails. The number of failures is no evidence: an account can
+//! cause any number, and one person may have several accounts.
 //!
-//! A request that the engine finds at fault (400, 413, 422) fails at once if the replica works. If the probe is refused in the same
+//! A request that the engine finds at fault (400, 413, 422) fails immediately if the replica works. If the probe is refused in the same
 //! way, the refusal is about the engine or the provider's account: the replica is paused, and no request fails.
 //!
-//! A connection that broke may mean that the replica died, and an answer that did not come in time that it hangs; anything that ran
-//! there may be why. Where the probe fails, or several connections broke and none held that was there then (it died and came back
-//! before the probe), what failed so becomes suspect, uncounted. `suspects` finds out which of them is guilty: a suspect that fails
-//! so while it has the replica to itself is counted, and stays a suspect, so that a request that kills its engine or makes it hang
-//! uses its attempts up without harming neighbours. A result, and any other failure of its own, ends the suspicion.
+//! A broken connection may mean that the replica died, and a missing answer that it hangs; anything that ran there may be the reason. If
+//! the probe fails, or several connections broke and none survived (it died and was back before the probe), the requests that failed so
+//! become suspects, uncounted. `suspects` finds the guilty ones: a suspect that fails so while it has the replica to itself is counted and
+//! stays a suspect. So a request that kills or hangs its engine uses up its attempts without harming neighbours. A result, and any other
+//! failure of its own, ends the suspicion.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,21 +22,19 @@ use super::leases_held::{Doubt, Stage};
 use super::messages::{ModelKey, QueuePartition, ReplicaKey};
 use super::replicas::ReplicaState;
 
-/// What is known of a replica when a doubt is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// It works.
     Works,
-    /// It does not, or did not when the connection broke.
+    /// It does not work, or did not when the connection broke.
     Died,
     /// It answers, but has no room to show whether it works.
     Busy,
-    /// Nothing, and nothing will be.
+    /// Unknown for good.
     Unknown,
 }
 
 impl Scheduler {
-    /// An attempt failed, and whose fault it is cannot be told from the error alone.
+    /// An attempt failed, and its error does not show whose fault it is.
     pub(super) fn doubt(&mut self, seq: i64, key: ReplicaKey, failure: Failure, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(held) = self.leases_held.get_mut(&seq) else { return };
@@ -56,8 +54,8 @@ impl Scheduler {
         }
     }
 
-    /// The replica completed a request for the model, the `number`th that it was sent: failures before were no fault of the replica.
-    /// Refusals need the completion of a request that was sent after them: a revoked key fails later requests, not those under way.
+    /// The replica completed a request for the model, the `number`th that it was sent: it was not at fault in earlier failures. Refusals
+    /// need the completion of a request that was sent after them: a revoked key fails later requests, not those in flight.
     pub(super) fn acquit(&mut self, key: ReplicaKey, model: ModelKey, number: u64, now: i64) {
         for seq in self.doubts(key, |of, _| of == model) {
             let doubt = self.leases_held.get(&seq).and_then(|held| held.doubt.as_ref());
@@ -67,7 +65,8 @@ impl Scheduler {
         }
     }
 
-    /// The replica refused its probe: failures that are the same refusal were no fault of their requests. Whether there were any.
+    /// The replica refused its probe: it was not the requests' fault that they were refused in the same way. Returns whether there were
+    /// any.
     pub(super) fn excuse_same_refusals(
         &mut self,
         key: ReplicaKey,
@@ -81,7 +80,7 @@ impl Scheduler {
         !same.is_empty()
     }
 
-    /// The replica's doubts of such a model and failure, in the order of their coming.
+    /// The replica's doubts of such a model and failure, oldest first.
     pub(super) fn doubts(&self, key: ReplicaKey, is_such: impl Fn(ModelKey, &Failure) -> bool) -> Vec<i64> {
         let Some(replica) = self.replicas.get(&key) else { return Vec::new() };
         let is_such = |seq: &i64| {
@@ -104,20 +103,20 @@ impl Scheduler {
         }
     }
 
-    /// The replica died with what it ran for a model, or for all of them. Where suspects were among it, the next to be tried are
-    /// fewer, and none runs amid ordinary work for a while.
+    /// The replica died with everything it ran for a model, or for all of them. If suspects were among it, the next trials are smaller, and
+    /// none runs amid ordinary work for a while.
     pub(super) fn note_death(&mut self, key: ReplicaKey, model: Option<ModelKey>, now: i64) {
         let is_meant = |of: ModelKey| model.is_none_or(|model| of == model);
         let broken = self.doubts(key, |of, failure| is_meant(of) && failure.may_be_guilty());
         let Some(replica) = self.replicas.get(&key) else { return };
         let suspect = |seq: &i64| self.leases_held.get(seq).filter(|held| held.suspect);
-        // Of a process that ended, nothing can go on.
+        // No request survives its process.
         let surely_broken = replica.in_flight.keys().filter(|_| replica.has_crashed());
         if !broken.iter().chain(surely_broken).any(|seq| suspect(seq).is_some()) {
             return;
         }
         let mut groups: BTreeMap<QueuePartition, BTreeSet<i64>> = BTreeMap::new();
-        // What is in flight yet broke too, and will be heard of.
+        // The others in flight broke too, and will be reported.
         for held in broken.iter().chain(replica.in_flight.keys()).filter_map(suspect) {
             let partition = held.lease.key.partition;
             if is_meant(partition.model) {
@@ -133,7 +132,7 @@ impl Scheduler {
         }
     }
 
-    /// Nothing that was seen of the model's suspects, or waits for a slot, goes on amid ordinary work.
+    /// Suspects of the model that were seen, or wait for a slot, do not run amid ordinary work.
     fn set_suspects_aside(&mut self, key: ModelKey, now: i64) {
         let model = self.model(key);
         for (account, partition) in &mut model.partitions {
@@ -156,7 +155,7 @@ impl Scheduler {
         }
     }
 
-    /// Whose fault a failure was is known as well as it will be.
+    /// Whose fault a failure was is as clear as it will be.
     pub(super) fn settle_doubt(&mut self, seq: i64, evidence: Evidence, now: i64) {
         let Some(mut held) = self.let_go(seq) else { return };
         let Some(Doubt { failure, was_alone, .. }) = held.doubt.take() else { return };
@@ -177,7 +176,7 @@ impl Scheduler {
                 let suspect = may_be_a_death && (was_alone || held.suspect);
                 self.count_attempt(held, &failure, suspect, now);
             }
-            // What was answered is no matter of room.
+            // An answered request is not a matter of room.
             (Evidence::Busy, Trouble::Answered | Trouble::Nonsense) => {
                 self.count_attempt(held, &failure, false, now);
             }

@@ -1,6 +1,6 @@
 //! Why requests fail for good.
 
-/// Why a request failed for good, as `result_body.error.code` has it.
+/// Why a request failed permanently: `result_body.error.code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureCode {
     /// Its deadline passed.
@@ -9,7 +9,7 @@ pub enum FailureCode {
     EngineRejected,
     /// Its attempts were used up.
     EngineUnavailable,
-    /// The engine's answers were not what they were asked for.
+    /// The engine's answers were invalid.
     EngineInvalidResponse,
 }
 

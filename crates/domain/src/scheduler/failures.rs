@@ -1,10 +1,10 @@
-//! How attempts end: with a result, at once for good, later once more, or in doubt (`doubts`).
+//! How attempts end: with a result, a permanent failure, a retry, or in doubt (`doubts`).
 //!
 //! | failure | at fault | attempts | delay |
 //! |---|---|---|---|
 //! | no connection, or the probe fails too | the replica, which is paused | none counts | until its probe is answered |
-//! | 429, 503 | the account, or the replica if several accounts are refused and nothing completes | none counts | the time that the engine named, a minute at most if another engine takes requests; else 0.25 s, doubled up to a minute |
-//! | a generation that the engine gave up | the engine | none counts | as below |
+//! | 429, 503 | the account, or the replica if several accounts are refused and no request completes | none counts | the time that the engine named, a minute at most if another engine takes requests; else 0.25 s, doubled up to a minute |
+//! | a generation that the engine aborted | the engine | none counts | as below |
 //! | any other status of 408, 425, 5xx, a broken connection, and 401 to 404, 407, 409, 423, 424, 449, 498, 499 | the request | while the completion window lasts | 0.5 s to 4 s, then 30 s, 2 min, 8 min, 30 min, then hourly |
 //! | an answer that cannot be read; 400 with words that depend on chance | the request | 8 | the same |
 //! | the request breaks its connection, or the engine, while it runs alone | the request | 8 times | the same |
@@ -21,19 +21,17 @@ use super::retries::{Backoff, next_attempt_at};
 use super::timers::Timer;
 use crate::records::FailedAttempt;
 
-/// A time that an engine named to requests is honoured up to this by a replica whose probe found it busy without naming one.
+/// A replica whose probe found it busy without a named time honours the times named to its requests, up to this.
 pub(super) const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
-/// Buffered leases do not wait for a pause longer than this.
+/// Buffered leases do not wait for a longer pause.
 const BUFFER_PATIENCE_MS: i64 = 5_000;
-/// Requests that a replica's death sent back come within this.
+/// Requests that a replica's death sent back return within this time.
 const SPREAD_MS: i64 = 500;
-/// How long a refused request waits if the engine names no time.
+/// Wait of a refused request if the engine names no time.
 const REFUSED: Backoff = Backoff { base_ms: 250, cap_ms: 60_000 };
-/// A request is expected to take this long at least.
 const DURATION_MIN_MS: i64 = 1_000;
 
 impl Scheduler {
-    /// An attempt completed.
     pub(super) fn complete(&mut self, seq: i64, cost: i64, tokens: i64, now: i64) {
         if self.held_at(seq, Stage::InFlight).is_none() {
             return;
@@ -62,14 +60,14 @@ impl Scheduler {
         self.note_success(held.replica, partition.model, number, now);
     }
 
-    /// Which of the requests that its replica was sent a request in flight is.
+    /// The position of a request in flight among all that its replica was sent.
     fn number_of(&self, seq: i64) -> u64 {
         let held = self.leases_held.get(&seq);
         let replica = held.and_then(|held| self.replicas.get(&held.replica));
         replica.and_then(|replica| replica.in_flight.get(&seq)).copied().unwrap_or(0)
     }
 
-    /// The replica answered a request as an engine does that works, the `number`th that it was sent.
+    /// The replica answered the `number`th request that it was sent as a working engine does.
     fn note_success(&mut self, key: ReplicaKey, model: ModelKey, number: u64, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.note_room(now);
@@ -85,7 +83,6 @@ impl Scheduler {
         }
     }
 
-    /// An attempt brought no result.
     pub(super) fn fail_attempt(&mut self, seq: i64, error: AttemptError, now: i64) {
         let Some(key) = self.held_at(seq, Stage::InFlight).map(|held| held.replica) else { return };
         let number = self.number_of(seq);
@@ -108,7 +105,7 @@ impl Scheduler {
         }
     }
 
-    /// The engine never saw it, so it is as good as new. Nothing more is sent until the replica's probe is answered.
+    /// The engine never saw it, so no attempt counts. No more is sent until the replica's probe is answered.
     fn note_unreached(&mut self, seq: i64, key: ReplicaKey, detail: String, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         self.cancel_reservations(&held);
@@ -120,9 +117,9 @@ impl Scheduler {
         self.release_unseen(held, retry_at, now);
     }
 
-    /// The engine has no room for the request, which waits by itself. Its account is held back if another of its requests was refused
-    /// too; the replica rests if requests of several accounts were, and none completed. If no further attempt can finish in time, and
-    /// not because of the time that the engine named, the request fails.
+    /// The engine has no room for the request, which waits by itself. Its account is held back if another of its requests was refused too.
+    /// The replica rests if requests of several accounts were refused and none completed. The request fails if no further attempt can
+    /// finish in time, unless because of the time that the engine named.
     fn note_busy(&mut self, seq: i64, key: ReplicaKey, named_ms: i64, refusal: &Failure, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         self.charge_slot_time(&held, now);
@@ -143,7 +140,7 @@ impl Scheduler {
             replica.breaker(partition.model).ask(now.saturating_add(named_ms));
             replica.asked_of.get_or_insert(partition.model);
         }
-        // Another engine may have room before.
+        // Another engine may have room sooner.
         let own_ms = if self.is_served_elsewhere(key, partition, now) { NAMED_MAX_MS } else { i64::MAX };
         let uncounted = self.histories.note(seq, |it| it.uncounted += 1).uncounted;
         let rest_ms = REFUSED.equal_jitter_ms(uncounted - 1, &mut self.random);
@@ -161,8 +158,8 @@ impl Scheduler {
         }
     }
 
-    /// Notes a refusal with the account, and gives back what waits in front of the replicas if that may not be sent now. Whether the
-    /// account's window became smaller.
+    /// Notes a refusal with the account, and releases its buffered leases if they may not be sent now. Returns whether the account's window
+    /// became smaller.
     fn hold_back_refused(&mut self, partition: QueuePartition, seq: i64, named_ms: i64, now: i64) -> bool {
         let QueuePartition { model, account } = partition;
         self.release_buffered_of(partition, now);
@@ -174,20 +171,19 @@ impl Scheduler {
         is_narrower
     }
 
-    /// Whether another replica takes requests of the partition's model.
+    /// Whether another replica takes requests for the partition's model.
     fn is_served_elsewhere(&self, key: ReplicaKey, partition: QueuePartition, now: i64) -> bool {
         let mut others = self.replicas.iter().filter(|(other, _)| **other != key);
         others.any(|(_, replica)| replica.serves(partition.model) && replica.is_usable(now))
     }
 
-    /// Whether all that the replica works on is of this partition.
     fn is_alone_in_flight(&self, key: ReplicaKey, partition: QueuePartition) -> bool {
         let Some(replica) = self.replicas.get(&key) else { return false };
         let mut held = replica.in_flight.keys().filter_map(|seq| self.leases_held.get(seq));
         held.all(|held| held.lease.key.partition == partition)
     }
 
-    /// The last moment at which the request can begin and finish in time.
+    /// The last moment at which the request can begin and still finish in time.
     fn last_moment(&self, held: &HeldLease) -> i64 {
         let QueuePartition { model, account } = held.lease.key.partition;
         let partition = self.models.get(&model).and_then(|it| it.partitions.get(&account));
@@ -195,7 +191,7 @@ impl Scheduler {
         held.deadline.saturating_sub(request_ms.max(DURATION_MIN_MS))
     }
 
-    /// The attempt counts: tries the request again later, or fails it if no attempt is left or none can finish in time.
+    /// The attempt counts: retries the request later, or fails it if no attempt is left or none can finish in time.
     pub(super) fn count_attempt(&mut self, held: HeldLease, failure: &Failure, suspect: bool, now: i64) {
         let attempts = held.attempts.saturating_add(1);
         let uncounted = self.histories.get(held.seq()).uncounted;
@@ -213,9 +209,9 @@ impl Scheduler {
         self.release_lease(held, retry_at, Mark { attempt, suspect }, now);
     }
 
-    /// The request broke its connection while it had the replica to itself, or the replica died or hung with it. Whether that was
-    /// the last time. A restart forgets how often, but not that the request is a suspect, nor its attempts: those not known to be
-    /// harmless count.
+    /// The request broke its connection while it had the replica to itself, or the replica died or hung with it. Returns whether that was
+    /// the last time. A restart forgets how often, but not that the request is a suspect, nor its attempts: those not known to be harmless
+    /// count.
     fn note_breakage(&mut self, held: &HeldLease) -> bool {
         let QueuePartition { model, account } = held.lease.key.partition;
         self.model(model).suspects.convict(account, held.seq());
@@ -224,7 +220,7 @@ impl Scheduler {
         breakages.max(known) >= self.settings.breakages_max
     }
 
-    /// The engine gave the generation up: tries the request again later without counting, or fails it if none can finish in time.
+    /// The engine aborted the generation: retries the request later without counting, or fails it if no attempt can finish in time.
     pub(super) fn repeat_uncounted(&mut self, held: HeldLease, failure: &Failure, now: i64) {
         let History { uncounted, .. } = self.histories.note(held.seq(), |it| it.uncounted += 1);
         let failures = held.attempts.saturating_add(uncounted);
@@ -245,7 +241,7 @@ impl Scheduler {
         self.fail(held, failure.code(), message, failure.attempt(now));
     }
 
-    /// The attempt does not count, because the replica was at fault: the request comes back within half a second.
+    /// The replica was at fault, so the attempt does not count: the request returns within half a second.
     pub(super) fn excuse_attempt(&mut self, held: HeldLease, suspect: bool, now: i64) {
         let retry_at = now + self.random.up_to(SPREAD_MS);
         self.release_lease(held, retry_at, Mark { attempt: None, suspect }, now);

@@ -1,8 +1,8 @@
-//! Deficit round robin over the accounts of a model (Shreedhar, Varghese: "Efficient fair queuing using deficit round
-//! robin", 1996), in tokens. A run once begun is finished, so a deficit may go below zero and is made up for later.
+//! Deficit round robin over the accounts of a model (Shreedhar, Varghese: "Efficient fair queuing using deficit round robin", 1996), in
+//! tokens. A run, once begun, is finished, so a deficit may go below zero and is made up for later.
 //!
-//! Who has work again goes first, as new flows do in FQ-CoDel (T. Hoeiland-Joergensen et al., RFC 8290, section 4.2), with what it has
-//! left in this round: a light account waits for no heavy one, and nobody gets more than a quantum a round.
+//! An account that has work again goes first, as new flows do in FQ-CoDel (T. Hoeiland-Joergensen et al., RFC 8290, section 4.2), with what
+//! it has left in this round: a light account waits for no heavy one, and no account gets more than a quantum a round.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,56 +15,51 @@ use super::segments::{Range, Taker, Turn};
 use super::suspects::Suspects;
 use super::throughput::{Throughput, UsedPart};
 
-/// Partitions of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
-/// Candidates kept between turns, of all partitions of a model together.
+/// Candidates kept between turns, for all partitions of a model together.
 const KEPT_MAX: usize = 8192;
-/// Where a model has several accounts, one part in this many of its slots is out of reach of any single one of them.
+/// If a model has several accounts, one in this many of its slots is out of reach of any single account.
 const RESERVED_PART: usize = 8;
-/// Of fewer slots none is left free.
+/// With fewer slots, none is left free.
 const RESERVED_OF_MIN: usize = 4;
-/// A quantum fills the slots so often, where there are as many: an account of a few slotfuls is done before the others go on,
-/// rather than that its last requests run beside theirs.
+/// Times that a quantum fills the slots, or as many times as there are slots, if fewer: an account of a few slotfuls finishes before the
+/// others continue, instead of its last requests running amid theirs.
 const SLOTFULS: i64 = 4;
-/// A quantum is worth at most this many mean requests: four full runs.
+/// Maximum of a quantum, in mean requests: four full runs.
 const QUANTUM_REQUESTS_MAX: i64 = 1024;
 
-/// The partitions of one model and whose turn it is.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) partitions: BTreeMap<AccountKey, PartitionState>,
-    /// Suspects that were set aside, and how they are tried.
+    /// Those set aside, and how they are tried.
     pub(super) suspects: Suspects,
-    /// Requests its replicas may have in flight, together.
+    /// Requests that its replicas may have in flight together.
     pub(super) capacity: i64,
-    /// What its replicas may be sent in a minute, together.
+    /// Limits of its replicas together.
     pub(super) per_minute: RateLimits,
-    /// Its partitions' sweeps are shared with other nodes.
+    /// Other nodes sweep its partitions too.
     is_shared: bool,
-    /// Partitions that may have work, whose turn comes first in front.
+    /// Partitions that may have work; the next turn is in front.
     ring: VecDeque<AccountKey>,
-    /// A moving mean of the estimated costs leased.
+    /// Moving mean of the estimated costs leased.
     mean_cost: i64,
-    /// A moving mean of what was charged for them.
+    /// Moving mean of what was charged for them.
     mean_charge: i64,
     /// What requests of all accounts used of their estimates.
     pub(super) used: Throughput,
-    /// The most that its engines were seen to do.
     pub(super) peak: Peak,
-    /// The round of the deficit round robin.
     round: u64,
-    /// What each partition got in this round.
+    /// Given to each partition in this round.
     quantum: i64,
-    /// What a request was charged in the mean when it began.
+    /// Mean charge of a request when the round began.
     round_charge: i64,
 }
 
-/// Whose turn it is.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// The partition to lease from: its window is not empty.
+    /// Its window is not empty.
     pub(super) account: Option<AccountKey>,
-    /// Scans that must be made for it or for the next ones.
+    /// Scans to make for it or for the next ones.
     pub(super) scans: Vec<(AccountKey, Range)>,
 }
 
@@ -72,35 +67,32 @@ enum Walk {
     Found(AccountKey),
     Wait,
     Spent {
-        /// Of the account that owes least, with its time of slots.
+        /// Of the account that owes least, including its slot time.
         debt: i64,
-        /// That account owes time, and another would go on but for its share of the slots.
+        /// That account owes slot time, and only its share of the slots stops another account.
         is_loan: bool,
     },
 }
 
 impl Model {
-    /// A model without work, whose replicas may have `capacity` requests in flight.
     pub(super) fn new(capacity: i64, is_shared: bool) -> Self {
         Self { capacity, is_shared, round: 1, quantum: 1, ..Self::default() }
     }
 
-    /// The partition's state, made where it is new.
+    /// Creates it if it is new.
     pub(super) fn partition(&mut self, account: AccountKey, now: i64) -> &mut PartitionState {
         self.partitions.entry(account).or_insert_with(|| PartitionState::new(self.is_shared, now))
     }
 
-    /// Whether some of its deadlines are in danger.
     pub(super) fn is_endangered(&self) -> bool {
         self.partitions.values().any(PartitionState::is_endangered)
     }
 
-    /// The first of its deadlines that is in danger, in milliseconds.
     pub(super) fn first_in_danger(&self) -> Option<i64> {
         self.partitions.values().filter_map(PartitionState::first_in_danger).min()
     }
 
-    /// Gives a partition that may have work its place in the ring: in front, while it may take something in this round.
+    /// Adds a partition that may have work to the ring: in front while it may take some in this round.
     pub(super) fn enlist(&mut self, account: AccountKey) {
         let Some(partition) = self.partitions.get_mut(&account) else { return };
         if partition.in_ring || !partition.is_visible() {
@@ -115,8 +107,8 @@ impl Model {
         }
     }
 
-    /// Requests that one account may hold. All, while no other had work within the last minute that is not held back by refusals; else a part of the slots is left
-    /// free, so that requests of one account that run until they time out cannot keep every slot from the others.
+    /// Requests that one account may hold. All, if no other had work within the last minute that is not held back by refusals. Otherwise
+    /// part of the slots is left free, so that one account's requests that run until they time out cannot keep every slot from the others.
     fn share(&self, now: i64) -> usize {
         let capacity = usize::try_from(self.capacity).unwrap_or(0);
         let takes_slots = |it: &&PartitionState| it.is_active(now) && it.refusals.until(now).is_none();
@@ -127,13 +119,12 @@ impl Model {
         capacity - (capacity / RESERVED_PART).max(1)
     }
 
-    /// What a request is estimated to cost, in the mean of those leased lately.
+    /// Mean estimated cost of the requests leased lately.
     pub(super) const fn mean_cost(&self) -> i64 {
         self.mean_cost
     }
 
-    /// Waiting requests that scans can see, as far as known, and at least one of each partition that a scan is to look into; counted
-    /// up to `most`.
+    /// Waiting requests that scans can see, as far as known, and at least one for each partition to be scanned; counted up to `most`.
     pub(super) fn visible(&self, most: usize) -> usize {
         let mut count = 0_usize;
         for partition in self.ring.iter().filter_map(|it| self.partitions.get(it)) {
@@ -148,13 +139,12 @@ impl Model {
         count.min(most)
     }
 
-    /// Waiting requests that are known of and may be tried by now, those set aside among them.
+    /// Waiting requests that may be tried by now, as far as known, including those set aside.
     pub(super) fn known(&self) -> usize {
         let known = self.partitions.values().map(PartitionState::known);
         known.fold(self.suspects.len(), usize::saturating_add)
     }
 
-    /// How many more requests the account may hold.
     pub(super) fn room_of(&self, account: AccountKey, now: i64) -> usize {
         let share = self.share(now);
         self.partitions.get(&account).map_or(share, |partition| {
@@ -162,8 +152,8 @@ impl Model {
         })
     }
 
-    /// Whose requests the taker leases next; partitions that `skips` names are passed over, and keep their turn. Those that it `cannot`
-    /// take hold up no others' turns.
+    /// Whose requests the taker leases next. Partitions that `skips` names are passed over and keep their turn. Those that it `cannot` take
+    /// delay no others' turns.
     pub(super) fn choose(
         &mut self,
         taker: Taker<'_>,
@@ -249,7 +239,7 @@ impl Model {
         }
     }
 
-    /// Where no replica walks the ring, those without work leave it here.
+    /// If no replica walks the ring, removes partitions without work.
     fn leave_empty(&mut self) {
         let partitions = &mut self.partitions;
         self.ring.retain(|account| {
@@ -267,7 +257,7 @@ impl Model {
         }
     }
 
-    /// As many rounds at once as it takes until the partition with the smallest debt may go on. Those without work begin theirs when
+    /// Begins as many rounds as it takes until the partition with the smallest debt may continue. Partitions without work begin theirs when
     /// they have some.
     fn begin_round(&mut self, debt: i64) {
         self.quantum = self.next_quantum();
@@ -281,8 +271,8 @@ impl Model {
         }
     }
 
-    /// What each partition may take in the next round: a few times what the model's replicas work on at once, so that one slot takes
-    /// turns by the request and a fleet by the run; but no more than rate limits allow in a minute, for the others' turns come after.
+    /// What each partition may take in the next round: a few times what the model's replicas work on concurrently, so that one slot takes
+    /// turns by the request and a fleet by the run; but no more than rate limits allow in a minute, because the others must wait for it.
     fn next_quantum(&self) -> i64 {
         let requests = self.capacity.saturating_mul(self.capacity.clamp(1, SLOTFULS));
         let most = self.per_minute.requests_per_minute.map_or(QUANTUM_REQUESTS_MAX, i64::from);
@@ -291,13 +281,13 @@ impl Model {
         self.mean_charge.saturating_mul(requests).min(most).max(1)
     }
 
-    /// The part of its estimated cost that a request of the account is expected to use.
+    /// The part of its estimated cost that the account's requests are expected to use.
     pub(super) fn used_part(&self, account: AccountKey) -> UsedPart {
         let own = self.partitions.get(&account).and_then(|it| it.throughput.used_part());
         own.or_else(|| self.used.used_part()).unwrap_or_default()
     }
 
-    /// A run is being leased for a replica with these limits: its partition pays for it, and its turn ends where nothing is left.
+    /// Charges a partition for a run that is leased for a replica with these limits. Its turn ends if it has no deficit left.
     pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate], limits: RateLimits) -> Charge {
         let part = self.used_part(account);
         for candidate in run {
@@ -310,13 +300,13 @@ impl Model {
         charge
     }
 
-    /// Corrects what a partition was charged: `refund` less than it was, or more where negative.
+    /// Reduces a partition's charge by `refund`, or raises it if negative.
     pub(super) fn settle(&mut self, account: AccountKey, refund: i64) {
         let quantum = self.quantum;
         self.adjust(account, |it| it.deficit = it.deficit.saturating_add(refund).min(quantum));
     }
 
-    /// Changes what is left to a partition. Its turn ends where nothing is.
+    /// Changes what is left to a partition, whose turn ends if that is used up.
     pub(super) fn adjust(&mut self, account: AccountKey, change: impl FnOnce(&mut PartitionState)) {
         let Some(partition) = self.partitions.get_mut(&account) else { return };
         let had_left = partition.left() > 0;
@@ -332,8 +322,7 @@ impl Model {
         }
     }
 
-    /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again. Of each account so many requests
-    /// are in flight.
+    /// Once a second: forgets partitions that have long been quiet. Returns true if any may be scanned again.
     pub(super) fn repair(&mut self, in_flight: &BTreeMap<AccountKey, usize>, now: i64) -> bool {
         let (share, round, mut again) = (self.share(now), self.round, Vec::new());
         let waits = self.partitions.values().any(|it| it.visible_count() > 0);
@@ -363,13 +352,13 @@ impl Model {
     }
 }
 
-/// Whether a partition that may hold a `share` holds most of it, and held all of it in this round or one of the last two.
+/// Whether a partition that may hold `share` requests holds most of them, and held all in this round or one of the last two.
 fn is_held_back(share: usize, round: u64, partition: &PartitionState) -> bool {
     let is_near = partition.held >= share - share / 4;
     is_near && partition.held_back_in.is_some_and(|was_in| round - was_in <= 2)
 }
 
-/// A moving mean that was `mean`, 0 where there was none, after one more value.
+/// The moving mean after one more value; `mean` is 0 if there was none.
 fn moved(mean: i64, value: i64) -> i64 {
     match mean {
         0 => value,

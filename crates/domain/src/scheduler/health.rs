@@ -1,4 +1,4 @@
-//! Probes, and the breakers that open when one fails. What a probe tells of requests is for `doubts` to say.
+//! Probes, and the breakers that open when one fails. `doubts` decides what a probe means for requests.
 
 use super::Scheduler;
 use super::attempts::{Failure, Trouble};
@@ -9,20 +9,18 @@ use super::messages::{ModelKey, ProbeOutcome, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
 use super::retries::Backoff;
 
-/// A request that the engine found at fault waits this long for the completion of a request that was sent after it, while others are under way; then a probe is sent.
+/// After a request was found at fault while others are in flight: time to wait for the completion of one that was sent later, before a
+/// probe is sent.
 const PATIENCE_MS: i64 = 1_000;
 
-/// Why a replica is paused, and for how long at least.
 struct Pause {
     is_busy: bool,
-    /// What the engine asked for.
     asked_ms: i64,
-    /// For the operator.
     reason: String,
 }
 
 impl Scheduler {
-    /// What a replica needs that no input brings.
+    /// Does what a replica needs without an input.
     pub(super) fn attend(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
         if replica.has_crashed() {
@@ -42,7 +40,7 @@ impl Scheduler {
         }
     }
 
-    /// The model that a probe of the replica is to ask for, where one is due.
+    /// The model to ask for in a probe, if one is due.
     fn model_to_probe(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
         let replica = self.replicas.get(&key)?;
         let may_wait = |doubt: &Doubt| {
@@ -59,7 +57,6 @@ impl Scheduler {
         doubted.or_else(unreached).or_else(asked).or_else(due)
     }
 
-    /// A probe was answered.
     pub(super) fn answer_probe(&mut self, key: ReplicaKey, outcome: ProbeOutcome, now: i64) {
         self.touched.insert(key);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
@@ -85,7 +82,7 @@ impl Scheduler {
             ProbeOutcome::Busy { retry_after_ms, .. } => {
                 self.note_full(key, model, Evidence::Busy, retry_after_ms.unwrap_or(0), now);
             }
-            // Other requests may be what it is busy with.
+            // It may be busy with other requests.
             ProbeOutcome::TimedOut(_) if !is_paused && !replica.in_flight.is_empty() => {
                 replica.silent_for = Some(model);
                 self.note_full(key, model, Evidence::Unknown, 0, now);
@@ -99,8 +96,8 @@ impl Scheduler {
         }
     }
 
-    /// The engine refused the probe itself. It works, unless it refuses its requests in the same way: then it is paused, and now and
-    /// then sent requests all the same, because only the probe may be at fault.
+    /// The engine refused the probe itself. It works, unless it refuses its requests in the same way: then it is paused, and now and then
+    /// sent requests all the same, because only the probe may be at fault.
     fn note_refused_probe(&mut self, key: ReplicaKey, probe: Probe, code: u16, message: &str, now: i64) {
         let model = probe.model;
         let Some(replica) = self.replicas.get_mut(&key) else { return };
@@ -114,13 +111,12 @@ impl Scheduler {
         self.pause(key, model, Pause { is_busy: false, asked_ms: 0, reason }, now);
     }
 
-    /// For how long requests were told to leave the engine alone, in milliseconds, up to a bound: an account may have brought it about.
+    /// The pause that the engine asked of requests, in milliseconds, up to a bound: an account may have caused it.
     fn asked_ms(&mut self, key: ReplicaKey, model: ModelKey, now: i64) -> i64 {
         let asked_until = self.replicas.get_mut(&key).map_or(now, |it| it.breaker(model).asked_until());
         asked_until.saturating_sub(now).clamp(0, RETRY_AFTER_MAX_MS)
     }
 
-    /// A paused replica is used again for a model.
     pub(super) fn resume(&mut self, key: ReplicaKey, model: ModelKey) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.breaker(model).close();
@@ -129,7 +125,7 @@ impl Scheduler {
         self.recount_capacity(model);
     }
 
-    /// Failures that came before the probe were the requests' own, but for connections that broke all at once.
+    /// Failures before the probe were the requests' own, except connections that all broke together.
     fn note_healthy(&mut self, key: ReplicaKey, probe: Probe, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.unreached = None;
@@ -157,7 +153,7 @@ impl Scheduler {
         }
     }
 
-    /// The replica has no room for its probe, and named a time or 0.
+    /// The replica has no room for its probe; `named_ms` is 0 if it named no time.
     fn note_full(&mut self, key: ReplicaKey, model: ModelKey, evidence: Evidence, named_ms: i64, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.unreached = None;
@@ -165,7 +161,6 @@ impl Scheduler {
         self.settle_doubts(key, Some(model), evidence, now);
     }
 
-    /// Why a replica is paused, for the operator.
     fn reason_of(&self, key: ReplicaKey, probe: &str) -> String {
         let Some(replica) = self.replicas.get(&key) else { return String::new() };
         let doubt = replica.doubts.first().and_then(|seq| self.leases_held.get(seq)?.doubt.as_ref());
@@ -178,7 +173,7 @@ impl Scheduler {
         format!("{before}; its probe failed: {probe}")
     }
 
-    /// Opens the replica's breaker for a model and says why; nothing of the model is leased for it or waits for it any more.
+    /// Opens the replica's breaker for a model and reports why. None of the model's requests is leased for it or waits for it any more.
     fn pause(&mut self, key: ReplicaKey, model: ModelKey, pause: Pause, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Pause { is_busy, asked_ms, reason } = pause;

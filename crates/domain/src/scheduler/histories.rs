@@ -1,22 +1,20 @@
-//! What is remembered of requests that failed without a counted attempt, or that broke connections.
+//! Memory of requests that failed without a counted attempt, or that broke connections.
 
 use std::collections::BTreeMap;
 
-/// The most requests that are remembered. The oldest requests are forgotten first and begin anew.
+/// Requests remembered at most. The oldest are forgotten first and begin anew.
 const REQUESTS_MAX: usize = 8_192;
 
 /// Failures of one request that its count of attempts does not show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct History {
-    /// Failures that did not count as attempts.
     pub(super) uncounted: u32,
-    /// Times that it broke its connection, or an engine, while it ran alone.
+    /// Times that it broke its connection, or an engine, while it had the replica to itself.
     pub(super) breakages: u32,
     /// Counted attempts that broke nothing.
     pub(super) harmless: u32,
 }
 
-/// The histories of the requests that have any, in memory.
 #[derive(Debug, Default)]
 pub(super) struct Histories(BTreeMap<i64, History>);
 
@@ -25,12 +23,10 @@ impl Histories {
         Self(BTreeMap::new())
     }
 
-    /// The request's history.
     pub(super) fn get(&self, seq: i64) -> History {
         self.0.get(&seq).copied().unwrap_or_default()
     }
 
-    /// Notes a failure and returns the history with it.
     pub(super) fn note(&mut self, seq: i64, note: impl FnOnce(&mut History)) -> History {
         let history = self.0.entry(seq).or_default();
         note(history);
@@ -41,7 +37,6 @@ impl Histories {
         noted
     }
 
-    /// The request ended.
     pub(super) fn forget(&mut self, seq: i64) {
         self.0.remove(&seq);
     }

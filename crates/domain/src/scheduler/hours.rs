@@ -1,5 +1,5 @@
-//! Engine hours: outside them nothing new is leased for a replica or sent to it. What is in flight there is finished, what waits
-//! for a slot is released, and other replicas take its part of the order.
+//! Engine hours: outside them, no new requests are leased for a replica or sent to it. Its requests in flight finish, its buffered leases
+//! are released, and other replicas take its part of the order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::messages::{EngineHours, ModelKey, ReplicaKey};
 use super::replicas::ReplicaState;
 
 impl EngineHours {
-    /// The hours of a replica that is always open.
+    /// Of a replica that is always open.
     pub const ALWAYS: Self = Self { is_open: true, until: None, is_open_for_deadlines: true };
 
     /// Whether it is open at `now`, in milliseconds.
@@ -19,7 +19,7 @@ impl EngineHours {
 }
 
 impl ReplicaState {
-    /// Whether requests of the model may be leased for the replica, as far as its hours go: here a deadline overrules them.
+    /// Whether the replica's hours allow requests of the model. Deadlines in danger overrule them.
     pub(super) fn is_open_for(&self, model: ModelKey, models: &BTreeMap<ModelKey, Model>, now: i64) -> bool {
         let is_endangered = || models.get(&model).is_some_and(Model::is_endangered);
         self.hours.is_open_at(now) || self.hours.is_open_for_deadlines && is_endangered()
@@ -27,7 +27,7 @@ impl ReplicaState {
 }
 
 impl Scheduler {
-    /// The shell has reckoned a replica's hours, whether the replica is used by now or not.
+    /// The shell computed a replica's hours, whether or not the replica is used yet.
     pub(super) fn note_hours(&mut self, key: ReplicaKey, hours: EngineHours) {
         self.hours.insert(key, hours);
         if let Some(replica) = self.replicas.get_mut(&key) {
@@ -36,7 +36,7 @@ impl Scheduler {
         }
     }
 
-    /// Opens or closes a replica for its models, as its hours and their deadlines say at `now`.
+    /// Opens or closes a replica for its models, according to its hours and their deadlines at `now`.
     pub(super) fn follow_hours(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_in_hours = replica.hours.is_open_at(now);

@@ -1,4 +1,4 @@
-//! What the scheduler calls things by: models, accounts, replicas, scans, and places in the queue.
+//! Keys of models, accounts, replicas and scans, and places in the queue.
 
 use crate::sort_key::SortKey;
 
@@ -10,20 +10,19 @@ pub struct ModelKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountKey(pub i64);
 
-/// A replica's place in the list last handed in with [`SchedulerInput::Replicas`]; never reused while the process
-/// lives.
+/// A replica's place in the list last passed with `SchedulerInput::Replicas`; never reused while the process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaKey(pub u32);
 
-/// Names what several replicas share, of which one uses it at a time.
+/// Names something that several replicas share and one uses at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceKey(pub u32);
 
-/// Names a scan of one partition, so that its answer is not taken for another's.
+/// Names a scan of one partition, so that its answer is not mistaken for another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScanKey(pub u64);
 
-/// The part of the queue that one account's share is reckoned for: the requests of one account for one model.
+/// The unit of fair shares: the requests of one account for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuePartition {
     /// The model its requests name.
@@ -35,7 +34,7 @@ pub struct QueuePartition {
 /// A place in a partition's order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
-    /// Requests that share a prompt prefix share the first bytes.
+    /// Requests with a common prompt prefix share the first bytes.
     pub sort_key: SortKey,
     /// Arrival order, among equal keys.
     pub seq: i64,

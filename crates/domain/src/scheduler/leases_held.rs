@@ -9,72 +9,57 @@ use super::rate_window::Reservation;
 use super::timers::Timer;
 use crate::records::FailedAttempt;
 
-/// Where a leased request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It waits for a free slot.
     Buffered,
-    /// It was sent.
     InFlight,
     /// It failed, and whose fault that is will be known shortly. It keeps its slot.
     Doubted,
 }
 
-/// A failure whose fault is not known yet.
 #[derive(Debug)]
 pub(super) struct Doubt {
     pub(super) failure: Failure,
     /// It had the replica to itself.
     pub(super) was_alone: bool,
-    /// How many requests the replica had been sent by then.
+    /// Requests that the replica had been sent by then.
     pub(super) sent: u64,
-    /// When it failed, in milliseconds.
     pub(super) since: i64,
 }
 
-/// A leased request.
 #[derive(Debug)]
 pub(super) struct HeldLease {
     pub(super) lease: Lease,
     pub(super) replica: ReplicaKey,
     pub(super) stage: Stage,
-    /// When it was sent, in milliseconds.
     pub(super) sent_at: i64,
-    /// Its estimated cost.
     pub(super) cost: i64,
-    /// What its account was charged of that.
     pub(super) charged: i64,
-    /// Between which a charge for it lies, there where it runs.
+    /// Of a charge for it, on its replica.
     pub(super) bounds: Bounds,
-    /// The tokens that it is estimated to take.
     pub(super) tokens: i64,
-    /// What it has reserved of its replica's rate limits since it was sent.
+    /// Of its replica's rate limits, once it was sent.
     pub(super) reservation: Option<Reservation>,
-    /// The same of its replica's daily budget.
+    /// Of its replica's daily budget.
     pub(super) budgeted: Option<DailyReservation>,
-    /// It was sent, and is sent once more without the output limit that the engine refused.
+    /// It is sent once more, without the output limit that the engine refused.
     pub(super) is_repeated: bool,
-    /// When it expires, in milliseconds.
     pub(super) deadline: i64,
-    /// Attempts counted before this one.
+    /// Counted before this one.
     pub(super) attempts: u32,
     /// It may break replicas.
     pub(super) suspect: bool,
-    /// How it failed, while doubted.
     pub(super) doubt: Option<Doubt>,
 }
 
 /// What follows for a request from the end of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The attempt that counts against it.
     pub(super) attempt: Option<FailedAttempt>,
-    /// It may break replicas.
     pub(super) suspect: bool,
 }
 
 impl HeldLease {
-    /// A lease that was just taken.
     pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate, charged: Charge) -> Self {
         Self {
             lease,
@@ -95,7 +80,6 @@ impl HeldLease {
         }
     }
 
-    /// Nothing follows for it: it is what it was before.
     pub(super) const fn unchanged(&self) -> Mark {
         Mark { attempt: None, suspect: self.suspect }
     }
@@ -106,7 +90,7 @@ impl HeldLease {
 }
 
 impl Scheduler {
-    /// Takes a request out of the leases that are held, wherever it was.
+    /// Removes a request from the held leases, wherever it was.
     pub(super) fn let_go(&mut self, seq: i64) -> Option<HeldLease> {
         let held = self.leases_held.remove(&seq)?;
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
@@ -127,14 +111,14 @@ impl Scheduler {
         }
     }
 
-    /// An engine had it, or may have, and it was not completed: its account pays all of its estimate, whether the attempt counts or not,
-    /// else requests that only fail or are cancelled would win every turn.
+    /// An engine had it, or may have, and it was not completed. Its account pays all of its estimate, whether or not the attempt counts.
+    /// Otherwise requests that only fail or are cancelled would win every turn.
     pub(super) fn charge_in_full(&mut self, held: &HeldLease) {
         let QueuePartition { model, account } = held.lease.key.partition;
         self.model(model).settle(account, held.charged.saturating_sub(held.bounds.of(held.cost)).min(0));
     }
 
-    /// Puts a request that was let go back into the queue. Its account is not refunded.
+    /// Puts a request back into the queue. Its account is not refunded.
     pub(super) fn release_lease(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
         self.charge_in_full(&held);
         self.put_back(held, retry_at, mark, now);
@@ -154,7 +138,7 @@ impl Scheduler {
         });
     }
 
-    /// Puts a request back that no engine saw: its account is refunded.
+    /// Puts a request back that no engine saw, and refunds its account.
     pub(super) fn release_unseen(&mut self, held: HeldLease, retry_at: i64, now: i64) {
         let partition = held.lease.key.partition;
         self.model(partition.model).settle(partition.account, held.charged);
@@ -162,7 +146,7 @@ impl Scheduler {
         self.put_back(held, retry_at, mark, now);
     }
 
-    /// Releases the leases that wait for a slot of the replica: those of a model, or all of them.
+    /// Releases the buffered leases of the replica: those of a model, or all of them.
     pub(super) fn release_buffered(&mut self, replica: ReplicaKey, model: Option<ModelKey>, now: i64) {
         let Some(state) = self.replicas.get(&replica) else { return };
         let is_meant = |seq: &i64| {
@@ -177,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// Releases the leases of a partition that wait for a slot, on every replica.
+    /// On every replica.
     pub(super) fn release_buffered_of(&mut self, partition: QueuePartition, now: i64) {
         let is_meant = |held: &&HeldLease| {
             held.stage == Stage::Buffered && !held.is_repeated && held.lease.key.partition == partition
@@ -195,7 +179,7 @@ impl Scheduler {
         }
     }
 
-    /// Releases the leases for which a replica has no use soon, because its limit has fallen: other replicas may have.
+    /// Releases the buffered leases that a replica cannot use soon because its limit fell: other replicas may.
     pub(super) fn release_surplus(&mut self, replica: ReplicaKey, now: i64) {
         let Some(state) = self.replicas.get(&replica) else { return };
         let surplus: Vec<_> = state.buffered.iter().skip(state.ahead().max(1)).copied().collect();

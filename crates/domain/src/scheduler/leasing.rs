@@ -1,8 +1,8 @@
 //! Keeps the replicas busy: sends what is buffered, leases the next run, and gives suspects a replica to themselves.
 //!
-//! Each model has one host for the suspects that were set aside (`suspects`), the first of its replicas that may be used: it drains,
-//! runs a group of them, and then is for ordinary work four times as long as that took, while the other replicas go on. Where
-//! there is no ordinary work, one group follows another.
+//! Each model has one host for the suspects that were set aside (`suspects`): the first of its replicas that may be used. It drains, runs a
+//! group of them, and then takes ordinary work for four times as long as that took, while the other replicas continue. Without ordinary
+//! work, one group follows another.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,22 +15,20 @@ use super::segments::{Range, Taker};
 use super::spreading::Spread;
 use super::timers::Timer;
 
-/// The least a scan asks for.
 const LOOK_MIN: usize = 32;
-/// The least where nodes share the queue: each scan is a transaction, but what it brings waits for this replica alone.
+/// Minimum if nodes share the queue: each scan is a transaction, but what it brings waits for this replica only.
 const SHARED_LOOK_MIN: usize = 64;
-/// Serving one replica may touch another; what is left after this many rounds waits for the next input.
+/// Serving one replica may touch another; after this many rounds the rest waits for the next input.
 const ROUNDS_MAX: usize = 4;
 
-/// What a replica with room finds to be leased.
 enum Taken {
     /// A run of an account.
     Run(AccountKey, Vec<Candidate>),
-    /// Nothing waits, or a scan must answer first.
+    /// No request waits, or a scan must answer first.
     Nothing,
-    /// The request whose turn it is takes about so many tokens, and may not be sent yet.
+    /// The next request takes about `tokens`, and may not be sent yet.
     HeldBack { tokens: i64 },
-    /// Whatever is next takes more than is left of the replica's budget.
+    /// All next requests take more than is left of the replica's budget.
     OverBudget,
 }
 
@@ -69,7 +67,7 @@ impl Scheduler {
         if now < self.store_away_until || self.replicas.get(&key).is_none_or(ReplicaState::is_trying) {
             return;
         }
-        // What it is sent first decides what it has in its cache.
+        // Its first requests decide what its cache holds.
         if self.releases.burst_ends_at(now).is_some() {
             return;
         }
@@ -101,7 +99,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether there is work for the replica beside suspects.
+    /// Whether the replica has work other than suspects.
     fn has_others(&self, key: ReplicaKey) -> bool {
         let Some(replica) = self.replicas.get(&key) else { return false };
         let waits =
@@ -109,7 +107,6 @@ impl Scheduler {
         replica.claimed() > 0 || replica.config.models.iter().any(waits)
     }
 
-    /// The model whose suspects this replica is to run now.
     fn model_to_host(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
         let has_suspects = |model| self.models.get(model).is_some_and(|it| it.suspects.are_due(now));
         let is_host = |model: &ModelKey| {
@@ -164,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// Leasing ahead for one replica while another has nothing to do would only make requests wait.
+    /// Leasing ahead for one replica while another is idle would only make requests wait.
     pub(super) fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
         let is_idle = |it: &ReplicaState| {
             it.is_in_hours && it.serves(model) && !it.budget.is_short() && it.idle_slots(now) > 0
@@ -172,7 +169,7 @@ impl Scheduler {
         self.replicas.iter().any(|(it, other)| *it != key && is_idle(other))
     }
 
-    /// Leases the next run for a replica with `room`; whether it found one.
+    /// Leases the next run for a replica with `room`; returns whether it found one.
     fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
         let spread = self.spread(key, model, now);
         let left = self.replicas.get(&key).map_or(0, |it| spread.left_to(it, now));
@@ -202,10 +199,9 @@ impl Scheduler {
         true
     }
 
-    /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead where the replica's window is short.
-    /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
-    /// it. Of a replica with rate limits, no more than may be sent at once. Accounts whose next request takes more than is left of its
-    /// budget are `passed` over.
+    /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead if the replica's window is short. Takes none if a
+    /// scan must answer first; with requests buffered, a short run waits for the scan that may lengthen it. Of a replica with rate limits,
+    /// no more than may be sent immediately. Accounts whose next request takes more than is left of its budget are `passed` over.
     fn take_run(
         &mut self,
         key: ReplicaKey,

@@ -1,5 +1,5 @@
-//! The lists of a partition: all that waits, and beside it what goes first because its deadlines are in danger. A replica takes its
-//! runs from the second where that has any for it, and otherwise goes on where it was in the first.
+//! The lists of a partition: all waiting requests, and those that go first because their deadlines are in danger. A replica takes its runs
+//! from the second if that has any for it, and otherwise continues where it was in the first.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,10 @@ use super::due_first::{DueFirst, Seen};
 use super::messages::{Candidate, ReplicaKey, ScanKey};
 use super::segments::{Range, Segments, Taker, Turn};
 
-/// Both lists.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub(super) all: Segments,
     due_first: Option<DueFirst>,
-    /// How many lists of what goes first there were.
     begun: u64,
 }
 
@@ -21,7 +19,7 @@ impl Lists {
         Self { all: Segments::new(is_shared), ..Self::default() }
     }
 
-    /// From now on what is due by then goes first: `due` of `count` requests.
+    /// From now on the requests due by `by` go first: `due` of `count`.
     pub(super) fn put_first(&mut self, by: i64, due: i64, count: i64) {
         if self.due_first.is_none() {
             self.begun += 1;
@@ -30,17 +28,15 @@ impl Lists {
         self.due_first.get_or_insert_with(|| DueFirst::new(number, is_shared)).hold_to(by, due, count);
     }
 
-    /// From now on nothing goes first.
     pub(super) fn put_none_first(&mut self) {
         self.due_first = None;
     }
 
-    /// Requests that go first, as far as known; `None` where none has to.
+    /// Requests that go first, as far as known; `None` if none must.
     pub(super) fn due_first(&self) -> Option<i64> {
         self.due_first.as_ref().map(|it| it.rest.max(0))
     }
 
-    /// Begins anew.
     pub(super) fn reset(&mut self) {
         self.all.reset();
         self.due_first = None;
@@ -50,14 +46,14 @@ impl Lists {
         [&mut self.all].into_iter().chain(self.due_first.as_mut().map(|it| &mut it.segments))
     }
 
-    /// Whether there is anything here for the taker, see [`Segments::is_for`].
+    /// Whether there is work here for the taker, see [`Segments::is_for`].
     pub(super) fn is_for(&self, taker: Taker<'_>) -> bool {
         let due_first = self.due_first.as_ref();
         due_first.is_some_and(|it| it.segments.is_for(taker.replica, taker.idle_for_due_first))
             || !taker.takes_due_first_only && self.all.is_for(taker.replica, taker.idle)
     }
 
-    /// What the taker finds here, where `waiting` are known, see [`Segments::turn`]; and a scan to be made `beside`.
+    /// The taker's turn if `waiting` requests are known, see [`Segments::turn`]; and an additional scan.
     pub(super) fn turn(
         &mut self,
         taker: Taker<'_>,
@@ -68,7 +64,7 @@ impl Lists {
         if let Some(list) = &mut self.due_first {
             match list.turn(taker, now) {
                 Turn::Ready => return Turn::Ready,
-                // While scans find some, the next answer is worth a wait.
+                // While scans find some, the next answer is worth waiting for.
                 Turn::Wait(range) if taker.takes_due_first_only || !list.is_barren => {
                     return Turn::Wait(range);
                 }
@@ -82,13 +78,13 @@ impl Lists {
         self.all.turn(taker.replica, taker.wanted, waiting, taker.idle, now)
     }
 
-    /// Requests in the window from which the replica takes its next run, and whether a scan may lengthen it soon.
+    /// Requests in the window of the replica's next run, and whether a scan may lengthen it soon.
     pub(super) fn window_of(&self, replica: ReplicaKey) -> (usize, bool) {
         let due_first = self.due_first.as_ref().map(|it| it.segments.window_of(replica));
         due_first.filter(|(len, _)| *len > 0).unwrap_or_else(|| self.all.window_of(replica))
     }
 
-    /// The requests from which the taker's next run is taken, in order.
+    /// Candidates for the taker's next run, in order.
     pub(super) fn next(&self, taker: Taker<'_>, now: i64) -> impl Iterator<Item = &Candidate> {
         let is_alive = move |it: &&Candidate| it.deadline > now;
         let due_first = self.due_first.iter().flat_map(move |it| it.segments.window(taker.replica));
@@ -98,7 +94,6 @@ impl Lists {
         due_first.chain(others.into_iter().flatten())
     }
 
-    /// Takes the taker's next run, at most `limit` requests.
     pub(super) fn take(&mut self, taker: Taker<'_>, limit: usize, now: i64) -> Vec<Candidate> {
         let mut run = Vec::new();
         if let Some(list) = &mut self.due_first {
@@ -112,7 +107,7 @@ impl Lists {
         run
     }
 
-    /// Begins a scan where the taker's window is shorter than the next run and more of what waits is known.
+    /// Begins a scan if the taker's window is shorter than the next run and more requests are known to wait.
     pub(super) fn scan_ahead(
         &mut self,
         taker: Taker<'_>,
@@ -129,7 +124,7 @@ impl Lists {
         if is_short { self.all.scan(taker.replica, now) } else { None }
     }
 
-    /// The list to which a scan belongs, and the last deadline of what it looks for.
+    /// The list that a scan belongs to, and the last deadline that it looks for.
     pub(super) fn of_scan(&mut self, scan: ScanKey) -> (&mut Segments, i64) {
         match &mut self.due_first {
             Some(list) if list.segments.awaits(scan) => (&mut list.segments, list.by),
@@ -137,8 +132,8 @@ impl Lists {
         }
     }
 
-    /// A scan was answered, see [`Segments::absorb`]: `fresh` are those of what it has `seen` that it looks for and that were not
-    /// known to be held. Whether nothing waits; `None` where it tells nothing of that.
+    /// A scan was answered, see [`Segments::absorb`]: `fresh` are the matching requests of `seen` that were not known to be held. Returns
+    /// whether no requests wait; `None` if the scan does not show that.
     pub(super) fn absorb(
         &mut self,
         scan: ScanKey,
@@ -154,7 +149,6 @@ impl Lists {
         Some(self.all.absorb(scan, fresh.into_iter(), seen.last.clone(), seen.reached_end, now))
     }
 
-    /// Puts back what was taken and could not be leased.
     pub(super) fn put_back(&mut self, replica: ReplicaKey, run: Vec<Candidate>) {
         let by = self.due_first.as_ref().map_or(i64::MIN, |it| it.by);
         let (due, others): (Vec<_>, Vec<_>) = run.into_iter().partition(|it| it.deadline <= by);
@@ -165,7 +159,6 @@ impl Lists {
         self.all.put_back(replica, others);
     }
 
-    /// Takes the suspects out of all windows.
     pub(super) fn take_suspects(&mut self) -> Vec<Candidate> {
         let mut known = BTreeSet::new();
         let suspects = self.each().flat_map(Segments::take_suspects);

@@ -1,5 +1,5 @@
-//! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
-//! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
+//! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and feeds inputs; the scheduler
+//! never waits, reads a clock, or uses a store or an engine.
 
 pub use super::daily_budget::{DailyLimits, DailyUse};
 use super::deadlines::DeadlineStep;
@@ -12,10 +12,10 @@ pub use super::process_rules::{ProcessOrder, ProcessRules, ProcessStatus};
 pub use super::rate_window::RateLimits;
 use crate::records::FailedAttempt;
 
-/// What a scan saw of one waiting request.
+/// A waiting request, as a scan saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its place in the partition that was scanned.
+    /// Its place in the scanned partition.
     pub position: Position,
     /// Estimated work: input tokens and twice the output tokens it may use.
     pub cost: i64,
@@ -23,11 +23,11 @@ pub struct Candidate {
     pub deadline: i64,
     /// Attempts counted against it so far.
     pub attempts: u32,
-    /// It was in flight when a replica died, and has not been cleared since.
+    /// It was in flight when a replica died, and was not cleared since.
     pub suspect: bool,
 }
 
-/// A request taken from the queue under an epoch; a write under an older epoch touches nothing.
+/// A request taken from the queue under an epoch; a write under an older epoch has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// The queue row.
@@ -36,7 +36,7 @@ pub struct Lease {
     pub epoch: i64,
 }
 
-/// How much of a partition waits.
+/// The number of waiting requests of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// The part of the queue.
@@ -48,61 +48,60 @@ pub struct Backlog {
 /// An engine replica as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
-    /// How the shell names it.
+    /// The shell's name for it.
     pub key: ReplicaKey,
     /// The models it serves.
     pub models: Vec<ModelKey>,
-    /// Requests it may have in flight, at most.
+    /// Maximum of requests in flight.
     pub max_concurrency: u32,
-    /// Requests it may have in flight at first, before it is known how many it can work on.
+    /// Requests that may be in flight at first, before its capacity is known.
     pub first_concurrency: u32,
-    /// Of an engine that serves online traffic too: the part of `max_concurrency` that the scheduler's requests take at most, in
-    /// percent, while no others wait.
+    /// For an engine that also serves online traffic: maximum part of `max_concurrency` for the scheduler's requests while no others wait,
+    /// in percent.
     pub colocated_percent: Option<u8>,
-    /// What it is sent in a minute, at most.
+    /// Limits per minute.
     pub rate_limits: RateLimits,
-    /// What it is sent on a day, at most.
+    /// Limits per day.
     pub daily_limits: DailyLimits,
-    /// Where the shell starts and stops its engine, when that is to be.
+    /// Rules of its process, if the shell starts and stops its engine.
     pub process: Option<ProcessRules>,
 }
 
-/// When a replica is open, as reckoned by the shell, which knows calendars.
+/// When a replica is open, as computed by the shell, which knows calendars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineHours {
     /// Whether it is open now.
     pub is_open: bool,
-    /// When that changes, in milliseconds: from then on the opposite holds, until the shell says more. `None` where it does not
-    /// change.
+    /// When `is_open` changes, in milliseconds; then the opposite applies until the shell says more. `None` if it does not change.
     pub until: Option<i64>,
     /// Whether it is open at all hours for a model whose deadlines are in danger.
     pub is_open_for_deadlines: bool,
 }
 
-/// How loaded an engine is, by its own metrics.
+/// An engine's load, by its own metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineLoad {
     /// Requests it works on.
     pub running: i64,
     /// Requests that wait in it.
     pub waiting: i64,
-    /// How much of its key-value cache the running requests hold; 0 where it does not say.
+    /// The part of its key-value cache that running requests hold; 0 if unknown.
     pub cache_permille: i64,
-    /// Requests that it had to begin again for want of cache, since its start.
+    /// Requests restarted for lack of cache, since the engine's start.
     pub preemptions: i64,
 }
 
-/// An event that the scheduler is told of.
+/// An event for the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchedulerInput {
     /// Time passed: at least once a second, and when a [`SchedulerCommand::WakeAt`] asked for it.
     Tick,
-    /// What waits in the queue, counted when the process started; replaces what was known.
+    /// What waits in the queue, counted when the process started; replaces earlier counts.
     Backlogs(Vec<Backlog>),
-    /// Partitions of which requests wait for a retry, and the latest retry time of each, in milliseconds: told with
-    /// [`Self::Backlogs`], whose counts include these requests.
+    /// Partitions with requests that wait for a retry, and the latest retry time of each, in milliseconds. Sent with [`Self::Backlogs`],
+    /// whose counts include these requests.
     Delayed(Vec<(QueuePartition, i64)>),
-    /// The replicas that may be used from now on; replaces the list. In-flight work of one that left runs to its end.
+    /// The replicas that may be used from now on; replaces the list. In-flight work of a removed replica runs to its end.
     Replicas(Vec<Replica>),
     /// A request was accepted and gathers until `ready_at`.
     Gathering {
@@ -116,8 +115,8 @@ pub enum SchedulerInput {
         /// When the next release is due: now if the limit was reached, else the earliest `ready_at` still gathering.
         next_ready_at: Option<i64>,
     },
-    /// Partitions that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
-    /// too. What is known to wait stays known.
+    /// Partitions with requests that may be tried by now, as seen by a poll of the store, because other nodes fill the queue too. Requests
+    /// known to wait stay known.
     Waiting(Vec<QueuePartition>),
     /// The answer to a scan.
     Candidates {
@@ -127,7 +126,7 @@ pub enum SchedulerInput {
         scan: ScanKey,
         /// Waiting requests of its range, in order.
         candidates: Vec<Candidate>,
-        /// No waiting request of its range lies behind the last of `candidates`.
+        /// No waiting request of its range follows the last of `candidates`.
         reached_end: bool,
     },
     /// The answer to a count of deadlines.
@@ -136,7 +135,7 @@ pub enum SchedulerInput {
         partition: QueuePartition,
         /// Its waiting requests that may be tried by now, by their deadlines, in order; empty steps are left out.
         steps: Vec<DeadlineStep>,
-        /// Where nodes share the queue, in how many segments it is swept; else 0.
+        /// In how many segments the partition is swept if nodes share the queue; else 0.
         segments: usize,
     },
     /// The answer to a lease.
@@ -145,21 +144,21 @@ pub enum SchedulerInput {
         replica: ReplicaKey,
         /// The partition.
         partition: QueuePartition,
-        /// What was taken.
+        /// The leases that were taken.
         leases: Vec<Lease>,
-        /// What was asked for and had gone (cancelled, expired), by `seq`.
+        /// Requests that had gone (cancelled, expired), by `seq`.
         gone: Vec<i64>,
     },
     /// An attempt completed and its result is on its way to the store.
     Completed {
         /// The request.
         seq: i64,
-        /// The tokens it really used: input plus twice the output.
+        /// The cost really used: input plus twice the output tokens.
         cost: i64,
         /// The same with the output counted once, as providers count tokens.
         tokens: i64,
     },
-    /// An attempt brought no result.
+    /// An attempt failed.
     AttemptFailed {
         /// The request.
         seq: i64,
@@ -171,18 +170,18 @@ pub enum SchedulerInput {
         /// The requests, whether queued or in flight.
         seqs: Vec<i64>,
     },
-    /// These leases are held no more: other nodes ended their requests, or took this process for dead. Later leases of the
-    /// same requests are.
+    /// Leases that are no longer held: other nodes ended their requests, or considered this process dead. Later leases of the same requests
+    /// are still held.
     Lost(Vec<Lease>),
-    /// How loaded an engine says it is: about once a second while it works, where it says so.
+    /// An engine's load: about once a second while it works, if it reports one.
     Load {
         /// The replica.
         replica: ReplicaKey,
-        /// What it says.
+        /// Its load.
         load: EngineLoad,
     },
-    /// The hours of an engine: before its replica is used for the first time, and whenever they change. A replica of which they
-    /// were never told is always open.
+    /// An engine's hours: before its replica is used for the first time, and whenever they change. A replica whose hours were never sent is
+    /// always open.
     Hours {
         /// The replica.
         replica: ReplicaKey,
@@ -203,28 +202,27 @@ pub enum SchedulerInput {
         /// The order to start it.
         order: ProcessOrder,
     },
-    /// The process of a replica has ended, and nothing is left of it.
+    /// The process of a replica has ended completely.
     Stopped {
         /// The replica.
         replica: ReplicaKey,
         /// The order that this answers: to stop it, or to start the process that ended by itself.
         order: ProcessOrder,
-        /// Why, in words for the operator, where nobody asked for that: it could not be started, was not ready in time, or crashed.
+        /// Why, for the operator, if nobody asked for the end: it did not start, was not ready in time, or crashed.
         error: Option<String>,
     },
-    /// The answer to a count of use: what the replica used on the day, by all nodes.
+    /// The answer to a count of use: the replica's use of the day, by all nodes.
     Used(DailyUse),
-    /// What a command asked of the store, which is away, could not be done. The scheduler asks again on a later tick.
+    /// A command failed because the store is unreachable. The scheduler asks again on a later tick.
     Undone(SchedulerCommand),
-    /// A large body, which is not in the store, could not be read. The request waits for a while and counts no attempt.
+    /// A large body outside the store could not be read. The request waits for a while, and no attempt counts.
     Unread(Lease),
 }
 
 /// Work that the scheduler asks its shell to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchedulerCommand {
-    /// Move what has gathered long enough into the queue, at most `limit` requests. Answered by
-    /// [`SchedulerInput::Released`].
+    /// Move at most `limit` requests that have gathered long enough into the queue. Answered by [`SchedulerInput::Released`].
     Release {
         /// How many at most.
         limit: u32,
@@ -235,26 +233,26 @@ pub enum SchedulerCommand {
         partition: QueuePartition,
         /// Its name, for the answer.
         scan: ScanKey,
-        /// For whose next runs. Where nodes share the queue, the store knows its segment and how far its sweep has come, and the
+        /// The replica whose next runs it is for. If nodes share the queue, the store knows its segment and how far its sweep is, and the
         /// range does not count.
         replica: ReplicaKey,
-        /// Behind this place; from the start where `None`.
+        /// Behind this place; from the start if `None`.
         after: Option<Position>,
-        /// Up to this place, itself included; to the end where `None`.
+        /// Up to and including this place; to the end if `None`.
         until: Option<Position>,
         /// How many at most.
         limit: u32,
     },
-    /// Count the waiting requests of a partition that may be tried by now, by their deadlines. Answered by
-    /// [`SchedulerInput::Deadlines`]; one at a time.
+    /// Count the waiting requests of a partition that may be tried by now, by their deadlines. Answered by [`SchedulerInput::Deadlines`];
+    /// one at a time.
     CountDeadlines {
         /// The partition.
         partition: QueuePartition,
-        /// How long a step of time is that is counted together, in milliseconds.
+        /// Length of a step of deadlines, in milliseconds.
         step_ms: i64,
     },
-    /// Take these for one replica, if they still wait. Answered by [`SchedulerInput::Leased`]; one at a time per
-    /// replica and partition.
+    /// Take these requests for one replica, if they still wait. Answered by [`SchedulerInput::Leased`]; one at a time per replica and
+    /// partition.
     Lease {
         /// Where they will run.
         replica: ReplicaKey,
@@ -270,12 +268,12 @@ pub enum SchedulerCommand {
         /// What.
         lease: Lease,
     },
-    /// Drop the connection of a request in flight; no answer comes.
+    /// Drop the connection of a request in flight; there is no answer.
     Abort {
         /// The request.
         seq: i64,
     },
-    /// Put a leased request back into the queue. No answer comes, but [`SchedulerInput::Undone`] where it failed.
+    /// Put a leased request back into the queue. Answered only if that failed, by [`SchedulerInput::Undone`].
     ReleaseLease {
         /// Where it ran, or was to run.
         replica: ReplicaKey,
@@ -288,7 +286,7 @@ pub enum SchedulerCommand {
         /// Whether it is a suspect from now on.
         suspect: bool,
     },
-    /// End a leased request with an error. No answer comes, but [`SchedulerInput::Undone`] where it failed.
+    /// Fail a leased request. Answered only if that failed, by [`SchedulerInput::Undone`].
     Fail {
         /// Where it ran.
         replica: ReplicaKey,
@@ -317,14 +315,14 @@ pub enum SchedulerCommand {
         /// For the answers.
         order: ProcessOrder,
     },
-    /// End the process of a replica. Answered by [`SchedulerInput::Stopped`] when nothing is left of it.
+    /// End the process of a replica. Answered by [`SchedulerInput::Stopped`] when it has ended completely.
     Stop {
         /// The replica.
         replica: ReplicaKey,
         /// For the answer.
         order: ProcessOrder,
     },
-    /// Nothing is sent to a replica for a model for now (its breaker opened): to be said loudly, with the reason.
+    /// A replica is paused for a model, because its breaker opened. Reported prominently, with the reason.
     Pause {
         /// The replica.
         replica: ReplicaKey,
@@ -332,7 +330,7 @@ pub enum SchedulerCommand {
         model: ModelKey,
         /// Until when, in milliseconds.
         until: i64,
-        /// Why, in words for the operator.
+        /// Why, for the operator.
         reason: String,
     },
     /// A paused replica is used again.

@@ -1,24 +1,25 @@
-//! Decides what runs where and when. Pure: inputs and the time go in, commands come out.
+//! Decides what runs where and when. Pure: inputs and the time go in, commands are returned.
 //!
-//! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
-//! [`SchedulerInput::Released`] tells how much waits in each partition (`partitions`); a replica with room (`replicas`) asks
-//! whose turn it is (`fairness`, `slot_time`), finds its part of that account's order (`segments`), and no more than its part of few requests
-//! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
-//! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
-//! how the replica fares (`doubts`, `health`, `breaker`); what it has no room for is held back by account (`refusals`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
-//! rate limits (`rate_limits`) and daily budget (`budgets`) allow. Where the shell starts
-//! and stops its engine, that runs while there is work (`processes`), in turn with others of its device (`devices`).
+//! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`), and [`SchedulerInput::Released`] counts the
+//! waiting requests of each partition (`partitions`). A replica with room (`replicas`) asks whose turn it is (`fairness`, `slot_time`),
+//! finds its part of that account's order (`segments`), and no more than its part of few requests (`spreading`), and scans ahead of its
+//! cursor there (`sweep`). The scanned run is leased, buffered and sent (`leasing`). Failures (`failures`) are judged by their kind
+//! (`attempts`) and, if that is not enough, by how the replica fares (`doubts`, `health`, `breaker`). Refusals for lack of room hold
+//! accounts back (`refusals`). A replica gets no new requests outside its hours (`hours`), and never more than its rate limits
+//! (`rate_limits`) and daily budget (`budgets`) allow. An engine that the shell starts and stops runs while there is work (`processes`), in
+//! turn with others of its device (`devices`).
 //!
 //! Each engine replica sweeps a segment of the order. Byte order of the sort key is a walk through the tree of prefixes. Each queue
-//! partition's order is cut into segments, one for each replica that takes part, so neighbours meet in one prefix cache. A replica
-//! that has nothing left takes half of the longest rest that its owner cannot take at once. Of a long rest its owner keeps only a
-//! *portion*, what it does in two minutes (256 to 4,096 requests): larger parts would leave open for hours which replica comes to a
-//! request, and when (`domain::scheduler::portions`). The cut is where about half of the cost lies before and neighbours share the
-//! fewest cuts of their keys. Runs stay as short as the slots need. In a folder the segments are in memory
-//! (`domain::scheduler::segments`); with PostgreSQL they are rows (`store::queue::segments`), so nodes follow the same rule, but for
-//! two things: a node does not know what another's replica could take at once, nor how much waits. In a folder it does: where a model
-//! has fewer requests than its replicas have slots, a replica takes no more than its part of them, in proportion to its slots and at
-//! least 4 requests (`domain::scheduler::spreading`). With PostgreSQL every portion is of up to 4,096 requests.
+//! partition's order is cut into segments, one for each replica that takes part, so neighbours meet in one prefix cache. A replica that has
+//! no requests left takes half of the longest rest that its owner cannot take immediately. Of a long rest the owner keeps only a *portion*,
+//! its work of two minutes (256 to 4,096 requests): with larger parts it would be open for hours which replica gets to a request, and when
+//! (`portions`). The cut is at a place with about half of the cost before it, where neighbours share the fewest cuts of their keys. Runs
+//! are as short as the slots need.
+//!
+//! In a folder the segments are in memory (`segments`). With PostgreSQL they are rows (`store::queue::segments`) and follow the same rule,
+//! except that a node knows neither what another's replica could take immediately nor how much waits, and every portion is of up to 4,096
+//! requests. In a folder, if a model has fewer requests than its replicas have slots, a replica takes no more than its part of them, in
+//! proportion to its slots and at least 4 requests (`spreading`).
 
 mod attempts;
 mod breaker;
@@ -96,35 +97,33 @@ pub use throughput::Pace;
 use timers::{Timer, Timers};
 pub use weakest_link::weakest_link;
 
-/// The scheduler. Its memory is bounded by the partitions that have work and the requests it holds a lease of.
+/// The scheduler. Its memory is bounded by the partitions that have work and the requests whose leases it holds.
 ///
-/// The same seed, inputs and times bring the same commands. Where the clock is set back, every wait ends when it would have ended. It relies on four promises of its shell: a
-/// [`SchedulerInput::Tick`] comes at least once a second; every [`SchedulerCommand::Send`] that is not aborted is
-/// answered in the end, or its request is named by [`SchedulerInput::Ended`] when its deadline passes; every
-/// [`SchedulerCommand::Lease`] that committed is answered, however late; and so is every [`SchedulerCommand::CountUse`],
-/// [`SchedulerCommand::Start`] and [`SchedulerCommand::Stop`]. Any other answer may be lost, and is then asked for again.
+/// The same seed, inputs and times produce the same commands. If the clock is set back, every wait ends when it would have ended. The shell
+/// promises four things: a [`SchedulerInput::Tick`] at least once a second; an answer to every [`SchedulerCommand::Send`] that is not
+/// aborted, or its request in [`SchedulerInput::Ended`] when its deadline passes; an answer, however late, to every
+/// [`SchedulerCommand::Lease`] that committed; and an answer to every [`SchedulerCommand::CountUse`], [`SchedulerCommand::Start`] and
+/// [`SchedulerCommand::Stop`]. Any other answer may be lost, and is then asked for again.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
-    /// All times in here are of this one.
+    /// All times in here are its times.
     time: SteadyTime,
     random: Random,
     releases: Releases,
     models: BTreeMap<ModelKey, Model>,
     replicas: BTreeMap<ReplicaKey, ReplicaState>,
-    /// As last told, of replicas that are used and of others.
+    /// As last sent, also of replicas that are not used.
     hours: BTreeMap<ReplicaKey, EngineHours>,
-    /// What several replicas share that have processes.
     devices: BTreeMap<DeviceKey, Device>,
     leases_held: BTreeMap<i64, HeldLease>,
     histories: Histories,
     deadline_counts: DeadlineCounts,
     timers: Timers,
-    /// Writes to ask for again when the store is back.
+    /// Writes to repeat when the store is back.
     undone: Vec<SchedulerCommand>,
-    /// The store is away and is asked for nothing until then.
+    /// The store is unreachable and is not asked until then.
     store_away_until: i64,
-    /// When everything is looked over next.
     repair_at: i64,
     /// Replicas whose state changed in this call.
     touched: BTreeSet<ReplicaKey>,
@@ -133,7 +132,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler that knows of no replica and no work. `seed` drives its jitter.
+    /// A scheduler without replicas and work. `seed` drives its jitter.
     pub const fn new(settings: Settings, seed: u64) -> Self {
         Self {
             settings,
@@ -157,8 +156,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes note of what happened at `now` (milliseconds) and says what is to be done, in order. At most one
-    /// [`SchedulerCommand::WakeAt`] is among it, and only when the time changed.
+    /// Processes an input at `now` (milliseconds) and returns the commands, in order. At most one of them is a
+    /// [`SchedulerCommand::WakeAt`], and only if the time changed.
     pub fn on(&mut self, input: SchedulerInput, now: i64) -> Vec<SchedulerCommand> {
         let now = self.pass(now);
         match self.read(input) {
@@ -205,8 +204,8 @@ impl Scheduler {
         self.advance(now)
     }
 
-    /// Stops: nothing new is released, leased or sent, and leases that were not sent are released. What is in flight
-    /// is still taken note of.
+    /// Stops releasing, leasing and sending, and releases the leases that were not sent. What happens to requests in flight is still
+    /// processed.
     pub fn drain(&mut self, now: i64) -> Vec<SchedulerCommand> {
         let now = self.pass(now);
         self.is_draining = true;
@@ -217,7 +216,6 @@ impl Scheduler {
         self.advance(now)
     }
 
-    /// What follows from the input: due timers, replicas with room, a release, the next wake-up.
     fn advance(&mut self, now: i64) -> Vec<SchedulerCommand> {
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
@@ -255,7 +253,7 @@ impl Scheduler {
         self.touched.extend(serving.map(|(key, _)| *key));
     }
 
-    /// The model's partitions, made where it is new.
+    /// Creates it if it is new.
     fn model(&mut self, key: ModelKey) -> &mut Model {
         let (replicas, is_shared) = (&self.replicas, self.settings.is_shared);
         self.models.entry(key).or_insert_with(|| {

@@ -1,9 +1,9 @@
 //! What is known of one partition: its segments, hints of how much waits, what it is owed, and when to scan again.
 //!
-//! Counts are hints: a whole revolution that saw nothing corrects them to zero. The other way round, a partition that seems
-//! empty is scanned all the same: every 10 s while any of its requests is held or waits for its retry, else 10, 20,
-//! 40 … s after it went quiet, and then it is forgotten. So no wrong count stalls a request: a retry time that the
-//! counts of a restart do not tell, a write that was slower than the scan behind it.
+//! Counts are hints. A whole revolution that saw no request corrects them to zero. Conversely, a partition that seems empty is still
+//! scanned: every 10 s while any of its requests is held or waits for its retry, else 10, 20, 40 … s after it went quiet, and then it is
+//! forgotten. So no wrong count stalls a request, such as after a retry time that the counts of a restart do not contain, or a write that
+//! was slower than the next scan.
 
 use std::collections::BTreeMap;
 
@@ -16,60 +16,56 @@ use super::refusals::Refusals;
 use super::segments::{Range, Taker, Turn};
 use super::throughput::Throughput;
 
-/// The first interval of scans at a partition that seems empty.
+/// First interval of scans of a partition that seems empty.
 pub(super) const RECHECK_MS: i64 = 10_000;
 /// A quiet partition is forgotten when its interval would pass this.
 const FORGET_MS: i64 = 20 * 60_000;
-/// A partition that had work counts among those that have for so long.
+/// A partition is active for this long after it had work.
 const ACTIVE_MS: i64 = 60_000;
 /// Retry times are counted in steps of this, and of a long wait in this many steps, so that a partition's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
 const RETRY_STEPS: i64 = 64;
-/// The deadlines of a partition are counted this often at most.
+/// Minimum interval of counts of a partition's deadlines.
 const COUNT_MS: i64 = 30_000;
-/// A partition that is worked off within this is counted less often: engines may close before.
+/// A partition that is worked off within this time is counted less often: engines may close before.
 const SHORT_MS: i64 = 60_000;
 const COUNT_SHORT_MS: i64 = 600_000;
-/// A request whose lease was released is scanned for no sooner than this, so that the write comes first.
+/// Minimum time until a scan for a request whose lease was released, so that the write precedes it.
 const WRITE_MS: i64 = 50;
 
-/// A partition's state; a few hundred bytes and its window.
+/// A few hundred bytes and its window.
 #[derive(Debug, Default)]
 pub(super) struct PartitionState {
     pub(super) lists: Lists,
     /// Waiting requests that a scan can see by now.
     count: i64,
-    /// Waiting requests by the time they may be tried again.
+    /// Waiting requests by retry time.
     delayed: BTreeMap<i64, i64>,
     /// Requests being leased or leased.
     pub(super) held: usize,
-    /// What it may still take in this round of the deficit round robin, in cost.
+    /// What it may still take in this round, in cost.
     pub(super) deficit: i64,
-    /// What it owes beside that for time of slots (`slot_time`), in cost.
+    /// What it also owes for slot time (`slot_time`), in cost.
     pub(super) owed_time: i64,
-    /// The round for which it got that.
+    /// The round of its deficit.
     round: u64,
     /// The last round in which it held as many requests as it may.
     pub(super) held_back_in: Option<u64>,
-    /// It stands in its model's ring.
     pub(super) in_ring: bool,
-    /// How fast its requests are worked off.
     pub(super) throughput: Throughput,
-    /// What engines had no room for.
     pub(super) refusals: Refusals,
-    /// When its deadlines were last counted, or it was new.
     counted_at: i64,
-    /// What a request cost in the mean, as of the last count.
+    /// Mean cost of a request, as of the last count.
     mean_cost: Option<i64>,
-    /// The first of its deadlines that is in danger, as of the last count.
+    /// As of the last count.
     first_in_danger: Option<i64>,
     /// It seems empty and is scanned once more.
     suspected: bool,
     recheck_at: i64,
     recheck_ms: i64,
-    /// Until then requests may wait for a retry that is not among `delayed`.
+    /// Until then requests may wait for a retry that is not in `delayed`.
     watched_until: i64,
-    /// When requests last came, left or came back.
+    /// When requests last arrived, left or returned.
     active_at: i64,
 }
 
@@ -85,7 +81,7 @@ impl PartitionState {
         }
     }
 
-    /// It takes part in a round: it gets a quantum for each that began since it last did, and saves no more than one up.
+    /// It takes part in a round: it gets a quantum for each that began since it last did, and saves at most one.
     pub(super) fn begin_round(&mut self, round: u64, quantum: i64) {
         let rounds = round.saturating_sub(std::mem::replace(&mut self.round, round));
         if rounds > 0 {
@@ -97,7 +93,6 @@ impl PartitionState {
         }
     }
 
-    /// What it may still take in this round.
     pub(super) const fn left(&self) -> i64 {
         self.deficit.saturating_sub(self.owed_time)
     }
@@ -110,12 +105,11 @@ impl PartitionState {
             || self.suspected
     }
 
-    /// Whether it has work, or had some a moment ago.
     pub(super) fn is_active(&self, now: i64) -> bool {
         self.held > 0 || self.is_visible() || now - self.active_at < ACTIVE_MS
     }
 
-    /// Waiting requests, whether they may be tried yet or not.
+    /// Whether or not they may be tried yet.
     pub(super) fn waiting(&self) -> i64 {
         self.delayed.values().fold(self.count, |sum, count| sum.saturating_add(*count))
     }
@@ -125,14 +119,14 @@ impl PartitionState {
         self.count
     }
 
-    /// Waiting requests that are known of and may be tried by now.
+    /// Known waiting requests that may be tried by now.
     pub(super) fn known(&self) -> usize {
         usize::try_from(self.count).unwrap_or(0)
     }
 
-    /// Whether its deadlines are to be counted: it was not done lately, and what waits takes long or for long, or it was not done for long.
-    /// Where nodes share the queue, how much waits is not known here. `mean_cost` is that of a request of the model, which `is_served` by
-    /// replicas or not.
+    /// Whether to count its deadlines: the last count is old, and the waiting work is long or waits for long, or the last count is very
+    /// old. If nodes share the queue, the number of waiting requests is not known here. `mean_cost` is that of the model's requests, and
+    /// `is_served` says whether replicas serve the model.
     pub(super) fn may_be_late(&self, mean_cost: i64, is_shared: bool, is_served: bool, now: i64) -> bool {
         let age_ms = now - self.counted_at;
         let is_empty = self.waiting() == 0 && (is_served || !self.suspected);
@@ -144,14 +138,13 @@ impl PartitionState {
         is_shared || !is_served || self.is_endangered() || !(0..COUNT_SHORT_MS).contains(&age_ms) || is_long()
     }
 
-    /// When its deadlines were last counted.
     pub(super) const fn counted_at(&self) -> i64 {
         self.counted_at
     }
 
-    /// Its deadlines were counted: where some are in danger, the requests that are due by then go first. `segments` tells how many
-    /// replicas of all nodes sweep it, of which this node measures its own. Where the model is not served, nothing scans for it, and the
-    /// count tells how much waits.
+    /// Its deadlines were counted: if some are in danger, the requests due by then go first. `segments` is the number of replicas of all
+    /// nodes that sweep it; this node measures only its own. If the model is not served, no scan finds its requests, and the count gives
+    /// their number.
     pub(super) fn note_deadlines(
         &mut self,
         steps: &[DeadlineStep],
@@ -179,22 +172,21 @@ impl PartitionState {
         }
     }
 
-    /// Whether some of its deadlines are in danger: until all that goes first is done, and counted.
+    /// Whether some of its deadlines are in danger: until all requests that go first are done, and counted.
     pub(super) const fn is_endangered(&self) -> bool {
         self.first_in_danger.is_some()
     }
 
-    /// The first of those, in milliseconds.
     pub(super) const fn first_in_danger(&self) -> Option<i64> {
         self.first_in_danger
     }
 
-    /// What the taker finds here, and a scan to be made `beside`; see [`Lists::turn`].
+    /// The taker's turn, and an additional scan; see [`Lists::turn`].
     pub(super) fn turn(&mut self, taker: Taker<'_>, beside: &mut Option<Range>, now: i64) -> Turn {
         self.lists.turn(taker, self.count, beside, now)
     }
 
-    /// Takes the taker's next run, at most `limit` requests; they are held from now on.
+    /// The run is held from now on.
     pub(super) fn take(&mut self, taker: Taker<'_>, limit: usize, now: i64) -> Vec<Candidate> {
         let run = self.lists.take(taker, limit, now);
         self.remove(run.len(), now);
@@ -202,46 +194,44 @@ impl PartitionState {
         run
     }
 
-    /// Takes the suspects that were seen and not leased.
     pub(super) fn take_suspects(&mut self, now: i64) -> Vec<Candidate> {
         let suspects = self.lists.take_suspects();
         self.remove(suspects.len(), now);
         suspects
     }
 
-    /// Begins a scan where the taker's window is shorter than the next run and more is known to wait.
+    /// Begins a scan if the taker's window is shorter than the next run and more requests are known to wait.
     pub(super) fn scan_ahead(&mut self, taker: Taker<'_>, wanted: usize, now: i64) -> Option<Range> {
         self.lists.scan_ahead(taker, wanted, self.count, now)
     }
 
-    /// A scan was answered, see [`Lists::absorb`]: the count is at least what it saw, or zero where a whole revolution saw nothing.
+    /// A scan was answered, see [`Lists::absorb`].
     pub(super) fn absorb(&mut self, scan: ScanKey, fresh: Vec<Candidate>, seen: &Seen, now: i64) {
         if let Some(is_empty) = self.lists.absorb(scan, fresh, seen, now) {
             self.correct(is_empty, now);
         }
     }
 
-    /// Requests entered the queue, or came back into it and may be tried by now.
+    /// Requests entered the queue, or returned and may be tried by now.
     pub(super) fn add(&mut self, count: i64, now: i64) {
         self.count = self.count.saturating_add(count.max(0));
         self.lists.all.add(count.max(0));
         self.stay_awake(now);
     }
 
-    /// Something of it waits, as a poll of the store saw.
+    /// A poll of the store saw waiting requests.
     pub(super) fn hear(&mut self, now: i64) {
         if !self.is_visible() {
             self.add(1, now);
         }
     }
 
-    /// Requests left the queue.
     pub(super) fn remove(&mut self, count: usize, now: i64) {
         self.count = self.count.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(0);
         self.stay_awake(now);
     }
 
-    /// A lease was released until `retry_at`; the time to wake up for the partition.
+    /// A lease was released until `retry_at`. Returns when to wake up for the partition.
     pub(super) fn delay(&mut self, retry_at: i64, now: i64) -> i64 {
         let earliest = retry_at.max(now + WRITE_MS);
         let step_ms = RETRY_STEP_MS.max((earliest - now) / RETRY_STEPS);
@@ -251,7 +241,7 @@ impl PartitionState {
         self.wake_at(now).unwrap_or(at)
     }
 
-    /// When the first retry time comes, or its account is held back no more.
+    /// When the first retry time is reached, or its account is no longer held back.
     pub(super) fn wake_at(&self, now: i64) -> Option<i64> {
         let first = self.delayed.first_key_value().map(|(first, _)| *first);
         [first, self.refusals.until(now)].into_iter().flatten().min()
@@ -262,7 +252,7 @@ impl PartitionState {
         self.watched_until = self.watched_until.max(until);
     }
 
-    /// Requests whose retry time has come can be seen from now on; the time to wake up for the partition again.
+    /// Makes requests visible whose retry time is reached. Returns when to wake up for the partition again.
     pub(super) fn mature(&mut self, now: i64) -> Option<i64> {
         while let Some(entry) = self.delayed.first_entry().filter(|entry| *entry.key() <= now) {
             let count = entry.remove();
@@ -271,7 +261,7 @@ impl PartitionState {
         self.wake_at(now)
     }
 
-    /// A scan was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
+    /// A scan was answered: the count is at least what it saw, or zero if a whole revolution saw no requests.
     pub(super) fn correct(&mut self, is_empty: bool, now: i64) {
         let seen = i64::try_from(self.lists.all.window_len()).unwrap_or(i64::MAX);
         let seen = seen.saturating_add(i64::from(self.lists.all.may_go_on()));
@@ -282,7 +272,7 @@ impl PartitionState {
         }
     }
 
-    /// What waits was counted anew: everything known of the queue is replaced.
+    /// The waiting requests were counted anew: replaces everything known of the queue.
     pub(super) fn recount(&mut self, now: i64) {
         self.lists.reset();
         self.count = 0;
@@ -291,7 +281,7 @@ impl PartitionState {
         self.stay_awake(now);
     }
 
-    /// Once a second: scans again where the partition only seems empty. True where it can be forgotten.
+    /// Once a second: scans again if the partition only seems empty. Returns true if it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
         let replicas = i64::try_from(self.lists.all.len()).unwrap_or(i64::MAX).max(1);
         if let Some(count) = self.throughput.completions_in(PORTION_MS) {

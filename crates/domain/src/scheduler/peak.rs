@@ -1,16 +1,16 @@
-//! The most that the engines of a model were seen to do. Who will have them to itself will not be as much faster as it will have more
-//! slots: an engine that works on more of the same at once takes longer for each.
+//! The highest speed that the engines of a model were seen to reach. An account that will have them to itself will not be faster in
+//! proportion to its slots: an engine that works on more requests concurrently takes longer for each.
 
-/// So many completions tell how fast engines are; fewer are chance.
+/// Completions that show how fast engines are; fewer are chance.
 const WINDOW: u32 = 256;
-/// In a shorter time than this they tell nothing, in milliseconds.
+/// A shorter time is no evidence.
 const WINDOW_MS: i64 = 10_000;
-/// What was seen counts so much less with every window since then.
+/// Discount of what was seen, for each window since then.
 const FADING: f64 = 1.02;
-/// Time between two looks counts no more than this, in milliseconds.
+/// Maximum time counted between two looks.
 const LOOK_MS: i64 = 10_000;
 
-/// For how long a unit of cost took slots at least, while all slots were taken.
+/// The least slot time per unit of cost while all slots were taken.
 #[derive(Debug, Default)]
 pub(super) struct Peak {
     completions: u32,
@@ -22,13 +22,13 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// A request was completed that used so much.
     pub(super) const fn note_completion(&mut self, used: i64) {
         self.completions = self.completions.saturating_add(1);
         self.used = self.used.saturating_add(used);
     }
 
-    /// Time passed, in which so many slots were taken: nearly all, while more waits, or not. Called about once a second.
+    /// Time passed, in which so many slots were taken: nearly all (`are_all`), while more requests wait, or not. Called about once a
+    /// second.
     pub(super) fn pass(&mut self, taken: usize, are_all: bool, now: i64) {
         let since = self.passed_at.replace(now);
         if !are_all {
@@ -45,7 +45,7 @@ impl Peak {
         }
     }
 
-    /// For how many milliseconds a unit of cost takes a slot at least, while all slots are taken; `None` where that is not known yet.
+    /// The least slot time per unit of cost while all slots are taken, in milliseconds; `None` if not known yet.
     pub(super) const fn least_slot_ms(&self) -> Option<f64> {
         self.least_slot_ms
     }

@@ -1,47 +1,44 @@
-//! What the owner of a segment keeps of it, where another replica takes what lies behind. Of a short rest that is half. Of a long one it
-//! is a portion: what the owner does within minutes, because until it has done that nobody knows how far others will have come, and so
-//! which of them goes on with what lies behind. With larger parts forecasts would be wrong by as much as those take.
+//! What the owner of a segment keeps of it when another replica takes the rest. Of a short rest that is half. Of a long one it is a
+//! portion: the owner's work of some minutes. Until the owner has done it, it is not known how far the others will be, and so which of them
+//! continues behind it. With larger parts, forecasts would be wrong by as much as those take.
 
-/// Requests that are read at most to find where a segment is cut.
+/// Maximum of requests read to find where to cut a segment.
 pub const SURVEY_MAX: u32 = 4_096;
-/// A rest of more portions than this is long.
+/// A rest of more portions is long.
 const PORTIONS: u32 = 4;
-/// A portion is no smaller than this.
 const PORTION_MIN: u32 = 256;
-/// A portion is what a replica does in about this.
+/// A portion is a replica's work of about this time.
 pub(super) const PORTION_MS: i64 = 120_000;
 
-/// So many requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Portion(u32);
 
 impl Default for Portion {
-    /// While nobody knows how fast replicas are.
+    /// While the speed of replicas is unknown.
     fn default() -> Self {
         Self(SURVEY_MAX / PORTIONS)
     }
 }
 
 impl Portion {
-    /// For replicas that do so many requests in [`PORTION_MS`].
+    /// For replicas that do `requests` in [`PORTION_MS`].
     pub(super) fn new(requests: i64) -> Self {
         let requests = requests.clamp(PORTION_MIN.into(), SURVEY_MAX.into());
         Self(u32::try_from(requests).unwrap_or(SURVEY_MAX))
     }
 
-    /// So many requests.
     pub(super) const fn requests(self) -> u32 {
         self.0
     }
 
-    /// How many requests are read to cut a rest in two.
+    /// Requests to read to cut a rest in two.
     pub(super) fn survey(self, rest: i64) -> u32 {
         let most = survey_max(self.0);
         if rest > most.into() { self.0 } else { most }
     }
 }
 
-/// Of a rest of more requests than this its owner keeps a portion.
+/// Of a longer rest, in requests, the owner keeps only a portion.
 pub fn survey_max(portion: u32) -> u32 {
     portion.saturating_mul(PORTIONS).min(SURVEY_MAX)
 }

@@ -1,15 +1,10 @@
-//! Engines that the shell starts and stops: a replica whose models have had work for a while is started, and one that has had none
-//! for long is stopped. In between it is sent requests as any other is. What shares a device with others runs in turn (`devices`).
+//! Engines that the shell starts and stops: a replica whose models have had work for a while is started, and one that has had none for long
+//! is stopped. In between it is sent requests like any other. Replicas that share a device run in turn (`devices`).
 //!
-//! Whether there is work is what is known of the queue, corrected by the counts of deadlines, because nothing scans for a replica that
-//! does not run.
-//!
-//! Engines that the service starts are replicas that do not always run. `domain::scheduler::processes` decides once a second which
-//! are started and stopped: that is part of the state machine, because it depends on what waits, on deadlines and on hours. A replica
-//! whose process does not run is sent nothing, like one outside its hours. Nothing scans the queue for a model that no replica
-//! serves, so counts of deadlines correct what is known of its partitions. `devices` decides who runs on a shared device. It keeps an
-//! account of the time that swaps cost, because a rule by deadlines alone would swap at each step of deadlines, and a rule by slices
-//! alone would be late.
+//! Once a second the state machine decides this, because it depends on waiting requests, on deadlines and on hours. A replica whose process
+//! does not run is sent no requests, like one outside its hours. No scan reads the queue for a model that no replica serves, so counts of
+//! deadlines correct what is known of its partitions. `devices` keeps an account of the time that swaps cost, because a rule by deadlines
+//! only would swap at each step of deadlines, and a rule by slices only would be late.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +15,10 @@ use super::messages::{DeviceKey, ModelKey, ProcessOrder, ProcessStatus, ReplicaK
 use super::process_state::RESTART;
 use super::replicas::ReplicaState;
 
-/// One that has run so long begins anew with the shortest pause after its next end.
+/// A process that ran for this long begins with the shortest pause again after its next end.
 const SETTLED_MS: i64 = 60_000;
-/// One that has answered no probe for so long is started anew.
+/// A replica that answered no probe for this long is restarted.
 const HUNG_MS: i64 = 300_000;
-/// A first start is expected to take so long.
 const UNKNOWN_START_MS: i64 = 300_000;
 
 impl ReplicaState {
@@ -33,17 +27,16 @@ impl ReplicaState {
         self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Running)
     }
 
-    /// Whether its process ended without having been asked to, and was not ready since.
+    /// Whether its process ended without an order, and was not ready since.
     pub(super) fn has_crashed(&self) -> bool {
         self.process.as_ref().is_some_and(|it| it.error.is_some() && it.status != ProcessStatus::Running)
     }
 
-    /// The device that it shares.
     pub(super) fn device(&self) -> Option<DeviceKey> {
         self.config.process.as_ref()?.device
     }
 
-    /// For how long its process will have been started from an order to start it, in milliseconds.
+    /// Expected time from an order to start until it is ready, in milliseconds.
     pub(super) fn expected_start_ms(&self) -> i64 {
         let process = self.process.as_ref();
         process.and_then(|it| it.swap_ms.max(it.start_ms)).unwrap_or(UNKNOWN_START_MS)
@@ -68,7 +61,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes note of whether a replica has work, and works.
+    /// Notes whether a replica has work, and works.
     fn note_need(&mut self, key: ReplicaKey, now: i64) {
         let is_wanted = self.is_wanted(key, now);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
@@ -85,8 +78,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether requests wait that the replica is open for, and more than other replicas have idle slots for; of one that does not run,
-    /// more than is cared for by others until it would be ready.
+    /// Whether requests wait that the replica is open for, more than other replicas have idle slots for; if it does not run, more than
+    /// others will handle until it would be ready.
     fn is_wanted(&self, key: ReplicaKey, now: i64) -> bool {
         let Some(replica) = self.replicas.get(&key).filter(|it| !it.retiring) else { return false };
         let is_wanted = |model: &ModelKey| {
@@ -100,7 +93,7 @@ impl Scheduler {
         !self.is_draining && replica.config.models.iter().any(is_wanted)
     }
 
-    /// The first deadline that is in danger among the requests that a replica serves, in milliseconds.
+    /// The first deadline in danger among the requests that a replica serves, in milliseconds.
     pub(super) fn first_in_danger(&self, key: ReplicaKey) -> Option<i64> {
         let models = &self.replicas.get(&key)?.config.models;
         models.iter().filter_map(|model| self.models.get(model)?.first_in_danger()).min()
@@ -127,7 +120,7 @@ impl Scheduler {
         }
     }
 
-    /// Nothing new is leased for it; it is stopped when what is in flight is done.
+    /// Leases no more for it, and stops it when its requests in flight are done.
     pub(super) fn drain_process(&mut self, key: ReplicaKey, now: i64) {
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
             process.enter(ProcessStatus::Draining, now);
@@ -135,7 +128,7 @@ impl Scheduler {
         self.note_availability(key, now);
     }
 
-    /// Drains a replica that nobody has use for, and stops one that has nothing left to do.
+    /// Drains a replica that is not needed, and stops one that has no work left.
     fn stop_if_done(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
         let (Some(rules), Some(process)) = (&replica.config.process, &replica.process) else { return };
@@ -159,7 +152,7 @@ impl Scheduler {
         }
     }
 
-    /// Stops a replica whose engine hangs. What is in flight there would never be answered: its connections break with the process.
+    /// Stops a replica whose engine hangs. Its requests in flight would never be answered: their connections break with the process.
     fn stop_hung(&mut self, key: ReplicaKey, now: i64) {
         self.stop_process(key, now);
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
@@ -168,22 +161,21 @@ impl Scheduler {
         self.note_availability(key, now);
     }
 
-    /// Ends a process that has nothing to do, hangs, or is not ready yet.
     pub(super) fn stop_process(&mut self, key: ReplicaKey, now: i64) {
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
-            // Why an earlier start failed says nothing of one that is given up.
+            // Why an earlier start failed does not apply to a start that is given up.
             process.error.take_if(|_| process.status == ProcessStatus::Starting);
             let order = process.obey(ProcessStatus::Stopping, now);
             self.out.push(SchedulerCommand::Stop { replica: key, order });
         }
     }
 
-    /// A process is ready: what was known of the one before it does not count.
+    /// A process is ready: forgets what was known of the previous one.
     pub(super) fn note_started(&mut self, key: ReplicaKey, order: ProcessOrder, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(process) = &mut replica.process else { return };
         if process.order != order || process.status != ProcessStatus::Starting {
-            // It became ready though it was told to end before: nothing else would end it.
+            // It became ready although it was told to end: there would be no other end.
             if process.status == ProcessStatus::Stopped {
                 self.stop_process(key, now);
             }
@@ -208,8 +200,8 @@ impl Scheduler {
         }
     }
 
-    /// A process does not run any more, or could not be started: then with the reason. Once it was told to end, only the answer to that
-    /// tells that nothing is left of it.
+    /// A process ended, or could not be started: then with the reason. After an order to end, only the answer to it shows that the process
+    /// is gone.
     pub(super) fn note_stopped(
         &mut self,
         key: ReplicaKey,
@@ -225,7 +217,7 @@ impl Scheduler {
             return;
         }
         process.enter(ProcessStatus::Stopped, now);
-        // What it says of an end that it was asked for is no fault.
+        // A requested end is no fault, whatever it says.
         let error = if was_asked { process.error.take() } else { error };
         if error.is_some() {
             process.not_before = now + RESTART.equal_jitter_ms(process.failures, &mut self.random);
@@ -242,7 +234,6 @@ impl Scheduler {
         self.note_availability(key, now);
     }
 
-    /// A replica is of use from now on, or no longer.
     fn note_availability(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
         let models = replica.config.models.clone();
@@ -255,7 +246,7 @@ impl Scheduler {
         }
     }
 
-    /// For how long the requests of a model may wait for a process, in milliseconds: what is kept free before their deadlines besides.
+    /// How long the requests of a model may wait for a process, in milliseconds: to be kept free before their deadlines in addition.
     pub(super) fn start_guard_ms(&self, model: ModelKey) -> i64 {
         let serving =
             || self.replicas.values().filter(|it| !it.retiring && it.config.models.contains(&model));

@@ -12,12 +12,12 @@ use super::portions::SURVEY_MAX;
 use super::replicas::ReplicaState;
 use super::throughput::Pace;
 
-/// A segment of a partition, and how far its sweep has come.
+/// A segment of a partition, and how far its sweep is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweptSegment {
-    /// It begins behind this place; at the start of the order where `None`.
+    /// It begins behind this place; at the start of the order if `None`.
     pub from: Option<Position>,
-    /// The last request that its sweep has passed; `None` where it stands at the beginning.
+    /// The last request that its sweep passed; `None` if it is at the beginning.
     pub cursor: Option<Position>,
 }
 
@@ -27,12 +27,12 @@ impl Scheduler {
         self.replicas.get(&replica).map_or(0, |it| it.in_flight.len())
     }
 
-    /// Requests that the replica may have in flight now; `None` of one that is not used.
+    /// Requests that the replica may have in flight now; `None` if it is not used.
     pub fn concurrency_limit(&self, replica: ReplicaKey) -> Option<u32> {
         self.replicas.get(&replica).map(|it| u32::try_from(it.slots()).unwrap_or(u32::MAX))
     }
 
-    /// Whether anything is leased, or being leased, for a replica that is used or was.
+    /// Whether anything is leased, or being leased, for a replica that is or was used.
     pub fn is_driven(&self, replica: ReplicaKey) -> bool {
         self.replicas.get(&replica).is_some_and(|it| it.claimed() > 0)
     }
@@ -42,30 +42,30 @@ impl Scheduler {
         self.leases_held.values().map(|held| &held.lease)
     }
 
-    /// Whether the replica is paused for any of its models. One that does not run is not.
+    /// Whether the replica is paused for any of its models. A replica that does not run is not paused.
     pub fn is_paused(&self, replica: ReplicaKey) -> bool {
         self.replicas.get(&replica).is_some_and(|it| it.is_running() && it.paused().next().is_some())
     }
 
-    /// Until when the replica is outside its hours, in milliseconds, while no deadline overrules them for any of its models;
-    /// `i64::MAX` where it never opens.
+    /// Until when the replica is outside its hours, in milliseconds, if no deadline overrules them for any of its models; `i64::MAX` if it
+    /// never opens.
     pub fn closed_until(&self, replica: ReplicaKey) -> Option<i64> {
         let closed = self.replicas.get(&replica).filter(|it| it.is_closed());
         closed.map(|it| self.time.shown(it.hours.until.unwrap_or(i64::MAX)))
     }
 
-    /// Why the replica was paused last, while it is paused for every one of its models. One that does not run is not.
+    /// Why the replica was paused last, if it is paused for all its models. A replica that does not run is not paused.
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
         self.whole_pause(replica).map(Breaker::reason)
     }
 
-    /// Until when nothing is sent to the replica, in milliseconds, while it is paused for every one of its models.
+    /// Until when the replica is paused for all its models, in milliseconds.
     pub fn paused_until(&self, replica: ReplicaKey) -> Option<i64> {
         self.whole_pause(replica)?.probe_at().map(|at| self.time.shown(at))
     }
 
-    /// Whether the engine had no room for requests of a model and completed none since: until when the replica rests or their accounts are
-    /// held back, in milliseconds, and the engine's message.
+    /// If the engine had no room for requests of a model and completed none since: until when the replica rests or their accounts are held
+    /// back, in milliseconds, and the engine's message.
     pub fn busy(&self, replica: ReplicaKey, model: ModelKey, now: i64) -> Option<(i64, &str)> {
         let (replica, now) = (self.replicas.get(&replica)?, self.time.own(now));
         let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
@@ -76,7 +76,7 @@ impl Scheduler {
         Some((self.time.shown(until), replica.refused.message()))
     }
 
-    /// Models of which the replica is sent nothing: until when, in milliseconds, and why it is paused; `None` outside its hours.
+    /// Models that the replica is out for: until when, in milliseconds, and why it is paused; `None` outside its hours.
     pub fn models_out(&self, replica: ReplicaKey) -> Vec<(ModelKey, Option<i64>, Option<&str>)> {
         let Some(replica) = self.replicas.get(&replica).filter(|it| it.is_running()) else {
             return Vec::new();
@@ -89,41 +89,39 @@ impl Scheduler {
         closed.chain(paused).map(|(model, until, why)| (model, shown(until), why)).collect()
     }
 
-    /// How the process of a replica is, and since when in milliseconds; `None` where the scheduler does not start it.
+    /// The state of a replica's process, and since when, in milliseconds; `None` if the scheduler does not start it.
     pub fn process_status(&self, replica: ReplicaKey) -> Option<(ProcessStatus, i64)> {
         self.replicas.get(&replica)?.process.as_ref().map(|it| (it.status, self.time.shown(it.since)))
     }
 
-    /// Whether the engine of a replica runs, as far as the scheduler starts and stops it.
+    /// Whether a replica's engine runs, as far as the scheduler starts and stops it.
     pub fn is_running(&self, replica: ReplicaKey) -> bool {
         self.replicas.get(&replica).is_none_or(ReplicaState::is_running)
     }
 
-    /// Why the process of a replica does not run though nobody asked for its end, and when it is started again at the earliest, in
-    /// milliseconds. `None` from the moment when that is.
+    /// Why a replica's process does not run although no order ended it, and its earliest next start, in milliseconds. `None` once that is
+    /// reached.
     pub fn process_error(&self, replica: ReplicaKey) -> Option<(&str, i64)> {
         let process = self.replicas.get(&replica)?.process.as_ref()?;
         let has_ended = process.status == ProcessStatus::Stopped;
         Some((process.error.as_deref().filter(|_| has_ended)?, self.time.shown(process.not_before)))
     }
 
-    /// When a process that is being started will be ready, in milliseconds, as long as its last start took; `None` where that is not
-    /// known.
+    /// When a process that is being started will be ready, in milliseconds, if that takes as long as its last start; `None` if unknown.
     pub fn ready_at(&self, replica: ReplicaKey) -> Option<i64> {
         let process = self.replicas.get(&replica)?.process.as_ref()?;
         let is_starting = process.status == ProcessStatus::Starting;
         process.start_ms.filter(|_| is_starting).map(|ms| self.time.shown(process.since.saturating_add(ms)))
     }
 
-    /// The breaker whose probe is due first, where no model of the replica is in use: whoever waits for another model of it does
-    /// not wait for this one.
+    /// The breaker whose probe is due first, if no model of the replica is in use.
     fn whole_pause(&self, replica: ReplicaKey) -> Option<&Breaker> {
         let replica = self.replicas.get(&replica).filter(|it| it.is_running())?;
         let is_whole = replica.config.models.iter().all(|model| replica.is_paused_for(*model));
         replica.paused().map(|(_, breaker)| breaker).min_by_key(|it| it.probe_at()).filter(|_| is_whole)
     }
 
-    /// Requests of the model that wait in the queue, as far as known: a hint.
+    /// Requests of the model that wait in the queue, as far as known.
     pub fn waiting(&self, model: ModelKey) -> i64 {
         let Some(model) = self.models.get(&model) else { return 0 };
         let aside = i64::try_from(model.suspects.len()).unwrap_or(i64::MAX);
@@ -139,19 +137,18 @@ impl Scheduler {
             .fold(0, |sum, partition| sum.saturating_add(partition.lists.due_first().unwrap_or(0)))
     }
 
-    /// What the requests of a model take, by account: of those of which it is known.
+    /// What the requests of a model take, by account, as far as known.
     pub fn paces(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, Pace)> {
         let partitions = self.models.get(&model).into_iter().flat_map(|state| &state.partitions);
         partitions.filter_map(|(account, it)| Some((*account, it.throughput.pace()?)))
     }
 
-    /// For how many milliseconds a unit of the cost that requests of a model use takes a slot at least, while all slots are taken, as
-    /// far as was seen lately; `None` where that is not known yet.
+    /// The least slot time per unit of used cost of a model while all slots are taken, in milliseconds, as seen lately; `None` if not known
+    /// yet.
     pub fn least_slot_ms(&self, model: ModelKey) -> Option<f64> {
         self.models.get(&model)?.peak.least_slot_ms()
     }
 
-    /// How many requests are in flight, by model and account.
     pub(super) fn in_flight_by_model(&self) -> BTreeMap<ModelKey, BTreeMap<AccountKey, usize>> {
         let mut counts: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for held in self.leases_held.values().filter(|held| held.stage != Stage::Buffered) {
@@ -161,7 +158,7 @@ impl Scheduler {
         counts
     }
 
-    /// The segments in which a partition is swept, in order; where nodes share the queue, the store knows them.
+    /// The segments of a partition's sweep, in order; if nodes share the queue, the store knows them.
     pub fn swept_segments(&self, partition: QueuePartition) -> Vec<SweptSegment> {
         let model = self.models.get(&partition.model);
         let state = model.and_then(|it| it.partitions.get(&partition.account));
@@ -170,20 +167,19 @@ impl Scheduler {
         places.map(|(from, cursor)| SweptSegment { from: from.cloned(), cursor: cursor.cloned() }).collect()
     }
 
-    /// How many requests a replica keeps of a long rest of a partition, where another takes what lies behind them.
+    /// Requests that a replica keeps of a long rest of a partition when another takes the others.
     pub fn portion(&self, partition: QueuePartition) -> u32 {
         let model = self.models.get(&partition.model);
         let state = model.and_then(|it| it.partitions.get(&partition.account));
         state.filter(|it| !it.lists.all.is_shared()).map_or(SURVEY_MAX, |it| it.lists.all.portion.requests())
     }
 
-    /// Whether anything is leased, or waits as far as known.
     pub(super) fn has_work(&self) -> bool {
         let waits = |model: &Model| model.partitions.values().any(PartitionState::is_visible);
         !self.is_idle() || self.models.values().any(waits)
     }
 
-    /// Whether no request is leased or being leased: what a shutdown waits for.
+    /// Whether no request is leased or being leased: a shutdown waits for this.
     pub fn is_idle(&self) -> bool {
         self.leases_held.is_empty() && self.replicas.values().all(|replica| replica.asks.is_empty())
     }

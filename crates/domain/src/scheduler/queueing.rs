@@ -1,4 +1,4 @@
-//! What is heard of the queue: counts, what a scan saw, what a lease took.
+//! News of the queue: counts, results of scans, results of leases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,6 @@ use super::replicas::Ask;
 use super::timers::Timer;
 
 impl Scheduler {
-    /// Everything that waits was counted anew.
     pub(super) fn recount(&mut self, backlogs: &[Backlog], now: i64) {
         for model in self.models.values_mut() {
             model.suspects.forget_seen();
@@ -21,7 +20,6 @@ impl Scheduler {
         self.enqueue(backlogs, now);
     }
 
-    /// Requests entered the queue.
     pub(super) fn enqueue(&mut self, added: &[Backlog], now: i64) {
         for backlog in added {
             let QueuePartition { model, account } = backlog.partition;
@@ -32,14 +30,14 @@ impl Scheduler {
         }
     }
 
-    /// Requests of these partitions wait for a retry, until then at the latest.
+    /// Requests of these partitions wait for a retry, until the given times at the latest.
     pub(super) fn note_delayed(&mut self, delayed: &[(QueuePartition, i64)], now: i64) {
         for (partition, until) in delayed {
             self.model(partition.model).partition(partition.account, now).watch_until(*until);
         }
     }
 
-    /// A poll of the store saw that these partitions have waiting requests, whoever brought them there.
+    /// A poll of the store saw that these partitions have waiting requests, whichever node added them.
     pub(super) fn note_waiting(&mut self, partitions: &[QueuePartition], now: i64) {
         if !partitions.is_empty() && !self.has_work() {
             self.releases.hear(now);
@@ -53,7 +51,7 @@ impl Scheduler {
         }
     }
 
-    /// The retry time of some requests of the partition has come.
+    /// The retry time of some requests of the partition is reached.
     pub(super) fn mature(&mut self, partition: QueuePartition, now: i64) {
         let Some(model) = self.models.get_mut(&partition.model) else { return };
         let next_at = model.partitions.get_mut(&partition.account).and_then(|state| state.mature(now));
@@ -62,7 +60,8 @@ impl Scheduler {
         self.touch_model(partition.model);
     }
 
-    /// A scan was answered. What is held already, or past its deadline, is left out; suspects that must not run amid others are set aside.
+    /// A scan was answered. Leaves out requests that are held already or past their deadline, and sets aside suspects that must not run
+    /// amid others.
     pub(super) fn see(
         &mut self,
         partition: QueuePartition,
@@ -118,7 +117,7 @@ impl Scheduler {
         asked.chain(aside).collect()
     }
 
-    /// A lease was answered: what was taken waits for a slot; the rest had gone.
+    /// A lease was answered: the taken requests wait for a slot; the others had gone.
     pub(super) fn hold(&mut self, key: ReplicaKey, partition: QueuePartition, leases: Vec<Lease>, now: i64) {
         self.touched.insert(key);
         let Some(ask) = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition))
@@ -173,7 +172,7 @@ impl Scheduler {
         self.release_unseen(held, now, now);
     }
 
-    /// A lease that came after its answer had been given up.
+    /// A lease arrived after its answer had been given up.
     fn return_unknown(&mut self, replica: ReplicaKey, lease: Lease, now: i64) {
         let partition = lease.key.partition;
         let is_held =
@@ -191,7 +190,7 @@ impl Scheduler {
         }
     }
 
-    /// Requests were ended by somebody else: what is under way for them stops.
+    /// Requests were ended by somebody else: stops what is under way for them.
     pub(super) fn end(&mut self, seqs: &BTreeSet<i64>, now: i64) {
         for replica in self.replicas.values_mut() {
             for ask in replica.asks.values_mut() {
@@ -214,7 +213,7 @@ impl Scheduler {
         }
     }
 
-    /// Leases are held no more: what is under way for them stops.
+    /// Leases are no longer held: stops what is under way for them.
     pub(super) fn lose(&mut self, leases: &[Lease], now: i64) {
         for lease in leases {
             let seq = lease.key.position.seq;

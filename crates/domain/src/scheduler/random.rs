@@ -1,4 +1,4 @@
-//! Chance that a seed replays.
+//! Random numbers that a seed reproduces.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014). Not for secrets.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number from 0 to `max`, both included; 0 where `max` is negative.
+    /// From 0 to `max`, both included; 0 if `max` is negative.
     pub(super) fn up_to(&mut self, max: i64) -> i64 {
         let span = max.max(0).unsigned_abs() + 1;
         i64::try_from(self.next() % span).unwrap_or(0)

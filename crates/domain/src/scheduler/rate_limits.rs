@@ -1,10 +1,10 @@
-//! Replicas with rate limits (`rate_window`): they are leased no more than they may be sent at once, so that other replicas take what
-//! waits meanwhile, and are served again in the second in which there is room.
+//! Replicas with rate limits (`rate_window`): no more is leased for them than may be sent immediately, so that other replicas take waiting
+//! requests meanwhile, and they are served again in the second in which there is room.
 //!
-//! What a request will take is estimated as accounts are charged: by what requests of its account used of their estimates lately.
-//! Reserved in full, the requests of an account that asks for much and uses little would keep a window closed to all others.
-//! Until that is known, the whole estimate is reserved, in which output counts twice. So an account can exceed a limit of tokens by no
-//! more than it has in flight, and only once: from then on it is expected to use as much.
+//! A request's use is estimated as accounts are charged: by what requests of its account lately used of their estimates. With full
+//! reservations, the requests of an account that asks for much and uses little would keep a window closed to all others. Until the use is
+//! known, the whole estimate is reserved, in which output counts twice. So an account can exceed a limit of tokens by no more than it has
+//! in flight, and only once: from then on it is expected to use as much.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use super::messages::{ModelKey, ReplicaKey};
 use super::rate_window::{RateLimits, Volume};
 use super::replicas::ReplicaState;
 
-/// A probe takes about so many tokens: a word, the engine's frame around it, and one token of output.
+/// Approximate tokens of a probe: a word, the engine's frame around it, and one token of output.
 pub(super) const PROBE_TOKENS: i64 = 64;
 /// Leases do not wait for room longer than this: other replicas may have some.
 const PATIENCE_MS: i64 = 5_000;
 
-/// What the replicas of a model may be sent in a minute, together; no limit where one of them has none.
+/// Limits per minute of the replicas of a model together; no limit if one of them has none.
 pub(super) fn together(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> RateLimits {
     let serving = || replicas.values().filter(|it| !it.retiring && it.serves(model)).map(|it| it.rate.limits);
     let requests = serving().map(|it| it.requests_per_minute);
@@ -32,8 +32,8 @@ pub(super) fn together(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: Mod
 }
 
 impl RateLimits {
-    /// What a request is charged at least and at most on a replica with these limits, where requests are charged `mean_charge` in the
-    /// mean, the same for all accounts of a round. What is scarce there is what accounts must share: where that is requests, one of a few tokens counts as much as any other.
+    /// Bounds of a request's charge on a replica with these limits, if requests are charged `mean_charge` in the mean, the same for all
+    /// accounts of a round. Accounts share what is scarce there: if that is requests, one of a few tokens counts as much as any other.
     pub(super) fn bounds(&self, mean_charge: i64) -> Bounds {
         match (self.requests_per_minute, self.tokens_per_minute) {
             (Some(requests), Some(tokens)) => Bounds::at_least(tokens / i64::from(requests).max(1)),
@@ -50,12 +50,12 @@ impl ReplicaState {
         self.slots().min(self.occupied().saturating_add(room))
     }
 
-    /// How many more requests may be leased for it at `now`, as far as its rate limits and its budget go.
+    /// Requests that may still be leased for it at `now` under its rate limits and its budget.
     pub(super) fn rate_room(&self, now: i64) -> usize {
         self.sendable(now).saturating_sub(self.claimed() - self.occupied())
     }
 
-    /// When the earliest of its probes is due that a rate limit lets through; `None` where its budget lets none through today.
+    /// When the earliest of its probes is due that a rate limit allows; `None` if its budget allows none today.
     pub(super) fn probe_at(&self, now: i64) -> Option<i64> {
         let due_at = self.probes().map(|(_, at)| at).min()?;
         if !self.has_budget_for_probe() {
@@ -64,14 +64,14 @@ impl ReplicaState {
         Some(due_at.max(self.rate.room_at(PROBE_TOKENS, now)))
     }
 
-    /// Whether a probe may be sent today, as far as is known.
+    /// Whether a probe may be sent today, as far as known.
     pub(super) fn has_budget_for_probe(&self) -> bool {
         self.budget.fits(PROBE_TOKENS) != Some(false)
     }
 }
 
 impl Scheduler {
-    /// Whether requests wait that a replica would be sent but for its rate limits, at `now`.
+    /// Whether only its rate limits keep waiting requests from a replica at `now`.
     pub fn is_rate_limited(&self, replica: ReplicaKey, now: i64) -> bool {
         let now = self.time.own(now);
         let Some(replica) = self.replicas.get(&replica) else { return false };
@@ -79,7 +79,7 @@ impl Scheduler {
         replica.rate.opens_at(now).is_some() && (!replica.buffered.is_empty() || waits())
     }
 
-    /// What is leased for a replica, or is being leased, and was not sent.
+    /// Requests leased or being leased for a replica, and not sent.
     pub(super) fn unsent(&self, key: ReplicaKey) -> Volume {
         let counts = |it: &&ReplicaState| it.rate.limits.are_set() || it.budget.is_set();
         let Some(replica) = self.replicas.get(&key).filter(counts) else { return Volume::NONE };
@@ -91,8 +91,8 @@ impl Scheduler {
         buffered.map(|held| held.tokens).chain(asked).fold(Volume::NONE, Volume::with)
     }
 
-    /// Reserves room for a request that is sent now; whether there is any. Where there is none for long, what waits for a slot of the
-    /// replica is released: always where its budget has none.
+    /// Reserves room for a request that is sent now; returns whether there is any. If there is none for long, releases the replica's
+    /// buffered leases: always if its budget has none.
     pub(super) fn reserve(&mut self, key: ReplicaKey, seq: i64, now: i64) -> bool {
         let Some(replica) = self.replicas.get_mut(&key) else { return false };
         let Some(held) = self.leases_held.get_mut(&seq) else { return true };
@@ -108,21 +108,21 @@ impl Scheduler {
                     self.hold_back(key, model, now);
                     self.release_buffered(key, None, now);
                 }
-                // The store will tell.
+                // The store will say.
                 None => {}
             }
             return fits == Some(true);
         }
         replica.rate.want(held.tokens);
         let is_long = replica.rate.room_at(held.tokens, now) > now + PATIENCE_MS;
-        // A request that is sent a second time is sent as before once it was released, and would come here again.
+        // A repeated request that is released would be sent as it was at first, and would return here.
         if is_long && !held.is_repeated {
             self.release_buffered(key, None, now);
         }
         false
     }
 
-    /// A probe is sent now, if there is room for it.
+    /// Reserves room for a probe that is sent now; returns whether there is any.
     pub(super) fn reserve_probe(&mut self, key: ReplicaKey, now: i64) -> bool {
         let Some(replica) = self.replicas.get_mut(&key) else { return false };
         if !replica.rate.fits(PROBE_TOKENS, now) {
@@ -137,7 +137,7 @@ impl Scheduler {
         fits
     }
 
-    /// A request was not sent, or no connection could be made for it: it does not count.
+    /// The request was not sent, or no connection could be made for it: it does not count.
     pub(super) fn cancel_reservations(&mut self, held: &HeldLease) {
         let Some(replica) = self.replicas.get_mut(&held.replica) else { return };
         if let Some(reservation) = held.reservation {
@@ -148,8 +148,8 @@ impl Scheduler {
         }
     }
 
-    /// The engine refused a request for the output limit that it was sent with, which is not its client's: it is sent once more
-    /// without, as soon as there is room for that.
+    /// The engine refused a request for the output limit that it was sent with, which is not its client's: it is sent once more without, as
+    /// soon as there is room.
     pub(super) fn repeat(&mut self, seq: i64, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(held) = self.leases_held.get_mut(&seq) else { return };
@@ -166,8 +166,8 @@ impl Scheduler {
         }
     }
 
-    /// Once a second: what was sent more than a minute ago is forgotten, and which request waits for room is looked up anew, because
-    /// the last one may be cancelled by now, or run elsewhere.
+    /// Once a second: forgets what was sent more than a minute ago, and looks up anew which request waits for room, because the last one
+    /// may be cancelled by now, or run elsewhere.
     pub(super) fn repair_rates(&mut self, now: i64) {
         for replica in self.replicas.values_mut() {
             replica.rate.pass(now);

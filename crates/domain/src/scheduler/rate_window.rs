@@ -1,22 +1,22 @@
-//! Rate limits, as hosted APIs have them: how many requests and tokens a replica is sent in any 60 s.
+//! Rate limits of hosted APIs: requests and tokens that a replica is sent in any 60 s.
 //!
-//! What was sent is counted in slots of a second. A slot counts until its last millisecond is 60 s old, so no stretch of 60 s has more
-//! than the limit, wherever it begins. A request counts up to a second too long for that, which also makes up for requests that
-//! reach the engine at different speeds. Tokens are reserved when a request is sent and corrected when it completes; both
-//! count at the time at which it was sent.
+//! Sent requests are counted in slots of a second. A slot counts until its last millisecond is 60 s old, so no stretch of 60 s has more
+//! than the limit, wherever it begins. A request therefore counts up to a second too long, which also makes up for requests that reach the
+//! engine at different speeds. Tokens are reserved when a request is sent and corrected when it completes; both count at the time of
+//! sending.
 //!
-//! Rate limits belong to the state machine. A replica's window of the last minute (`domain::scheduler::rate_window`) is asked before
-//! each lease and each send, and the scheduler wakes when it has room. No more is leased than may be sent at once, so a replica that
-//! must wait holds nothing that others could run. The window is in the memory of the process that drives the replica. A call that the
-//! engine client would repeat by itself goes back to the scheduler where calls are counted (`AttemptError::LimitRefused`).
+//! The scheduler asks the window before each lease and each send, and wakes when it has room. It leases no more than may be sent
+//! immediately, so a replica that must wait holds no request that others could run. The window is in the memory of the process that drives
+//! the replica. If calls are counted, one that the engine client would repeat by itself returns to the scheduler
+//! (`AttemptError::LimitRefused`).
 
 use std::collections::VecDeque;
 
 const SLOT_MS: i64 = 1_000;
-/// The slot of the moment and those before it that reach into the last 60 s.
+/// The current slot and those before it that reach into the last 60 s.
 const SLOTS: i64 = 61;
 
-/// What a replica is sent in 60 s at most; `None` where there is no limit.
+/// Limits of what a replica is sent in 60 s; `None` without a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateLimits {
     /// Requests, probes included.
@@ -32,7 +32,6 @@ impl RateLimits {
     }
 }
 
-/// Requests, and their tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Volume {
     pub(super) requests: i64,
@@ -42,7 +41,7 @@ pub(super) struct Volume {
 impl Volume {
     pub(super) const NONE: Self = Self { requests: 0, tokens: 0 };
 
-    /// The same with one more request.
+    /// With one more request.
     pub(super) const fn with(self, tokens: i64) -> Self {
         Self { requests: self.requests + 1, tokens: self.tokens.saturating_add(tokens) }
     }
@@ -57,8 +56,8 @@ impl Volume {
         Self { requests, tokens: self.tokens.saturating_sub(other.tokens) }
     }
 
-    /// Whether a request of so many tokens may be sent after all that, within these limits. One that exceeds the whole limit may where
-    /// no other tokens count.
+    /// Whether a request of so many tokens may be sent after this volume, within these limits. One that exceeds the whole limit may be sent
+    /// if no other tokens count.
     pub(super) fn leaves_room(
         self,
         most_requests: Option<u32>,
@@ -69,7 +68,7 @@ impl Volume {
             && most_tokens.is_none_or(|most| self.tokens.saturating_add(tokens.min(most)) <= most)
     }
 
-    /// How many of the next requests may be sent after all that; as an error, the tokens of the first where it may not.
+    /// How many of the next requests may be sent after this volume; as an error, the tokens of the first if it may not.
     pub(super) fn count_fitting(
         mut self,
         tokens: impl Iterator<Item = i64>,
@@ -87,43 +86,39 @@ impl Volume {
     }
 }
 
-/// What was sent in a second.
 #[derive(Debug)]
 struct Slot {
-    /// Since the Unix epoch.
     second: i64,
     sent: Volume,
 }
 
-/// What a request that was sent has reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reservation {
-    /// The number of its slot among all there were.
+    /// The number of its slot among all that ever were.
     slot: u64,
     tokens: i64,
 }
 
-/// What a replica was sent in the last 60 s, held against its limits. Without limits nothing is counted.
+/// What a replica was sent in the last 60 s, compared with its limits. Without limits, no use is counted.
 #[derive(Debug)]
 pub(super) struct RateWindow {
     pub(super) limits: RateLimits,
     /// Those in which something was sent, in order.
     slots: VecDeque<Slot>,
-    /// The number of the first of them.
+    /// The number of the first slot.
     first: u64,
-    /// A moving mean of the tokens that a request reserves.
+    /// Moving mean of the tokens that a request reserves.
     mean_tokens: i64,
-    /// What the next request is estimated to take, while it waits for room; else 0.
+    /// Estimated tokens of the next request while it waits for room; else 0.
     wanted: i64,
 }
 
 impl RateWindow {
-    /// A window in which nothing was sent.
     pub(super) const fn new(limits: RateLimits) -> Self {
         Self { limits, slots: VecDeque::new(), first: 0, mean_tokens: 0, wanted: 0 }
     }
 
-    /// Time passed: forgets what no longer counts. A clock that was set back makes nothing count longer.
+    /// Forgets what no longer counts. If the clock was set back, requests do not count longer.
     pub(super) fn pass(&mut self, now: i64) {
         let second = now.div_euclid(SLOT_MS);
         let ahead = self.slots.back().map_or(0, |newest| newest.second - second).max(0);
@@ -134,7 +129,6 @@ impl RateWindow {
         }
     }
 
-    /// Whether nothing counts any more at `now`.
     pub(super) fn is_empty(&self, now: i64) -> bool {
         self.counted(now).next().is_none()
     }
@@ -153,13 +147,11 @@ impl RateWindow {
         used.leaves_room(requests_per_minute, tokens_per_minute, tokens)
     }
 
-    /// Whether a request of so many tokens may be sent at `now`.
     pub(super) fn fits(&self, tokens: i64, now: i64) -> bool {
         !self.limits.are_set() || self.has_room(self.used(now), tokens)
     }
 
-    /// How many of the next requests may be sent at `now`, after others that are `unsent` yet; as an error, the tokens of the first
-    /// where it may not.
+    /// How many of the next requests may be sent at `now`, after `unsent` others; as an error, the tokens of the first if it may not.
     pub(super) fn count_fitting(
         &self,
         unsent: Volume,
@@ -203,17 +195,17 @@ impl RateWindow {
         at
     }
 
-    /// When the next request may be sent, where none may at `now`.
+    /// When the next request may be sent, if none may at `now`.
     pub(super) fn opens_at(&self, now: i64) -> Option<i64> {
         Some(self.room_at(self.wanted.max(1), now)).filter(|at| *at > now)
     }
 
-    /// The next request takes so many tokens and waits for room; `0` where none waits any more.
+    /// The next request takes so many tokens and waits for room; 0 if none waits any more.
     pub(super) const fn want(&mut self, tokens: i64) {
         self.wanted = tokens;
     }
 
-    /// A request is sent that is estimated to take so many tokens.
+    /// `tokens` as estimated.
     pub(super) fn reserve(&mut self, tokens: i64, now: i64) -> Option<Reservation> {
         if !self.limits.are_set() {
             return None;
@@ -233,14 +225,14 @@ impl RateWindow {
         Some(Reservation { slot: self.first + self.slots.len() as u64 - 1, tokens })
     }
 
-    /// A request completed: what it really took counts instead of what it reserved, while that counts.
+    /// A request completed: its real tokens count instead of the reserved ones, while those count.
     pub(super) fn correct(&mut self, reservation: Reservation, tokens: i64) {
         if let Some(sent) = self.sent_with(reservation) {
             sent.tokens = sent.tokens.saturating_sub(reservation.tokens).saturating_add(tokens);
         }
     }
 
-    /// A request never reached the engine: it does not count.
+    /// The request never reached the engine: it does not count.
     pub(super) fn cancel(&mut self, reservation: Reservation) {
         if let Some(sent) = self.sent_with(reservation) {
             *sent = sent.without(Volume::NONE.with(reservation.tokens));

@@ -1,8 +1,8 @@
-//! Refusals for want of room (429, 503), by account: an account whose requests are refused while others complete waits by itself, and
-//! slows nobody else.
+//! Refusals for lack of room (429, 503), by account: an account whose requests are refused while others complete waits by itself, and slows
+//! no other account.
 //!
-//! The window of an account works as a congestion window does (V. Jacobson: "Congestion avoidance and control", 1988): two refusals in
-//! a row set it to what the engines still work on, and completions widen it, faster each time.
+//! The window of an account works as a congestion window does (V. Jacobson: "Congestion avoidance and control", 1988): two refusals in a
+//! row set it to what the engines still work on, and completions widen it, faster each time.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,11 @@ use super::messages::AccountKey;
 use super::random::Random;
 use super::retries::Backoff;
 
-/// How long an account waits after its second refusal in a row, if the engine names no time.
+/// Wait of an account after its second refusal in a row, if the engine names no time.
 const REST: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
-/// A time that the engine named holds an account back for this long at most. The refused request itself waits longer.
+/// Maximum time that a named time holds an account back. The refused request itself waits longer.
 pub(super) const NAMED_MAX_MS: i64 = 60_000;
 
-/// Refused requests that are told apart.
 const REQUESTS_MAX: usize = 64;
 
 /// What the engines of a model refused to one account lately.
@@ -26,18 +25,17 @@ pub(super) struct Refusals {
     last_seq: Option<i64>,
     /// Requests of the account that the engines still worked on at the last refusal.
     held: usize,
-    /// Nothing of the account is leased until then, after two refusals in a row.
+    /// The account waits until then, after two refusals in a row.
     until: i64,
     /// Requests that the account may hold; `None` if refusals do not limit it.
     window: Option<usize>,
     /// Completions since the window last changed.
     completed: usize,
-    /// By how much the window grows next.
     growth: usize,
 }
 
 impl Refusals {
-    /// A request was refused while the account held `held` others; the engine named `named_ms`. Whether the window became smaller.
+    /// A request was refused while the account held `held` others; the engine named `named_ms`. Returns whether the window became smaller.
     pub(super) fn note_refusal(
         &mut self,
         seq: i64,
@@ -73,8 +71,8 @@ impl Refusals {
         }
     }
 
-    /// Requests that the account may hold now. Once a request was refused and none completed since, it is one at a time beside those
-    /// that engines still work on.
+    /// Requests that the account may hold now. After a refusal without a completion, one at a time in addition to those that engines still
+    /// work on.
     pub(super) fn most_held(&self, now: i64) -> usize {
         match self.in_a_row {
             0 => self.window.unwrap_or(usize::MAX),
@@ -83,7 +81,7 @@ impl Refusals {
         }
     }
 
-    /// Until when nothing of the account is leased, if that is later than `now`.
+    /// Until when the account waits, if that is later than `now`.
     pub(super) fn until(&self, now: i64) -> Option<i64> {
         (self.in_a_row > 1 && self.until > now).then_some(self.until)
     }
@@ -96,17 +94,14 @@ pub(super) struct RefusedRequests {
     message: String,
 }
 
-/// What a replica refused since a request completed.
+/// Whether the replica refused several requests, and of several accounts, since one completed there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Several {
-    /// Distinct requests.
     pub(super) requests: bool,
-    /// Requests of distinct accounts.
     pub(super) accounts: bool,
 }
 
 impl RefusedRequests {
-    /// The replica had no room for a request and said so.
     pub(super) fn note(&mut self, account: AccountKey, seq: i64, message: String) -> Several {
         self.message = message;
         if self.requests.len() < REQUESTS_MAX {
@@ -116,7 +111,6 @@ impl RefusedRequests {
         Several { requests: self.requests.len() > 1, accounts: first != last }
     }
 
-    /// Whether a request of the account is among them.
     pub(super) fn has(&self, account: AccountKey) -> bool {
         self.requests.range((account, i64::MIN)..=(account, i64::MAX)).next().is_some()
     }

@@ -1,27 +1,26 @@
 //! When gathered requests are moved into the queue.
 
-/// Two releases are at least this far apart while the queue keeps up, so that a stream of requests shares writes.
+/// Minimum interval of releases while the queue keeps up, so that a stream of requests shares writes.
 const SPACING_MS: i64 = 10;
-/// After a release that could not move what is ready, the next comes no sooner.
+/// Minimum wait after a release that could not move everything that is ready.
 const HELD_MS: i64 = 250;
-/// A release that was never answered is asked again after this long.
+/// A release without an answer is repeated after this time.
 const PATIENCE_MS: i64 = 30_000;
-/// Requests that are ready within this of each other were sent together.
+/// Requests that are ready within this time of each other were sent together.
 const BURST_GAP_MS: i64 = 100;
-/// Where nothing else is to be done, replicas wait so long, at most, for the rest of what was sent together.
+/// Maximum time that otherwise idle replicas wait for the rest of what was sent together.
 const BURST_MS: i64 = 1_000;
-/// With nothing known to gather, the store is asked all the same this often.
+/// Interval of questions to the store if no request is known to gather.
 const IDLE_MS: i64 = 30_000;
 
-/// One release at a time, due when the earliest known request has gathered long enough. Due at once at start, which
-/// finds what gathered before.
+/// One release at a time, due when the earliest known request has gathered long enough. The first is due at the start, and finds what
+/// gathered before.
 #[derive(Debug)]
 pub(super) struct Releases {
     due_at: i64,
     asked_at: Option<i64>,
     answered_at: Option<i64>,
     not_before: i64,
-    /// Since when releases follow each other closely.
     burst_since: Option<i64>,
 }
 
@@ -30,12 +29,11 @@ impl Releases {
         Self { due_at: i64::MIN, asked_at: None, answered_at: None, not_before: i64::MIN, burst_since: None }
     }
 
-    /// A request gathers until `ready_at`.
     pub(super) fn gather(&mut self, ready_at: i64) {
         self.due_at = self.due_at.min(ready_at);
     }
 
-    /// Whether a release is to be asked for now; the answer is then awaited.
+    /// Whether to ask for a release now; the answer is then awaited.
     pub(super) fn ask(&mut self, now: i64) -> bool {
         if self.next_at().is_none_or(|at| at > now) {
             return false;
@@ -46,10 +44,10 @@ impl Releases {
         true
     }
 
-    /// Another node brought requests into a queue that was empty: the store is asked at once whether more of what was sent together
-    /// is about to follow.
+    /// Another node brought requests into a queue that was empty: the store is asked immediately whether more of what was sent together
+    /// will follow.
     pub(super) fn hear(&mut self, now: i64) {
-        // It has just said so. The clock may have been set back.
+        // The store has just said so. The clock may have been set back.
         if self.answered_at.is_some_and(|at| (0..BURST_GAP_MS).contains(&(now - at))) {
             return;
         }
@@ -59,7 +57,7 @@ impl Releases {
 
     /// The release committed; the next is due at `next_ready_at`.
     ///
-    /// What is ready and was not moved is held by another node for a moment: it is not asked for at every turn.
+    /// Another node holds ready requests that were not moved for a moment, so they are not asked for every time.
     pub(super) fn answer(&mut self, has_moved: bool, has_work: bool, next_ready_at: Option<i64>, now: i64) {
         self.asked_at = None;
         self.answered_at = Some(now);
@@ -74,8 +72,7 @@ impl Releases {
         }
     }
 
-    /// Until when more of what was sent together is about to enter the queue, which was empty before: until then only a part of it
-    /// has its order.
+    /// Until when more of what was sent together will enter the queue, which was empty before: until then only a part of it has its order.
     pub(super) fn burst_ends_at(&self, now: i64) -> Option<i64> {
         self.burst_since.map(|since| since + BURST_MS).filter(|at| (now + 1..=now + BURST_MS).contains(at))
     }
@@ -86,14 +83,14 @@ impl Releases {
         self.due_at = now;
     }
 
-    /// Gives up waiting for an answer that is long overdue.
+    /// Gives up an answer that is long overdue.
     pub(super) fn repair(&mut self, now: i64) {
         if self.asked_at.is_some_and(|asked_at| now - asked_at >= PATIENCE_MS) {
             self.undo(now);
         }
     }
 
-    /// When the next release may be asked for; none while an answer is awaited.
+    /// When the next release may be asked for; `None` while an answer is awaited.
     pub(super) fn next_at(&self) -> Option<i64> {
         self.asked_at.is_none().then(|| self.due_at.max(self.not_before))
     }

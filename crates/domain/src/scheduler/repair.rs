@@ -1,26 +1,23 @@
-//! What a tick repairs: answers that never came, writes that could not be made, partitions that only seem empty.
+//! What a tick repairs: lost answers, failed writes, partitions that only seem empty.
 
 use super::Scheduler;
 use super::leases_held::Stage;
 use super::messages::{Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
-/// A store that could not be written to is left alone this long.
+/// Pause after a failed write to the store.
 const STORE_AWAY_MS: i64 = 500;
-/// Everything is looked over this often.
 const REPAIR_MS: i64 = 1_000;
-/// A lease that was never answered is given up after this long; if it committed, its leases are released when the
-/// answer comes.
+/// A lease without an answer is given up after this time; if it committed, its leases are released when the answer arrives.
 const LEASE_PATIENCE_MS: i64 = 30_000;
-/// A probe that was never answered is sent again after this long.
+/// A probe without an answer is repeated after this time.
 const PROBE_PATIENCE_MS: i64 = 90_000;
-/// A request whose body could not be read is tried again after this long.
+/// Wait of a request whose body could not be read.
 const UNSENT_MS: i64 = 1_000;
-/// The same where all others can be read: that passes later, and many may wait for it.
+/// The same if all other bodies can be read: that takes longer to pass, and many may wait for it.
 pub(super) const UNREAD_MS: i64 = 15_000;
 
 impl Scheduler {
-    /// Time passed.
     pub(super) fn repair(&mut self, now: i64) {
         self.touch_all();
         if now >= self.store_away_until {
@@ -53,7 +50,7 @@ impl Scheduler {
         self.models.retain(|_, model| !model.partitions.is_empty() || !model.suspects.is_empty());
     }
 
-    /// A command could not be performed: the store is away for a moment.
+    /// A command could not be performed: the store is briefly unreachable.
     pub(super) fn undo(&mut self, command: SchedulerCommand, now: i64) {
         match command {
             SchedulerCommand::Release { .. } => self.releases.undo(now),
@@ -98,7 +95,6 @@ impl Scheduler {
         }
     }
 
-    /// Asks again for the writes that could not be made.
     pub(super) fn redo(&mut self, now: i64) {
         for command in std::mem::take(&mut self.undone) {
             if let SchedulerCommand::ReleaseLease { lease, retry_at, .. } = &command {
@@ -111,7 +107,7 @@ impl Scheduler {
         }
     }
 
-    /// A lease took nothing: what it was to take waits in front of the cursor again.
+    /// A lease took nothing: its requests wait in front of the cursor again.
     fn undo_lease(&mut self, key: ReplicaKey, partition: QueuePartition, now: i64) {
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition));
         let (Some(ask), Some(replica)) = (ask, self.replicas.get_mut(&key)) else { return };

@@ -9,8 +9,8 @@ use super::process_state::EngineProcess;
 use super::rate_limits;
 use super::replicas::ReplicaState;
 
-/// Requests that the model's replicas may have in flight, together; those that are paused or closed for it have none. Those
-/// outside their hours, which not every account may use, count only where there are no others.
+/// Requests that the model's replicas may have in flight together. Those that are paused or closed for it have none. Those outside their
+/// hours, which not every account may use, count only if there are no others.
 pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> i64 {
     let slots = |it: &ReplicaState| i64::try_from(it.slots()).unwrap_or(i64::MAX);
     let serving = || replicas.values().filter(|it| !it.retiring && it.serves(model));
@@ -19,7 +19,7 @@ pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: Mod
 }
 
 impl Scheduler {
-    /// A replica is used for the model again, or is not any more.
+    /// A replica is used for the model again, or no longer.
     pub(super) fn recount_capacity(&mut self, model: ModelKey) {
         if let Some(state) = self.models.get_mut(&model) {
             state.capacity = capacity(&self.replicas, model);
@@ -27,7 +27,6 @@ impl Scheduler {
         }
     }
 
-    /// An engine says how loaded it is.
     pub(super) fn note_load(&mut self, key: ReplicaKey, load: EngineLoad, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let before = replica.slots();

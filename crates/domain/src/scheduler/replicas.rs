@@ -14,104 +14,91 @@ use super::rate_window::RateWindow;
 use super::refusals::RefusedRequests;
 use super::retries::Backoff;
 
-/// Leases that may wait for a slot at most.
+/// Maximum of buffered leases.
 const AHEAD_MAX: usize = 256;
-/// Leases of different partitions that may be under way for one replica.
+/// Maximum of leases of different partitions under way for one replica.
 const ASKS_MAX: usize = 8;
-/// Between two trials a replica is for others so many times as long as it was for the first one.
+/// Between two trials a replica takes other work this many times as long as the first one took.
 const REST_TIMES: i64 = 4;
 /// The pause after 429 and 503.
 const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 
-/// A lease under way.
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) run: Vec<Candidate>,
-    /// What its account was charged for it.
     pub(super) charged: Charge,
     pub(super) asked_at: i64,
     /// Ended by somebody else since it was asked for.
     pub(super) ended: BTreeSet<i64>,
 }
 
-/// A probe under way, and how many of the doubts its answer settles: those that came before it.
+/// A probe under way, and how many of the doubts its answer settles: those from before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     pub(super) asked_at: i64,
     pub(super) doubts: usize,
-    /// The model that is asked for.
     pub(super) model: ModelKey,
 }
 
-/// What a run is leased for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filling {
-    /// The slots that have nothing to do.
     IdleSlots,
-    /// Those, and what waits in front of them, so that a freed slot is filled at once.
+    /// Idle slots and buffered leases, so that a freed slot is filled immediately.
     Ahead,
 }
 
-/// A replica's state. Requests are named by `seq`; the facts about them are in `leases_held`.
+/// Requests are named by `seq`; the facts about them are in `leases_held`.
 #[derive(Debug)]
 pub(super) struct ReplicaState {
     pub(super) config: Replica,
-    /// How many requests it may work on at once.
     pub(super) limit: ConcurrencyLimit,
-    /// Of an engine that serves others too, how many of those it may.
+    /// Of an engine that also serves others.
     pub(super) colocation: Option<Colocation>,
-    /// What it was sent lately, and how much that may be.
     pub(super) rate: RateWindow,
-    /// What it was sent today, and how much that may be.
     pub(super) budget: DailyBudget,
-    /// Its models of which nothing is leased for it because its budget is used up.
+    /// Its models that are out because its budget is used up.
     pub(super) spent_for: BTreeSet<ModelKey>,
-    /// Its engine, where the shell starts and stops that.
     pub(super) process: Option<EngineProcess>,
     pub(super) hours: EngineHours,
-    /// Its models of which nothing is leased for it, outside its hours.
+    /// Its models that are out because of its hours.
     pub(super) closed_for: BTreeSet<ModelKey>,
-    /// It may take anything, and not only what goes first.
+    /// It may take anything, not only what goes first.
     pub(super) is_in_hours: bool,
-    /// It left the list: what is in flight runs to its end.
+    /// It left the list: requests in flight run to their end.
     pub(super) retiring: bool,
     /// Sent and not answered, each with its number among all that were sent.
     pub(super) in_flight: BTreeMap<i64, u64>,
     sent: u64,
-    /// Requests that it had no room for since one completed.
     pub(super) refused: RefusedRequests,
-    /// When a request was last completed, in milliseconds.
     pub(super) completed_at: i64,
     pub(super) buffered: VecDeque<i64>,
     pub(super) asks: BTreeMap<QueuePartition, Ask>,
-    /// Failed, by whose fault is not known yet; in the order of their coming.
+    /// Failed requests whose fault is not known yet, oldest first.
     pub(super) doubts: Vec<i64>,
-    /// How many of the doubts may mean that the replica died.
+    /// Doubts that may mean that the replica died.
     pub(super) broken: usize,
     /// How many requests had been sent when the first of them broke.
     broken_since: u64,
     pub(super) probe: Option<Probe>,
-    /// The engine asked to be left alone for long by an answer to a request of this model: after the short pause a probe of ours
-    /// is to tell whether that is so.
+    /// An answer to a request of this model asked for a long pause: after a short one, a probe of ours checks that.
     pub(super) asked_of: Option<ModelKey>,
-    /// Its probe for this model was not answered in time while requests were in flight, and nothing was heard since: it is busy with
-    /// those, or hangs. What it is sent would only wait, so that the last of them tells.
+    /// Its probe for this model was not answered in time while requests were in flight, and there was no answer since: it is busy with
+    /// those, or hangs. No more is sent, because that would only wait; the last request in flight decides.
     pub(super) silent_for: Option<ModelKey>,
-    /// No connection could be made, for this model and reason, and nothing was heard since.
+    /// No connection could be made, for this model and reason, and there was no answer since.
     pub(super) unreached: Option<(ModelKey, String)>,
     /// The request that has had the replica to itself since it was sent.
     pub(super) alone: Option<i64>,
-    /// The suspects that are being leased, wait for the replica to drain, or run there by themselves.
+    /// The suspects that are being leased, wait for the replica to drain, or run there without other work.
     pub(super) trial: BTreeSet<i64>,
-    /// The model of the trial, and since when the replica has been for it alone, while it is or just was.
+    /// The model of the current or last trial, and since when the replica has been reserved for it.
     trial_since: Option<(ModelKey, i64)>,
-    /// Until then it is for others, if they have work.
+    /// Until then it takes other work, if there is any.
     rest_until: i64,
     /// By model; a model that never failed has none.
     breakers: BTreeMap<ModelKey, Breaker>,
     pub(super) busy_until: i64,
     pub(super) busy_step: u32,
-    /// Which of its models is leased from next.
     pub(super) next_model: usize,
 }
 
@@ -153,7 +140,6 @@ impl ReplicaState {
         }
     }
 
-    /// Requests it may work on at once.
     pub(super) fn slots(&self) -> usize {
         let most = self.colocation.as_ref().map_or(usize::MAX, Colocation::current);
         self.limit.current().min(most)
@@ -163,7 +149,6 @@ impl ReplicaState {
         self.breakers.entry(model).or_insert_with(Breaker::new)
     }
 
-    /// The models whose breakers are open.
     pub(super) fn paused(&self) -> impl Iterator<Item = (ModelKey, &Breaker)> {
         self.breakers
             .iter()
@@ -175,23 +160,23 @@ impl ReplicaState {
         self.breakers.get(&model).is_some_and(Breaker::is_open)
     }
 
-    /// Whether it may be sent requests for the model, as far as that is for the model to say.
+    /// Whether it may be sent requests for the model, as far as the model matters.
     pub(super) fn serves(&self, model: ModelKey) -> bool {
         self.config.models.contains(&model) && !self.is_out_for(model)
     }
 
-    /// Whether nothing of the model is leased for it: it is paused, or outside its hours, or its budget is used up, or it does not run.
+    /// Whether it is out for the model: paused, outside its hours, over its budget, or not running.
     pub(super) fn is_out_for(&self, model: ModelKey) -> bool {
         let is_closed = self.closed_for.contains(&model) || self.spent_for.contains(&model);
         !self.is_running() || self.is_paused_for(model) || is_closed
     }
 
-    /// Whether it is outside its hours for every one of its models.
+    /// Whether it is outside its hours for all its models.
     pub(super) fn is_closed(&self) -> bool {
         !self.closed_for.is_empty() && self.config.models.iter().all(|it| self.closed_for.contains(it))
     }
 
-    /// When the probe of each paused model is due; of those it is closed for, none is.
+    /// When the probe of each paused model is due, except models it is closed for.
     pub(super) fn probes(&self) -> impl Iterator<Item = (ModelKey, i64)> {
         let open = self.paused().filter(|(model, _)| !self.closed_for.contains(model));
         open.filter_map(|(model, breaker)| Some((model, breaker.probe_at()?)))
@@ -203,20 +188,20 @@ impl ReplicaState {
         self.trial_since = Some((model, now));
     }
 
-    /// Whether it is for suspects alone.
+    /// Whether it is reserved for suspects.
     pub(super) fn is_trying(&self) -> bool {
         !self.trial.is_empty()
     }
 
-    /// Whether nothing occupies it but the trial, if there is one.
+    /// Whether at most the trial occupies it.
     pub(super) fn is_ready_for_trial(&self) -> bool {
         let mut occupying = self.in_flight.keys().chain(&self.doubts);
         !self.is_trying() || occupying.all(|seq| self.trial.contains(seq))
     }
 
-    /// Whether others come before the next trial: for several times as long as the last one kept it from them, so that
-    /// requests which break their connections take a small part of its time, however many they are. A replica that died in
-    /// its trial was kept from them until it is back.
+    /// Whether other work precedes the next trial: for several times as long as the last one took, so that requests that break their
+    /// connections take a small part of its time, however many they are. The trial in which a replica died lasted until the replica is
+    /// back.
     pub(super) fn rests(&mut self, now: i64) -> bool {
         if !self.is_trying()
             && let Some((model, since)) = self.trial_since
@@ -235,7 +220,7 @@ impl ReplicaState {
         self.sent
     }
 
-    /// It completed a request: it has room for others, and its rest ends.
+    /// A request completed: it has room for others, and its rest ends.
     pub(super) fn note_room(&mut self, now: i64) {
         self.completed_at = now;
         self.refused = RefusedRequests::default();
@@ -251,12 +236,11 @@ impl ReplicaState {
         self.broken += 1;
     }
 
-    /// Whether anything still runs that ran when the first connection broke: then the replica did not die.
+    /// Whether a request still runs that ran when the first connection broke: then the replica did not die.
     pub(super) fn has_survivors(&self) -> bool {
         self.in_flight.values().any(|number| *number <= self.broken_since)
     }
 
-    /// Slots taken.
     pub(super) fn occupied(&self) -> usize {
         self.in_flight.len() + self.doubts.len()
     }
@@ -266,9 +250,8 @@ impl ReplicaState {
         self.occupied() + self.buffered.len() + self.asks.values().map(|ask| ask.run.len()).sum::<usize>()
     }
 
-    /// Leases that may wait for a slot, so that a slot is filled again while the next lease commits: half of the slots,
-    /// and of more than 128 all but 64; but next to none where slots are few, for there a request held back is one that
-    /// another replica could run.
+    /// Leases that may wait for a slot, so that a slot is filled again while the next lease commits: half of the slots, and of more than
+    /// 128 all but 64; but almost none if slots are few, because a request held back there could run on another replica.
     pub(super) fn ahead(&self) -> usize {
         match self.slots() {
             slots @ 0..=8 => slots / 4,
@@ -290,14 +273,14 @@ impl ReplicaState {
         self.unreached.is_some() || (self.broken > 0 && !self.has_survivors())
     }
 
-    /// Slots that nothing is leased for; `None` where it is not to be had for the model, for who knows how long. None where its budget
-    /// had no room for a request lately: that is for others to take.
+    /// Slots for which no request is leased; `None` if it is unavailable for the model, for an unknown time. 0 if its budget had no room
+    /// for a request lately, so that others take it.
     pub(super) fn idle_for(&self, model: ModelKey, now: i64) -> Option<usize> {
         let is_out = self.retiring || self.may_be_dead() || self.is_trying() || !self.serves(model);
         (!is_out).then(|| if self.budget.is_short() { 0 } else { self.idle_slots(now) })
     }
 
-    /// Slots that nothing is leased for.
+    /// Slots for which no request is leased.
     pub(super) fn idle_slots(&self, now: i64) -> usize {
         if !self.is_usable(now) || self.is_trying() {
             return 0;
@@ -305,7 +288,7 @@ impl ReplicaState {
         self.slots().saturating_sub(self.claimed()).min(self.rate_room(now))
     }
 
-    /// How many requests to lease for it now: none until that is worth a write.
+    /// Requests to lease for it now: none until that is worth a write.
     pub(super) fn room(&self, filling: Filling, now: i64) -> usize {
         if !self.is_usable(now) || self.asks.len() >= ASKS_MAX {
             return 0;
@@ -325,13 +308,12 @@ impl ReplicaState {
         self.limit.note_in_flight(self.in_flight.len());
     }
 
-    /// A request is no longer in flight, and had been sent all the same.
+    /// A sent request is no longer in flight.
     pub(super) fn forget_sent(&mut self, seq: i64) {
         self.in_flight.remove(&seq);
         self.alone = self.alone.filter(|it| *it != seq);
     }
 
-    /// Nothing here knows the request any more.
     pub(super) fn forget(&mut self, seq: i64) {
         self.forget_sent(seq);
         self.buffered.retain(|it| *it != seq);
@@ -346,7 +328,7 @@ impl ReplicaState {
         self.trial.remove(&seq);
     }
 
-    /// The engine is busy: a pause of new work that grows while it says so again. The pause's length.
+    /// The engine is busy: pauses new work, longer each time it says so again. Returns the pause.
     pub(super) fn back_off(&mut self, retry_after_ms: i64, random: &mut Random, now: i64) -> i64 {
         if self.busy_until <= now {
             self.busy_until = now + BUSY.equal_jitter_ms(self.busy_step, random);
@@ -368,8 +350,8 @@ impl ReplicaState {
         [busy, probe, rest, hours, rate].into_iter().flatten().min().map(|at| at.max(now + 1))
     }
 
-    /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's, nor anything that counts
-    /// against its rate limits should it come back, nor to be added to its day.
+    /// Whether it left the list and can be forgotten: no answer is due that might be mistaken for another probe's, no request counts
+    /// against its rate limits should it return, and no use is to be added to its day.
     pub(super) fn is_gone(&self, now: i64) -> bool {
         let has_ended = self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Stopped);
         let is_forgotten = self.rate.is_empty(now) && self.budget.is_written();

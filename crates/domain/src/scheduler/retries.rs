@@ -2,10 +2,10 @@
 
 use super::random::Random;
 
-/// The longest waits before the second, the third and each later attempt, in milliseconds; the last one repeats. Callers may be waiting
-/// for the first retries. The later ones outlast a backend that is away for hours.
+/// The longest waits before the second, the third and each later attempt, in milliseconds; the last one repeats. Callers may be waiting for
+/// the first retries; the later ones outlast a backend that is unavailable for hours.
 const WAITS_MS: [i64; 9] = [500, 1_000, 2_000, 4_000, 30_000, 120_000, 480_000, 1_800_000, 3_600_000];
-/// Shorter waits than this are quick ones: they are anything up to their length, and the end of the completion window does not shorten them.
+/// Shorter waits are quick: they are random up to their length, and the end of the completion window does not shorten them.
 const QUICK_MS: i64 = 30_000;
 /// A later wait that the end of the completion window makes shorter than this is not worth an attempt.
 const LAST_WAIT_MS: i64 = 5_000;
@@ -28,14 +28,14 @@ pub(super) fn next_attempt_at(failures: u32, last_moment: i64, random: &mut Rand
 /// Exponential back-off with jitter (Brooker: "Exponential backoff and jitter", AWS Architecture Blog, 2015), for an engine that needs rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Backoff {
-    /// The ceiling of the first wait.
+    /// Maximum of the first wait.
     pub(super) base_ms: i64,
-    /// The ceiling of every wait.
+    /// Maximum of every wait.
     pub(super) cap_ms: i64,
 }
 
 impl Backoff {
-    /// The longest wait at `step`: the base, doubled `step` times, up to the cap.
+    /// The base, doubled `step` times, up to the cap.
     fn ceiling_ms(self, step: u32) -> i64 {
         self.base_ms.saturating_mul(1 << step.min(32)).min(self.cap_ms)
     }
@@ -53,7 +53,6 @@ mod tests {
 
     const DAY_MS: i64 = 86_400_000;
 
-    /// The waits of a request that always fails at once, whose completion window has this length.
     fn waits_ms(window_ms: i64, seed: u64) -> Vec<i64> {
         let (mut random, mut now, mut waits) = (Random::new(seed), 0, Vec::new());
         for failures in 1.. {

@@ -1,29 +1,28 @@
-//! The order of one partition, cut into segments of which each replica sweeps its own, so that neighbours meet in one cache.
-//! Who has nothing left takes half of the longest rest, cut where neighbours share least: affinity and work stealing in the
-//! space of keys (V. Srivatsa et al.: "Preble: Efficient distributed prompt scheduling for LLM serving", 2024).
+//! The order of one partition, cut into segments of which each replica sweeps its own, so that neighbours meet in one cache. A replica that
+//! has no requests left takes half of the longest rest, cut where neighbours share least: affinity and work stealing in the space of keys
+//! (V. Srivatsa et al.: "Preble: Efficient distributed prompt scheduling for LLM serving", 2024).
 //!
-//! Together the segments are the whole order, so a request that comes later has its place in one of them. Where nodes share
-//! the queue its segments are the store's, which finds each replica its own by the same rules: then a segment here is no more
-//! than a replica's window.
+//! Together the segments are the whole order, so a later request has its place in one of them. If nodes share the queue, the store has the
+//! segments and assigns them by the same rules: then a segment here is no more than a replica's window.
 
 use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
 use super::portions::Portion;
 use super::sweep::{PATIENCE_MS, Sweep};
 use super::weakest_link::weakest_link;
 
-/// A stretch of the order, which begins behind the end of the one before.
+/// A stretch of the order, which begins behind the end of the previous one.
 #[derive(Debug)]
 struct Segment {
-    /// Whose it is; where that cannot be used, it is for whoever asks next.
+    /// If it cannot be used, the segment is for the replica that asks next.
     owner: ReplicaKey,
-    /// Its last place; the end of the order where `None`.
+    /// Its last place; the end of the order if `None`.
     until: Option<Position>,
     sweep: Sweep,
-    /// Requests that wait in it, as far as known.
+    /// Waiting requests in it, as far as known.
     rest: i64,
 }
 
-/// A scan that is to find where a segment is cut.
+/// A scan to find where to cut a segment.
 #[derive(Debug)]
 struct Survey {
     scan: ScanKey,
@@ -32,13 +31,12 @@ struct Survey {
     asked_at: i64,
 }
 
-/// A scan to be made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) scan: ScanKey,
     pub(super) after: Option<Position>,
     pub(super) until: Option<Position>,
-    /// It reads so many, rather than a run's.
+    /// Requests to read, instead of those of a run.
     pub(super) far: Option<u32>,
 }
 
@@ -53,7 +51,7 @@ pub(super) enum Turn {
     Nothing,
 }
 
-/// How many slots of a replica are idle; `None` of one that cannot be used.
+/// Idle slots of a replica; `None` if it cannot be used.
 pub(super) type IdleSlots<'a> = &'a dyn Fn(ReplicaKey) -> Option<usize>;
 
 /// Who asks for a run, and for how much.
@@ -61,15 +59,14 @@ pub(super) type IdleSlots<'a> = &'a dyn Fn(ReplicaKey) -> Option<usize>;
 pub(super) struct Taker<'a> {
     pub(super) replica: ReplicaKey,
     pub(super) wanted: usize,
-    /// Of those that may take anything.
+    /// Of replicas that may take anything.
     pub(super) idle: IdleSlots<'a>,
-    /// Of those that may take what goes first.
+    /// Of replicas that may take what goes first.
     pub(super) idle_for_due_first: IdleSlots<'a>,
-    /// It is outside its hours, so it takes only what goes first.
+    /// It is outside its hours.
     pub(super) takes_due_first_only: bool,
 }
 
-/// The segments of one partition, in order.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     is_shared: bool,
@@ -85,18 +82,17 @@ impl Segments {
         Self { is_shared, ..Self::default() }
     }
 
-    /// The same with names of scans that follow this one.
+    /// With scan keys that follow this one.
     pub(super) fn with_scans_after(self, scan: ScanKey) -> Self {
         Self { scans: scan.0, ..self }
     }
 
-    /// Begins anew; answers to earlier scans are of no use any more.
+    /// Begins anew; answers to earlier scans no longer count.
     pub(super) fn reset(&mut self) {
         self.list.clear();
         self.survey = None;
     }
 
-    /// Requests in all windows.
     pub(super) fn window_len(&self) -> usize {
         self.list.iter().map(|it| it.sweep.window_len()).sum()
     }
@@ -106,23 +102,21 @@ impl Segments {
         self.of(replica).map_or((0, false), |it| (it.sweep.window_len(), it.sweep.is_asked()))
     }
 
-    /// The requests in the replica's window, in order.
     pub(super) fn window(&self, replica: ReplicaKey) -> impl Iterator<Item = &Candidate> {
         self.of(replica).into_iter().flat_map(|it| it.sweep.window())
     }
 
-    /// Whether any scan is awaited.
     pub(super) fn is_asked(&self) -> bool {
         self.survey.is_some() || self.list.iter().any(|it| it.sweep.is_asked())
     }
 
-    /// Whether the store may hold more than the last scan saw, though nothing counts it here.
+    /// Whether the store may hold more than the last scan saw, although they are not counted here.
     pub(super) fn may_go_on(&self) -> bool {
         self.list.iter().any(|it| it.sweep.may_go_on())
     }
 
-    /// Whether there is anything here for the replica: its own segment, one whose owner cannot be used, or a part of another's that
-    /// its owner cannot take at once.
+    /// Whether there is work here for the replica: its own segment, one whose owner cannot be used, or a part of another's that its owner
+    /// cannot take immediately.
     pub(super) fn is_for(&self, replica: ReplicaKey, idle: IdleSlots<'_>) -> bool {
         self.is_shared
             || self.list.is_empty()
@@ -130,8 +124,8 @@ impl Segments {
             || self.list.iter().any(|it| it.excess(idle) > 0)
     }
 
-    /// Finds the replica a segment, if it has none, and a window for it. `waiting` counts the whole partition, and the replica
-    /// has room for `wanted`.
+    /// Finds a segment for the replica, if it has none, and a window. `waiting` counts the whole partition, and the replica has room for
+    /// `wanted`.
     pub(super) fn turn(
         &mut self,
         replica: ReplicaKey,
@@ -155,8 +149,8 @@ impl Segments {
         Turn::Wait(self.scan(replica, now))
     }
 
-    /// Replicas that cannot be used have no segments: theirs become part of their neighbours'. Where nodes share the queue, the
-    /// store gives them to others in time.
+    /// Merges the segments of replicas that cannot be used into their neighbours'. If nodes share the queue, the store reassigns them in
+    /// time.
     fn leave_unusable(&mut self, replica: ReplicaKey, idle: IdleSlots<'_>) {
         let is_left = |it: &Segment| it.owner != replica && idle(it.owner).is_none();
         if self.is_shared {
@@ -169,7 +163,7 @@ impl Segments {
         }
     }
 
-    /// Takes over a segment for a replica that has none; what it finds instead, if it must wait for a survey or there is none.
+    /// Takes over a segment for a replica that has none. Returns what it finds instead if it must wait for a survey or there is none.
     fn acquire(&mut self, replica: ReplicaKey, wanted: usize, idle: IdleSlots<'_>, now: i64) -> Option<Turn> {
         let excess = |it: &usize| self.list[*it].excess(idle);
         let index = (0..self.list.len()).max_by_key(excess).filter(|it| excess(it) > 0);
@@ -203,12 +197,11 @@ impl Segments {
         Some(Range { scan, after, until: segment.until.clone(), far: None })
     }
 
-    /// The sweep whose scan this is; `None` of one that is not awaited, or a survey.
+    /// The sweep of a scan; `None` of a scan that is not awaited, or a survey.
     pub(super) fn sweep_of(&mut self, scan: ScanKey) -> Option<&mut Sweep> {
         self.list.iter_mut().map(|it| &mut it.sweep).find(|it| it.awaits(scan))
     }
 
-    /// Whether this is the survey that is awaited.
     pub(super) fn is_survey(&self, scan: ScanKey) -> bool {
         self.survey.as_ref().is_some_and(|survey| survey.scan == scan)
     }
@@ -221,8 +214,8 @@ impl Segments {
         }
     }
 
-    /// A scan of a segment was answered, see [`Sweep::absorb`]; true where nothing waits in the whole partition. An empty
-    /// segment becomes part of its neighbour.
+    /// A scan of a segment was answered, see [`Sweep::absorb`]. Returns true if no request waits in the whole partition. An empty segment
+    /// becomes part of its neighbour.
     pub(super) fn absorb(
         &mut self,
         scan: ScanKey,
@@ -236,7 +229,7 @@ impl Segments {
         let is_empty = self.list[index].sweep.absorb(fresh, last, reached_end, now);
         let is_outdated = self.list[index].sweep.is_outdated();
         if self.is_shared {
-            // The store has looked everywhere, so what other windows show has gone.
+            // The store has looked everywhere, so the requests in other windows are gone.
             self.list.iter_mut().filter(|_| is_nothing_left).for_each(|it| it.sweep.forget());
             return is_empty && !is_outdated;
         }
@@ -259,8 +252,8 @@ impl Segments {
         neighbour.sweep.grow();
     }
 
-    /// A survey was answered: `seen` are requests that wait in the giver's segment, in order, and all of them if it
-    /// `reached_end`. Cuts it, and gives its taker the part in which its giver's cursor does not stand.
+    /// A survey was answered: `seen` are the waiting requests of the giver's segment, in order, and all of them if it `reached_end`. Cuts
+    /// it, and gives its taker the part without its giver's cursor.
     pub(super) fn split(&mut self, seen: &[Candidate], reached_end: bool) {
         let Some(Survey { taker, giver, .. }) = self.survey.take() else { return };
         let Some(index) = self.index_of(giver).filter(|_| self.index_of(taker).is_none()) else { return };
@@ -294,7 +287,7 @@ impl Segments {
         self.list.insert(index + 1, upper);
     }
 
-    /// Requests were added, nobody knows where.
+    /// Requests were added at unknown places.
     pub(super) fn add(&mut self, count: i64) {
         let parts = i64::try_from(self.list.len()).unwrap_or(i64::MAX).max(1);
         for (segment, place) in self.list.iter_mut().zip(0..) {
@@ -303,7 +296,6 @@ impl Segments {
         }
     }
 
-    /// Takes the next run of the replica's segment, at most `limit` requests.
     pub(super) fn take(&mut self, replica: ReplicaKey, limit: usize, now: i64) -> Vec<Candidate> {
         let Some(index) = self.index_of(replica) else { return Vec::new() };
         let segment = &mut self.list[index];
@@ -312,7 +304,6 @@ impl Segments {
         run
     }
 
-    /// Takes the suspects out of all windows.
     pub(super) fn take_suspects(&mut self) -> Vec<Candidate> {
         let mut suspects = Vec::new();
         for segment in &mut self.list {
@@ -323,7 +314,7 @@ impl Segments {
         suspects
     }
 
-    /// Puts back what was taken and could not be leased; what belongs to another segment by now is found there.
+    /// Puts back requests that could not be leased, each into the segment that it belongs to by now.
     pub(super) fn put_back(&mut self, replica: ReplicaKey, run: Vec<Candidate>) {
         let Some(index) = self.index_of(replica) else { return };
         let (from, until) = (self.from(index).cloned(), self.list[index].until.clone());
@@ -334,8 +325,8 @@ impl Segments {
         self.list[index].sweep.put_back(run.into_iter().filter(is_inside).collect());
     }
 
-    /// Keeps the first `keep` of all windows together, about as many of each. Where nodes share the queue, nothing: the store's
-    /// cursors have passed what the windows show.
+    /// Keeps the first `keep` of all windows together, about as many of each. If nodes share the queue, keeps all: the store's cursors have
+    /// passed them.
     pub(super) fn trim(&mut self, keep: usize) {
         if self.is_shared {
             return;
@@ -350,22 +341,20 @@ impl Segments {
         self.survey.take_if(|survey| now - survey.asked_at >= PATIENCE_MS);
     }
 
-    /// Whether this scan's answer is awaited.
     pub(super) fn awaits(&self, scan: ScanKey) -> bool {
         self.is_survey(scan) || self.list.iter().any(|it| it.sweep.awaits(scan))
     }
 
-    /// Whether nodes share it.
     pub(super) const fn is_shared(&self) -> bool {
         self.is_shared
     }
 
-    /// How many replicas sweep it, as far as known here.
+    /// Replicas that sweep it, as far as known here.
     pub(super) const fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// The places behind which each begins and its sweep stands.
+    /// For each segment, the places behind which it begins and its sweep is.
     pub(super) fn places(&self) -> impl Iterator<Item = (Option<&Position>, Option<&Position>)> {
         self.list.iter().enumerate().map(|(index, it)| (self.from(index), it.sweep.cursor()))
     }
@@ -378,7 +367,6 @@ impl Segments {
         self.list.iter().position(|it| it.owner == replica)
     }
 
-    /// The place behind which a segment begins.
     fn from(&self, index: usize) -> Option<&Position> {
         self.list.get(index.checked_sub(1)?)?.until.as_ref()
     }
@@ -389,9 +377,9 @@ impl Segment {
         Self { owner, until: None, sweep: Sweep::new(is_shared), rest }
     }
 
-    /// Requests that its owner cannot take at once.
+    /// Requests that its owner cannot take immediately.
     fn excess(&self, idle: IdleSlots<'_>) -> i64 {
-        // Its requests wait for a replica that cannot be used: before any that wait for one that is busy.
+        // They wait for a replica that cannot be used, so they precede requests that wait for a busy one.
         idle(self.owner)
             .map_or(i64::MAX, |idle| self.rest.max(1).saturating_sub(i64::try_from(idle).unwrap_or(i64::MAX)))
     }

@@ -1,24 +1,24 @@
-//! What can be set.
+//! The scheduler's settings.
 
-/// What an installation may want otherwise. The default suits every size.
+/// Settings of an installation. The default suits every size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether other nodes take from the same queue, so that a scan takes the next run of a sweep that all share,
-    /// and what waits is heard of by [`super::SchedulerInput::Waiting`].
+    /// Whether other nodes take from the same queue. Then a scan takes the next run of a shared sweep, and
+    /// [`super::SchedulerInput::Waiting`] reports waiting requests.
     pub is_shared: bool,
-    /// Requests a release moves at most.
+    /// Maximum of requests that a release moves.
     pub release_max: u32,
-    /// Requests a lease takes at most.
+    /// Maximum of requests that a lease takes.
     pub run_max: u32,
-    /// Requests a scan reads at most.
+    /// Maximum of requests that a scan reads.
     pub look_max: u32,
     /// How long before its deadline a request should be done, in milliseconds.
     pub deadline_guard_ms: i64,
-    /// How often a request breaks its connection, or an engine, while it runs alone, before it fails.
+    /// How often a request may break its connection, or an engine, while it runs by itself, before it fails.
     pub breakages_max: u32,
     /// How long a breaker stays open the first time, in milliseconds; doubled until a request completes.
     pub pause_base_ms: i64,
-    /// The longest it stays open before the next probe.
+    /// The longest it stays open before the next probe, in milliseconds.
     pub pause_cap_ms: i64,
 }
 

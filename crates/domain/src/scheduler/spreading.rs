@@ -1,5 +1,5 @@
-//! Small queues: where a model has fewer requests than its replicas have slots, each replica gets a part of them in proportion to
-//! its slots, so that none is idle while another has many.
+//! Small queues: if a model has fewer requests than its replicas have slots, each replica gets a part of them in proportion to its slots,
+//! so that none is idle while another has many.
 
 use super::Scheduler;
 use super::messages::{ModelKey, ReplicaKey};
@@ -9,17 +9,15 @@ use super::replicas::ReplicaState;
 /// the text, and are done hardly sooner. With a larger one, requests that share nothing wait for each other.
 const PART_MIN: usize = 4;
 
-/// How the requests of a model are spread over its replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// There are as many requests as slots, or one replica: each takes as many as it has room for.
+    /// At least as many requests as slots, or one replica: each takes as many as it has room for.
     Unlimited,
-    /// So many requests wait or are leased, fewer than there are slots.
+    /// Waiting and leased requests, fewer than there are slots.
     Parts { requests: usize, slots: usize },
 }
 
 impl Spread {
-    /// How many more requests may be leased for the replica.
     pub(super) fn left_to(self, replica: &ReplicaState, now: i64) -> usize {
         match self {
             Self::Unlimited => usize::MAX,
@@ -32,13 +30,13 @@ impl Spread {
 }
 
 impl Scheduler {
-    /// How the requests of a model are spread over the replica `key` and the others that can take them now. One of them has room
-    /// for more whenever any wait. Where nodes share the queue, how much waits is not known here.
+    /// How the requests of a model are spread over the replica `key` and the others that can take them now. One of them has room for more
+    /// whenever any wait. If nodes share the queue, the number of waiting requests is not known here.
     pub(super) fn spread(&self, key: ReplicaKey, model: ModelKey, now: i64) -> Spread {
         let Some(state) = self.models.get(&model).filter(|_| !self.settings.is_shared) else {
             return Spread::Unlimited;
         };
-        // A replica outside its hours cannot take everything: it has no part of what the others can.
+        // A replica outside its hours cannot take everything, so it has no part of what the others can take.
         let is_in_hours = self.replicas.get(&key).is_some_and(|it| it.is_in_hours);
         let is_able = |it: &ReplicaState| {
             let is_ready = it.is_usable(now) && !it.is_trying() && it.slots() > 0;

@@ -1,4 +1,4 @@
-//! Whether another engine of a model is worth a start beside those that are started or run.
+//! Whether to start another engine of a model in addition to those that are started or run.
 
 use super::Scheduler;
 use super::messages::{ModelKey, ProcessStatus, ReplicaKey};
@@ -6,8 +6,8 @@ use super::partitions::PartitionState;
 use super::replicas::ReplicaState;
 
 impl ReplicaState {
-    /// Whether it is being started and will be ready: its last start did not fail, and this one takes no more than half as long again as
-    /// it is expected to.
+    /// Whether it is being started and will be ready: its last start did not fail, and this one takes at most half as long again as
+    /// expected.
     fn is_about_to_run(&self, now: i64) -> bool {
         let longest_ms = self.expected_start_ms().saturating_mul(3) / 2;
         self.process.as_ref().is_some_and(|it| {
@@ -17,8 +17,8 @@ impl ReplicaState {
 }
 
 impl Scheduler {
-    /// How many of a model's waiting requests need no start of this replica: engines that are being started have slots for them, or those
-    /// that run will have worked them off before it would be ready. The latter counts only while no deadline is in danger.
+    /// Waiting requests of a model that need no start of this replica: engines that are being started have slots for them, or those that
+    /// run will have worked them off before it would be ready. The latter counts only while no deadline is in danger.
     pub(super) fn cared_for(&self, key: ReplicaKey, model: ModelKey, now: i64) -> usize {
         let others = || {
             let it = self.replicas.iter().filter(|(other, it)| **other != key && !it.retiring);

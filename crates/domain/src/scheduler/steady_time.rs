@@ -1,15 +1,14 @@
-//! The scheduler's own time. It never goes back: where the clock is set back, the scheduler's time goes on from where it stood, so every
-//! wait ends when it would have ended. Times of day that come in are converted at this border, and those that go out are converted back.
+//! The scheduler's own time, which never goes back: if the clock is set back, it continues from where it was, so every wait ends when it
+//! would have ended. Times of day are converted in inputs and in commands.
 
 use super::Scheduler;
 use super::messages::{SchedulerCommand, SchedulerInput};
 
-/// How the scheduler's time compares with the clock.
 #[derive(Debug)]
 pub(super) struct SteadyTime {
-    /// The latest time that was seen, in the scheduler's time.
+    /// In the scheduler's time.
     latest: i64,
-    /// By how much the scheduler's time is ahead of the clock, in milliseconds: as much as the clock was set back in all.
+    /// How far the scheduler's time is ahead of the clock, in milliseconds: the sum of all set-backs.
     ahead_ms: i64,
 }
 
@@ -18,7 +17,7 @@ impl SteadyTime {
         Self { latest: i64::MIN, ahead_ms: 0 }
     }
 
-    /// The clock shows `now`: by how much it was set back since it was read last.
+    /// The clock shows `now`. Returns by how much it was set back since it was read last.
     fn pass(&mut self, now: i64) -> i64 {
         let own = self.own(now);
         let set_back_ms = self.latest.saturating_sub(own).max(0);
@@ -27,12 +26,12 @@ impl SteadyTime {
         set_back_ms
     }
 
-    /// The scheduler's time for a time of the clock.
+    /// Converts a time of the clock.
     pub(super) const fn own(&self, at: i64) -> i64 {
         at.saturating_add(self.ahead_ms)
     }
 
-    /// The time that the clock shows at a time of the scheduler; what never comes never comes.
+    /// Converts to a time of the clock; `i64::MAX` (never) stays.
     pub(super) const fn shown(&self, at: i64) -> i64 {
         if at == i64::MAX { at } else { at.saturating_sub(self.ahead_ms) }
     }
@@ -60,7 +59,6 @@ impl SteadyTime {
     }
 }
 
-/// Converts every time in a command.
 fn convert(command: &mut SchedulerCommand, time: impl Fn(i64) -> i64) {
     match command {
         SchedulerCommand::ReleaseLease { retry_at, attempt, .. } => {
@@ -75,8 +73,8 @@ fn convert(command: &mut SchedulerCommand, time: impl Fn(i64) -> i64) {
 }
 
 impl Scheduler {
-    /// The scheduler's time when the clock shows `now`. Where it was set back, what is known of deadlines and hours, which are times of
-    /// day, moves away, and the shell is told anew when to wake it.
+    /// The scheduler's time when the clock shows `now`. If it was set back, shifts the known deadlines and hours, which are times of day,
+    /// and announces the next wake-up to the shell again.
     pub(super) fn pass(&mut self, now: i64) -> i64 {
         let set_back_ms = self.time.pass(now);
         if set_back_ms > 0 {
@@ -92,12 +90,12 @@ impl Scheduler {
         self.time.own(now)
     }
 
-    /// An input as it is told, in the scheduler's time.
+    /// Converts an input to the scheduler's time.
     pub(super) fn read(&self, input: SchedulerInput) -> SchedulerInput {
         self.time.read(input)
     }
 
-    /// What is to be done, in times of the clock.
+    /// Takes the commands, in times of the clock.
     pub(super) fn take_commands(&mut self) -> Vec<SchedulerCommand> {
         let mut commands = std::mem::take(&mut self.out);
         commands.iter_mut().for_each(|command| convert(command, |at| self.time.shown(at)));

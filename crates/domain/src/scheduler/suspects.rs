@@ -1,52 +1,50 @@
-//! Which of many requests kills engines? Group testing (R. Dorfman: "The detection of defective members of large populations",
-//! Annals of Mathematical Statistics, 1943).
+//! Which of many requests kills engines? Group testing (R. Dorfman: "The detection of defective members of large populations", Annals of
+//! Mathematical Statistics, 1943).
 //!
-//! Most engines die through no request's fault. So suspects run amid ordinary work at first, and an engine is full as soon as it
-//! is back; their results clear them.
+//! Most engines die through no request's fault. So suspects run amid ordinary work at first, and an engine is full as soon as it is back;
+//! their results clear them.
 //!
-//! Where an engine dies with suspects in flight, its model is cautious for ten minutes: suspects are set aside, and run in groups
-//! that have a replica to themselves. A group that completes is cleared. Of a group that dies, half is tried next (binary
-//! splitting), so that one guilty request of n is found after at most log2(n) + 1 deaths. From then on it runs alone, and each death
-//! is an attempt that counts against it.
+//! If an engine dies with suspects in flight, its model is cautious for ten minutes: suspects are set aside, and run in groups that have a
+//! replica to themselves. A group that completes is cleared. Of a group that dies, half is tried next (binary splitting), so that one
+//! guilty request of n is found after at most log2(n) + 1 deaths. From then on it runs by itself, and each death is an attempt that counts
+//! against it.
 //!
-//! A group is of one account, and accounts take turns: a guilty request holds up no other account's suspects. How many suspects
-//! of an account are tried together grows by one with each that completes, and is halved with each group that dies. So an account
-//! whose every request is guilty is tried one at a time after its first. Between two trials the replica is for other work, four times
-//! as long as the trial and the restart after it took: deaths per hour in trials have a bound, however many requests are guilty.
+//! A group is of one account, and accounts take turns: a guilty request delays no other account's suspects. The number of an account's
+//! suspects tried together grows by one with each that completes, and is halved with each group that dies. So an account whose every
+//! request is guilty is tried one at a time after its first group. Between two trials the replica takes other work, four times as long as
+//! the trial and the restart after it took: deaths per hour in trials have a bound, however many requests are guilty.
 //!
-//! Ordinary work beside a group would fill its idle slots, but a death would make all of it suspect, and others would pay for
-//! the guilty request again.
+//! Ordinary work amid a group would fill its idle slots, but a death would make all of it suspect, and others would pay for the guilty
+//! request again.
 //!
-//! The search is in memory, and each node has its own. A suspect with a counted attempt is therefore set aside by all of them; any
-//! other may run amid ordinary work once on each.
+//! The search is in memory, and each node has its own. A suspect with a counted attempt is therefore set aside by all of them; any other
+//! may run amid ordinary work once on each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::messages::{AccountKey, Candidate};
 
-/// Suspects set aside per model; more are found again by a later revolution.
+/// Suspects set aside per model; a later revolution finds more.
 const SUSPECTS_MAX: usize = 1024;
-/// So long after an engine died with suspects in flight they do not run amid ordinary work; time in which no engine is in use does not
+/// How long suspects do not run amid ordinary work after an engine died with suspects in flight; time in which no engine is in use does not
 /// count.
 const CAUTION_MS: i64 = 600_000;
-/// The suspects of a death have come back into the queue by then, so that a group is not of the first ones alone.
+/// The suspects of a death are back in the queue by then, so that a group does not consist of the first ones only.
 const GATHER_MS: i64 = 1_000;
 
-/// A suspect that a scan saw and that was set aside.
 #[derive(Debug)]
 struct Suspect {
     account: AccountKey,
     candidate: Candidate,
 }
 
-/// How far the search in one account's suspects has come.
+/// Progress of the search in one account's suspects.
 #[derive(Debug)]
 struct Search {
     /// The group that died last, without those that completed since: one of these is guilty, if any is.
     accused: BTreeSet<i64>,
     /// Those that broke their connection while they had a replica to themselves.
     guilty: BTreeSet<i64>,
-    /// How many are tried together at most.
     group_max: usize,
 }
 
@@ -56,7 +54,6 @@ impl Default for Search {
     }
 }
 
-/// The suspects of one model.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
     aside: VecDeque<Suspect>,
@@ -69,7 +66,6 @@ pub(super) struct Suspects {
 }
 
 impl Suspects {
-    /// How many are set aside.
     pub(super) fn len(&self) -> usize {
         self.aside.len()
     }
@@ -78,12 +74,10 @@ impl Suspects {
         self.aside.is_empty()
     }
 
-    /// Whether any may be tried now.
     pub(super) fn are_due(&self, now: i64) -> bool {
         !self.is_empty() && self.gather_until.is_none_or(|until| until <= now)
     }
 
-    /// Those set aside.
     pub(super) fn seqs(&self) -> impl Iterator<Item = i64> {
         self.aside.iter().map(|it| it.candidate.position.seq)
     }
@@ -93,7 +87,7 @@ impl Suspects {
         is_suspect && (attempts > 0 || self.cautious_until.is_some_and(|until| now < until))
     }
 
-    /// Sets a suspect aside; whether there was room.
+    /// Returns whether there was room.
     pub(super) fn set_aside(&mut self, account: AccountKey, candidate: Candidate) -> bool {
         let has_room = self.aside.len() < SUSPECTS_MAX;
         if has_room {
@@ -109,17 +103,16 @@ impl Suspects {
         }
     }
 
-    /// What waits was counted anew: those set aside are seen again.
+    /// The waiting requests were counted anew: those set aside are seen again.
     pub(super) fn forget_seen(&mut self) {
         self.aside.clear();
     }
 
-    /// Requests were ended by somebody else.
     pub(super) fn end(&mut self, seqs: &BTreeSet<i64>) {
         self.aside.retain(|it| !seqs.contains(&it.candidate.position.seq));
     }
 
-    /// Takes the next group, at most `most` of one account that `is_free` names: of another than the last, where there is one.
+    /// Takes the next group, at most `most` of one account that `is_free` names, if possible not the last account.
     pub(super) fn take_group(
         &mut self,
         most: usize,
@@ -140,8 +133,8 @@ impl Suspects {
         Some((account, taken.into_iter().map(|it| it.candidate).collect()))
     }
 
-    /// The first alone if it is guilty; else half of those accused, where any is seen; else as many of the account's as may be
-    /// tried together.
+    /// The first by itself if it is guilty; else half of the accused, if any is seen; else as many of the account's as may be tried
+    /// together.
     fn choose(&self, account: AccountKey, first: i64, most: usize) -> BTreeSet<i64> {
         let own = self.aside.iter().filter(|it| it.account == account).map(|it| it.candidate.position.seq);
         let Some(search) = self.searches.get(&account) else { return own.take(most).collect() };
@@ -158,7 +151,7 @@ impl Suspects {
         }
     }
 
-    /// These suspects of an account were in flight when their replica died.
+    /// These suspects were in flight when their replica died.
     pub(super) fn note_death(&mut self, account: AccountKey, group: BTreeSet<i64>, now: i64) {
         self.cautious_until = Some(now + CAUTION_MS);
         self.gather_until = Some(now + GATHER_MS);
@@ -167,14 +160,13 @@ impl Suspects {
         search.accused = group;
     }
 
-    /// A request broke its connection while it had a replica to itself, or a suspect did so on a replica that works.
+    /// A request broke its connection while it had a replica to itself, or a suspect did so on a working replica.
     pub(super) fn convict(&mut self, account: AccountKey, seq: i64) {
         let search = self.searches.entry(account).or_default();
         search.accused.remove(&seq);
         search.guilty.insert(seq);
     }
 
-    /// A request completed.
     pub(super) fn clear(&mut self, account: AccountKey, seq: i64, was_suspect: bool) {
         if let Some(search) = self.searches.get_mut(&account).filter(|_| was_suspect) {
             search.accused.remove(&seq);

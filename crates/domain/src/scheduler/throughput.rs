@@ -1,20 +1,20 @@
 //! How fast the requests of a partition are worked off.
 
-/// What requests of one account take, as they were seen lately.
+/// What requests of one account took lately.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     /// The part of their estimated cost that they use.
     pub used_part: f64,
-    /// For how many milliseconds a unit of the cost that they use takes a slot of an engine.
+    /// Slot time per unit of the cost that they use, in milliseconds.
     pub slot_ms: f64,
-    /// For how many milliseconds a request does, in the mean.
+    /// Mean slot time of a request, in milliseconds.
     pub request_ms: f64,
-    /// The part of the model's slots in use that they take, where the account holds as many as it may beside others.
+    /// The part of the model's slots in use that they take, if the account holds as many as it may among others.
     pub most_part: Option<f64>,
 }
 
-/// The part of their estimated cost that requests of an account are expected to use: as those completed lately did. An account that asks
-/// for more output than it gets is charged what it will use, for what is refunded later may be more than it may save up.
+/// The part of their estimated cost that requests of an account are expected to use, as those completed lately did. An account that asks
+/// for more output than it gets is charged what it will use, because a later refund may be more than it may save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UsedPart {
     used: i64,
@@ -28,25 +28,24 @@ impl Default for UsedPart {
 }
 
 impl UsedPart {
-    /// Of a request's estimated cost; 1 at least.
+    /// At least 1.
     pub(super) fn of(self, cost: i64) -> i64 {
         let part = i128::from(cost) * i128::from(self.used) / i128::from(self.cost);
         i64::try_from(part).unwrap_or(i64::MAX).max(1)
     }
 }
 
-/// What was done longer ago than about this counts half, in milliseconds of work.
+/// Work from longer ago than about this counts half, in milliseconds of work.
 const HALF_MS: i64 = 300_000;
-/// Less work than this tells nothing, in milliseconds.
+/// Less work is no evidence.
 const KNOWN_MS: i64 = 10_000;
 
-/// So do fewer completions.
+/// Neither are fewer completions.
 const KNOWN_COMPLETIONS: u32 = 16;
 
-/// So many completions are the recent ones; those before them count half.
+/// Completions that are recent; those before them count half.
 const RECENT: u32 = 256;
 
-/// What completions took.
 #[derive(Debug, Default, Clone, Copy)]
 struct Sums {
     completions: u32,
@@ -56,7 +55,6 @@ struct Sums {
 }
 
 impl Sums {
-    /// They count half from now on.
     const fn halve(&mut self) {
         *self = Self {
             completions: self.completions / 2,
@@ -74,16 +72,16 @@ impl Sums {
     }
 }
 
-/// The cost completed in a time of work: while engines are away, it stays what it was.
+/// The cost completed in a time of work; unchanged while engines are unavailable.
 #[derive(Debug, Default)]
 pub(super) struct Throughput {
     cost: i64,
     /// The last few hundred completions.
     recent: Sums,
-    /// Those of the last minutes of work, and as many as are recent at least: accounts take turns that may be minutes long, and what
+    /// Those of the last minutes of work, and at least as many as are recent: accounts take turns that may be minutes long, and what
     /// requests take differs from the beginning of a turn to its end.
     lately: Sums,
-    /// For how long those are gathered since they were halved.
+    /// Time in `lately` since it was halved.
     lately_ms: i64,
     completions: u32,
     busy_ms: i64,
@@ -98,7 +96,7 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// A request was completed whose estimated cost was so much, which `used` so much and took a slot for `slot_ms`.
+    /// A request of this estimated cost completed, which `used` so much and took a slot for `slot_ms`.
     pub(super) const fn note_completion(&mut self, cost: i64, used: i64, slot_ms: i64) {
         self.cost = self.cost.saturating_add(cost);
         if self.recent.completions >= RECENT {
@@ -109,8 +107,8 @@ impl Throughput {
         self.completions = self.completions.saturating_add(1);
     }
 
-    /// Time passed, in which requests waited or not, were leased or not, and took so many of the slots that were taken by all accounts
-    /// where no more might be leased. Called about once a second.
+    /// Time passed. `most_taken` is the slots taken by its requests and by all accounts, if no more might be leased. Called about once a
+    /// second.
     pub(super) fn pass(&mut self, waits: bool, is_busy: bool, most_taken: Option<(usize, usize)>, now: i64) {
         let ms = self.passed_at.replace(now).map_or(0, |since| (now - since).clamp(0, KNOWN_MS));
         self.is_held_back = is_busy && most_taken.is_some();
@@ -120,7 +118,7 @@ impl Throughput {
         if waits || is_busy {
             self.lately_ms += ms;
         }
-        // After a pause requests may be others.
+        // After a pause, requests may differ.
         let least_ms = if waits || is_busy { 2 * HALF_MS } else { 1 };
         while self.lately_ms >= least_ms && self.lately.completions > RECENT {
             self.lately_ms /= 2;
@@ -147,12 +145,12 @@ impl Throughput {
         }
     }
 
-    /// For how long a request took a slot lately, in the mean, in milliseconds; 0 if none completed.
+    /// Mean slot time of a recent request, in milliseconds; 0 if none completed.
     pub(super) fn request_ms(&self) -> i64 {
         self.recent.slot_ms / i64::from(self.recent.completions.max(1))
     }
 
-    /// What its requests take; `None` where that is not known yet.
+    /// `None` if not known yet.
     pub(super) fn pace(&self) -> Option<Pace> {
         self.known(self.lately).map(|Sums { cost, used, slot_ms, completions }| Pace {
             used_part: used as f64 / cost as f64,
@@ -162,12 +160,12 @@ impl Throughput {
         })
     }
 
-    /// The part of their cost that its requests are expected to use; `None` where that is not known yet.
+    /// `None` if not known yet.
     pub(super) fn used_part(&self) -> Option<UsedPart> {
         self.known(self.recent).map(|Sums { used, cost, .. }| UsedPart { used, cost })
     }
 
-    /// What requests that were completed use in so much time of a slot; `None` where that is not known yet.
+    /// The cost that completed requests use in this slot time; `None` if not known yet.
     pub(super) fn used_in(&self, slot_ms: i64) -> Option<i64> {
         let Sums { used, slot_ms: all_ms, .. } = self.known(self.recent)?;
         let worth = i128::from(used) * i128::from(slot_ms.max(0)) / i128::from(all_ms.max(1));
@@ -178,20 +176,20 @@ impl Throughput {
         (self.completions >= KNOWN_COMPLETIONS && sums.cost > 0 && sums.used > 0).then_some(sums)
     }
 
-    /// The part of the slots taken that its requests had in the mean, while no more might be leased; `None` where more may be by now, or
-    /// that is not known yet.
+    /// The mean part of the taken slots that its requests had while no more might be leased; `None` if more may be by now, or if not known
+    /// yet.
     fn most_part(&self) -> Option<f64> {
         let is_known = self.is_held_back && self.held_back_ms >= KNOWN_MS && self.taken_ms > 0;
         is_known.then(|| self.taken_ms as f64 / self.all_taken_ms.max(self.taken_ms) as f64)
     }
 
-    /// How many of its requests are completed in a time while some wait, as of late; `None` where that is not known yet.
+    /// How many of its requests are completed in a time while some wait, as of late; `None` if not known yet.
     pub(super) fn completions_in(&self, ms: i64) -> Option<i64> {
         let is_known = self.lately_ms >= KNOWN_MS && self.lately.completions >= KNOWN_COMPLETIONS;
         is_known.then(|| i64::from(self.lately.completions).saturating_mul(ms) / self.lately_ms)
     }
 
-    /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
+    /// How long work of this cost takes, in milliseconds; `None` if not known yet.
     pub(super) fn ms_for(&self, cost: i64) -> Option<i64> {
         if self.busy_ms < KNOWN_MS || self.completions < KNOWN_COMPLETIONS || self.cost == 0 {
             return None;

@@ -7,21 +7,20 @@ use super::messages::{QueuePartition, ReplicaKey};
 /// What a wake-up is for; each has one time at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// A release is due.
     Release,
     /// The store may be asked again.
     Store,
-    /// Given-back requests of a partition may be tried again.
+    /// Released requests of a partition may be tried again.
     Partition(QueuePartition),
     /// The deadlines of the next partition may be counted.
     Count,
-    /// What was sent together is no longer waited for.
+    /// A burst is no longer waited for.
     Burst,
     /// A replica's rest is over.
     Replica(ReplicaKey),
 }
 
-/// Every pending wake-up; the earliest is told to the shell once.
+/// The shell gets the earliest one, once.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     times: BTreeMap<Timer, i64>,
@@ -51,7 +50,6 @@ impl Timers {
         }
     }
 
-    /// Takes the earliest wake-up that is due.
     pub(super) fn pop_due(&mut self, now: i64) -> Option<Timer> {
         let &(at, timer) = self.order.first()?;
         (at <= now).then(|| {
@@ -60,12 +58,12 @@ impl Timers {
         })
     }
 
-    /// The earliest wake-up is announced once more: the clock by which it was told was set back.
+    /// Announces the earliest wake-up again, because the clock by which it was announced was set back.
     pub(super) const fn announce_again(&mut self) {
         self.announced_at = None;
     }
 
-    /// The earliest wake-up, if it is not what was announced last.
+    /// The earliest wake-up, if it was not announced last.
     pub(super) fn announce(&mut self) -> Option<i64> {
         let &(at, _) = self.order.first()?;
         (self.announced_at != Some(at)).then(|| {

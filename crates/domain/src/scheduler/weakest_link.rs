@@ -2,9 +2,9 @@
 
 use super::messages::Candidate;
 
-/// Where a segment is cut in two, of which `rest` waits, in order: the place in `rest` with which its second part begins. About
-/// half of the cost lies before it, and its neighbours share the shortest prefix. Where `rest` is not all that waits, it is in
-/// the second half of it. `None` of fewer than two.
+/// Where to cut a segment in two: the place in `rest`, its waiting requests in order, with which the second part begins. About half of the
+/// cost is before it, and its neighbours share the shortest prefix. If `rest` is not all that waits, it is in the second half of it. `None`
+/// for fewer than two.
 pub fn weakest_link(rest: &[Candidate], is_all: bool) -> Option<usize> {
     let total = rest.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
     let (least, middle, most) =

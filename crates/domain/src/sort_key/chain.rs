@@ -1,6 +1,5 @@
-//! A keyed hash of a stream that yields two bytes of key at each cut: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein,
-//! "SipHash: a fast short-input PRF", 2012). A cryptographic hash is not needed: nobody is shown more of it than the order of
-//! their own requests.
+//! A keyed hash of a stream that yields two bytes of key at each cut: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast
+//! short-input PRF", 2012). A cryptographic hash is not needed: clients see only the order of their own requests.
 
 use std::hash::Hasher;
 
@@ -9,7 +8,7 @@ use siphasher::sip::SipHasher13;
 use super::SortKey;
 use super::blocks::{BlockRecorder, PromptBlocks};
 
-/// Two prefixes that differ agree here once in 65,536 times, and then are told apart by the next cut.
+/// Two prefixes that differ agree here once in 65,536 times, and then are distinguished by the next cut.
 pub(super) const CUT_BYTES: usize = 2;
 
 /// Bytes after a message end to its first inner cut; each next one is twice as far.
@@ -18,11 +17,11 @@ const FIRST_CUT_AT: usize = 256;
 /// Bytes after a message end to its last inner cut.
 const LAST_CUT_AT: usize = 64 << 10;
 
-/// Bytes from one cut to the next at least, by how many there have been: the first half of the key goes to every end and
-/// doubling, so that a head of many short messages leaves some of the rest to what comes behind it.
+/// Minimum distance of cuts, by how many there have been: the first half of the key goes to every end and doubling, so that a head of many
+/// short messages leaves some of the rest to later text.
 const GAPS: [(usize, usize); 3] = [(32, 0), (48, 512), (usize::MAX, 4 << 10)];
 
-/// The stream so far: its hash, the key that its cuts have made, and its blocks where they are recorded.
+/// The stream so far: its hash, the key of its cuts, and its blocks if they are recorded.
 pub(super) struct Chain {
     hash: SipHasher13,
     key: [u8; SortKey::MAX_BYTES],
@@ -45,12 +44,11 @@ impl Chain {
         Self { hash, key, key_length: 0, since_end: 0, since_cut: 0, next_cut_at: FIRST_CUT_AT, blocks: None }
     }
 
-    /// The same, with its blocks recorded.
     pub(super) fn with_blocks(secret: &[u8; 32]) -> Self {
         Self { blocks: Some(BlockRecorder::default()), ..Self::new(secret) }
     }
 
-    /// Appends `bytes` to the stream, with the inner cuts that fall within them.
+    /// Appends `bytes` to the stream, with the inner cuts within them.
     pub(super) fn absorb(&mut self, mut bytes: &[u8]) {
         while !self.is_full() && self.since_end + bytes.len() >= self.next_cut_at {
             let (head, tail) = bytes.split_at(self.next_cut_at - self.since_end);
@@ -80,7 +78,6 @@ impl Chain {
         }
     }
 
-    /// Cuts at the end of a message.
     pub(super) fn cut_at_end(&mut self) {
         if !self.is_full() {
             self.cut();
@@ -94,23 +91,21 @@ impl Chain {
         self.next_cut_at = FIRST_CUT_AT;
     }
 
-    /// Whether nothing absorbed counts any more.
+    /// Whether further bytes no longer count.
     pub(super) fn is_complete(&self) -> bool {
         self.is_full() && self.blocks.is_none()
     }
 
-    /// Whether the key has all its cuts.
     fn is_full(&self) -> bool {
         self.key_length == SortKey::MAX_BYTES
     }
 
-    /// The blocks of the whole stream; none where they were not recorded.
+    /// The blocks of the whole stream; empty if they were not recorded.
     pub(super) fn take_blocks(&mut self) -> PromptBlocks {
         let end = self.hash.finish();
         self.blocks.take().map(|blocks| blocks.finish(end)).unwrap_or_default()
     }
 
-    /// The key so far.
     pub(super) fn key(&self) -> &[u8] {
         &self.key[..self.key_length]
     }

@@ -16,7 +16,7 @@ use chain::Chain;
 
 use crate::json::{Json, Piece};
 
-/// Ends of parts of the stream: bytes that no UTF-8 text holds, so that no two prompts write the same stream.
+/// Ends of parts of the stream: bytes that no UTF-8 text contains, so that no two prompts write the same stream.
 mod marks {
     pub(super) const MODEL_END: &[u8] = &[0xFF];
     pub(super) const TOOLS_END: &[u8] = &[0xFE];
@@ -35,24 +35,24 @@ impl SortKey {
     /// The most bytes a key has.
     pub const MAX_BYTES: usize = 128;
 
-    /// The key of a checked body under this installation's `secret`: that of its messages, or else of its `prompt` or its `input`.
+    /// The key of a checked body under this installation's `secret`: that of its messages, or else of its `prompt` or `input`.
     ///
-    /// Strings count by what they say (`"\u0041"` is `"A"`), content parts and tools by their compact text; the order of
-    /// members does not count, nor do fields that no prompt shows.
+    /// Strings count by their contents (`"\u0041"` is `"A"`), content parts and tools by their compact text. The order of members and
+    /// fields outside the prompt do not count.
     pub fn compute(secret: &[u8; 32], body: Json<'_>) -> Self {
         let mut chain = Chain::new(secret);
         absorb_prompt(&mut chain, &Prompt::find(body));
         Self(chain.key().into())
     }
 
-    /// The same, and the blocks of the prompt, from one pass over it.
+    /// The same, and the blocks of the prompt, from one pass.
     pub fn compute_with_blocks(secret: &[u8; 32], body: Json<'_>) -> (Self, PromptBlocks) {
         let mut chain = Chain::with_blocks(secret);
         absorb_prompt(&mut chain, &Prompt::find(body));
         (Self(chain.key().into()), chain.take_blocks())
     }
 
-    /// The key stored as `bytes`; what is past [`SortKey::MAX_BYTES`] is left out.
+    /// The key stored as `bytes`, cut at [`SortKey::MAX_BYTES`].
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes[..bytes.len().min(Self::MAX_BYTES)].into())
     }
@@ -62,8 +62,7 @@ impl SortKey {
         self.0.chunks(chain::CUT_BYTES)
     }
 
-    /// How many cuts this key and another have in common, from the first on: it says how much of their prompts agrees. Single bytes
-    /// agree by chance.
+    /// The number of leading cuts that two keys share: how much of their prompts agrees. Single bytes agree by chance.
     pub fn shared_cuts(&self, other: &Self) -> usize {
         self.cuts().zip(other.cuts()).take_while(|(own, other)| own == other).count()
     }
@@ -74,7 +73,7 @@ impl SortKey {
     }
 }
 
-/// The members of a body that make its prompt.
+/// The members of a body that form its prompt.
 #[derive(Default)]
 struct Prompt<'a> {
     model: Option<Json<'a>>,
@@ -121,7 +120,7 @@ fn absorb_prompt(chain: &mut Chain, prompt: &Prompt<'_>) {
     }
 }
 
-/// Absorbs texts one after the other, and tokens as they stand.
+/// Absorbs texts one after the other, and tokens in their compact form.
 fn absorb_inputs(chain: &mut Chain, inputs: Json<'_>) {
     chain.absorb(marks::INPUTS);
     chain.begin_message();
@@ -167,7 +166,7 @@ fn absorb_message(chain: &mut Chain, message: Json<'_>) {
     chain.cut_at_end();
 }
 
-/// Absorbs what a string says; nothing if it is none.
+/// Absorbs the contents of a string, if it is one.
 fn absorb_string(chain: &mut Chain, value: Option<Json<'_>>) {
     for piece in value.and_then(Json::string_pieces).into_iter().flatten() {
         match piece {

@@ -1,12 +1,11 @@
-//! Which addresses belong to the public internet. Everything else may be somebody's inner network, and no tenant's
-//! webhook leads there.
+//! Which addresses belong to the public internet. Everything else may be a private network, which no tenant's webhook may reach.
 //!
-//! After the IANA special-purpose address registries (RFC 6890 and what has been added since), and what cloud providers
-//! answer their own machines at.
+//! After the IANA special-purpose address registries (RFC 6890 and later additions), and the addresses at which cloud providers answer
+//! their own machines.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The IPv4 networks that are nobody's on the public internet, each with the length of its prefix.
+/// The IPv4 networks that are not public, each with the length of its prefix.
 const INNER_V4: [([u8; 4], u32); 18] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private
@@ -28,7 +27,7 @@ const INNER_V4: [([u8; 4], u32); 18] = [
     ([224, 0, 0, 0], 3),      // multicast, reserved, broadcast
 ];
 
-/// What is taken out of 2000::/3, outside of which nothing is public.
+/// Exceptions in 2000::/3, outside of which no address is public.
 const INNER_V6: [(Ipv6Addr, u32); 5] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments: Teredo, benchmarks, ORCHID
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -39,10 +38,10 @@ const INNER_V6: [(Ipv6Addr, u32); 5] = [
 
 const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// The well-known prefix under which a NAT64 reaches IPv4 (RFC 6052): the address is as public as the one within.
+/// The well-known prefix of NAT64 (RFC 6052): the address is as public as the IPv4 address in it.
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
-/// The address that is meant: an IPv4 address written as IPv6 (`::ffff:a.b.c.d`) is that IPv4 address.
+/// Resolves an IPv4 address written as IPv6 (`::ffff:a.b.c.d`) to that IPv4 address.
 pub const fn meant(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }

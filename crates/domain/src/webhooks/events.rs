@@ -1,4 +1,4 @@
-//! What is told of.
+//! Events sent by webhook.
 
 use crate::ids::{AccountId, EventId};
 use crate::money::Credits;
@@ -17,9 +17,9 @@ pub enum EventKind {
     BatchCompleted,
     /// A batch was cancelled, and every request of it has ended.
     BatchCancelled,
-    /// Nothing happened: somebody wants to see whether a receiver is reached.
+    /// A test of whether the receiver is reached.
     WebhookTest,
-    /// Less credits are available to an account than its threshold says.
+    /// The available credits of an account fell below its threshold.
     AccountLowCredits,
 }
 
@@ -48,55 +48,55 @@ impl EventKind {
         }
     }
 
-    /// The kind of this `type`.
+    /// The kind with this `type`.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// What an event is about, as it was when it ended: nothing in it changes any more.
+/// The subject of an event, as it was when it ended: it does not change any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A request.
     Request(RequestSummary),
     /// A batch.
     Batch(BatchRecord),
-    /// An account, whose receiver is tested.
+    /// An account whose receiver is tested.
     Account(AccountId),
     /// The credits of an account, which are low.
     Credits(AccountCredits),
 }
 
-/// The credits of an account, and how few of them it wanted to be told of.
+/// The credits of an account, and its threshold for a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountCredits {
     /// Whose.
     pub account: AccountId,
-    /// It is told once less than this is available.
+    /// A notice is sent once less than this is available.
     pub threshold: Credits,
     /// The sum of its ledger entries.
     pub balance: Credits,
-    /// What its live requests hold of that.
+    /// The part of the balance that its live requests hold.
     pub held: Credits,
 }
 
 impl AccountCredits {
-    /// What new requests may hold; negative where a payment was taken back.
+    /// Credits for new requests; negative if a payment was taken back.
     pub fn available(&self) -> Credits {
         self.balance.checked_sub(self.held).unwrap_or_default()
     }
 }
 
-/// What happened, to be told.
+/// An event to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Its identifier, the same however often it is told.
+    /// Its identifier, the same for all deliveries.
     pub id: EventId,
     /// What happened.
     pub kind: EventKind,
-    /// When, in milliseconds.
+    /// In milliseconds.
     pub created_at: i64,
-    /// To what.
+    /// Its subject.
     pub subject: Subject,
 }
 

@@ -1,24 +1,21 @@
-//! Who may be called how often at a time.
+//! How many deliveries each receiver may have under way.
 //!
-//! A delivery lane is an account and one of its receivers' hosts, or some of very many: what waits in it waits behind
-//! nobody else's. An account takes no more than a quarter of what is left for all others, however many of its receivers
-//! are slow: one such account takes a fifth of all, two a sixth each, and so on. That is the dynamic threshold of
-//! shared-memory switches (Choudhury, Hahne: "Dynamic queue length thresholds for shared-memory packet switches",
-//! IEEE/ACM Transactions on Networking 6(2), 1998).
+//! A delivery lane is an account and one of its receivers' hosts, or some of very many: deliveries in a lane wait only for those of the
+//! same lane. An account takes no more than a quarter of what is left for all others, however many of its receivers are slow: one such
+//! account takes a fifth of all, two a sixth each, and so on. That is the dynamic threshold of shared-memory switches (Choudhury, Hahne:
+//! "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM Transactions on Networking 6(2), 1998).
 
 use std::collections::BTreeMap;
 
-/// How many lanes an account has: its hosts share them, so that nobody makes lanes without end. Two hosts meet in one lane
-/// one time in so many.
+/// Lanes of an account: its hosts share them, so their number has a bound. Two hosts share a lane one time in so many.
 const LANES_OF_ACCOUNT: i64 = 256;
 
-/// How many tries are made in one lane at a time.
 const LANE_TRIES_MAX: usize = 8;
 
-/// The part of what is left that an account may have: one of so many.
+/// An account may have one of so many parts of what is left.
 const SHARE: usize = 4;
 
-/// How many tries are made at a time in all.
+/// Maximum of concurrent tries in all.
 pub const TRIES_AT_ONCE: usize = 256;
 
 /// A delivery lane, by its number.
@@ -26,12 +23,12 @@ pub const TRIES_AT_ONCE: usize = 256;
 pub struct DeliveryLane(pub i64);
 
 impl DeliveryLane {
-    /// A lane of the account in this row; one host has always the same digest.
+    /// A lane of the account in this row; one host always has the same digest.
     pub const fn of(account: i64, digest: u8) -> Self {
         Self(account * LANES_OF_ACCOUNT + digest as i64)
     }
 
-    /// Whose it is, by row number.
+    /// The account, by row number.
     pub const fn account(self) -> i64 {
         self.0.div_euclid(LANES_OF_ACCOUNT)
     }
@@ -52,18 +49,18 @@ impl Room {
         LANE_TRIES_MAX.saturating_sub(in_lane).min(self.left_for(lane.account()))
     }
 
-    /// Each that an account takes is one less that is left for all others. Who has none gets one as long as there is one.
+    /// Each try of an account is one less that is left for all others. An account without a try gets one as long as there is one.
     fn left_for(&self, account: i64) -> usize {
         let (free, own) = (TRIES_AT_ONCE.saturating_sub(self.taken), self.taken_by(account));
         (free.saturating_sub(SHARE * own) / (SHARE + 1)).max(usize::from(own == 0 && free > 0))
     }
 
-    /// How many are under way for an account.
+    /// Tries of an account under way.
     pub fn taken_by(&self, account: i64) -> usize {
         self.by_account.get(&account).copied().unwrap_or(0)
     }
 
-    /// How many are under way.
+    /// Tries under way.
     pub const fn taken(&self) -> usize {
         self.taken
     }

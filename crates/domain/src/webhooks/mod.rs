@@ -1,5 +1,4 @@
-//! Webhooks: which events there are, when they are tried again, how they are signed, where they may lead,
-//! and how many are sent at a time.
+//! Webhooks: their events, retries, signatures, allowed destinations and concurrency.
 
 pub mod addresses;
 mod events;

@@ -1,38 +1,37 @@
-//! When an event is tried again, and when no more.
+//! When an event is tried again, and when it is given up.
 
-/// How long a receiver may take for its answer, connecting included, in milliseconds.
+/// Maximum time of a receiver's answer, connecting included, in milliseconds.
 pub const TIMEOUT_MS: i64 = 15_000;
 
-/// How a try went.
+/// The result of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// An answer came, with this HTTP status.
+    /// An answer with this HTTP status.
     Status(u16),
-    /// None came: the address was refused, nobody was there, or it took too long.
+    /// No answer: the address was refused, not reachable, or too slow.
     None,
 }
 
-/// What becomes of an event after a try.
+/// What follows a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It was taken: that was the last try.
+    /// The event was accepted: no more tries.
     Delivered,
-    /// It is tried again after so many milliseconds.
+    /// Another try.
     Retry {
-        /// How long after the try.
+        /// Milliseconds after the last try.
         after_ms: i64,
     },
     /// It is given up.
     Exhausted,
 }
 
-/// What becomes of an event whose try went so, after `failures` failed ones before it. Any 2xx is success, and a 410 asks
-/// for no more. `delays_ms` are what lies between one failed try and the next; behind the last one it is given up.
-/// `chance` is any number: a tenth more or less of the delay hangs on it, so that what failed together is not tried again
-/// together.
+/// What follows a try after `failures` failed ones before it. Any 2xx is success, and a 410 stops the tries. `delays_ms` are the delays
+/// between failed tries; after the last one the event is given up. `chance` is any number, which changes the delay by up to a tenth, so
+/// that events that failed together are not tried again together.
 ///
-/// `asked_ms` is how long the receiver asked to be left alone. A 429 or 503 is obeyed, up to the delay after the next try, which
-/// the schedule would come to anyway; what is asked beyond that is not.
+/// `asked_ms` is the pause that the receiver asked for. With a 429 or 503 it is obeyed, up to the delay after the next try, which the
+/// schedule would reach anyway; a longer one is cut.
 pub fn after(delays_ms: &[i64], failures: usize, answer: Answer, asked_ms: Option<i64>, chance: u64) -> Next {
     match (answer, delays_ms.get(failures)) {
         (Answer::Status(200..=299), _) => Next::Delivered,
@@ -41,7 +40,7 @@ pub fn after(delays_ms: &[i64], failures: usize, answer: Answer, asked_ms: Optio
             let after_ms = delay_ms - delay_ms / 10 + jitter(delay_ms / 5, chance);
             let asked_ms = asked_ms.filter(|_| matches!(answer, Answer::Status(429 | 503))).unwrap_or(0);
             let most_ms = *delays_ms.get(failures + 1).unwrap_or(delay_ms);
-            // Not before, so the tenth is on top.
+            // Not before, so the tenth is added.
             let obeyed_ms = asked_ms.min(most_ms);
             Next::Retry { after_ms: after_ms.max(obeyed_ms + jitter(obeyed_ms / 10, chance)) }
         }

@@ -10,33 +10,33 @@ use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 use thiserror::Error;
 
-/// The header that names the event.
+/// The header with the event's identifier.
 pub const ID_HEADER: &str = "webhook-id";
-/// The header that says when this try was made, in Unix seconds.
+/// The header with the time of this try, in Unix seconds.
 pub const TIMESTAMP_HEADER: &str = "webhook-timestamp";
 /// The header of the signatures.
 pub const SIGNATURE_HEADER: &str = "webhook-signature";
 
-/// How far the time of a try may lie from the receiver's, either way, in seconds.
+/// Maximum difference between the time of a try and the receiver's, in seconds.
 pub const TOLERANCE_S: i64 = 300;
 
 const PREFIX: &str = "whsec_";
 const VERSION: &str = "v1,";
-/// What the standard allows, in bytes.
+/// In bytes, by the standard.
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 /// The longest header read, in bytes: room for some fifty signatures.
 const HEADER_BYTES_MAX: usize = 4_096;
-/// The longest time read, in digits; those of seconds suffice for 31 thousand years.
+/// The longest time read, in digits; seconds need no more for 31 thousand years.
 const TIME_DIGITS_MAX: usize = 12;
 
-/// A secret to sign with. It is shown by [`SigningSecret::reveal`] alone.
+/// A secret to sign with. Only [`SigningSecret::reveal`] shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningSecret(Vec<u8>);
 
-/// Why a webhook is not believed.
+/// Why a webhook is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum NotSigned {
-    /// A header is missing or is none that the standard knows.
+    /// A header is missing or malformed.
     #[error(
         "the headers webhook-id, webhook-timestamp and webhook-signature are not all there and well formed"
     )]
@@ -52,7 +52,7 @@ pub enum NotSigned {
     FromTheFuture,
 }
 
-/// The three headers of a webhook, as they came.
+/// The three headers of a webhook, as received.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers<'a> {
     /// `webhook-id`.
@@ -64,12 +64,12 @@ pub struct Headers<'a> {
 }
 
 impl SigningSecret {
-    /// The secret of these bytes, which nobody can guess.
+    /// The secret with these bytes, which must be random.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes.to_vec())
     }
 
-    /// The secret of these bytes; `None` unless there are 24 to 64.
+    /// The secret with these bytes; `None` unless there are 24 to 64.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         LENGTHS.contains(&bytes.len()).then(|| Self(bytes.to_vec()))
     }
@@ -79,17 +79,16 @@ impl SigningSecret {
         Self::from_bytes(&STANDARD.decode(text.trim().strip_prefix(PREFIX)?).ok()?)
     }
 
-    /// `whsec_…`, for those who are to know it.
+    /// `whsec_…`, for those who may know it.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(&self.0))
     }
 
-    /// The bytes, to be kept.
+    /// The bytes, to be stored.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The digest of a try.
     fn digest(&self, id: &str, timestamp: &str, body: &[u8]) -> Vec<u8> {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return Vec::new() };
         for part in [id.as_bytes(), b".", timestamp.as_bytes(), b".", body] {
@@ -113,10 +112,7 @@ pub fn sign(secrets: &[SigningSecret], id: &str, timestamp_s: i64, body: &[u8]) 
     secrets.iter().map(signed).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a webhook that came at `now_s`, in Unix seconds, was signed with one of the secrets, not long before or after.
-///
-/// # Errors
-/// Why it is not to be believed.
+/// Whether a webhook that arrived at `now_s`, in Unix seconds, was signed with one of the secrets, at most [`TOLERANCE_S`] before or after.
 pub fn verify(
     secrets: &[SigningSecret],
     headers: Headers<'_>,
@@ -133,7 +129,7 @@ pub fn verify(
         return Err(NotSigned::Malformed);
     }
     let digests: Vec<Vec<u8>> = secrets.iter().map(|secret| secret.digest(id, timestamp, body)).collect();
-    // All of them are compared, each in constant time: how long it takes tells nothing of the expected ones.
+    // All of them are compared, each in constant time: the duration reveals no expected signature.
     let mut found = Choice::from(0);
     for given in signature.split(' ').filter_map(|item| item.strip_prefix(VERSION)) {
         let Ok(given) = STANDARD.decode(given) else { continue };

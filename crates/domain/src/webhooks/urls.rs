@@ -1,4 +1,4 @@
-//! The URLs of webhooks: which are taken, and where each leads.
+//! The URLs of webhooks: which are accepted, and their destinations.
 
 use std::net::IpAddr;
 
@@ -6,30 +6,30 @@ use url::{Host, Position, Url};
 
 use crate::faults::{Fault, codes};
 
-/// The longest one, in bytes.
+/// The longest URL, in bytes.
 pub const BYTES_MAX: usize = 2_048;
 
-/// The longest part of a name between full stops, and the longest name, in bytes (RFC 1035).
+/// The longest label of a name, and the longest name, in bytes (RFC 1035).
 const LABEL_BYTES_MAX: usize = 63;
 const NAME_BYTES_MAX: usize = 253;
 
-/// Where a URL leads.
+/// The destination of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// Whether it is called over https, and not over http.
+    /// Whether it is called over https.
     pub is_secure: bool,
-    /// The name or the address: every spelling of an address is that address.
+    /// The name or the address, of which all spellings are equal.
     pub host: Host<String>,
-    /// The port, whether it stands in the URL or not.
+    /// The port, explicit or not.
     pub port: u16,
-    /// Host and port as the `Host` header has them.
+    /// Host and port for the `Host` header.
     pub authority: String,
     /// Path and query.
     pub path: String,
 }
 
 impl Destination {
-    /// Reads a URL as browsers do. `None` where it cannot be read, names a user, or is neither https nor, where that is allowed, http.
+    /// Reads a URL as browsers do. `None` if it is invalid, names a user, or is neither https nor (if `allows_http`) http.
     pub fn read(url: &str, allows_http: bool) -> Option<Self> {
         let url = Url::parse(url).ok()?;
         let is_secure = url.scheme() == "https";
@@ -46,7 +46,7 @@ impl Destination {
     }
 }
 
-/// Whether a name can be looked up and stand in a certificate. Browsers read others, such as `a..b` and `{host}`, which lead nowhere.
+/// Whether a name can be looked up and be in a certificate. Browsers read others, such as `a..b` and `{host}`, which cannot be reached.
 fn is_name(name: &str) -> bool {
     let is_letter =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
@@ -61,12 +61,8 @@ fn names_user(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// Refuses what cannot be a webhook. Where a name leads is checked when it is connected to; here, that the URL is one which may be tried
-/// at all. An address that stands in it must be one of those that `allows` knows.
-///
-/// # Errors
-///
-/// The fault, of the field `webhook`.
+/// Refuses a URL that cannot be a webhook, with the fault of the field `webhook`. The addresses of a name are checked on connection; here,
+/// an address in the URL must be one that `allows` accepts.
 pub fn check(text: &str, allows_http: bool, allows: impl Fn(IpAddr) -> bool) -> Result<(), Fault> {
     let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
     if text.len() > BYTES_MAX {

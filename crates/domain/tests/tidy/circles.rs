@@ -1,7 +1,7 @@
-//! Modules that name each other in a circle can be understood, moved and tested only all at once.
+//! Modules that name each other in a circle can be understood, moved and tested only together.
 //!
-//! What counts is the folder: of the modules in one folder, each with all that lies in it, none may lead back to itself.
-//! A module and what lies in it belong together, and name each other as they like.
+//! Folders count: of the modules in one folder, each with everything in it, none may lead back to itself. A module and its inner modules
+//! belong together, and may name each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,9 @@ use crate::{
     tree::{File, Finding, Tree},
 };
 
-/// Circles that are still to be undone. One that is gone, or has changed, must go from this list too.
+/// Circles still to be removed. One that is gone, or has changed, must be removed from this list too.
 const TOLERATED: &[&str] = &[];
 
-/// Circles between the modules of a crate.
 pub(crate) fn circles_between_modules(tree: &Tree) -> Vec<Finding> {
     circles_except(tree, TOLERATED)
 }
@@ -40,7 +39,7 @@ fn circles_except(tree: &Tree, tolerated: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// That one module of a folder names another, and where it does so first.
+/// One module of a folder names another, first at this place.
 struct Naming<'a> {
     from: String,
     to: String,
@@ -66,7 +65,7 @@ fn namings_by_folder<'a>(root: &File, modules: &Modules<'a>) -> BTreeMap<String,
         for path in own_paths(&module.code) {
             let to = resolve(modules, from, &path.names);
             let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
-            // One of the two lies in the other.
+            // One of the two contains the other.
             let (Some(one), Some(other)) = (from.get(shared), to.get(shared)) else { continue };
             let folder = std::iter::once(source).chain(from[..shared].iter().map(String::as_str));
             let namings = folders.entry(Vec::from_iter(folder).join("/")).or_default();
@@ -79,7 +78,7 @@ fn namings_by_folder<'a>(root: &File, modules: &Modules<'a>) -> BTreeMap<String,
     folders
 }
 
-/// The module that a path leads to, or that holds what it leads to.
+/// The module that a path leads to, or that contains its target.
 fn resolve(modules: &Modules<'_>, from: &[String], names: &[&str]) -> Vec<String> {
     let mut to = from.to_vec();
     for name in names {

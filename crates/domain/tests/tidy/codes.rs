@@ -1,16 +1,15 @@
-//! The codes of faults have their names in one place.
+//! The codes of faults are named in one place.
 
 use crate::rust::{closing, line_of};
 use crate::tree::{File, Finding, Tree};
 
-/// Where faults are found.
-const FOLDERS: [&str; 3] = ["crates/domain/src/", "crates/server/src/app/", "crates/server/src/http/"];
-/// What notes a fault: where, its code, a message.
+const FOLDERS: [&str; 3] = ["crates/domain/src/", "crates/app/src/", "crates/http/src/"];
+/// Calls that record a fault: path, code, message.
 const NOTES: [&str; 2] = ["AppError::invalid(", "faults.push("];
-/// What a fault is written as.
+/// How a fault is written.
 const FIELD: &str = " code: ";
 
-/// A code that is written out beside `faults::codes`.
+/// Codes written out instead of named by `faults::codes`.
 pub(crate) fn bare_codes(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| FOLDERS.iter().any(|folder| file.path.starts_with(folder))) {
@@ -25,7 +24,7 @@ pub(crate) fn bare_codes(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Where the second argument begins of the call whose bracket stands at `open`.
+/// Where the second argument begins in the call whose bracket is at `open`.
 fn second_argument(code: &str, open: usize) -> Option<usize> {
     let end = closing(code, open)?;
     let mut at = open + 1;
@@ -40,7 +39,7 @@ fn second_argument(code: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// Where a string is written out that comes next, if one does.
+/// The position of the next string, if it is written out.
 fn literal_at(file: &File, at: usize) -> Option<usize> {
     let next = file.text[at..].find(|character: char| !character.is_whitespace())?;
     file.text[at + next..].starts_with('"').then_some(at + next)
@@ -68,8 +67,8 @@ fn check() {
 }
 ";
         let said = "a code of faults has its name in `faults::codes`";
-        let found = [3, 7, 10].map(|line| format!("crates/server/src/app/a.rs:{line}: {said}"));
-        let files = [("crates/server/src/app/a.rs", text), ("crates/cli/src/b.rs", text)];
+        let found = [3, 7, 10].map(|line| format!("crates/app/src/a.rs:{line}: {said}"));
+        let files = [("crates/app/src/a.rs", text), ("crates/cli/src/b.rs", text)];
         check(bare_codes, &files, &found.each_ref().map(String::as_str));
     }
 }

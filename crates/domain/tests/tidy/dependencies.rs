@@ -1,4 +1,4 @@
-//! A dependency that nothing names is compiled, updated and distributed for nobody.
+//! An unused dependency is compiled, updated and distributed in vain.
 
 use crate::{
     imports::own_paths,
@@ -31,7 +31,7 @@ pub(crate) fn unused_dependencies(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Where a crate names what it depends on.
+/// Where a crate names its dependencies.
 fn places(dependency: &Dependency<'_>) -> &'static [&'static str] {
     match dependency.table {
         "[dev-dependencies]" => &["src/", "tests/", "benches/", "examples/"],
@@ -40,7 +40,7 @@ fn places(dependency: &Dependency<'_>) -> &'static [&'static str] {
     }
 }
 
-/// Whether the code names a crate, and not a module, a method or a variable that is called the same.
+/// Whether the code names a crate, and not a module, a method or a variable of the same name.
 fn names_crate(code: &str, name: &str) -> bool {
     if !code.contains(name) {
         return false;

@@ -1,8 +1,8 @@
-//! What a source names by a path from its crate, its parent or itself.
+//! Paths that a source names from its crate, its parent or itself.
 
 use crate::rust::{closing, line_of, words};
 
-/// What a path of the own crate begins with.
+/// The beginnings of such paths.
 const BEGINNINGS: [&str; 3] = ["crate", "super", "self"];
 const FOR_TESTS: &str = "#[cfg(test)]";
 
@@ -13,7 +13,7 @@ pub(crate) struct OwnPath<'a> {
     pub(crate) names: Vec<&'a str>,
 }
 
-/// Every path that begins with `crate`, `super` or `self`, as code and not as the reach of a `pub`.
+/// Every path that begins with `crate`, `super` or `self`, in code and not as the reach of a `pub`.
 pub(crate) fn own_paths(code: &str) -> Vec<OwnPath<'_>> {
     let mut found = Vec::new();
     let mut read_to = 0;
@@ -27,7 +27,7 @@ pub(crate) fn own_paths(code: &str) -> Vec<OwnPath<'_>> {
     found
 }
 
-/// Reads the path, or the part of one, that begins at `at`; where it ends.
+/// Reads the path, or the part of one, that begins at `at`; returns its end.
 fn collect<'a>(code: &'a str, at: usize, above: &[&'a str], found: &mut Vec<OwnPath<'a>>) -> usize {
     let name = words(&code[at..]).next().filter(|(start, _)| *start == 0).map_or("", |(_, name)| name);
     let mut names = above.to_vec();
@@ -50,13 +50,13 @@ fn collect<'a>(code: &'a str, at: usize, above: &[&'a str], found: &mut Vec<OwnP
     }
 }
 
-/// Where the path goes on, if `::` stands at `at`.
+/// Where the path continues, if `::` is at `at`.
 fn separator_end(code: &str, at: usize) -> Option<usize> {
     let behind = code[at..].trim_start().strip_prefix("::")?.trim_start();
     Some(code.len() - behind.len())
 }
 
-/// Where each member begins of the group that `code[open..]` begins with.
+/// Where each member begins in the group that begins at `code[open..]`.
 fn group_members(code: &str, open: usize) -> Vec<usize> {
     let end = closing(code, open).unwrap_or(code.len());
     let mut starts = vec![open + 1];
@@ -74,7 +74,7 @@ fn group_members(code: &str, open: usize) -> Vec<usize> {
     starts.into_iter().filter_map(first_character).collect()
 }
 
-/// The code with every item blanked that is compiled for tests alone; each line keeps its place.
+/// The code with all items blanked that are compiled only for tests; each line keeps its place.
 pub(crate) fn without_tests(code: &str) -> String {
     let mut kept = String::with_capacity(code.len());
     let mut rest = code;
@@ -87,7 +87,7 @@ pub(crate) fn without_tests(code: &str) -> String {
     kept + rest
 }
 
-/// Where the item ends that goes on at `at`: behind its body, or its semicolon.
+/// The end of the item that continues at `at`: behind its body, or its semicolon.
 fn item_end(code: &str, mut at: usize) -> usize {
     while let Some(next) = code[at..].find(['{', ';', '(', '[']) {
         at += next;

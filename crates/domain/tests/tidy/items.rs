@@ -9,7 +9,6 @@ pub(crate) struct Function<'a> {
     pub(crate) last_line: usize,
 }
 
-/// Every function with a body.
 pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
     let mut found = Vec::new();
     let mut all = words(code).peekable();
@@ -24,7 +23,7 @@ pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
     found
 }
 
-/// The end of the body of the function whose signature goes on at `at`; `None` where there is only a signature.
+/// The end of the body of the function whose signature continues at `at`; `None` without a body.
 fn body_end(code: &str, mut at: usize) -> Option<usize> {
     loop {
         at += code[at..].find(['{', ';', '(', '['])?;

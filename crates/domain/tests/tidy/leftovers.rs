@@ -1,13 +1,13 @@
-//! What must not stay in the repository: things to do, and names that belong to somebody's machine.
+//! What must not stay in the repository: unfinished work, and names of somebody's machine.
 
 use crate::tree::{Finding, Tree, numbered};
 
-/// Macros that say that something is not finished, as they stand in code.
+/// Macros of unfinished code.
 const UNFINISHED_CODE: [&str; 3] = [concat!("todo", "!"), concat!("unimplemented", "!"), concat!("dbg", "!")];
-/// Words that say so in any text.
+/// Words of unfinished text.
 const UNFINISHED_TEXT: [&str; 3] = [concat!("FIX", "ME"), concat!("TO", "DO"), concat!("#[ign", "ore")];
 
-/// Paths and names of the machines on which this is written. They mean nothing to whoever reads the repository.
+/// Paths and names of the machines on which this is written. They mean nothing to readers of the repository.
 const WORKSHOP: [&str; 9] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -20,7 +20,6 @@ const WORKSHOP: [&str; 9] = [
     concat!("clau", "de"),
 ];
 
-/// Code that is not finished.
 pub(crate) fn unfinished_code(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
@@ -40,7 +39,7 @@ pub(crate) fn unfinished_code(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Names that belong to the workshop, not to the product.
+/// Names of the workshop, which do not belong into the product.
 pub(crate) fn workshop_words(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in &tree.files {

@@ -1,8 +1,6 @@
-//! The borders of the house, held by tests: who may use what, how large a thing grows, and that documents tell the
-//! truth about names. Each rule is a function over a [`Tree`]; here each is run on this repository, and its own file
-//! shows that it can fail.
+//! Rules of the repository, checked by tests: dependencies, sizes, and names in documents that must exist. Each rule is a function over a
+//! [`Tree`]; here each is run on this repository, and its own file shows that it can fail.
 
-mod borders;
 mod circles;
 mod codes;
 mod dependencies;
@@ -21,23 +19,8 @@ mod tree;
 use tree::{Finding, Tree};
 
 #[test]
-fn sql_stays_in_the_store() {
-    hold(borders::sql_outside_the_store);
-}
-
-#[test]
 fn every_statement_is_declared() {
     hold(statements::undeclared_statements);
-}
-
-#[test]
-fn axum_stays_in_http() {
-    hold(borders::axum_outside_http);
-}
-
-#[test]
-fn arrows_inside_the_server_run_one_way() {
-    hold(borders::arrows_inside_the_server);
 }
 
 #[test]

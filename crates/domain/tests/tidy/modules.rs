@@ -1,4 +1,4 @@
-//! The modules of each crate. Files that no `mod` declares are compiled by nobody and drift.
+//! The modules of each crate. Files that no `mod` declares are not compiled, and drift.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(crate) fn undeclared_files(tree: &Tree) -> Vec<Finding> {
     lost.map(|file| file.finding(1, "no `mod` declares this file")).collect()
 }
 
-/// A module of a crate: its file, and its code without what is compiled for tests alone.
+/// A module of a crate: its file, and its code without what is compiled only for tests.
 pub(crate) struct Module<'a> {
     pub(crate) file: &'a File,
     pub(crate) code: String,
@@ -32,7 +32,7 @@ pub(crate) struct Module<'a> {
 /// The modules of a crate by their paths within it; the crate itself has the empty path.
 pub(crate) type Modules<'a> = BTreeMap<Vec<String>, Module<'a>>;
 
-/// The modules that are compiled from a crate's root when it is not tested.
+/// The modules that are compiled from a crate's root without its tests.
 pub(crate) fn modules_of<'a>(tree: &'a Tree, root: &'a File) -> Modules<'a> {
     let mut modules = Modules::new();
     let mut waiting = vec![(Vec::new(), root)];
@@ -54,7 +54,7 @@ pub(crate) fn crate_roots(tree: &Tree) -> impl Iterator<Item = &File> {
     tree.rust().filter(|file| is_crate_root(tree, &file.path))
 }
 
-/// Whether cargo compiles a file for its own sake: by its place, or because the manifest names it.
+/// Whether cargo compiles a file as a root: by its place, or because the manifest names it.
 fn is_crate_root(tree: &Tree, path: &str) -> bool {
     let Some((package, inner)) = in_package(path) else { return false };
     let segments: Vec<&str> = inner.split('/').collect();
@@ -86,7 +86,7 @@ pub(crate) fn declared(code: &str) -> Vec<&str> {
     all.windows(2).filter(is_declaration).map(|pair| pair[1].1).collect()
 }
 
-/// Where the file of a module may lie that `file` declares.
+/// Possible files of a module that `file` declares.
 fn places(tree: &Tree, file: &File, module: &str) -> [String; 2] {
     let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let below = match name {

@@ -1,4 +1,4 @@
-//! A path that a document names must exist.
+//! A path named by a document must exist.
 
 use crate::tree::{File, Finding, Tree};
 
@@ -6,7 +6,7 @@ const ENDINGS: [&str; 16] = [
     ".rs", ".md", ".toml", ".lock", ".sql", ".sh", ".py", ".txt", ".json", ".jsonl", ".gguf", ".html",
     ".css", ".js", ".yml", ".yaml",
 ];
-/// Files that users write, that the program keeps in its data folder, and that packages hold; documents may name them.
+/// Files that documents may name: those that users write, that are in the data folder, and that packages contain.
 const ELSEWHERE: [&str; 7] = [
     "overnight.toml",
     "prompts.jsonl",
@@ -44,7 +44,7 @@ fn in_command<'a>(tree: &Tree, text: &'a str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Links, and what in backticks looks like a path.
+/// Links, and text in backticks that looks like a path.
 fn in_prose<'a>(tree: &Tree, file: &File, text: &'a str) -> Vec<&'a str> {
     let quoted = text.split('`').skip(1).step_by(2);
     let mut paths: Vec<&str> = quoted.filter(|span| looks_like_a_path(tree, file, span)).collect();
@@ -79,10 +79,15 @@ fn begins_at_root(tree: &Tree, path: &str) -> bool {
 
 fn exists(tree: &Tree, file: &File, path: &str) -> bool {
     let path = path.trim_start_matches("./").trim_end_matches('/');
-    ELSEWHERE.contains(&path) || tree.holds(path) || tree.holds(&beside(file, path)) || tree.holds_below(path)
+    let in_crate = path.split_once('/').map(|(name, rest)| format!("crates/{name}/src/{rest}"));
+    ELSEWHERE.contains(&path)
+        || tree.holds(path)
+        || tree.holds(&beside(file, path))
+        || in_crate.is_some_and(|path| tree.holds(&path))
+        || tree.holds_below(path)
 }
 
-/// A path as seen from the folder of the document.
+/// A path relative to the document's folder.
 fn beside(file: &File, path: &str) -> String {
     let mut segments: Vec<&str> = file.path.split('/').collect();
     segments.pop();

@@ -6,7 +6,7 @@ pub(crate) fn code_of(text: &str) -> String {
     let mut at = 0;
     let mut in_word = false;
     while let Some(next) = text[at..].chars().next() {
-        // Inside a word an `r` or `b` is no prefix of a literal.
+        // Inside a word, an `r` or `b` is not a prefix of a literal.
         let quoted = if in_word && is_part_of_word(next) { 0 } else { quoted_bytes(&text[at..]) };
         if quoted == 0 {
             code.push(next);
@@ -25,7 +25,7 @@ fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// How many bytes of comment or literal `text` begins with.
+/// The bytes of comment or literal at the beginning of `text`.
 fn quoted_bytes(text: &str) -> usize {
     if text.starts_with("//") {
         return text.find('\n').unwrap_or(text.len());
@@ -84,16 +84,11 @@ fn literal_bytes(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Whether the apostrophe that `text` begins with opens a lifetime: a name follows, and no closing apostrophe.
+/// Whether the apostrophe at the beginning of `text` opens a lifetime: a name follows, and no closing apostrophe.
 fn is_lifetime(text: &str) -> bool {
     let mut after = text.chars().skip(1);
     let named = after.next().is_some_and(|character| character.is_alphabetic() || character == '_');
     named && after.next() != Some('\'')
-}
-
-/// Whether a whole word of the code is `word`.
-pub(crate) fn has_word(code: &str, word: &str) -> bool {
-    words(code).any(|(_, found)| found == word)
 }
 
 /// Every identifier and keyword, with the byte at which it begins.
@@ -108,12 +103,12 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The line, counted from 1, on which a byte stands.
+/// The line of a byte, counted from 1.
 pub(crate) fn line_of(text: &str, byte: usize) -> usize {
     text[..byte].matches('\n').count() + 1
 }
 
-/// Where the bracket that `code[open..]` begins with is closed.
+/// The closing bracket of the one at the beginning of `code[open..]`.
 pub(crate) fn closing(code: &str, open: usize) -> Option<usize> {
     let mut depth = 0_u32;
     for (at, character) in code[open..].char_indices() {

@@ -4,31 +4,31 @@ use crate::rust::{closing, line_of};
 use crate::tree::{File, Finding, Tree};
 
 const CRATES: &str = "crates/";
-const DECLARED_IN: &str = "crates/server/src/store/";
-/// What every statement begins with, as it stands behind a quotation mark.
+const DECLARED_IN: &str = "crates/store/src/";
+/// How statements begin, behind a quotation mark.
 const VERBS: [&str; 6] =
     ["\"SELECT ", "\"INSERT INTO ", "\"UPDATE ", "\"DELETE FROM ", "\"WITH ", "\"WITH RECURSIVE "];
 const DECLARATION: &str = "statements! {";
 
-/// Files that have to do with connections, transactions and schemas, or that make statements of a list of columns; and what is
-/// not the service. Each says why.
+/// Files about connections, transactions and schemas, or that build statements from a list of columns, and files outside the service. Each
+/// has a reason.
 const OTHERS: [&str; 7] = [
-    // Begins and ends transactions, and knows of nothing that is stored.
-    "crates/server/src/store/database/",
-    // Texts made of the columns of whole tables.
-    "crates/server/src/store/operations/transfer/",
-    // Rules of an audit, each a pair of statements with its words.
-    "crates/server/src/store/operations/audit.rs",
-    // Parts of declared statements, and the mistakes that are planted in their places.
+    // Begins and ends transactions, and knows no stored data.
+    "crates/store/src/database/",
+    // Builds texts from the columns of whole tables.
+    "crates/store/src/operations/transfer/",
+    // Rules of an audit, each a pair of statements with its description.
+    "crates/store/src/operations/audit.rs",
+    // Parts of declared statements, and the mistakes planted in their places.
     "crates/base/src/planted_bugs/",
     // Tests look at rows from outside.
-    "crates/server/src/store/tests/",
-    // What the store is measured beside.
+    "crates/store/src/tests/",
+    // Databases with which the store is compared.
     "crates/bench/",
     "crates/testkit/",
 ];
 
-/// SQL outside a `statements!` block: nothing would list it for the tests that look at every statement.
+/// SQL outside a `statements!` block is not listed for the tests that look at every statement.
 pub(crate) fn undeclared_statements(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_looked_at = |file: &&File| {
@@ -39,7 +39,7 @@ pub(crate) fn undeclared_statements(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust().filter(is_looked_at) {
         let declared = declarations(file);
         for at in VERBS.iter().flat_map(|verb| file.text.match_indices(verb)).map(|(at, _)| at) {
-            // Inside a comment there is no literal: its mark is blanked, and so is what stands before it on the line.
+            // A comment contains no literal: its mark is blanked, and so is everything before it on the line.
             let is_comment = file.text[..at].rsplit('\n').next().is_some_and(|line| line.contains("//"));
             if !is_comment && !declared.iter().any(|(from, to)| (*from..*to).contains(&at)) {
                 let why = format!("SQL stands in a `{DECLARATION} }}` block of {DECLARED_IN}");
@@ -71,14 +71,14 @@ mod tests {
         check(
             undeclared_statements,
             &[
-                ("crates/server/src/store/a.rs", bare),
-                ("crates/server/src/store/b.rs", declared),
-                ("crates/server/src/app/c.rs", declared),
-                ("crates/server/src/store/tests/d.rs", bare),
+                ("crates/store/src/a.rs", bare),
+                ("crates/store/src/b.rs", declared),
+                ("crates/app/src/c.rs", declared),
+                ("crates/store/src/tests/d.rs", bare),
             ],
             &[
-                "crates/server/src/store/a.rs:2: SQL stands in a `statements! { }` block of crates/server/src/store/",
-                "crates/server/src/app/c.rs:2: SQL stands in a `statements! { }` block of crates/server/src/store/",
+                "crates/store/src/a.rs:2: SQL stands in a `statements! { }` block of crates/store/src/",
+                "crates/app/src/c.rs:2: SQL stands in a `statements! { }` block of crates/store/src/",
             ],
         );
     }

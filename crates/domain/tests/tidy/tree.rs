@@ -8,10 +8,10 @@ use std::{
 
 use crate::rust::code_of;
 
-/// What holds nothing of the repository's own. `.git` is a file where the checkout is a worktree.
+/// Names that contain no files of the repository. `.git` is a file if the checkout is a worktree.
 const FOREIGN: [&str; 3] = [".git", "overnight-data", "node_modules"];
 
-/// A text file: its path from the root of the repository, what it says, and, of a Rust source, its code alone.
+/// A text file: its path from the root of the repository, its text, and for a Rust source its code without comments and strings.
 pub(crate) struct File {
     pub(crate) path: String,
     pub(crate) text: String,
@@ -29,7 +29,6 @@ impl File {
         Finding::new(&self.path, line, message)
     }
 
-    /// The lines with their numbers, counted from 1.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         numbered(&self.text)
     }
@@ -40,7 +39,6 @@ pub(crate) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
-/// A place where a rule is broken.
 pub(crate) struct Finding {
     path: String,
     line: usize,
@@ -48,7 +46,6 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A finding on one line of a file, counted from 1.
     pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, message: message.into() }
     }
@@ -60,7 +57,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All files of a repository. What is no UTF-8 has its path here and an empty text.
+/// All files of a repository. A file that is not UTF-8 has its path here and an empty text.
 pub(crate) struct Tree {
     pub(crate) files: Vec<File>,
 }
@@ -82,12 +79,10 @@ impl Tree {
         Self { files }
     }
 
-    /// The Rust sources.
     pub(crate) fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// Whether a file or a folder has this path.
     pub(crate) fn holds(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         self.files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
@@ -121,7 +116,7 @@ fn read(root: &Path, path: &Path) -> File {
     File::new(inner.to_string_lossy().into_owned(), String::from_utf8(bytes).unwrap_or_default())
 }
 
-/// Runs a rule on a made-up repository and compares what it finds, each as `path:line: message`.
+/// Runs a rule on an invented repository and compares its findings, each as `path:line: message`.
 #[track_caller]
 pub(crate) fn check(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)], expected: &[&str]) {
     let files = files.iter().map(|(path, text)| File::new((*path).into(), (*text).into())).collect();

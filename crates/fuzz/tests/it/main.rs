@@ -1,4 +1,4 @@
-//! The kept inputs, and random changes of them, break no property. The programs that `scripts/fuzz` builds search further.
+//! Stored inputs and random changes of them break no property. The programs of `scripts/fuzz` search further.
 
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
@@ -6,16 +6,15 @@ use std::panic::catch_unwind;
 use overnight_fuzz::{TARGETS, Target, corpus};
 use overnight_testkit::proof;
 
-/// How many changed inputs are tried of each property.
 const CHANGED: usize = 1_000;
 
-/// The longest input that a change makes, in bytes.
+/// The longest changed input, in bytes.
 const CHANGED_BYTES_MAX: usize = 4 << 10;
 
-/// A corpus is read by people, and is no place for long inputs.
+/// People read the corpus, so it has no long inputs.
 const CORPUS_BYTES_MAX: usize = 120_000;
 
-/// Numbers that a seed decides (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -26,12 +25,11 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number below `end`, or 0.
+    /// A number below `end`; 0 if `end` is 0.
     fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % (end.max(1) as u64)).expect("a small number")
     }
 
-    /// Some neighbouring bytes of a text.
     fn part<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let start = self.below(text.len());
         let length = self.below((text.len() - start).min(64) + 1);
@@ -39,7 +37,7 @@ impl Random {
     }
 }
 
-/// An input of a corpus after some changes: bytes that are others, parts that are gone, twice, or of another input.
+/// An input of a corpus after some changes: bytes replaced; parts removed, repeated or taken from another input.
 fn changed(random: &mut Random, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut input = inputs[random.below(inputs.len())].clone();
     for _ in 0..=random.below(4) {

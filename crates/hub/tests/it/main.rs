@@ -1,4 +1,4 @@
-//! Models by name, against a Hub on real sockets.
+//! The client of the Hub against a local server.
 
 #![allow(clippy::unwrap_used, reason = "a test's helper fails its test")]
 
@@ -9,7 +9,7 @@ use overnight_hub::{Found, Hub, HubError, HubName, HubOptions, list, remove};
 use overnight_testkit::hub::{COMMIT, HubBehaviour, SimHub};
 use tempfile::TempDir;
 
-/// More than a few chunks, and nowhere the same.
+/// Several chunks, all different.
 fn large(seed: u32) -> Vec<u8> {
     (0..200_000_u32)
         .flat_map(|number| number.wrapping_mul(2_654_435_761).wrapping_add(seed).to_le_bytes())
@@ -49,7 +49,6 @@ impl Rig {
         Hub::new(self.options()).fetch(&name_of(name), &mut |_| {}).await
     }
 
-    /// The offsets from which bytes were asked for.
     fn ranges(&self) -> Vec<String> {
         self.hub.calls().into_iter().filter(|call| call.is_for_bytes).map(|call| call.range).collect()
     }
@@ -230,7 +229,6 @@ async fn a_name_without_a_file_means_the_same_whatever_the_cache_has() {
     assert_eq!(found, Found { is_new: false, ..other }, "better than nothing while the Hub cannot be asked");
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn what_is_made_has_the_mode_of_the_cache() {
     use std::os::unix::fs::PermissionsExt;

@@ -1,15 +1,15 @@
-//! The end of a service: its parts stop in the opposite order of their start.
+//! The end of a service: its parts stop in the reverse order of their start.
 
 use std::sync::Arc;
 
+use overnight_app::Services;
 use overnight_base::supervision::Supervisor;
 use overnight_base::tasks;
+use overnight_runtime::workers;
+use overnight_store::{StoreError, nodes};
 use tokio::task::JoinHandle;
 
 use super::Service;
-use crate::app::Services;
-use crate::store::{StoreError, nodes};
-use crate::workers;
 
 /// The longest wait for the store to release this node's leases at shutdown.
 const RELEASE_TIMEOUT_MS: i64 = 5_000;
@@ -54,7 +54,7 @@ impl Service {
         let _ = self.stop_http.send(true);
         let _ = self.http.await;
         let _ = self.scheduler.await;
-        // Nothing is sent to them any more. They end while the rest does, and before another process can take the data folder.
+        // They get no new work, and end concurrently with the rest, before another process can take the data folder.
         let engines = self.engines.take();
         let engines_stopped = tasks::spawn(async move {
             if let Some(engines) = &engines {
@@ -72,7 +72,7 @@ impl Service {
             tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
         }
         let _ = engines_stopped.await;
-        // All that could be recorded was.
+        // Everything that could be recorded was.
         let _ = self.stop_traces.send(true);
         if let Some(traces) = self.traces {
             let _ = traces.await;
@@ -81,7 +81,7 @@ impl Service {
     }
 }
 
-/// Writes what only this process knows, and releases its leases.
+/// Writes state that only this process knows, and releases its leases.
 async fn release_node(services: &Services) -> Result<(), StoreError> {
     if let Err(error) = workers::key_usage_flusher(services).await {
         tracing::debug!(%error, "last key usage not stored");
@@ -89,7 +89,7 @@ async fn release_node(services: &Services) -> Result<(), StoreError> {
     nodes::leave(&services.store).await
 }
 
-/// What is under way may take its time, and a store that is away is not waited for much longer.
+/// Deliveries under way may take their time, but an unavailable store is not awaited much longer.
 async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
     let clock = &services.clock;
     tokio::select! {

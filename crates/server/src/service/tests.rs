@@ -1,5 +1,4 @@
-//! Every loop of a service is broken by its name: it ends, and it panics. A loop that is new here fails the first test until it
-//! stands in the list.
+//! Every loop of a service is broken by name: it ends, or it panics. A new loop fails the first test until it is in the list.
 
 mod items;
 mod store_files;
@@ -9,15 +8,15 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use overnight_base::supervision::Breakage;
+use overnight_config::Sources;
 use overnight_testkit::postgres::Cluster;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::*;
-use crate::config::Sources;
 
-/// The loops of a service over a data folder that serves metrics at an address of their own, traces, and has an embedded engine.
+/// The loops of a service with a separate metrics address, traces and an embedded engine.
 const LOOPS: &[&str] = &[
     "account_closer",
     "account_eraser",
@@ -59,13 +58,13 @@ const LOOPS: &[&str] = &[
     "traces",
 ];
 
-/// Those without which no probe is answered, which is an answer too.
+/// Without these no probe is answered, which is a result too.
 const UNANSWERED: [&str; 2] = ["http", "listener"];
 
-/// What a service may need to fail, and to stop.
+/// The time limit for a service to fail, and to stop.
 const SECONDS_10: Duration = Duration::from_secs(10);
 
-/// How many services run at once.
+/// Services that run concurrently.
 const AT_ONCE: usize = 8;
 
 fn config(folder: &Path, more: &[(&str, &str)]) -> Config {
@@ -89,7 +88,7 @@ fn config_with(folder: &Path, engines: &str, more: &[(&str, &str)]) -> Config {
     Config::load(&Sources { file: None, environment, flags }).expect("settings")
 }
 
-/// The answer to a call, with its head; `None` where nothing is answered.
+/// The answer to a call, with its head; `None` if there is none.
 async fn call(service: &Service, line: &str, key: &str, body: &str) -> Option<String> {
     let mut stream = TcpStream::connect(service.address()).await.ok()?;
     let text = format!(
@@ -103,7 +102,7 @@ async fn call(service: &Service, line: &str, key: &str, body: &str) -> Option<St
     (!answer.is_empty()).then_some(answer)
 }
 
-/// Creates a request; its identifier.
+/// Creates a request, and returns its identifier.
 async fn create(service: &Service, key: &str) -> String {
     let body = r#"{"request_body":{"model":"m","messages":[{"role":"user","content":"Hello"}]}}"#;
     let answer = call(service, "POST /v1/requests", key, body).await.expect("an answer");
@@ -112,7 +111,7 @@ async fn create(service: &Service, key: &str) -> String {
     format!("req_{}", id.split('"').next().expect("its end"))
 }
 
-/// Breaks a loop of a service that has accepted a request. The probe says so, the service stops in time, and the next one has the
+/// Breaks a loop of a service that has accepted a request. The probe reports it, the service stops in time, and the next one has the
 /// request.
 async fn break_loop(name: &'static str, breakage: Breakage, settings: &[(&str, &str)]) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -144,7 +143,7 @@ async fn break_loop(name: &'static str, breakage: Breakage, settings: &[(&str, &
 async fn every_loop_of_a_service_is_in_the_list_of_those_that_a_test_breaks() {
     let folder = tempfile::tempdir().expect("a folder");
     let service = Service::start(config(folder.path(), &[])).await.expect("a service");
-    // Its listeners are loops of another one, and there once it answers.
+    // Its listeners are loops of a different task, which exist once it answers.
     call(&service, "GET /readyz", "", "").await.expect("an answer");
     assert_eq!(service.services().supervisor.names(), LOOPS);
     service.shutdown().await;

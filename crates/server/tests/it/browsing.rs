@@ -1,11 +1,11 @@
-//! Lists as people look through them.
+//! Lists as people browse them.
 
+use overnight_app::errors::AppError;
+use overnight_app::failures::Failure;
+use overnight_app::{SEARCH_CHARS_MAX, accounts, batches, requests};
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::failures::Failure;
-use overnight_server::app::{SEARCH_CHARS_MAX, accounts, batches, requests};
-use overnight_server::store::queue::settle::{self, Ending, Settlement};
+use overnight_store::queue::settle::{self, Ending, Settlement};
 use serde_json::json;
 
 use crate::support::{MODEL, TestApp};
@@ -23,8 +23,8 @@ async fn requests_are_shown_with_what_was_asked_and_what_became_of_it() {
         "metadata": {"run": 7}});
     let other = app.client().post("/v1/requests", &body).await.json()[0]["id"].clone();
     let leases = app.lease_all().await;
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
-    assert!(app.settle(&leases[1], RequestStatus::Failed).await);
+    app.complete(&leases[0]).await;
+    app.fail(&leases[1]).await;
     let rows = page(&app, requests::BrowseQuery::default()).await.rows;
     let [third, second, first] = &rows[..] else { panic!("{rows:?}") };
     let ended = [first, second].map(|row| row.summary.state.status());
@@ -42,10 +42,8 @@ async fn requests_are_shown_with_what_was_asked_and_what_became_of_it() {
     assert!(completed.charge.amount.is_some_and(|amount| amount.nanos() > 0));
     let failure = failed.failure.as_ref().expect("a failure");
     assert_eq!((&*failure.message, failure.code.as_deref()), ("no", Some("engine_rejected")));
-    assert_eq!(
-        (&*third.model, third.summary.id.to_string()),
-        ("other", other.as_str().expect("an id").into())
-    );
+    let expected = ("other", other.as_str().expect("an id").into());
+    assert_eq!((&*third.model, third.summary.id.to_string()), expected);
     for (search, model, count) in [
         (Some("run=7"), None, 1),
         (Some("  "), None, 3),

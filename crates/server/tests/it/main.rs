@@ -1,5 +1,3 @@
-//! The integration tests of the server, one binary for all.
-
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

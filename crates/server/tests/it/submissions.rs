@@ -1,12 +1,13 @@
-//! Many requests at once: checked, submitted, and sent again where they failed.
+//! Many requests in one submission: checked, submitted, and resubmitted after failures.
 
 use bytes::Bytes;
+use overnight_app::errors::AppError;
+use overnight_app::submissions::{self, Checked, DraftSource};
+use overnight_app::{accounts, batches, requests};
 use overnight_domain::ids::BatchId;
 use overnight_domain::money::Credits;
+use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::submissions::{self, Checked, DraftSource};
-use overnight_server::app::{accounts, batches, requests};
 use serde_json::{Value, json};
 
 use crate::support::{MODEL, TestApp};
@@ -23,8 +24,17 @@ async fn check(app: &TestApp, text: impl Into<Bytes>) -> Checked {
     submissions::check(&app.services, app.account, text.into()).await.expect("a check")
 }
 
+async fn submit(
+    app: &TestApp,
+    text: impl Into<Bytes>,
+    name: Option<&str>,
+    webhook: Option<&str>,
+) -> Result<BatchRecord, AppError> {
+    submissions::submit(&app.services, app.account, text.into(), name, webhook, None).await
+}
+
 async fn available(app: &TestApp) -> Credits {
-    accounts::get_own(&app.services, app.account).await.expect("the account").available()
+    app.own().await.available()
 }
 
 async fn stored(app: &TestApp) -> Vec<Value> {
@@ -74,8 +84,7 @@ async fn what_is_wrong_with_lines_is_told_line_by_line() {
     ]) {
         assert!(fault.message.contains(part), "{fault:?}");
     }
-    let refused =
-        submissions::submit(&app.services, app.account, lines.join("\n").into(), None, None, None).await;
+    let refused = submit(&app, lines.join("\n"), None, None).await;
     let Err(AppError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
     assert_eq!((invalid.total, &*invalid.details[0].param), (Some(5), "line 2"));
     assert_eq!(invalid.details[0].message, "line 2: the line is empty");
@@ -88,7 +97,7 @@ async fn what_is_wrong_with_lines_is_told_line_by_line() {
 
 #[tokio::test]
 async fn a_text_of_nothing_or_of_too_much_is_refused() {
-    let app = TestApp::start_with_limits("3").await;
+    let app = TestApp::start_with(&[("limits.batch_requests", "3")]).await;
     let long = vec![b' '; submissions::TEXT_BYTES_MAX + 1];
     for (text, part) in [
         (Vec::new(), "at least one line"),
@@ -112,8 +121,7 @@ async fn what_is_submitted_is_one_batch_in_the_order_of_its_lines() {
     let (name, hook) = (Some("nightly \"ü\" \u{0}"), Some("https://example.com/hook"));
     let held = check(&app, text(&lines)).await.hold;
     let before = available(&app).await;
-    let record = submissions::submit(&app.services, app.account, text(&lines), name, hook, None).await;
-    let record = record.expect("a batch");
+    let record = submit(&app, text(&lines), name, hook).await.expect("a batch");
     assert_eq!(batches::name_of(&record).as_deref(), name);
     assert_eq!((record.counters.total(), record.webhook.as_deref()), (700, hook));
     assert_eq!(before.checked_sub(available(&app).await), Some(held));
@@ -123,15 +131,14 @@ async fn what_is_submitted_is_one_batch_in_the_order_of_its_lines() {
         assert_eq!(serde_json::from_slice::<Value>(&request.body).expect("JSON"), lines[place]);
         assert_eq!(request.batch_id, Some(record.id));
     }
-    let unnamed = submissions::submit(&app.services, app.account, text(&lines[..1]), None, None, None).await;
+    let unnamed = submit(&app, text(&lines[..1]), None, None).await;
     assert_eq!(unnamed.expect("a batch").metadata.as_deref(), Some(b"{}".as_slice()));
     for (name, hook, part) in [
         (Some("x".repeat(20_000)), None, "name is too long"),
         (None, Some("http://example.com"), "webhook must be an https URL"),
     ] {
         let line = text(&lines[..1]);
-        let refused =
-            submissions::submit(&app.services, app.account, line, name.as_deref(), hook, None).await;
+        let refused = submit(&app, line, name.as_deref(), hook).await;
         assert!(refused.expect_err("a refusal").to_string().contains(part));
     }
     app.stop().await;
@@ -145,7 +152,7 @@ async fn what_cannot_be_paid_is_refused_before_anything_is_stored() {
     let lines = vec![dear; 2];
     let checked = check(&app, text(&lines)).await;
     assert!(checked.hold > checked.available && checked.by_model[0].hold == checked.hold);
-    let refused = submissions::submit(&app.services, app.account, text(&lines), None, None, None).await;
+    let refused = submit(&app, text(&lines), None, None).await;
     let Err(AppError::InsufficientCredits { required, available }) = refused else { panic!("{refused:?}") };
     assert_eq!((required, available), (checked.hold, checked.available));
     assert!(stored(&app).await.is_empty());
@@ -155,11 +162,11 @@ async fn what_cannot_be_paid_is_refused_before_anything_is_stored() {
 #[tokio::test]
 async fn what_others_spend_meanwhile_takes_everything_back() {
     let app = TestApp::start().await;
-    // As many as the account can pay, so that of two who send them at once one is refused midway.
+    // The credits suffice for one of two concurrent submissions; the other is refused midway.
     let dear =
         json!({"model": MODEL, "messages": [{"role": "user", "content": "x"}], "max_tokens": 6_000_000});
     let lines = vec![dear; 1_000];
-    let submit = || submissions::submit(&app.services, app.account, text(&lines), None, None, None);
+    let submit = || submit(&app, text(&lines), None, None);
     let (first, second) = tokio::join!(submit(), submit());
     let outcomes = [first, second];
     let taken = outcomes.iter().flatten().count();
@@ -182,9 +189,7 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
             "metadata": if number == 1 { Value::Null } else { json!({"number": number}) }})
         })
         .collect();
-    let first =
-        submissions::submit(&app.services, app.account, text(&lines), Some("n"), Some(hook), None).await;
-    let first = first.expect("a batch");
+    let first = submit(&app, text(&lines), Some("n"), Some(hook)).await.expect("a batch");
     let none = submissions::send_again(&app.services, app.account, first.id, None).await;
     assert!(none.expect_err("a refusal").to_string().contains("has no failed requests"));
     for lease in app.lease_all().await {
@@ -215,13 +220,9 @@ async fn a_request_as_long_as_the_limit_is_sent_again() {
     let sized = |length: usize| json!({"request_body": chat(&"p".repeat(length))}).to_string();
     let body = sized(bytes_max - sized(0).len());
     assert_eq!(body.len(), bytes_max);
-    let created = app.client().send("POST", "/v1/requests", body).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    let id = created.json()[0]["id"].clone();
-    let batch = app.client().post("/v1/batches", &json!({"requests_ids": [id]})).await;
-    assert_eq!(batch.status, 201, "{}", batch.text());
-    let batch = BatchId::parse(batch.json()["id"].as_str().expect("an id")).expect("an id");
-    app.settle_all(RequestStatus::Failed).await;
+    let id = app.client().send("POST", "/v1/requests", body).await.checked(201).id();
+    let batch = BatchId::parse(&app.client().group(&[id]).await).expect("an id");
+    app.fail_all().await;
     let again = submissions::send_again(&app.services, app.account, batch, None).await.expect("a batch");
     assert_eq!(again.counters.total(), 1);
     app.stop().await;
@@ -231,7 +232,7 @@ async fn a_request_as_long_as_the_limit_is_sent_again() {
 async fn a_foreign_batch_is_not_sent_again_and_payments_have_to_be_activated() {
     let app = TestApp::start().await;
     let (batch, _) = app.create_batch(1).await;
-    app.settle_all(RequestStatus::Failed).await;
+    app.fail_all().await;
     let id = BatchId::parse(&batch).expect("an id");
     let other = accounts::create(&app.services, "other").await.expect("an account");
     let foreign = submissions::send_again(&app.services, other.key, id, None).await;

@@ -1,16 +1,16 @@
-//! What an account sees of its own webhooks, and may do about them.
+//! An account's view of its own webhooks, and its actions on them.
 
 use std::sync::Arc;
 
+use overnight_app::accounts;
+use overnight_app::errors::AppError;
+use overnight_app::webhooks::{self, DeliveryCursor, EventState};
 use overnight_domain::ids::EventId;
-use overnight_server::app::accounts;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::webhooks::{self, DeliveryCursor, EventState};
-use overnight_server::store::outbox::{self, AttemptResult, Claim};
+use overnight_store::outbox::{self, AttemptResult, Claim};
 
 use crate::support::TestApp;
 
-/// Has what is due tried without an answer.
+/// Fails every due delivery without an answer.
 async fn fail_all(app: &TestApp, failure: &'static str) {
     let (store, now) = (&app.services.store, app.services.clock.now());
     for (lane, _) in outbox::list_lanes(store).await.expect("lanes") {

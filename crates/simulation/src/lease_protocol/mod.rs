@@ -1,62 +1,64 @@
-//! The protocol of leases, small enough to be looked at whole: two nodes, a few requests of one batch, and every order in which
-//! their writes can reach the database.
+//! A model of the lease protocol, small enough to visit every state: two nodes, a few requests of one batch, and every order in which their
+//! writes can reach the database.
 //!
 //! # The protocol
 //!
-//! A request that waits or runs has one row in the queue. The row says whether it is leased, by which node, and its *epoch*, which
-//! every lease raises. A node has a row as well, which its heartbeats renew. Each of these is one transaction:
+//! A live request has one row in the queue. The row says whether it is leased, by which node, and its *epoch*, which every lease raises. A
+//! node has a row as well, which its heartbeats renew. Each of these is one transaction:
 //!
-//! - **Lease**: where the row waits, the node has its row and the batch is not marked, the row is the node's, under the next epoch. The
-//!   node remembers the epoch and sends the request to an engine.
-//! - **Answer**: where the row is leased by this node under this epoch and the batch is not marked, the row goes, and the same
-//!   transaction stores the result and, of a completion, the charge. Where it is not, nothing is written.
-//! - **Release**: where the row is leased by this node under this epoch, it waits again.
-//! - **Cancel** and **Expire**: whoever deletes the row ends the request; an expiry stores an error as its result.
+//! - **Lease**: if the row waits, the node has its row and the batch is not marked, the node leases the row under the next epoch, remembers
+//!   the epoch and sends the request to an engine.
+//! - **Answer**: if the row is leased by this node under this epoch and the batch is not marked, the transaction deletes the row, stores
+//!   the result and charges a completion. Otherwise it writes nothing.
+//! - **Release**: if the row is leased by this node under this epoch, it waits again.
+//! - **Cancel** and **Expire**: the transaction that deletes the row ends the request; an expiry stores an error as its result.
 //! - **Mark**: the batch is cancelled. Its requests end one by one afterwards, as by a cancel.
-//! - **Reclaim**: a node takes its peer for dead, deletes the peer's row, and what the peer leased waits again.
+//! - **Reclaim**: a node declares its peer dead, deletes the peer's row, and the peer's leased rows wait again.
 //! - **Heartbeat**: the node has its row again.
 //!
-//! A node that is taken for dead may be dead, asleep, or well and slow: nobody can tell. So whatever it has remembered it may write at
-//! any later time, as often as it likes, under an old epoch, after its peer has leased the same request, and after it leased
-//! the request a second time itself. That includes writes that were on their way when its process died. The model allows all of it.
+//! A node declared dead may be dead, asleep, or merely slow. It may repeat any write at any later time, under an old epoch, after its peer
+//! has leased the same request, or after it has leased the request a second time. That includes writes in flight when its process died. The
+//! model allows all of it.
 //!
-//! # What holds
+//! # Invariants
 //!
-//! In every state that can be reached ([`explore`] visits all of them): a request has one result if it completed, failed or expired, and
-//! none otherwise; it is charged once if it completed, and never otherwise; what has ended stays as it ended; at most one
-//! lease of a request goes on; only that one settles; from the mark of its batch on, nothing is leased and nothing
-//! settles; and whoever holds a lease has a row, so that a peer can reclaim it.
+//! In every reachable state ([`explore`] visits all of them):
 //!
-//! # What each guard is for
+//! - a request has one result if it completed, failed or expired, and otherwise none;
+//! - it is charged once if it completed, and otherwise never;
+//! - an ended request does not change;
+//! - a request has at most one current lease, and only that lease settles;
+//! - after the mark of its batch, no request is leased or settles;
+//! - each lease holder has a row, so that a peer can reclaim the lease.
 //!
-//! [`Guards`] leaves them out one at a time. Without the *epoch*, a node settles under a lease that it lost and whose request it
-//! leased again. Without the *mark*, a cancelled batch goes on. Without the *row of the node*, a removed node takes leases that
-//! nobody reclaims. The guard on the *node* is a second lock on the same door: an epoch names one lease of one node already, and nothing
-//! breaks without it.
+//! # Guards
+//!
+//! [`Guards`] leaves them out one at a time. Without the *epoch*, a node settles under a lost lease after leasing the request again.
+//! Without the *mark*, a cancelled batch goes on. Without the *row of the node*, a removed node takes leases that nobody reclaims. The
+//! guard on the *node* is redundant: an epoch already names one lease of one node.
 //!
 //! # The search
 //!
-//! It is breadth first, so a counterexample is a shortest one. It stands here because the published checkers bring more than it
-//! is long: of `stateright` 0.31, a web server and seven other crates that nothing else here needs.
+//! The search is breadth-first, so a counterexample is a shortest one. It is written here because published checkers are larger
+//! dependencies than it is long: `stateright` 0.31 brings a web server and seven other crates.
 
 mod search;
 
 pub use self::search::{Counterexample, Explored, explore};
 
 pub const NODES: usize = 2;
-/// As many requests as there may be.
 pub const REQUESTS_MAX: usize = 2;
 
-/// Which conditions the writes have.
+/// Which conditions the writes check.
 #[derive(Debug, Clone, Copy)]
 pub struct Guards {
-    /// A write under a lease asks for its epoch.
+    /// A write under a lease checks its epoch.
     pub epoch: bool,
-    /// A write under a lease asks for its node.
+    /// A write under a lease checks its node.
     pub node: bool,
-    /// A lease and an answer ask whether the batch is marked.
+    /// A lease and an answer check that the batch is not marked.
     pub mark: bool,
-    /// A lease asks for the row of its node.
+    /// A lease checks that its node has a row.
     pub row: bool,
 }
 
@@ -87,7 +89,7 @@ pub enum End {
     Expired,
 }
 
-/// What the database has, what nodes remember, and what an observer knows of both.
+/// The database, what nodes remember, and what an observer knows of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct State {
     requests: [Request; REQUESTS_MAX],
@@ -97,14 +99,14 @@ struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Request {
-    /// Its row in the queue, unless it has ended or there is no such request.
+    /// `None` if the request has ended or does not exist.
     row: Option<Row>,
     end: Option<End>,
     results: u8,
     charges: u8,
-    /// The epochs that each node was given, a bit each.
+    /// The epochs that each node was given, one bit each.
     remembered: [u8; NODES],
-    /// The observer's: the epochs whose leases are over, a bit each.
+    /// Known to the observer: the epochs of ended leases, one bit each.
     over: u8,
 }
 
@@ -119,14 +121,14 @@ const fn bit(epoch: u8) -> u8 {
 }
 
 impl State {
-    /// So many requests wait, and both nodes live.
+    /// All requests wait, and both nodes live.
     fn first(requests: usize) -> Self {
         let mut state = Self { has_row: [true; NODES], ..Self::default() };
         state.requests.iter_mut().take(requests).for_each(|request| request.row = Some(Row::default()));
         state
     }
 
-    /// What may come next. Each request is leased `leases_max` times at most.
+    /// The possible actions. Each request is leased at most `leases_max` times.
     fn actions(&self, leases_max: u8) -> Vec<Action> {
         let mut actions = vec![Action::Mark];
         for node in 0..NODES {
@@ -151,7 +153,7 @@ impl State {
         actions
     }
 
-    /// The state after an action, where it finds what it asks for.
+    /// The state after an action; `None` if its conditions do not hold.
     fn after(mut self, action: Action, guards: Guards) -> Option<Self> {
         match action {
             Action::Lease { node, request } => {
@@ -198,7 +200,7 @@ impl State {
 }
 
 impl Request {
-    /// The row, where a write of this node under this epoch finds it leased.
+    /// The row, if it is leased to this node under this epoch.
     fn held(&self, node: usize, epoch: u8, guards: Guards) -> Option<Row> {
         let is_its = |row: &Row| row.holder == Some(node) || (!guards.node && row.holder.is_some());
         self.row.filter(is_its).filter(|row| row.epoch == epoch || !guards.epoch)

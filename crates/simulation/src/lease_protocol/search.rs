@@ -1,28 +1,24 @@
-//! Every state that can be reached, nearest first, and what must hold in it.
+//! Visits every reachable state, nearest first, and checks the invariants.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{Action, End, Guards, NODES, Request, State, bit};
 
-/// A search that found nothing broken.
+/// The result of a search that found no violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Explored {
     pub states: usize,
     pub steps: usize,
 }
 
-/// A shortest way to something that must not be.
+/// A shortest path to a violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counterexample {
-    /// What does not hold.
     pub broken: &'static str,
     pub path: Vec<Action>,
 }
 
-/// Visits every state of so many requests, of which each is leased `leases_max` times at most.
-///
-/// # Errors
-/// A shortest way to a state, or a step, that breaks what must hold.
+/// Visits every state. Each request is leased at most `leases_max` times. Fails with a shortest path to a violation.
 pub fn explore(guards: Guards, requests: usize, leases_max: u8) -> Result<Explored, Counterexample> {
     let first = State::first(requests);
     let mut came_from = HashMap::from([(first, None)]);
@@ -54,7 +50,6 @@ fn path_to(came_from: &HashMap<State, Option<(State, Action)>>, state: State, la
     path
 }
 
-/// What a step must not do.
 fn broken_step(before: &State, action: Action, after: &State) -> Option<&'static str> {
     let ends = before.requests.iter().zip(&after.requests);
     if ends.clone().any(|(before, after)| before.end.is_some() && before.end != after.end) {
@@ -73,7 +68,6 @@ fn broken_step(before: &State, action: Action, after: &State) -> Option<&'static
     }
 }
 
-/// What must not be.
 fn broken_state(state: &State) -> Option<&'static str> {
     let holds = |rule: fn(&Request) -> bool| state.requests.iter().all(rule);
     let has_row = |node: usize| state.has_row[node];
@@ -93,7 +87,7 @@ fn broken_state(state: &State) -> Option<&'static str> {
     None
 }
 
-/// The leases that were given and are not over.
+/// Leases that were given and have not ended.
 fn leases_going_on(request: &Request) -> u32 {
     let given = (0..NODES).fold(0, |given, node| given | request.remembered[node]);
     (given & !request.over).count_ones()

@@ -1,4 +1,4 @@
-//! What clients know of a batch.
+//! A client's knowledge of a batch.
 
 use overnight_domain::batches::{BatchState, BatchStatus, Counters};
 use overnight_domain::files::BatchInput;
@@ -14,11 +14,11 @@ use crate::tags::Tag;
 #[derive(Debug)]
 pub(crate) struct FileFacts {
     pub(crate) content: String,
-    /// A line of it makes no request, so none does.
+    /// A line of the file is invalid, so no line becomes a request.
     pub(crate) is_bad: bool,
     pub(crate) id: Option<FileId>,
     pub(crate) is_deleted: bool,
-    /// Its batch was cancelled when some of its lines were requests, and some were not.
+    /// The batch was cancelled when only some of its lines were requests.
     pub(crate) is_cut: bool,
 }
 
@@ -28,17 +28,16 @@ impl FileFacts {
     }
 }
 
-/// A batch as its client knows it.
 #[derive(Debug)]
 pub(crate) struct BatchFacts {
     pub(crate) tag: Tag,
     pub(crate) account: AccountKey,
-    /// Its requests, in the order sent.
+    /// In the order sent.
     pub(crate) requests: Vec<Tag>,
     pub(crate) file: Option<FileFacts>,
     pub(crate) id: Option<BatchId>,
     pub(crate) calls: Calls,
-    /// Another batch had taken a request: for ever.
+    /// Another batch had taken a request; final.
     pub(crate) is_refused: bool,
     pub(crate) is_cancel_sent: bool,
     pub(crate) is_cancel_acknowledged: bool,
@@ -75,12 +74,11 @@ impl BatchFacts {
         Ok(())
     }
 
-    /// Whether it was seen to have ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.last.is_some_and(|(state, counters)| stage(&state) == 2 && counters.live() == 0)
     }
 
-    /// The service shows it like this now, and its requests in these states. What is left of its file is counted with them.
+    /// Checks what the service shows now: the batch, and the states of its requests. Lines left in the file are counted with them.
     pub(crate) fn see(
         &mut self,
         record: &BatchRecord,
@@ -122,8 +120,7 @@ impl BatchFacts {
         Ok(())
     }
 
-    /// Lines that are no requests wait as long as the batch is filled. They are given up by a cancel alone: by its client, or where the
-    /// completion window ends first.
+    /// Checks the lines left in the file. Only a cancel of the client or the end of the completion window gives them up.
     fn see_input(&mut self, record: &BatchRecord, input: &BatchInput, counted: &mut Counters) -> Step {
         let (tag, state) = (self.tag, record.state);
         let Some(file) = &mut self.file else { return Ok(()) };
@@ -148,7 +145,6 @@ impl BatchFacts {
     }
 }
 
-/// Whether a batch that was seen in one state may be seen in the other later.
 fn may_become(before: &BatchState, after: &BatchState) -> bool {
     let keeps_start = before.in_progress_at().is_none_or(|at| after.in_progress_at() == Some(at));
     before == after || (stage(before) < stage(after) && keeps_start)

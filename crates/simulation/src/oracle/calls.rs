@@ -1,17 +1,17 @@
-//! What clients know of a call that carries an idempotency key, and of its repeats.
+//! A client's knowledge of a call with an idempotency key, and of its repeats.
 
 use crate::broken::{Step, ensure};
 use crate::summary::Summary;
 
-/// How often a call was sent, and what became of it.
+/// How often a call was sent, and the outcomes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Calls {
     sent: u32,
     refused: u32,
-    /// Those whose answer a crash took.
+    /// Calls whose answers a crash lost.
     lost: u32,
     under_way: u32,
-    /// The number of commits at the first answer that was no refusal.
+    /// The number of commits at the first answer that was not a refusal.
     done_at: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ impl Calls {
         self.under_way > 0
     }
 
-    /// Whether nothing can have come of it: while one answer is missing, that call may have been done.
+    /// Whether the call certainly had no effect. A call without an answer may have had one.
     pub(crate) const fn is_refused(&self) -> bool {
         self.sent > 0 && self.refused == self.sent
     }
@@ -36,7 +36,7 @@ impl Calls {
         self.under_way += 1;
     }
 
-    /// The process died: whether an answer is lost.
+    /// The process died. Returns whether an answer is lost.
     pub(crate) const fn lose(&mut self) -> bool {
         let lost = std::mem::replace(&mut self.under_way, 0);
         self.lost += lost;
@@ -57,7 +57,7 @@ impl Calls {
         Ok(())
     }
 
-    /// A call that was sent after so many commits was answered what an earlier one was.
+    /// A call that was sent after so many commits got the same answer as an earlier one.
     pub(crate) fn end_repeat(&mut self, sent_at: u64, summary: &mut Summary) -> Step {
         self.under_way -= 1;
         match self.done_at {

@@ -1,9 +1,8 @@
-//! What clients know of the deletion of a request or a batch.
+//! A client's knowledge of a deletion.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deletion {
     None,
-    /// It was asked for, and nobody knows what became of it.
     Sent,
     Gone,
 }

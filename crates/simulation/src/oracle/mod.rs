@@ -1,4 +1,4 @@
-//! The test oracle: what clients sent, what they were told, and what they saw. Whatever the service shows later must agree.
+//! The test oracle: what clients sent, were answered and saw. Everything that the service shows later must agree.
 
 mod batches;
 mod calls;
@@ -40,7 +40,7 @@ impl Oracle {
         self.batches.get_mut(&tag).ok_or_else(|| Broken(format!("nobody sent batch {tag}")))
     }
 
-    /// The request with this identifier was sent as `tag`.
+    /// Records that the request with this identifier was sent as `tag`.
     pub(super) fn name(&mut self, id: RequestId, tag: Tag) -> Step {
         let line_of = self.request(tag)?.line_of;
         let is_sent = match line_of {
@@ -60,27 +60,25 @@ impl Oracle {
         Ok(())
     }
 
-    /// Whether a request or a batch may have been deleted, by itself or with its batch.
+    /// Whether a request or batch may have been deleted, alone or with its batch.
     pub(super) fn may_be_gone(&self, tag: Tag) -> bool {
         let of_batch = |batch: Tag| self.batches.get(&batch).is_some_and(|facts| facts.deletion.is_sent());
         let of_request = |facts: &RequestFacts| facts.deletion.is_sent() || facts.batch.is_some_and(of_batch);
         self.requests.get(&tag).map_or_else(|| of_batch(tag), of_request)
     }
 
-    /// What was sent under this identifier.
     pub(super) fn tag_of(&self, id: RequestId) -> Step<Tag> {
         let tag = self.tags.get(&bits(id)).copied();
         tag.ok_or_else(|| Broken(format!("{id} is a request that nobody sent")))
     }
 
-    /// The process died: the calls whose answers are lost.
+    /// The process died. Returns the calls whose answers are lost.
     pub(super) fn lose_calls(&mut self) -> Vec<Tag> {
         let requests = self.requests.values_mut().map(|facts| (facts.tag, &mut facts.calls));
         let batches = self.batches.values_mut().map(|facts| (facts.tag, &mut facts.calls));
         requests.chain(batches).filter_map(|(tag, calls)| calls.lose().then_some(tag)).collect()
     }
 
-    /// Adds how everything ended to the counts.
     pub(super) fn count(&self, summary: &mut Summary) {
         for facts in self.requests.values() {
             match (facts.is_acknowledged, facts.id) {

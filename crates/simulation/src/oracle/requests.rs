@@ -1,4 +1,4 @@
-//! What clients know of a request.
+//! A client's knowledge of a request.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,18 @@ use crate::plan::MODELS;
 use crate::tags::Tag;
 use crate::texts;
 
-/// Counted attempts after which the service gives a request up.
+/// Counted attempts after which the service gives up a request.
 const ATTEMPTS_MAX: u32 = 5;
 
-/// What became of an answer that was handed to the store.
+/// What happened to an answer that was handed to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// Nobody knows: the process ended first.
+    /// Unknown: the process ended first.
     Open,
     Taken,
     Refused,
 }
 
-/// A request as its client knows it.
 #[derive(Debug)]
 pub(crate) struct RequestFacts {
     pub(crate) tag: Tag,
@@ -42,14 +41,14 @@ pub(crate) struct RequestFacts {
     pub(crate) state: Option<RequestState>,
     pub(crate) result: Option<Vec<u8>>,
     pub(crate) has_expired: bool,
-    /// The batch that took it, as far as is known.
+    /// The batch that took the request, if known.
     pub(crate) batch: Option<Tag>,
-    /// The batch of whose file it is a line.
+    /// The batch whose file has the request as a line.
     pub(crate) line_of: Option<Tag>,
     pub(crate) deletion: Deletion,
-    /// The answers that were handed to the store.
+    /// Answers that were handed to the store.
     pub(crate) offers: BTreeMap<String, Offer>,
-    /// Times that an engine refused it, answered nonsense, or failed otherwise.
+    /// Attempts that an engine refused, answered with an invalid body, or failed otherwise.
     pub(crate) refusals: u32,
     pub(crate) nonsense: u32,
     pub(crate) troubles: u32,
@@ -87,17 +86,17 @@ impl RequestFacts {
         }
     }
 
-    /// It is no call of its own, but a line of the file of a batch.
+    /// The request is a line of a batch's file, not a call.
     pub(crate) const fn set_line_of(&mut self, batch: Tag) {
         (self.line_of, self.batch, self.is_acknowledged) = (Some(batch), Some(batch), true);
     }
 
-    /// Whether it exists and was not seen to have ended.
+    /// Whether the request exists and was not seen to have ended.
     pub(crate) fn is_live(&self) -> bool {
         self.id.is_some() && !self.state.is_some_and(|state| state.is_terminal())
     }
 
-    /// The service shows it like this now.
+    /// Checks a summary that the service shows now.
     pub(crate) fn see(&mut self, seen: &RequestSummary) -> Step {
         let tag = self.tag;
         ensure!(self.id == Some(seen.id), "request {tag} is {:?} and was shown as {}", self.id, seen.id);
@@ -120,7 +119,7 @@ impl RequestFacts {
         Ok(())
     }
 
-    /// The service shows the whole of it like this now.
+    /// Checks a whole record that the service shows now.
     pub(crate) fn see_record(&mut self, record: &RequestRecord) -> Step {
         self.see(&record.summary)?;
         let tag = self.tag;
@@ -173,7 +172,6 @@ impl RequestFacts {
     }
 }
 
-/// Whether a request that was seen in one state may be seen in the other later.
 fn may_become(before: &RequestState, after: &RequestState) -> bool {
     let keeps_start = before.in_progress_at().is_none_or(|at| after.in_progress_at() == Some(at));
     // A wait moves with a clock that was set back, and never becomes later.

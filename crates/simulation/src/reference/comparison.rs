@@ -1,23 +1,22 @@
-//! What a store shows, held against the model.
+//! Compares a store with the model.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use overnight_domain::requests::RequestState;
-use overnight_server::store::batches::{self, EndedSoFar};
-use overnight_server::store::identity::accounts;
-use overnight_server::store::ledger::{activity, spend};
-use overnight_server::store::queue::{leases, live_counts};
-use overnight_server::store::{Store, requests};
-
-use crate::broken::{Broken, Step};
+use overnight_store::batches::{self, EndedSoFar};
+use overnight_store::identity::accounts;
+use overnight_store::ledger::{activity, spend};
+use overnight_store::queue::{leases, live_counts};
+use overnight_store::{Store, requests};
 
 use super::names::Names;
 use super::operations::by_status;
 use super::tables::{Batch, Model, Request, State};
 use super::writes::{attempt_message, result_body};
+use crate::broken::{Broken, Step};
 
-/// Everything that the nodes of a service can read of a sequence.
+/// Compares everything that the nodes of a service can read of a sequence.
 pub(super) async fn compare(store: &Store, names: &Names, model: &Model) -> Step {
     for account in 0..names.accounts.len() {
         compare_account(store, names, model, account).await?;
@@ -31,7 +30,7 @@ pub(super) async fn compare(store: &Store, names: &Names, model: &Model) -> Step
     compare_leases(store, names, model).await
 }
 
-/// A scheduler has one lease of a request at most, so the newest ones are asked for first, and then the older ones.
+/// A scheduler has at most one lease of a request, so the newest leases are requested first, then the older ones.
 async fn compare_leases(store: &Store, names: &Names, model: &Model) -> Step {
     let newest: BTreeMap<usize, usize> =
         model.leases.iter().enumerate().map(|(lease, (request, _))| (*request, lease)).collect();
@@ -46,7 +45,6 @@ async fn compare_leases(store: &Store, names: &Names, model: &Model) -> Step {
     Ok(())
 }
 
-/// Asserts that the store shows what the model expects.
 #[expect(clippy::needless_pass_by_value, reason = "callers compare what they have just read or made")]
 pub(super) fn same<T: PartialEq + Debug>(what: &str, shown: T, expected: T) -> Step {
     if shown == expected {

@@ -1,11 +1,11 @@
-//! What happened in sequences: what never did was not shown.
+//! Counts of what happened in sequences. A count of 0 means that a behaviour was not tested.
 
 use std::collections::BTreeMap;
 
 use super::tables::{Model, State};
 use super::writes::{Answer, Asked, Write};
 
-/// What is to happen in some sequence at least.
+/// What must happen in at least one sequence.
 const KINDS: [&str; 17] = [
     "creates refused by a quota",
     "creates refused for want of credits",
@@ -26,27 +26,25 @@ const KINDS: [&str; 17] = [
     "crashes that kept a group",
 ];
 
-/// How much was done, and how often what.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     pub sequences: u64,
-    /// Writes that were asked for and answered as the model said.
+    /// Writes that were answered as in the model.
     pub operations: u64,
     happened: BTreeMap<&'static str, u64>,
 }
 
 impl Counts {
-    /// Those of one sequence at its begin.
+    /// The counts of a sequence at its beginning.
     pub(super) fn of_one() -> Self {
         Self { sequences: 1, ..Self::default() }
     }
 
-    /// What never happened, and should have. On SQLite no node outlives its removal.
+    /// What should have happened and did not. On SQLite no node outlives its removal.
     pub fn missing(&self) -> Vec<&'static str> {
         KINDS.into_iter().filter(|kind| !self.happened.contains_key(kind)).collect()
     }
 
-    /// Adds what happened in other sequences.
     pub fn add(&mut self, other: &Self) {
         self.sequences += other.sequences;
         self.operations += other.operations;
@@ -61,7 +59,6 @@ impl Counts {
         }
     }
 
-    /// What is seen before a group of `node` is written.
     pub(super) fn note_before(&mut self, group: &[Asked], node: u64, model: &Model) {
         self.operations += group.len() as u64;
         self.count("groups of several writes", usize::from(group.len() > 1));

@@ -1,39 +1,37 @@
-//! A database with the nodes that work on it, each with its writer in the hand of the sequence.
+//! A database and its nodes. The sequence drives each node's writer.
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::{Credits, Pricing};
 use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::webhooks::signature::SigningSecret;
-use overnight_server::store::identity::accounts::{self, NewAccount};
-use overnight_server::store::ledger::price_points::{self, PriceKey};
-use overnight_server::store::operations::audit;
-use overnight_server::store::requests::models;
-use overnight_server::store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
+use overnight_store::identity::accounts::{self, NewAccount};
+use overnight_store::ledger::price_points::{self, PriceKey};
+use overnight_store::operations::audit;
+use overnight_store::requests::models;
+use overnight_store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
 use tempfile::TempDir;
 
+use super::writes::{GRANT, LIVE_MAX, PRICES};
 use crate::broken::{Broken, Step, ensure};
 use crate::make_folder;
 
-use super::writes::{GRANT, LIVE_MAX, PRICES};
-
-/// When the first sequence begins, in milliseconds.
+/// The start of the first sequence, in milliseconds.
 const START: i64 = 1_750_000_000_000;
-/// What a sequence counts up to lies below.
+/// The names of a sequence are below this.
 const NAMES_PER_SEQUENCE: u128 = 1 << 32;
 
-/// Where databases are made.
 pub enum Place {
-    /// In a folder each, with one node.
+    /// A folder for each database, with one node.
     Folder,
-    /// On a PostgreSQL server, with two nodes: the function makes an empty database and tells its URL.
+    /// A PostgreSQL server, with two nodes: the function creates an empty database and returns its URL.
     Server(Box<dyn Fn() -> String>),
 }
 
-/// A database that many sequences use, one after the other.
+/// A database that many sequences use in turn.
 pub(super) struct Database {
     pub(super) nodes: Vec<Node>,
-    /// The time, which goes on from one sequence to the next.
+    /// Continues from one sequence to the next.
     pub(super) now: i64,
     pub(super) sequences: u32,
     pub(super) is_shared: bool,
@@ -45,7 +43,7 @@ pub(super) struct Database {
 pub(super) struct Node {
     pub(super) store: Store,
     pub(super) writer: ManualWriter,
-    /// Which life of a process it is; no other has this number.
+    /// The number of a process's life, never reused.
     pub(super) life: u64,
     options: StoreOptions,
     folder: TempDir,
@@ -84,12 +82,11 @@ impl Database {
         Ok(Self { nodes, now: START, sequences: 0, is_shared, models, prices, lives })
     }
 
-    /// What a new sequence counts its names from.
+    /// The first name of a new sequence.
     pub(super) fn base(&self) -> u128 {
         NAMES_PER_SEQUENCE * u128::from(self.sequences)
     }
 
-    /// Accounts of the sequence's own.
     pub(super) async fn make_accounts(&self) -> Step<[AccountKey; 2]> {
         let mut keys = [AccountKey(0); 2];
         for (number, key) in keys.iter_mut().enumerate() {
@@ -106,7 +103,7 @@ impl Database {
         Ok(keys)
     }
 
-    /// A process dies and is started again; the number of its next life. On a server it has a folder and a row of its own.
+    /// A process dies and is started again. Returns the number of its next life. On a server it has its own folder and row.
     pub(super) async fn restart(&mut self, node: usize, point: CrashPoint) -> Step<u64> {
         let Node { store, writer, options, folder, .. } = self.nodes.remove(node);
         writer.crash(point).await?;

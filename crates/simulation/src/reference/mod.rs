@@ -1,10 +1,10 @@
-//! A plain model of the service beside its store. Sequences of writes are done to both, and whatever the store answers and shows is
-//! held against the model: states with their times, results, failed attempts, counters and order of ends of batches, money, usage.
+//! A plain model of the service beside its store. Sequences of writes are applied to both, and the store's answers and reads must match the
+//! model: states with their times, results, failed attempts, counters and order of ends of batches, money, usage.
 //!
-//! `model.rs` and `tables.rs` are the model: a few hundred lines that know no database, no transaction and no index, and count
-//! everything anew. A sequence creates, groups, cancels, releases, leases, settles, gives back, expires, and lets nodes sleep, die
-//! before and after a commit, and be taken for dead while they live. The writes of a node that wait for one commit are one group.
-//! They go through the functions of the store that use cases, scheduler and workers call, and through its writer.
+//! The model (`model.rs`, `tables.rs`) has no database, transaction or index, and recomputes everything. A sequence creates, groups,
+//! cancels, releases, leases, settles and expires; nodes sleep, die before and after a commit, and are declared dead while they live. The
+//! writes of a node that wait for one commit are one group. They use the store's functions that use cases, scheduler and workers call, and
+//! its writer.
 
 mod comparison;
 mod counts;
@@ -29,32 +29,26 @@ pub use self::steps::{Act, Step};
 
 /// Sequences that share a database: its audit reads all of them.
 const SEQUENCES_PER_DATABASE: u32 = 64;
-/// One sequence of so many is compared after each of its groups of writes, and all at their ends.
+/// One sequence in this many is compared after each group of writes; all are compared at their end.
 const THOROUGH_EVERY: u32 = 8;
 
-/// Databases on which sequences are tried, one after the other.
+/// Databases on which sequences are tried in turn.
 pub struct Trials {
     place: Place,
     runtime: Runtime,
     database: Option<Database>,
-    /// From the first difference on everything is compared after each group: the shortest sequence is looked for.
+    /// From the first difference on, everything is compared after each group, to find the shortest failing sequence.
     has_failed: bool,
 }
 
 impl Trials {
-    /// No database is made before it is needed.
-    ///
-    /// # Errors
-    /// The system gives no runtime.
+    /// Creates no database before it is needed.
     pub fn new(place: Place) -> std::io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { place, runtime, database: None, has_failed: false })
     }
 
-    /// Does a sequence to the store and to the model; what happened.
-    ///
-    /// # Errors
-    /// Where they differ, in words. The next sequence has another database.
+    /// Applies a sequence to the store and to the model. Fails with the difference; the next sequence then has another database.
     pub fn run(&mut self, steps: &[Step]) -> Result<Counts, String> {
         let Self { place, runtime, database, has_failed } = self;
         let trial = async {

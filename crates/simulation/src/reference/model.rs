@@ -1,4 +1,4 @@
-//! The service in plain words: what a store must answer, without a database, a crash or a second copy of anything.
+//! The service in plain words: the answers of a store, without a database, crashes or redundant data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::tables::{Batch, Model, Request, State, stored_bytes};
 use super::writes::{Answer, Asked, End, LIVE_MAX, NewRequest, Write, request_body};
 
 impl Model {
-    /// One transaction of `node`: all of it, in the order in which a group does its writes.
+    /// One transaction of `node`, with the writes in the group's order.
     pub(super) fn commit(&mut self, node: u64, group: &[Asked]) -> Vec<Answer> {
         let mut order: Vec<usize> = (0..group.len()).collect();
         order.sort_by_key(|place| rank(&group[*place].write));
@@ -72,7 +72,7 @@ impl Model {
         Answer::Taken
     }
 
-    /// All of them or none. What has ended before is in the order of ends by its time.
+    /// All or none. Requests that ended earlier are in the order of their ends.
     fn group(&mut self, batch: usize, account: usize, requests: &[usize], hook: bool, at: i64) -> Answer {
         if requests.iter().any(|request| self.requests[request].batch.is_some()) {
             return Answer::Changed;
@@ -143,7 +143,7 @@ impl Model {
         Answer::Released(added, next)
     }
 
-    /// What waits and belongs to no cancelled batch. A removed node leases nothing.
+    /// Leases waiting requests whose batch is not cancelled. A removed node leases nothing.
     fn lease(&mut self, node: u64, requests: &[usize], at: i64) -> Answer {
         let (mut leased, mut gone) = (Vec::new(), Vec::new());
         for request in requests {
@@ -197,7 +197,7 @@ impl Model {
         Answer::Ended(overdue.into_iter().collect())
     }
 
-    /// What such nodes hold waits again; how much that is.
+    /// Requests leased by dead nodes wait again. Returns their number.
     pub(super) fn reclaim(&mut self, is_dead: impl Fn(u64) -> bool) -> u64 {
         let mut count = 0;
         for request in self.requests.values_mut() {
@@ -222,7 +222,7 @@ impl Model {
         self.moved_at = self.moved_at.max(at);
     }
 
-    /// The states of batches follow their requests.
+    /// Derives the states of batches from their requests.
     fn move_batches(&mut self) {
         for (batch, ended) in std::mem::take(&mut self.moved) {
             let [registered, in_progress, ..] = self.counters(batch);

@@ -1,4 +1,4 @@
-//! How a store names what a sequence made.
+//! The store's names for what a sequence created.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,11 +7,11 @@ use std::rc::Rc;
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueueKey, QueuePartition};
 use overnight_domain::sort_key::SortKey;
-use overnight_server::store::ledger::price_points::PriceKey;
+use overnight_store::ledger::price_points::PriceKey;
 
 const KEYS: usize = 7;
 
-/// Names that operations under way learn too.
+/// Names that operations in progress learn too.
 #[derive(Debug, Clone)]
 pub(super) struct Shared(Rc<RefCell<Rc<Names>>>);
 
@@ -42,7 +42,6 @@ pub(super) struct Names {
     pub(super) prices: [PriceKey; 2],
     /// The row of each request, with its account and model.
     pub(super) requests: BTreeMap<usize, (i64, usize, usize)>,
-    /// The row of each batch.
     pub(super) batches: BTreeMap<usize, i64>,
 }
 
@@ -55,7 +54,7 @@ impl Names {
         BatchId::from_bits(self.base + batch as u128)
     }
 
-    /// The request in a row. One of another sequence is none that a model knows.
+    /// The request in a row. A request of another sequence is unknown to the model.
     pub(super) fn request_at(&self, seq: i64) -> usize {
         self.requests.iter().find(|(_, (row, ..))| *row == seq).map_or(usize::MAX, |(request, _)| *request)
     }

@@ -1,4 +1,4 @@
-//! Writes as operations of the store: through the functions that use cases, the scheduler and the workers call.
+//! Writes as operations of the store, through the functions that use cases, the scheduler and the workers call.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,36 +10,34 @@ use overnight_domain::quotas::Quota;
 use overnight_domain::records::{ClientFields, FailedAttempt};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Position, QueuePartition};
-use overnight_server::store::batches::{self, CancelBatchOutcome, Member, NewBatch, NewBatchOutcome};
-use overnight_server::store::ledger::holds::{Admission, Hold};
-use overnight_server::store::queue::leases::{self, ReleaseLease};
-use overnight_server::store::queue::settle::{self, Ending, Settlement};
-use overnight_server::store::queue::{expiry, releases};
-use overnight_server::store::requests::{self, CancelOutcome};
-use overnight_server::store::{Store, StoreError, nodes};
+use overnight_store::batches::{self, CancelBatchOutcome, Member, NewBatch, NewBatchOutcome};
+use overnight_store::ledger::holds::{Admission, Hold};
+use overnight_store::queue::leases::{self, ReleaseLease};
+use overnight_store::queue::settle::{self, Ending, Settlement};
+use overnight_store::queue::{expiry, releases};
+use overnight_store::requests::{self, CancelOutcome};
+use overnight_store::{Store, StoreError, nodes};
 
 use super::names::{Names, Shared, sort_key};
 use super::writes::{
     Answer, Asked, End, METADATA, NewRequest, WEBHOOK, Write, attempt_message, request_body, result_body,
 };
 
-/// The engine replica that answers.
 const ENGINE: &str = "gpu-0";
 /// Older than any heartbeat by the database's clock.
 const LEASE_MS: i64 = -60_000;
 
 pub(super) type Operation = Pin<Box<dyn Future<Output = Result<Answer, StoreError>>>>;
 
-/// What a write needs to know that its asker has read before.
+/// What the caller of a write has read before.
 #[derive(Debug, Default)]
 pub(super) struct Read {
-    /// The requests that are to be grouped, in the order in which they are.
+    /// The requests to be grouped, in order.
     pub(super) members: Vec<Member>,
-    /// The leases that a sequence was given.
     pub(super) leases: Vec<(usize, i64)>,
 }
 
-/// Begins a write of `store`; it stands in the writer's line once it was polled.
+/// Begins a write of `store`. It is in the writer's queue once it was polled.
 pub(super) fn begin(store: Store, names: &Shared, read: &Read, asked: &Asked) -> Operation {
     let Asked { at, write } = asked.clone();
     let shared = names.clone();

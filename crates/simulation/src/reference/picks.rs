@@ -1,15 +1,14 @@
-//! What a step is about in the sequence as it stands: its picks as requests, batches and leases that there are.
+//! Resolves the picks of a step to requests, batches and leases that exist.
 
 use super::steps::Act;
 use super::tables::Model;
 use super::writes::{End, NewRequest, Write};
 
-/// From here on a pick is of what is ended or taken, too.
+/// From this pick on, ended and taken ones may be picked too.
 const ANY: u8 = 224;
 /// Longer than a group can wait for its commit, in milliseconds: a request expires after it was stored.
 const SHORTEST_WINDOW_MS: i64 = 2_000;
 
-/// What a sequence has asked for so far.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) requests: usize,
@@ -18,7 +17,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The write of an act at `now`; `None` where there is nothing that it could be about, or it is no write.
+    /// The write of an act at `now`; `None` if the act has no possible subject or is not a write.
     pub(super) fn resolve(&mut self, act: &Act, model: &Model, now: i64) -> Option<Write> {
         Some(match act {
             Act::Create { .. } => self.create(act, now)?,
@@ -63,7 +62,7 @@ impl Asked {
             account: usize::from(*second_account),
             model: usize::from(*second_model),
             ready_at: now + i64::from(*gathers_ms),
-            // Several have the same.
+            // Several requests have the same deadline.
             deadline: 1_000 * ((now + SHORTEST_WINDOW_MS) / 1_000 + 1 + i64::from(*window_s)),
             hold: hold.map(|(amount, is_second)| (i64::from(amount), usize::from(is_second))),
             has_webhook: *has_webhook,
@@ -106,7 +105,6 @@ fn pick_members(model: &Model, account: usize, picks: &[u8]) -> Option<Vec<usize
     (!members.is_empty()).then_some(members)
 }
 
-/// Neighbours of the one that is picked.
 fn lease(model: &Model, pick: u8, most: usize) -> Option<Write> {
     let picked = &model.requests[&pick_request(model, pick)?].new;
     let (account, partition) = (picked.account, picked.model);

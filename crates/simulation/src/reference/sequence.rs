@@ -1,11 +1,9 @@
-//! A sequence of steps, done to the store and to the model.
+//! Runs a sequence of steps on the store and the model.
 
 use std::task::{Context, Poll, Waker};
 
-use overnight_server::store::queue::expiry;
-use overnight_server::store::{CrashPoint, batches, nodes, requests};
-
-use crate::broken::{Broken, Step as Done, ensure};
+use overnight_store::queue::expiry;
+use overnight_store::{CrashPoint, batches, nodes, requests};
 
 use super::comparison::{compare, same};
 use super::counts::Counts;
@@ -16,10 +14,11 @@ use super::picks;
 use super::steps::{Act, Step};
 use super::tables::{Model, Request};
 use super::writes::{Asked, Write};
+use crate::broken::{Broken, Step as Done, ensure};
 
 /// Longer than any completion window, in milliseconds.
 const ALL_WINDOWS_MS: i64 = 1_000_000;
-/// So many requests expire at once at the end of a sequence: some chunks end between two of one deadline.
+/// This many requests expire in one write at the end of a sequence: some chunks end between two requests of one deadline.
 const CHUNK: u32 = 2;
 
 struct Sequence<'d> {
@@ -27,14 +26,14 @@ struct Sequence<'d> {
     names: Shared,
     model: Model,
     asked: picks::Asked,
-    /// What stands in line at each node.
+    /// The queue of each node's writer.
     lines: Vec<Vec<(Asked, Operation)>>,
     /// Whether everything is compared after each group of writes.
     is_thorough: bool,
     counts: Counts,
 }
 
-/// Goes through `steps`, and on until everything has ended; what happened.
+/// Runs `steps`, and on until everything has ended.
 pub(super) async fn run(database: &mut Database, steps: &[Step], is_thorough: bool) -> Done<Counts> {
     database.sequences += 1;
     let names = Names {
@@ -76,7 +75,7 @@ impl Sequence<'_> {
                 self.commit(node).await?;
                 self.crash(node, true).await?;
             }
-            // It goes past the writer.
+            // A heartbeat bypasses the writer.
             Act::Heartbeat if self.database.is_shared => {
                 let node = &self.database.nodes[node];
                 nodes::heartbeat(&node.store, self.database.now).await?;
@@ -86,7 +85,7 @@ impl Sequence<'_> {
                 let Some(write) = self.asked.resolve(act, &self.model, self.database.now) else {
                     return Ok(());
                 };
-                // A chunk is a group's full measure.
+                // A chunk fills a group.
                 let waits = step.waits && !matches!(write, Write::CancelChunk { .. });
                 self.ask(node, write).await?;
                 if !waits {
@@ -97,7 +96,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// Carries through every cancel that is marked, lets all deadlines pass, and looks at everything.
+    /// Completes every marked cancel, lets all deadlines pass, and compares everything.
     async fn finish(&mut self) -> Done {
         self.commit_all().await?;
         let marked = self.model.batches.iter().filter(|(_, batch)| batch.is_cancelling);
@@ -148,7 +147,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// Writes what stands in line at a node, in one group.
+    /// Writes a node's queue in one group.
     async fn commit(&mut self, node: usize) -> Done {
         let (group, operations): (Vec<_>, Vec<_>) = std::mem::take(&mut self.lines[node]).into_iter().unzip();
         if group.is_empty() {
@@ -178,7 +177,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// A process dies, and nobody is told of what stands in its line. A folder's leases end with it.
+    /// A process dies, and no caller in its queue is told. A folder's leases end with it.
     async fn crash(&mut self, node: usize, after_commit: bool) -> Done {
         let (group, operations): (Vec<_>, Vec<_>) = std::mem::take(&mut self.lines[node]).into_iter().unzip();
         drop(operations);
@@ -196,7 +195,7 @@ impl Sequence<'_> {
         self.learn().await
     }
 
-    /// Learns how the store names what the model has: all of that must be there.
+    /// Learns the store's names for everything in the model: all of it must exist.
     async fn learn(&mut self) -> Done {
         let store = &self.database.nodes[0].store;
         let names = self.names.get();
@@ -217,7 +216,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// Every node shows what the model expects.
+    /// Compares every node with the model.
     async fn look(&self) -> Done {
         for node in &self.database.nodes {
             compare(&node.store, &self.names.get(), &self.model).await?;

@@ -1,70 +1,65 @@
-//! What a sequence is made of. A step names what it is about by how long ago that was made, so that a sequence of which steps are
-//! left out is one as well.
+//! The steps of a sequence. A step refers to its subject by age, so a sequence with steps left out is valid too.
 
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Whether the second node does it. A folder has one node.
     pub second_node: bool,
-    /// Whether it waits in the writer's line until its node commits the next one, in one group with it.
+    /// Whether it waits in the writer's queue until its node commits the next one, in one group with it.
     pub waits: bool,
     pub act: Act,
 }
 
-/// What a step does. A `pick` counts back from the newest, around and around.
+/// A `pick` counts back from the newest, cyclically.
 #[derive(Debug, Clone)]
 pub enum Act {
     Create {
         second_account: bool,
         second_model: bool,
-        /// What it holds in nano-credits, and at which price point; `None` where it costs nothing.
+        /// The hold in nano-credits and its price point; `None` if it costs nothing.
         hold: Option<(u16, bool)>,
-        /// For how many milliseconds it gathers.
         gathers_ms: u8,
-        /// In how many seconds its completion window ends.
         window_s: u8,
-        /// Whether somebody is told of its end.
+        /// Whether its end is reported by webhook.
         has_webhook: bool,
     },
     Group {
-        /// Picks of one account's, of which those up to 239 are of no batch.
+        /// Picks of one account's requests; picks up to 239 are of requests without a batch.
         picks: Vec<u8>,
         second_account: bool,
-        /// Whether somebody is told of its end.
+        /// Whether its end is reported by webhook.
         has_webhook: bool,
     },
     Cancel(u8),
-    /// A client cancels a batch: its mark.
+    /// A client cancels a batch, which marks it.
     CancelBatch(u8),
-    /// The next chunk of the cancel of a batch that is marked.
+    /// The next chunk of the cancel of a marked batch.
     CancelChunk(u8),
-    /// So many requests that are ready enter the queue, at most.
+    /// At most this many ready requests enter the queue.
     Release(u8),
-    /// The scheduler leases neighbours.
     Lease {
-        /// Of whose partition; from 224 on what has ended is asked for too.
+        /// The partition; from 224 on, ended requests are included.
         pick: u8,
-        /// How many, at most.
+        /// At most this many.
         most: u8,
     },
-    /// Engines answered: picks of leases, each with the tokens read and written, or nothing where it failed for good.
+    /// Engines answered: picks of leases, each with the tokens read and written; `None` for a final failure.
     Settle(Vec<(u8, Option<(u8, u8)>)>),
-    /// The scheduler gives a lease back.
     ReleaseLease {
         pick: u8,
         counts: bool,
     },
-    /// So many requests whose deadline has passed fail, at most.
+    /// At most this many overdue requests fail.
     Expire(u8),
-    /// Everything in line is written; then so many milliseconds pass.
+    /// The queue is written; then so many milliseconds pass.
     Wait(u16),
     Heartbeat,
-    /// A node takes all others for dead. They may live, and write on.
+    /// A node declares all others dead. They may live, and continue to write.
     Reclaim,
-    /// The process dies, with its line written or not, and is started again.
+    /// The process dies, with its queue written or not, and is restarted.
     Crash {
-        /// Whether its line is committed. Nobody is told.
+        /// Whether its queue is committed. No caller is told.
         after_commit: bool,
     },
-    /// The process ends as asked: what it holds is released. It is started again.
+    /// The process is stopped, which releases its leases, and restarted.
     Stop,
 }

@@ -1,5 +1,4 @@
-//! What the model keeps, and what follows from it. Counters and sums are counted anew from the requests wherever they are asked for;
-//! a store moves them one by one.
+//! The model's state. Counters and sums are recomputed from the requests; a store updates them one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +10,22 @@ use super::writes::{GRANT, METADATA, NewRequest, PRICES, WEBHOOK, attempt_messag
 pub(super) struct Model {
     pub(super) requests: BTreeMap<usize, Request>,
     pub(super) batches: BTreeMap<usize, Batch>,
-    /// Every lease that was ever given: its request and its epoch.
+    /// Every lease ever given: its request and its epoch.
     pub(super) leases: Vec<(usize, i64)>,
-    /// The nodes that have not been removed since their last heartbeat.
+    /// Nodes that have not been removed since their last heartbeat.
     pub(super) nodes: BTreeSet<u64>,
-    /// Batches of which requests moved in this group of writes, and those that ended in it.
+    /// Batches with requests that moved in this group of writes, and the requests that ended in it.
     pub(super) moved: BTreeMap<usize, Vec<usize>>,
     /// The latest time of such a move.
     pub(super) moved_at: i64,
 }
 
-/// A request. Its times never change once they are set.
+/// Its times never change once they are set.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) new: NewRequest,
     pub(super) bytes: i64,
-    /// The number that the store gave it, which orders requests of one time.
+    /// The number that the store gave it, which orders requests of equal time.
     pub(super) seq: i64,
     pub(super) state: State,
     pub(super) epoch: i64,
@@ -39,7 +38,6 @@ pub(super) struct Request {
     pub(super) tokens: Option<(i64, i64)>,
 }
 
-/// Where a request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Gathering,
@@ -55,7 +53,7 @@ pub(super) struct Batch {
     pub(super) account: usize,
     pub(super) has_webhook: bool,
     pub(super) requests: Vec<usize>,
-    /// Those that have ended, in the order of their ends.
+    /// Ended requests, in the order of their ends.
     pub(super) ends: Vec<usize>,
     pub(super) in_progress_at: Option<i64>,
     pub(super) completed_at: Option<i64>,
@@ -78,7 +76,7 @@ impl Request {
         }
     }
 
-    /// What it is charged: what it used, rounded up once and at most what it held. Nothing but a completion with a price is charged.
+    /// The charge: its usage, rounded up once, at most its hold. `None` unless it completed and has a price.
     pub(super) fn charge(&self) -> Option<i64> {
         let ((read, written), (hold, price)) = (self.tokens?, self.new.hold?);
         let (input, output) = PRICES[price];
@@ -92,7 +90,7 @@ impl Request {
 }
 
 impl Model {
-    /// Whether a lease is the newest of its request and goes on: by `node`, or by any.
+    /// Whether a lease is current and the newest of its request: held by `node`, or by any.
     pub(super) fn is_held(&self, lease: usize, node: Option<u64>) -> bool {
         let (request, epoch) = self.leases[lease];
         let request = &self.requests[&request];
@@ -112,7 +110,7 @@ impl Model {
         self.batches.get_mut(&batch).expect("a batch of the sequence")
     }
 
-    /// Those that are asked for, by this time and their numbers.
+    /// The selected requests, by this time and their numbers.
     pub(super) fn select(
         &self,
         which: impl Fn(&Request) -> bool,
@@ -129,7 +127,7 @@ impl Model {
         requests
     }
 
-    /// How many requests of a batch are in each status, in the order of a request's life.
+    /// In the order of a request's life.
     pub(super) fn counters(&self, batch: usize) -> [i64; 5] {
         let of = |status| {
             self.batches[&batch].requests.iter().filter(|it| self.requests[it].status() == status).count()
@@ -161,7 +159,7 @@ impl Model {
     }
 }
 
-/// The bytes of a row, of what its client sent with it, and of what tells of its end.
+/// Counts the row, what its client sent, and its webhook.
 pub(super) const fn stored_bytes(bytes: usize, has_webhook: bool) -> i64 {
     let webhook = if has_webhook { 1_024 + 2 * WEBHOOK.len() } else { 0 };
     (512 + METADATA.len() + bytes + webhook) as i64

@@ -1,22 +1,18 @@
-//! What a store and the model are asked, and what both answer. Requests, batches and leases are numbered in the order in which a
-//! sequence asks for them. Times are in milliseconds, money in nano-credits.
+//! Writes to a store and the model, and the answers of both. Requests, batches and leases are numbered in the order in which a sequence
+//! asks for them. Times are in milliseconds, money in nano-credits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::requests::RequestStatus;
 
-/// A price point: what a million tokens read and a million tokens written cost.
+/// Price points: the cost of a million tokens read, and of a million tokens written.
 pub(super) const PRICES: [(i64, i64); 2] = [(1_000_000_000, 2_000_000_000), (1, 333_333_333)];
-/// What each account is granted at its creation.
+/// Granted to each account at its creation.
 pub(super) const GRANT: i64 = 40_000;
-/// The quota of live requests of each account.
 pub(super) const LIVE_MAX: i64 = 6;
-/// Where those who ask for it want to be told of an end.
 pub(super) const WEBHOOK: &str = "https://receiver.example/hook";
-/// The metadata of every request and batch.
 pub(super) const METADATA: &str = "{}";
 
-/// A write that a node is asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) at: i64,
@@ -46,17 +42,17 @@ pub(super) struct NewRequest {
     pub(super) model: usize,
     pub(super) ready_at: i64,
     pub(super) deadline: i64,
-    /// What it holds, and the place of its price point in [`PRICES`].
+    /// The hold, and the index of its price point in [`PRICES`].
     pub(super) hold: Option<(i64, usize)>,
     pub(super) has_webhook: bool,
 }
 
-/// An end of a leased request. `answer` is told apart from all others.
+/// The end of a leased request. `answer` is unique.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     pub(super) lease: usize,
     pub(super) answer: u64,
-    /// What was read and written, or nothing where it failed.
+    /// Tokens read and written; `None` for a failure.
     pub(super) tokens: Option<(i64, i64)>,
 }
 
@@ -67,9 +63,9 @@ pub(super) enum Answer {
     InsufficientCredits {
         available: i64,
     },
-    /// A batch was made, with its counters by status.
+    /// A batch was created, with its counters by status.
     Grouped([i64; 5]),
-    /// A request of it has a batch already.
+    /// A request already has a batch.
     Changed,
     Cancelled,
     AlreadyEnded(RequestStatus),
@@ -77,22 +73,19 @@ pub(super) enum Answer {
     BatchCancelled,
     BatchCompleted,
     Ended(BTreeSet<usize>),
-    /// How many entered the queue, by account and model, and when the next are ready.
+    /// How many entered the queue, by account and model, and when the next ones are ready.
     Released(BTreeMap<(usize, usize), i64>, Option<i64>),
-    /// The leases, each with its epoch, and what is not leased.
+    /// The leases, each with its epoch, and the requests that were not leased.
     Leased(Vec<(usize, i64)>, Vec<usize>),
-    /// Whether each lease was held.
     Held(Vec<bool>),
     Reclaimed(u64),
     Done,
 }
 
-/// The `result_body` of an end.
 pub(super) fn result_body(answer: u64) -> String {
     format!(r#"{{"answer":{answer}}}"#)
 }
 
-/// The message of a failed attempt at `at`.
 pub(super) fn attempt_message(at: i64) -> String {
     format!("refused at {at}")
 }

@@ -1,9 +1,9 @@
-//! Attempts at engines: what comes of a leased request, and who may write under its lease later.
+//! Attempts at engines: the outcome for a leased request, and late writes under its lease.
 
 use overnight_domain::answers::{BadCompletion, Completion, Reader};
 use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::{AttemptError, Lease, ReplicaKey, SchedulerInput};
-use overnight_server::store::queue::settle::{self, Settlement};
+use overnight_store::queue::settle::{self, Settlement};
 
 use super::World;
 use super::scheduling::TELL_MS;
@@ -17,7 +17,7 @@ use crate::tags::Tag;
 use crate::texts;
 
 impl World<'_> {
-    /// An engine is done with a request.
+    /// An engine finishes a request.
     pub(super) async fn answer(&mut self, replica: ReplicaKey, lease: &Lease) -> Step {
         let Some(flight) = self.engines.land(replica, lease) else { return Ok(()) };
         let nature = self.oracle.request(flight.request)?.nature;
@@ -27,7 +27,7 @@ impl World<'_> {
             Verdict::Answer => self.draw_text(flight.request, lease),
             Verdict::ForeignAnswer => self.draw_text(flight.request + 1, lease),
             Verdict::Nonsense(body) => {
-                let reader = Reader { client_model: MODELS[model], is_charged: true };
+                let reader = Reader { client_model: MODELS[model], is_charged: true, shares_cache: false };
                 let error = match parse_completion(body.as_bytes(), reader) {
                     Ok(_) => AttemptError::Reset("unreachable".into()),
                     Err(BadCompletion::NotACompletion(why)) => AttemptError::NotACompletion(why),
@@ -35,7 +35,7 @@ impl World<'_> {
                     Err(BadCompletion::Reported { status: code, message }) => {
                         AttemptError::Status { code, message, retry_after_ms: None }
                     }
-                    // The simulation does not look back at earlier attempts, so the first counts as the second.
+                    // The simulation ignores earlier attempts, so the first counts as the second.
                     Err(BadCompletion::NoUsage(why)) => AttemptError::BadUsage(why),
                 };
                 return self.fail(&flight, error);
@@ -43,7 +43,7 @@ impl World<'_> {
             Verdict::Error(error) => return self.fail(&flight, error),
             Verdict::Death => return self.kill(replica, &flight),
         };
-        let reader = Reader { client_model: MODELS[model], is_charged: true };
+        let reader = Reader { client_model: MODELS[model], is_charged: true, shares_cache: false };
         let completion = parse_completion(texts::completion(&text).as_bytes(), reader);
         let Ok(completion) = completion else { return Ok(()) };
         let (seq, usage) = (lease.key.position.seq, completion.usage);
@@ -60,7 +60,6 @@ impl World<'_> {
         self.settle(flight, text, completion, must_be_refused).await
     }
 
-    /// Hands a completion to the store.
     pub(super) async fn settle(
         &mut self,
         flight: Flight,
@@ -79,12 +78,12 @@ impl World<'_> {
         self.begin(false, Box::pin(operation)).await
     }
 
-    /// What an engine says to a request; no two answers are alike.
+    /// Unique for each answer.
     pub(super) fn draw_text(&mut self, request: Tag, lease: &Lease) -> String {
         format!("answer to question {request}, lease {}, {:x}", lease.epoch, self.chance.next())
     }
 
-    /// An attempt failed. A connection that is gone says nothing of the engine: it may answer yet.
+    /// An attempt failed. A lost connection does not stop the engine: it may still answer.
     pub(super) fn fail(&mut self, flight: &Flight, error: AttemptError) -> Step {
         self.summary.attempts_failed += 1;
         let facts = self.oracle.request(flight.request)?;
@@ -105,7 +104,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// An engine dies of a request, with everything that is in flight there, and is soon started again.
+    /// A request kills an engine, which fails all its requests in flight and restarts soon.
     fn kill(&mut self, replica: ReplicaKey, flight: &Flight) -> Step {
         let (weather, down_ms) = (self.engines.weather(replica), self.chance.between(500, 30_000));
         self.fail(flight, AttemptError::Reset("died".into()))?;
@@ -114,7 +113,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Now and then, somebody who holds this lease writes under it later.
+    /// Sometimes schedules a late write under this lease.
     pub(super) fn haunt(&mut self, flight: &Flight, per_thousand: i64, ms_max: i64) {
         if self.chance.strikes(per_thousand) {
             let kind = *self.chance.pick(&[

@@ -1,11 +1,11 @@
-//! What clients call and are answered. Every create carries a key, so that it can be repeated.
+//! Calls of clients and their answers. Every create has an idempotency key.
 
+use overnight_app::errors::AppError;
+use overnight_app::idempotency::{Answered, Repeatable};
+use overnight_app::{batches, requests};
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::idempotency::{Answered, Repeatable};
-use overnight_server::app::{batches, requests};
 
 use super::World;
 use crate::broken::{Broken, Step, ensure};
@@ -17,7 +17,7 @@ use crate::tags::Tag;
 use crate::texts;
 
 impl World<'_> {
-    /// A client calls; while the process is down, nobody answers.
+    /// While the process is down, a call gets no answer.
     pub(super) async fn serve_client(&mut self, client: Client) -> Step {
         let Some(life) = &self.life else { return Ok(()) };
         let services = life.services.clone();
@@ -80,7 +80,7 @@ impl World<'_> {
         let (account, body) = (facts.account, texts::create_request(&facts.prompt, request));
         let operation = async move {
             let call = Some(call(request, write_request));
-            let answer = requests::create(&services, account, body.into(), Ok, call).await;
+            let answer = requests::create(&services, account, requests::Sent::chat(body, Ok, call)).await;
             Outcome::Created { request, sent_at, answer }
         };
         self.begin(false, Box::pin(operation)).await
@@ -94,7 +94,7 @@ impl World<'_> {
         self.begin(false, Box::pin(operation)).await
     }
 
-    /// The call that makes a batch, or another one with its key; `None` where its client cannot send it yet.
+    /// The call that creates a batch, or another one with its key; `None` if its client cannot send it yet.
     fn make_batch(&mut self, batch: Tag, is_other: bool) -> Step<Option<UseCase<BatchRecord>>> {
         if self.oracle.batch(batch)?.file.is_some() {
             let Some(make) = self.make_of_file(batch, [u8::from(is_other); 32])? else { return Ok(None) };
@@ -116,7 +116,7 @@ impl World<'_> {
         })))
     }
 
-    /// Whose a batch is, and what its client sends.
+    /// The account of a batch, and its client's body.
     fn read_group(&mut self, batch: Tag) -> Step<(AccountKey, String)> {
         let facts = self.oracle.batch(batch)?;
         let (account, requests) = (facts.account, facts.requests.clone());
@@ -125,7 +125,7 @@ impl World<'_> {
         Ok((account, texts::create_batch(&ids, batch)))
     }
 
-    /// Only where the key is taken, or will be by what stands in line before: otherwise the other call would be the first.
+    /// Only if the key is taken, or will be by a write earlier in the queue: otherwise the other call would be the first.
     async fn reuse_key_of_request(&mut self, request: Tag) -> Step {
         let facts = self.oracle.request(request)?;
         let is_beside = facts.id.is_none();
@@ -136,7 +136,7 @@ impl World<'_> {
         let (account, services) = (facts.account, self.life()?.services.clone());
         let operation = async move {
             let call = Some(call(request, write_request));
-            let answer = requests::create(&services, account, body.into(), Ok, call).await;
+            let answer = requests::create(&services, account, requests::Sent::chat(body, Ok, call)).await;
             Outcome::KeyReused { tag: request, is_beside, error: answer.err() }
         };
         self.begin(false, Box::pin(operation)).await
@@ -152,7 +152,7 @@ impl World<'_> {
         self.begin(false, Box::pin(operation)).await
     }
 
-    /// Some of these requests are answered at the very moment at which they are cancelled.
+    /// Answers some of these requests at the moment of their cancel.
     fn hasten(&mut self, requests: &[Tag]) {
         for request in requests {
             if let Some((replica, lease)) = self.engines.find(*request)
@@ -271,7 +271,6 @@ impl World<'_> {
     }
 }
 
-/// A call that carries the key of what is called `tag`.
 pub(super) fn call<T>(tag: Tag, write: fn(&T, &mut Vec<u8>)) -> Repeatable<T> {
     let mut hash = [0; 32];
     hash[..8].copy_from_slice(&tag.to_be_bytes());
@@ -286,7 +285,7 @@ fn write_batch(batch: &BatchRecord, out: &mut Vec<u8>) {
     out.extend_from_slice(batch.id.to_string().as_bytes());
 }
 
-/// The identifier that a repeat was answered.
+/// The identifier in the answer to a repeat.
 fn read<T>(body: &[u8], parse: fn(&str) -> Option<T>) -> Step<T> {
     let id = std::str::from_utf8(body).ok().and_then(parse);
     id.ok_or_else(|| Broken(format!("a repeat was answered {:?}", String::from_utf8_lossy(body))))

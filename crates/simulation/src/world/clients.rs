@@ -1,7 +1,7 @@
-//! The clients: bursts of requests, batches over them, cancels; and the crashes that hit while they are busy.
+//! The clients: bursts of requests, batches of them, and cancels; and crashes at the same times.
 
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::store::CrashPoint;
+use overnight_store::CrashPoint;
 
 use super::World;
 use crate::engines::Nature;
@@ -20,7 +20,7 @@ const LARGE_BURST: i64 = 1_050;
 const REPEAT_MS_MAX: i64 = 6 * HOUR_MS;
 
 impl World<'_> {
-    /// Draws what clients do, and what befalls the process meanwhile.
+    /// Draws the calls of clients, and the faults of the process meanwhile.
     pub(super) fn plan_bursts(&mut self) {
         let end_at = self.plan.hours * HOUR_MS;
         let mut at = self.chance.between(0, MINUTE_MS);
@@ -128,8 +128,8 @@ impl World<'_> {
         self.timeline.after(at + delay_ms, event);
     }
 
-    /// Draws when a call that is sent at `at` is repeated: in the same group of writes, before or after its answer, or hours
-    /// later; and when its key is used for something else.
+    /// Draws when a call sent at `at` is repeated (in the same group of writes, before or after its answer, or hours later) and when its
+    /// key is reused for another call.
     pub(super) fn plan_repeats(&mut self, at: i64, tag: Tag, per_thousand: i64) {
         while self.chance.strikes(per_thousand) {
             let delay_ms = self.draw_repeat_ms();
@@ -150,7 +150,7 @@ impl World<'_> {
         }
     }
 
-    /// Many clients repeat what the process did not answer before it died.
+    /// Many clients repeat calls that the process did not answer before it died.
     pub(super) fn plan_repeats_of_unheard(&mut self, down_ms: i64, unheard: &[Tag]) {
         for tag in unheard {
             if self.chance.strikes(600) {

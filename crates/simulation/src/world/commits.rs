@@ -1,8 +1,8 @@
-//! The writer in the world's hand: when a group is committed, and where the process dies.
+//! The writer, driven by the world: when a group is committed, and where the process dies.
 
 use overnight_domain::scheduler::SchedulerCommand;
-use overnight_server::scheduler::commands;
-use overnight_server::store::CrashPoint;
+use overnight_runtime::scheduler::commands;
+use overnight_store::CrashPoint;
 
 use super::World;
 use crate::broken::Step;
@@ -11,13 +11,13 @@ use crate::events::Event;
 use crate::outcomes::Outcome;
 use crate::tags::Tag;
 
-/// What arrives within this joins a group, in milliseconds.
+/// Writes that arrive within this time join a group.
 const GROUP_MS: i64 = 8;
 const HEAR_MS: i64 = 20;
 const HOUR_MS: i64 = 3_600_000;
 
 impl World<'_> {
-    /// The writer's line is looked at soon, if something stands in it.
+    /// Schedules a look at the writer's queue, if it is not empty.
     pub(super) fn plan_commit(&mut self) {
         let Some(life) = &mut self.life else { return };
         if life.commit.is_none() && life.store().writes_waiting() > 0 {
@@ -48,14 +48,14 @@ impl World<'_> {
         }
         self.look_at_cancels().await?;
         if self.life.as_ref().is_some_and(|life| !life.filling.is_empty()) {
-            // What a batch is filled with has the deadline of the batch, which may be the next.
+            // New requests of a batch have its deadline, which may be the next one.
             self.plan_next_expiry().await?;
         }
         self.plan_commit();
         Ok(())
     }
 
-    /// While a group is written, answers come and stand in line before whatever its askers do next.
+    /// While a group is written, answers arrive, and are queued before the next calls of the group's callers.
     async fn arrive_meanwhile(&mut self) -> Step {
         let of_cancels = self.cancelling.iter().filter_map(|batch| self.oracle.batches.get(batch));
         let mut hasty: Vec<Tag> = of_cancels.flat_map(|facts| facts.requests.iter().copied()).collect();
@@ -72,7 +72,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The process dies: with the next group where a point is given, else now.
+    /// The process dies: with the next group if a point is given, otherwise now.
     pub(super) async fn plan_crash(&mut self, point: Option<CrashPoint>) -> Step {
         match (&mut self.life, point) {
             (Some(_), None) => return self.crash(CrashPoint::BeforeCommit).await,
@@ -97,7 +97,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The process ends as asked: leases that were not sent are released, and nothing is left in line.
+    /// The process is stopped: leases that were not sent are released, and the queue is emptied.
     pub(super) async fn stop(&mut self) -> Step {
         let now = self.timeline.now();
         let Some(life) = &mut self.life else { return Ok(()) };
@@ -126,7 +126,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What the process took with it; its engines may answer yet, and somebody may believe to hold its leases.
+    /// Handles what the process left: its engines may still answer, and late writes under its leases may follow.
     fn fall(&mut self, haunting: i64) {
         self.leases.end_all();
         self.unpaid.clear();

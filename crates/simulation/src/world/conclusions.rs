@@ -1,13 +1,13 @@
-//! What follows from what operations come to.
+//! Effects of outcomes on the world.
 
+use overnight_app::batches::WholeBatch;
+use overnight_app::errors::AppError;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
-use overnight_server::app::batches::WholeBatch;
-use overnight_server::app::errors::AppError;
-use overnight_server::store::queue;
-use overnight_server::store::queue::expiry;
+use overnight_store::queue;
+use overnight_store::queue::expiry;
 
 use super::World;
 use super::scheduling::TELL_MS;
@@ -145,7 +145,7 @@ impl World<'_> {
         if is_settled || must_be_refused || was_over {
             return Ok(());
         }
-        // Refused under a lease that stands: then the request has ended, or its batch is marked.
+        // Refused under a valid lease: the request has ended, or its batch is marked.
         self.summary.answers_outrun += 1;
         let (id, account, batch) = (facts.id, facts.account, facts.batch);
         let Some(id) = id else { return Ok(()) };
@@ -190,7 +190,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The expirer's turn comes with the next deadline.
+    /// The expirer runs again at the next deadline.
     pub(super) async fn plan_next_expiry(&mut self) -> Step {
         let next = expiry::next_deadline(self.life()?.store()).await?;
         if let Some(deadline) = next {
@@ -200,7 +200,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A request's identifier, where the client knows it.
+    /// A request's identifier, if the client knows it.
     pub(super) fn id_of(&self, request: Tag) -> Option<RequestId> {
         self.oracle.requests.get(&request)?.id
     }

@@ -1,13 +1,13 @@
-//! Webhooks: events are claimed, tried and concluded, while the process dies between any two of these.
+//! Webhooks: events are claimed, tried and concluded, and the process may die between any two of these.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use overnight_app::webhooks;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::{Answer, Next, after};
-use overnight_server::app::webhooks;
-use overnight_server::store::StoreError;
-use overnight_server::store::outbox::{self, AttemptResult, Claim, ClaimedEvents, Due, EventState};
+use overnight_store::StoreError;
+use overnight_store::outbox::{self, AttemptResult, Claim, ClaimedEvents, Due, EventState};
 
 use super::World;
 use crate::broken::{Step, ensure};
@@ -17,18 +17,18 @@ use crate::outcomes::Outcome;
 use crate::tags::Tag;
 use crate::texts;
 
-/// What lies between two tries: short, so that all of them fit into what is left at the end of a run.
+/// Delays between tries, short so that all of them fit into the end of a run.
 const DELAYS_MS: [i64; 4] = [5_000, 60_000, 300_000, 1_800_000];
-/// How many events of a lane are taken at a time.
+/// Events of a lane that are claimed together.
 const AT_ONCE: usize = 8;
 const LOOK_MS: (i64, i64) = (1_000, 600_000);
 
-/// A claimed event: its row, and which of its tries it is.
+/// A claimed event: its row, and the number of the try.
 pub(super) type Claimed = (i64, i64);
 
 #[derive(Debug, Default)]
 pub(super) struct Couriers {
-    /// The name and the bytes of each event, by row.
+    /// The id and the bytes of each event, by row.
     sent: BTreeMap<i64, (EventId, Vec<u8>)>,
     /// Claims that are concluded, or whose process died.
     over: Vec<Claimed>,
@@ -66,7 +66,7 @@ impl World<'_> {
         self.begin(false, Box::pin(operation)).await
     }
 
-    /// Whatever is sent of an event is what was sent first.
+    /// Every try of an event must send the same bytes.
     fn claim_of(&mut self, due: &Due) -> Step<Claim> {
         let payload = webhooks::payload(&due.payload);
         let text = String::from_utf8_lossy(&payload);
@@ -82,7 +82,7 @@ impl World<'_> {
     ) -> Step {
         let mut taken = answer?;
         for due in due {
-            // An event is deleted with what it tells of.
+            // An event is deleted with its subject.
             if !taken.contains_key(&due.seq) {
                 let may_be_gone =
                     texts::tag_of_webhook(&due.url).is_some_and(|tag| self.oracle.may_be_gone(tag));
@@ -100,12 +100,12 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A try has ended; now and then somebody says so of one that is over.
+    /// Ends a try; sometimes also reports one whose claim has ended.
     pub(super) async fn conclude_try(&mut self, due: &Due, failures: i64) -> Step {
         let now = self.timeline.now();
         let answer = draw_answer(&due.url, &mut self.chance);
         let failed = usize::try_from(failures).unwrap_or(0);
-        // Of an answer that is no 429 or 503 it counts for nothing.
+        // Ignored unless the answer is 429 or 503.
         let asked_ms = Some(self.chance.between(0, 3_600_000));
         let (state, due_at) = match after(&DELAYS_MS, failed, answer, asked_ms, self.chance.next()) {
             Next::Delivered => (EventState::Delivered, None),
@@ -168,7 +168,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// At the end nothing is due or under way; what a clock that was set back left for later, waits.
+    /// At the end nothing is due or in progress; only events that a clock set back has delayed may wait.
     pub(super) async fn check_outbox(&mut self) -> Step {
         let now = self.timeline.now();
         let lanes = outbox::list_lanes(self.life()?.store()).await?;
@@ -178,7 +178,7 @@ impl World<'_> {
     }
 }
 
-/// The first host is well, the second fails now and then, the third always, and the fourth wants no more at times.
+/// The first host works, the second fails sometimes, the third always, and the fourth sometimes says that it is gone.
 fn draw_answer(url: &str, chance: &mut Chance) -> Answer {
     let per_thousand = match url.as_bytes().get("https://h".len()) {
         Some(b'0') => 0,

@@ -1,10 +1,10 @@
-//! Deletions of what has ended: by those who saw that, and interrupted by crashes.
+//! Deletions of ended requests and batches by clients, interrupted by crashes.
 
+use overnight_app::errors::AppError;
+use overnight_app::{batches, requests};
 use overnight_domain::money::EntryKind;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::{batches, requests};
-use overnight_server::store::{CrashPoint, ledger};
+use overnight_store::{CrashPoint, ledger};
 
 use super::World;
 use crate::broken::{Step, ensure};
@@ -14,12 +14,12 @@ use crate::outcomes::Outcome;
 use crate::plan::is_free;
 use crate::tags::Tag;
 
-/// The longest time between a call and the deletion of what it made.
+/// The longest time between a call and the deletion of its result.
 const DELETE_MS_MAX: i64 = 12 * 3_600_000;
 const ENTRIES: u32 = 512;
 
 impl World<'_> {
-    /// Draws when what is sent at `at` is deleted, if it is.
+    /// Draws whether and when what is sent at `at` is deleted.
     pub(super) fn plan_deletion(&mut self, at: i64, tag: Tag, per_thousand: i64) {
         while self.chance.strikes(per_thousand) {
             let delay_ms = self.chance.between(0, DELETE_MS_MAX);
@@ -27,7 +27,7 @@ impl World<'_> {
         }
     }
 
-    /// Whoever sees that a request or a batch has ended deletes it.
+    /// A client that sees that a request or batch has ended deletes it.
     pub(super) async fn delete(&mut self, tag: Tag) -> Step {
         match self.oracle.batches.contains_key(&tag) {
             true => self.delete_batch(tag).await?,
@@ -93,7 +93,7 @@ impl World<'_> {
             return Ok(());
         };
         facts.deletion = Deletion::Gone;
-        // Another call may have marked it, and be busy with its requests.
+        // Another call may have marked it, and be deleting its requests.
         if is_told {
             self.summary.batches_deleted += 1;
             for request in facts.requests.clone() {
@@ -103,7 +103,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Everything was read, and these were not shown: they were deleted. Where the process died before it answered, it is known now.
+    /// Everything was read, and these were missing: they were deleted, even if the process died before it answered.
     pub(super) fn note_missing(&mut self, tag: Tag) -> Step {
         ensure!(self.oracle.may_be_gone(tag), "{tag} was acknowledged and is gone");
         let batch = self.oracle.batches.get_mut(&tag).map(|facts| &mut facts.deletion);
@@ -116,7 +116,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The process has just started, and everything was read: what is shown was not deleted.
+    /// The process has just started, and everything was read: whatever is shown was not deleted.
     pub(super) fn forget_deletions(&mut self) {
         let of_requests = self.oracle.requests.values_mut().map(|facts| &mut facts.deletion);
         let of_batches = self.oracle.batches.values_mut().map(|facts| &mut facts.deletion);
@@ -126,7 +126,7 @@ impl World<'_> {
         }
     }
 
-    /// At the end a batch that is gone has taken its requests along.
+    /// At the end a deleted batch has no requests left.
     pub(super) fn check_deleted(&self) -> Step {
         let is_gone = |batch: &Tag| {
             self.oracle.batches.get(batch).is_some_and(|facts| facts.deletion == Deletion::Gone)
@@ -140,7 +140,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Exactly those requests were charged that completed and had a price, whether or not they were deleted since.
+    /// Exactly the completed requests with a price were charged, whether or not they were deleted since.
     pub(super) async fn check_charges(&mut self) -> Step {
         let store = self.life()?.store().clone();
         for account in self.accounts.clone() {

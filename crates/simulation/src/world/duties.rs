@@ -1,15 +1,15 @@
-//! The workers, and writes that are to be fenced off: under leases that are over.
+//! The workers, and writes under ended leases, which must have no effect.
 
+use overnight_app::{clock_checks, failures};
 use overnight_domain::answers::Reader;
 use overnight_domain::chat::parse_completion;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::scheduler::FailureCode;
-use overnight_server::app::{clock_checks, failures};
-use overnight_server::store::queue::leases;
-use overnight_server::store::queue::leases::ReleaseLease;
-use overnight_server::store::queue::settle;
-use overnight_server::store::queue::settle::Settlement;
-use overnight_server::workers;
+use overnight_runtime::workers;
+use overnight_store::queue::leases;
+use overnight_store::queue::leases::ReleaseLease;
+use overnight_store::queue::settle;
+use overnight_store::queue::settle::Settlement;
 
 use super::World;
 use crate::broken::Step;
@@ -24,7 +24,7 @@ impl World<'_> {
         self.timeline.after(ms, Event::Duty(duty));
     }
 
-    /// The expirer's turn comes in `ms`, and not before. The service lets it look each second.
+    /// The expirer runs in `ms`, and not before. In the service it runs each second.
     pub(super) fn plan_expirer(&mut self, ms: i64) {
         let Some(life) = &mut self.life else { return };
         if let Some(slot) = life.expirer.take() {
@@ -56,8 +56,8 @@ impl World<'_> {
         self.begin(false, Box::pin(operation)).await
     }
 
-    /// Somebody writes under a lease that he believes to hold. Where it is known to be over, nothing may come of it; where
-    /// it may stand, only an engine's answer can come.
+    /// A late write under a lease. If the lease is known to have ended, it must have no effect; if it may be valid, only an engine's answer
+    /// may have one.
     pub(super) async fn write_late(&mut self, late: Late) -> Step {
         let Late { lease, request, kind } = late;
         if self.life.is_none() {
@@ -70,7 +70,7 @@ impl World<'_> {
             LateKind::Completion => {
                 let text = self.draw_text(request, &lease);
                 let model = MODELS[self.oracle.request(request)?.model];
-                let reader = Reader { client_model: model, is_charged: true };
+                let reader = Reader { client_model: model, is_charged: true, shares_cache: false };
                 let Ok(completion) = parse_completion(texts::completion(&text).as_bytes(), reader) else {
                     return Ok(());
                 };

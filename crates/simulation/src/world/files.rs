@@ -1,14 +1,13 @@
-//! Files of lines and the batches that are made of them: what a client sends in two steps, and what hits it while its lines become
-//! requests.
+//! Files of lines and batches of them: a client sends a file in two steps, and faults occur while its lines become requests.
 
+use overnight_app::Services;
+use overnight_app::errors::AppError;
+use overnight_app::file_batches::{self, FromFile, InputBatch};
+use overnight_app::files::{self, FileTerms, Upload};
+use overnight_app::idempotency::Answered;
 use overnight_domain::files::{BatchEndpoint, FileRecord};
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::Services;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::file_batches::{self, FromFile, InputBatch};
-use overnight_server::app::files::{self, FileTerms, Upload};
-use overnight_server::app::idempotency::Answered;
-use overnight_server::store::CrashPoint;
+use overnight_store::CrashPoint;
 
 use super::World;
 use super::calls::call;
@@ -22,23 +21,23 @@ use crate::tags::Tag;
 use crate::texts;
 
 const MINUTE_MS: i64 = 60_000;
-/// A client whose file comes for longer than this begins anew. The service gives files up of which nothing came for ten minutes.
+/// A client restarts an upload that takes longer. The service gives up files that received nothing for ten minutes.
 const UPLOAD_MS_MAX: i64 = 9 * MINUTE_MS;
 /// The filler hears of a batch within this time.
 const HEAR_MS: i64 = 1_000;
-/// A batch is mostly filled within this time.
+/// A batch is usually filled within this time.
 const FILL_MS: i64 = 60;
-/// Blank lines behind each line. A piece has 256 lines, so that these are what fills one.
+/// Blank lines after each line. A piece has 256 lines, so blank lines fill pieces.
 const BLANKS: [usize; 3] = [0, 127, 127];
-/// Files that are sent at once now and then.
+/// Number of files that are sometimes sent together.
 const SEVERAL: usize = 5;
 const FREE: usize = MODELS.len() - 1;
 
 impl World<'_> {
-    /// Draws files of an account, when they are sent, and how often their batches are made.
+    /// Draws an account's files, when they are sent, and how often their batches are created.
     pub(super) fn plan_files(&mut self, at: i64) {
         let account = *self.chance.pick(&self.accounts);
-        // What a file may cost is held only as its lines become requests: several at once wait for each other's credits.
+        // A file's cost is held only as its lines become requests: concurrent ones wait for each other's credits.
         let (count, free) = if self.chance.strikes(200) { (SEVERAL, 0) } else { (1, 350) };
         let free = if self.plan.is_calm { 1_000 } else { free };
         let begin_at = at + self.chance.between(0, MINUTE_MS);
@@ -52,8 +51,8 @@ impl World<'_> {
         }
     }
 
-    /// A batch of a file of lines, of which so many in a thousand cost nothing: in a calm world all, because one that waits for credits
-    /// would come too late.
+    /// A batch of a file, with `free` lines in a thousand that cost nothing; in a calm world all, because a line that waits for credits
+    /// would be late.
     fn draw_file(&mut self, account: AccountKey, at: i64, free: i64) -> Tag {
         let batch = self.oracle.next_tag();
         let (count, blanks) = (self.chance.between(1, 20), *self.chance.pick(&BLANKS));
@@ -80,7 +79,7 @@ impl World<'_> {
         batch
     }
 
-    /// Sends half of a file. Of a file of which this was not done, or that a crash took, all is sent with the other half.
+    /// Sends half of a file. If that was not done, or a crash lost it, everything is sent with the other half.
     pub(super) async fn upload(&mut self, batch: Tag) -> Step {
         let now = self.timeline.now();
         let services = self.life()?.services.clone();
@@ -116,7 +115,7 @@ impl World<'_> {
         self.group(batch).await
     }
 
-    /// The call that makes a batch of a file, with the key of the batch and this digest; `None` before the file is there.
+    /// The call that creates a batch of a file, with the key of the batch and this digest; `None` before the file is stored.
     pub(super) fn make_of_file(&mut self, batch: Tag, digest: [u8; 32]) -> Step<Option<UseCase<InputBatch>>> {
         let services = self.life()?.services.clone();
         let facts = self.oracle.batch(batch)?;
@@ -134,7 +133,7 @@ impl World<'_> {
         })))
     }
 
-    /// A batch was made of a file: the filler hears of it, and often something comes between.
+    /// A batch of a file was created: the filler hears of it, and often a fault comes first.
     pub(super) fn note_of_file(&mut self, batch: Tag) {
         let delay_ms = self.chance.between(0, HEAR_MS);
         self.plan_filler(delay_ms);
@@ -151,7 +150,7 @@ impl World<'_> {
         disturb(50, Event::Crash(None));
     }
 
-    /// A batch that takes its lines from the file goes on doing so.
+    /// Deletes the file of a batch, which continues to be filled.
     pub(super) async fn delete_file(&mut self, batch: Tag) -> Step {
         let services = self.life()?.services.clone();
         let facts = self.oracle.batch(batch)?;

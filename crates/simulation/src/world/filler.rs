@@ -1,8 +1,8 @@
-//! The worker that fills batches from their files: a task for each account that has any.
+//! The worker that fills batches from their files: one task for each account that has any.
 
+use overnight_app::errors::AppError;
+use overnight_app::file_batches::{self, FillPause};
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::file_batches::{self, FillPause};
 
 use super::World;
 use crate::broken::{Step, ensure};
@@ -10,13 +10,12 @@ use crate::events::{Duty, Event};
 use crate::outcomes::Outcome;
 
 const MINUTE_MS: i64 = 60_000;
-/// The service looks each second, and more often where it is told to.
+/// The service looks each second, and when notified.
 const LOOK_MS: i64 = 1_000;
-/// The service asks an account that cannot pay again after two seconds. Here it may be half an hour, so that this is not most of a run.
+/// The service asks an account that cannot pay again after two seconds. Here it may be half an hour, to shorten runs.
 const WAIT_MS_MAX: i64 = 30 * MINUTE_MS;
 
 impl World<'_> {
-    /// The filler's turn comes within `ms`.
     pub(super) fn plan_filler(&mut self, ms: i64) {
         let due_at = self.timeline.elapsed() + ms;
         let Some(life) = &mut self.life else { return };
@@ -28,7 +27,7 @@ impl World<'_> {
         }
     }
 
-    /// Fills the batches of every account that has any, as a task of its own, unless there is one.
+    /// Fills the batches of every account that has any, in a task of its own unless one runs.
     pub(super) async fn fill(&mut self) -> Step {
         let life = self.life()?;
         life.filler = None;
@@ -61,7 +60,7 @@ impl World<'_> {
                 self.unpaid.insert(account);
                 Some(ms)
             }
-            // Where the clock was set back, the batch belongs to its last filler until then.
+            // If the clock was set back, the batch belongs to its last filler until then.
             FillPause::Idle => {
                 file_batches::list_filling(&services).await?.contains(&account).then_some(LOOK_MS)
             }
@@ -73,7 +72,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// At the end every line is a request, but for those that cannot be paid.
+    /// At the end every line is a request, except lines that cannot be paid.
     pub(super) async fn check_filled(&mut self) -> Step {
         let services = self.life()?.services.clone();
         let filling = file_batches::list_filling(&services).await?;

@@ -1,4 +1,4 @@
-//! The world: one service, its clients, its engines and its clock, one event after the other.
+//! The world: one service, its clients, its engines and its clock, one event at a time.
 
 mod attempts;
 mod calls;
@@ -19,12 +19,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use overnight_config::Config;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Replica};
 use overnight_domain::webhooks::signature::SigningSecret;
-use overnight_server::config::Config;
-use overnight_server::store::identity::accounts::{self, NewAccount};
+use overnight_store::identity::accounts::{self, NewAccount};
 
 use self::couriers::Couriers;
 use crate::broken::{Broken, Step, ensure};
@@ -42,10 +42,10 @@ use crate::timeline::Timeline;
 use crate::trace::Trace;
 
 const HOUR_MS: i64 = 3_600_000;
-/// With every engine well, whatever is left at the end is done within this time.
+/// With healthy engines, all remaining work at the end is done within this time.
 const DRAIN_MS: i64 = 2 * HOUR_MS;
 const DRAIN_VERIFY_MS: i64 = 10 * 60_000;
-/// Nobody promises in which order the tasks of a process that starts have their first turn.
+/// The order in which the tasks of a starting process first run is not defined.
 const BATCH_CANCEL_RESUMER_LATE_MS: i64 = 3_000;
 
 pub(super) struct World<'f> {
@@ -63,13 +63,12 @@ pub(super) struct World<'f> {
     /// `None` while the process is down.
     life: Option<Life>,
     lives: u64,
-    /// Batches whose cancel is under way.
     cancelling: BTreeSet<Tag>,
-    /// Accounts whose batches are filled no further for want of credits, as the filler said last.
+    /// Accounts whose filling waits for credits, as the filler last reported.
     unpaid: BTreeSet<AccountKey>,
-    /// Nothing goes wrong any more, and nothing new comes.
+    /// There are no more faults and no new requests.
     is_draining: bool,
-    /// By this time (elapsed) whatever is overdue has expired.
+    /// From this elapsed time on, all overdue requests have expired.
     punctual_from: i64,
     seed: u64,
     folder: &'f Path,
@@ -105,7 +104,7 @@ impl<'f> World<'f> {
         })
     }
 
-    /// Lives through the planned hours, then until everything has ended.
+    /// Runs the planned hours, then until everything has ended.
     pub(super) async fn run(&mut self) -> Step {
         self.settle_in().await?;
         self.plan_bursts();
@@ -163,7 +162,7 @@ impl<'f> World<'f> {
         }
     }
 
-    /// Everything is well from now on: what is left is finished.
+    /// Ends all faults and finishes the remaining work.
     async fn drain(&mut self) -> Step {
         self.note(format_args!("drain"));
         let until = self.timeline.elapsed() + DRAIN_MS;
@@ -225,7 +224,7 @@ impl<'f> World<'f> {
         Ok(())
     }
 
-    /// Opens the store and starts everything as the program does; what crashed before is found again.
+    /// Opens the store and starts everything as the program does; recovers what a crash left.
     async fn begin_life(&mut self) -> Step {
         self.lives += 1;
         self.timeline.start_clock();
@@ -240,7 +239,7 @@ impl<'f> World<'f> {
         self.audit().await?;
         self.verify().await?;
         self.forget_deletions();
-        // As a start does where the clock is behind.
+        // As at a start with a clock that is behind.
         self.begin_duty(Duty::ClockFollower { by_ms: 0 }).await?;
         self.begin_scheduling().await?;
         self.begin_duty(Duty::Heartbeat).await?;
@@ -254,7 +253,7 @@ impl<'f> World<'f> {
         Ok(())
     }
 
-    /// Begins an operation of the service and lets it come as far as it does without a commit.
+    /// Begins an operation of the service and polls it as far as it gets without a commit.
     async fn begin(&mut self, is_carried: bool, operation: Operation) -> Step {
         let Some(life) = &mut self.life else { return Ok(()) };
         let outcome = life.pending.begin(is_carried, operation).await;
@@ -269,7 +268,7 @@ impl<'f> World<'f> {
         self.trace.note(self.timeline.elapsed(), what);
     }
 
-    /// Overdue requests are to be found expired once the expirer had its turn, from `ms` on.
+    /// From `ms` on, once the expirer has run, overdue requests must have expired.
     fn expect_punctuality_after(&mut self, ms: i64) {
         const TURN_MS: i64 = 5_000;
         self.punctual_from = self.punctual_from.max(self.timeline.elapsed() + ms + TURN_MS);

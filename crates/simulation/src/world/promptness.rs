@@ -1,7 +1,7 @@
-//! After every jump of the clock, in either direction, new requests are released and sent within seconds.
+//! After every jump of the clock, in either direction, new requests must be released and sent within seconds.
 
+use overnight_app::requests;
 use overnight_domain::requests::{RequestState, RequestStatus};
-use overnight_server::app::requests;
 
 use super::World;
 use crate::broken::{Step, ensure};
@@ -10,15 +10,15 @@ use crate::events::{Client, Event};
 use crate::plan::MODELS;
 use crate::tags::Tag;
 
-/// A client sends a request so long after a jump at most, in milliseconds.
+/// A client sends a request at most this long after a jump.
 const SENT_MS_MAX: i64 = 10_000;
-/// A request leaves gathering within this after its time, and is sent if an engine is free.
+/// A request leaves gathering within this time after it is ready, and is sent if an engine is free.
 const WITHIN_MS: i64 = 5_000;
 /// The model without a price, so that every account can pay.
 const MODEL: usize = MODELS.len() - 1;
 
 impl World<'_> {
-    /// The clock was just set: a client sends a request, which is looked at seconds after its time.
+    /// The clock was just set: a client sends a request, which is checked seconds after it is ready.
     pub(super) fn plan_promptness(&mut self) {
         let account = *self.chance.pick(&self.accounts);
         let request = self.draw_request(account, MODEL);
@@ -28,7 +28,7 @@ impl World<'_> {
         self.timeline.after(looked_ms, Event::Prompt { request, life: self.lives });
     }
 
-    /// A process that ended meanwhile took the request with it, or begins its time anew.
+    /// If the process ended meanwhile, the request is lost or its time begins anew.
     pub(super) async fn check_promptness(&mut self, request: Tag, life: u64) -> Step {
         if self.life.is_none() || self.lives != life {
             return Ok(());
@@ -51,7 +51,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether every engine is well and idle, as the scheduler knows.
+    /// Whether every engine is healthy and idle, according to the scheduler.
     fn has_free_engine(&mut self) -> Step<bool> {
         let engines = self.engines.keys();
         let are_fair = engines.iter().all(|key| matches!(self.engines.weather(*key), Weather::Fair));

@@ -1,13 +1,12 @@
-//! The shell around the scheduler, in virtual time: what the service's own shell does with tasks and channels is done here
-//! with events.
+//! The shell around the scheduler in virtual time, with events instead of tasks and channels.
 //!
-//! The service ticks each second. Here the rest between two ticks doubles up to a minute while nothing happens, and there
-//! is none while nothing waits or runs; whatever happens, and each time that the scheduler asks to be woken at, ends a rest.
+//! The service ticks each second. Here the time between two ticks doubles up to a minute while nothing happens, and there are no ticks
+//! while nothing waits or runs. Any event, and each wake time of the scheduler, ends the wait.
 
 use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
-use overnight_server::scheduler::commands;
-use overnight_server::store::queue;
-use overnight_server::store::queue::expiry;
+use overnight_runtime::scheduler::commands;
+use overnight_store::queue;
+use overnight_store::queue::expiry;
 
 use super::World;
 use crate::broken::{Broken, Step, ensure};
@@ -16,11 +15,11 @@ use crate::events::Event;
 use crate::outcomes::Outcome;
 use crate::texts;
 
-/// What happened reaches the scheduler within this, in milliseconds.
+/// Inputs reach the scheduler within this time.
 pub(super) const TELL_MS: i64 = 5;
 
 impl World<'_> {
-    /// Tells a new scheduler what there is, as the shell does at its start.
+    /// Tells a new scheduler the initial state, as the shell does at its start.
     pub(super) async fn begin_scheduling(&mut self) -> Step {
         let replicas = self.replicas.clone();
         let store = self.life()?.store().clone();
@@ -139,7 +138,7 @@ impl World<'_> {
         };
         ensure!(prompt.is_some(), "the prompt of seq {seq} is gone");
         let Some(prompt) = prompt else { return Ok(()) };
-        // A line's identifier is told with the records of its batch, which nobody may have read yet.
+        // A line's identifier is in the records of its batch, which may not have been read yet.
         let request = texts::tag_of_prompt(&prompt.body);
         let request = request.ok_or_else(|| Broken(format!("{} is sent with another body", prompt.id)))?;
         self.oracle.name(prompt.id, request)?;
@@ -154,7 +153,7 @@ impl World<'_> {
     }
 
     fn probe(&mut self, replica: ReplicaKey) {
-        // Now and then a probe is never answered.
+        // Sometimes a probe is never answered.
         if self.is_draining || !self.chance.strikes(20) {
             let outcome = self.engines.probe(replica);
             let latency_ms = self.chance.between(1, 3_000);

@@ -1,18 +1,18 @@
-//! Reads what the service shows and compares it with what clients know. Nothing is written between two reads, so what
-//! one read shows of a batch and another of its requests must agree to the last count.
+//! Reads what the service shows and compares it with the clients' knowledge. Nothing is written between two reads, so one read of a batch
+//! and another of its requests must agree exactly.
 
 use std::collections::BTreeSet;
 
+use overnight_app::errors::AppError;
+use overnight_app::pages::Pages;
+use overnight_app::{Services, batches, file_batches, requests};
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::pages::Pages;
-use overnight_server::app::{Services, batches, file_batches, requests};
-use overnight_server::store::operations::audit;
-use overnight_server::store::queue;
+use overnight_store::operations::audit;
+use overnight_store::queue;
 
 use super::World;
 use crate::broken::{Broken, Step, ensure};
@@ -67,7 +67,7 @@ impl World<'_> {
                     let members: Step<Vec<Tag>> =
                         batch.requests_ids.iter().map(|id| self.oracle.tag_of(*id)).collect();
                     let (members, facts) = (members?, self.oracle.batch(tag)?);
-                    // Of a file, as many lines as are requests so far: `see_batch` holds their number against what is said of it.
+                    // A file may have more lines than requests so far; `see_batch` checks their number.
                     let is_whole = facts.requests == members;
                     let is_begun = facts.file.is_some() && facts.requests.starts_with(&members);
                     ensure!(
@@ -88,7 +88,7 @@ impl World<'_> {
         missing.into_iter().try_for_each(|batch| self.note_missing(batch))
     }
 
-    /// Compares a batch that was just read with its requests, read now. Those that were deleted are counted as they ended.
+    /// Compares a batch that was just read with its requests, read now. Deleted requests are counted as they ended.
     pub(super) async fn see_batch(&mut self, tag: Tag, record: &BatchRecord) -> Step {
         let facts = self.oracle.batch(tag)?;
         let (account, is_of_file, mut unseen) = (facts.account, facts.file.is_some(), facts.requests.clone());
@@ -137,7 +137,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A batch as it is shown now; `None` where it was deleted, or is not known by its identifier.
+    /// A batch as it is shown now; `None` if it was deleted or its identifier is unknown.
     async fn find_batch(&mut self, tag: Tag) -> Step<Option<BatchRecord>> {
         let facts = self.oracle.batch(tag)?;
         let (Some(id), account) = (facts.id, facts.account) else { return Ok(None) };
@@ -148,7 +148,7 @@ impl World<'_> {
         }
     }
 
-    /// After a commit: from its mark on, nothing in a batch that is being cancelled runs or settles.
+    /// After a commit: from its mark on, no request of a cancelled batch runs or settles.
     pub(super) async fn look_at_cancels(&mut self) -> Step {
         for tag in self.cancelling.clone() {
             self.look_at_batch(tag).await?;
@@ -156,14 +156,14 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether it was cancelled, or is gone.
+    /// Whether it was cancelled or no longer exists.
     pub(super) async fn is_marked(&mut self, tag: Tag) -> Step<bool> {
         let record = self.find_batch(tag).await?;
         let is_gone = record.is_none() && self.oracle.may_be_gone(tag);
         Ok(is_gone || record.is_some_and(|it| it.state.status() == BatchStatus::Cancelled))
     }
 
-    /// Whether the request has ended, as shown now; it has where it is gone.
+    /// Whether the request has ended, as shown now; a deleted one has.
     pub(super) async fn look_at_request(&mut self, account: AccountKey, id: RequestId) -> Step<bool> {
         let services = self.life()?.services.clone();
         let tag = self.oracle.tag_of(id)?;
@@ -175,7 +175,7 @@ impl World<'_> {
         Ok(record.summary.state.is_terminal())
     }
 
-    /// The expirer has had its turn at `now`: nothing that was overdue then is live.
+    /// The expirer has run at `now`: no request that was overdue then is live.
     pub(super) async fn check_overdue(&mut self, now: i64) -> Step {
         let overdue =
             self.oracle.requests.values().filter(|facts| facts.is_live() && facts.expires_at <= now);
@@ -183,7 +183,7 @@ impl World<'_> {
             overdue.filter_map(|facts| Some((facts.tag, facts.account, facts.id?))).collect();
         for (tag, account, id) in overdue {
             let has_ended = self.look_at_request(account, id).await?;
-            // Of a line that was sent and not read yet, the deadline is known only now.
+            // The deadline of a line that was sent and not read yet is known only now.
             let is_overdue = self.oracle.request(tag)?.expires_at <= now;
             ensure!(has_ended || !is_overdue, "request {tag} is overdue and live after the expirer's turn");
         }
@@ -200,7 +200,6 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What must hold in the database, recounted by the service's own audit.
     pub(super) async fn audit(&mut self) -> Step {
         let checks = audit::run(self.life()?.store()).await?;
         let breaches: Vec<_> = checks.into_iter().filter(|check| check.breaches > 0).collect();
@@ -209,7 +208,6 @@ impl World<'_> {
         Ok(())
     }
 
-    /// At the end nothing waits, runs or gathers.
     pub(super) async fn check_rest(&mut self) -> Step {
         let is_idle = self.engines.is_idle();
         let life = self.life()?;

@@ -1,4 +1,4 @@
-//! What goes wrong outside: engines and clocks.
+//! External faults: engines and clocks.
 
 use overnight_domain::scheduler::{AttemptError, ReplicaKey};
 
@@ -7,7 +7,7 @@ use crate::broken::Step;
 use crate::engines::Weather;
 use crate::events::{Duty, Event};
 
-/// The service compares its clock with the machine's this often.
+/// How often the service compares its clock with the machine's.
 const LOOK_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -16,7 +16,7 @@ const BLACKOUT_AT_MS: i64 = 6 * HOUR_MS;
 const BLACKOUT_END_MS: i64 = 32 * HOUR_MS;
 
 impl World<'_> {
-    /// Draws the weather of each engine for the whole run.
+    /// Draws each engine's weather for the whole run.
     pub(super) fn plan_weather(&mut self) {
         let end_at = self.plan.hours * HOUR_MS;
         for replica in self.engines.keys() {
@@ -104,7 +104,7 @@ impl World<'_> {
         }
     }
 
-    /// The machine's clock is set. Forward, the machine slept: most of its connections are gone when it wakes.
+    /// The machine's clock is set. Forward, the machine slept: most of its connections are lost.
     pub(super) fn jump(&mut self, ms: i64) -> Step {
         self.timeline.jump(ms);
         self.timeline.after(self.chance.between(0, LOOK_MS), Event::Look);

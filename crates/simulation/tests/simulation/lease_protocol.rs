@@ -1,4 +1,4 @@
-//! The protocol of leases in every order.
+//! The lease protocol in every order of events.
 
 use overnight_simulation::lease_protocol::{Action, End, Explored, Guards, explore};
 use overnight_testkit::proof;

@@ -51,7 +51,7 @@ fn two_hundred_worlds_of_two_days_hold_every_promise() {
     );
 }
 
-/// What never happened in any world, and should have.
+/// Checks that never applied in any world, but should have.
 fn idle_checks(total: &Summary) -> Vec<&'static str> {
     let counts = [
         ("fenced writes", total.fenced_writes),

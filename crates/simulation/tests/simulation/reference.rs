@@ -1,4 +1,4 @@
-//! Sequences of writes against the store and a plain model of it, on both databases.
+//! Random sequences of writes on the store and a reference model, on both databases.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,10 +13,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-/// How many sequences are tried, unless the environment says so: two of three on SQLite.
+/// The default number of sequences; two of three run on SQLite.
 const SEQUENCES: u32 = 4_000;
 const SEQUENCES_VARIABLE: &str = "OVERNIGHT_SEQUENCES";
-/// Each has a seed of its own, so that what is tried does not depend on the machine.
+/// Each part has its own seed, so that the sequences do not depend on the machine.
 const PARTS: u32 = 24;
 const STEPS_MAX: usize = 80;
 const SHRINK_MS_MAX: u32 = 120_000;
@@ -66,7 +66,7 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-/// A part of the sequences, or the shortest that was found on which store and model differ.
+/// Tries a part of the sequences. Fails with the shortest sequence on which store and model differ.
 fn try_part(part: u32, cases: u32) -> Result<Counts, String> {
     static DATABASES: AtomicU32 = AtomicU32::new(0);
     let database = || {
@@ -81,7 +81,7 @@ fn try_part(part: u32, cases: u32) -> Result<Counts, String> {
     let counts = RefCell::new(Counts::default());
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&u64::from(part).to_le_bytes());
-    // Each difference on the way needs a new database.
+    // Each attempt to shorten a sequence needs a new database.
     let config = Config {
         cases,
         failure_persistence: None,
@@ -106,7 +106,7 @@ fn try_part(part: u32, cases: u32) -> Result<Counts, String> {
     Ok(counts.into_inner())
 }
 
-/// Leaves out every step that the difference does not need, and what that is then: picks that were made smaller may need fewer.
+/// Removes all steps without which the difference remains, and returns the difference. Smaller values may need fewer steps.
 fn shorten(mut steps: Vec<Step>, run: impl Fn(&[Step]) -> Option<String>) -> (Vec<Step>, String) {
     let mut reason = run(&steps).unwrap_or_default();
     let mut place = 0;
@@ -141,7 +141,7 @@ fn the_store_answers_as_a_plain_model_does() {
         }
     };
     thread::scope(|scope| {
-        // Most of the time they wait for a database.
+        // The threads mostly wait for a database.
         for _ in 0..2 * thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(work);
         }

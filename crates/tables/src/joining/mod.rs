@@ -1,4 +1,4 @@
-//! Rows written again with cells of one's own behind theirs, in any format.
+//! Rows written again with further cells, in any format.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::streams::Compressor;
 pub enum WriteError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The row that the cells go with cannot be read (again).
+    /// The source's row cannot be read (again).
     #[error("a table that was whole before {0}")]
     Row(#[from] RowFault),
-    /// There is no row that the cells go with.
+    /// The source has no further row.
     #[error("a table has fewer rows than before")]
     Missing,
 }
 
-/// A table that is written: each of its rows is one of `source`, if there is one, with cells behind its own.
+/// A written table: each row is a row of `source`, if there is one, followed by further cells.
 pub struct Join<W: Write + Send> {
     rows: Option<Rows>,
     columns: Columns,
@@ -40,16 +40,13 @@ pub struct Join<W: Write + Send> {
 enum Out<W: Write + Send> {
     Csv(csv::Writer<Compressor<W>>),
     JsonLines(Compressor<W>),
-    /// Columns come as they are stored: rows are not read.
+    /// Columns are copied as they are stored: rows are not read.
     Copied(GroupedWriter<W>),
     Parquet(GroupedWriter<W>),
 }
 
 impl<W: Write + Send> Join<W> {
-    /// Begins a table in `out`. Of the source `columns` were seen before; `added` have names of their own.
-    ///
-    /// # Errors
-    /// A source that cannot be read, or what cannot be written.
+    /// Begins a table in `out`. `columns` are those of the source, as read before; the names of `added` are unique.
     pub fn begin(
         out: W,
         kind: Kind,
@@ -79,10 +76,7 @@ impl<W: Write + Send> Join<W> {
         Ok(Self { rows, columns, added, out })
     }
 
-    /// Writes the next row of the source with these cells, in the order of the columns that were added.
-    ///
-    /// # Errors
-    /// No next row, or one that cannot be read, or what cannot be written.
+    /// Writes the next row of the source with these cells, in the order of the added columns.
     pub fn push(&mut self, own: Vec<Value>) -> Result<(), WriteError> {
         let row = match &mut self.rows {
             Some(rows) => Some(rows.next().ok_or(WriteError::Missing)??),
@@ -111,10 +105,7 @@ impl<W: Write + Send> Join<W> {
         Ok(())
     }
 
-    /// Passes on what was pushed; rows of Parquet wait for others.
-    ///
-    /// # Errors
-    /// What cannot be written.
+    /// Flushes complete rows; rows of Parquet wait for their group.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
             Out::Csv(out) => out.flush(),
@@ -123,10 +114,7 @@ impl<W: Write + Send> Join<W> {
         }
     }
 
-    /// Ends the table, and gives back what it was written into.
-    ///
-    /// # Errors
-    /// What cannot be written.
+    /// Ends the table, and returns `out`.
     pub fn finish(self) -> Result<W, WriteError> {
         Ok(match self.out {
             Out::Csv(out) => out.into_inner().map_err(|error| error.into_error())?.finish()?,

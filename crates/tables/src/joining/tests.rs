@@ -31,7 +31,7 @@ fn added() -> Vec<Column> {
     vec![Column::new("answer", ColumnType::Text), Column::new("tokens", ColumnType::Integer)]
 }
 
-/// Every row of a file, with an answer and a number behind its cells.
+/// Every row of a file, with an answer and a number as further cells.
 fn join(file: &SharedFile, from: &str, to: &str) -> SharedFile {
     let (from, to): (Kind, Kind) = (from.parse().unwrap(), to.parse().unwrap());
     let columns = seen(file, from);
@@ -179,7 +179,7 @@ fn a_large_table_is_written_in_groups_and_keeps_its_order() {
     let more = vec![Column::new("more", ColumnType::Number)];
     let mut again =
         Join::begin(tempfile::tempfile().unwrap(), kind, Some((&first, kind, &columns)), more).unwrap();
-    // Rows that weigh more fill a group sooner.
+    // Larger rows fill a group sooner.
     let text = json!("x".repeat(2_000));
     (0..120_000).for_each(|_| again.push(vec![text.clone()]).unwrap());
     let out = SharedFile::new(again.finish().unwrap()).unwrap();
@@ -217,15 +217,15 @@ fn a_broken_parquet_file_is_refused_whatever_is_broken() {
     for place in (0..bytes.len()).step_by(3) {
         let mut broken = bytes.clone();
         broken[place] ^= 0xff;
-        // It is refused or reads otherwise; it neither ends the program nor goes on for ever.
+        // It is refused or reads differently; it neither panics nor loops.
         if let Ok(rows) = Rows::open(&shared(&broken), kind) {
             let _ = rows.take(1_000).take_while(Result::is_ok).count();
         }
     }
 }
 
-/// Three rows in groups of two and one, by Arrow's C++ library: a category, a duration, a time of Europe/Berlin, times of no zone, also inside
-/// a list of structs, and a list of two.
+/// Three rows in groups of two and one, by Arrow's C++ library: a category, a duration, a time of Europe/Berlin, times of no zone, also
+/// inside a list of structs, and a list of two.
 const BY_ARROW: &[u8] = include_bytes!("fixtures/arrow.parquet");
 
 #[test]

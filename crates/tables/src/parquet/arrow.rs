@@ -1,22 +1,22 @@
-//! The schema of Arrow that others note in a Parquet file. It says what Parquet does not know: time zones, durations, categories,
-//! lists of a fixed length. A copy with more columns keeps it, with fields for these.
+//! The Arrow schema in a Parquet file. It has what Parquet lacks: time zones, durations, categories, lists of a fixed length. A copy with
+//! more columns keeps it, with fields for them.
 //!
-//! It is a message of Arrow's IPC format, in base64: a FlatBuffer of a `Message`, whose header is a `Schema`, whose `fields` are
-//! `Field`s. A FlatBuffer points forward only, so new tables before the old ones may point at them, and the old bytes stay as they are:
-//! they need not be understood any further.
+//! It is a message of Arrow's IPC format, in base64: a FlatBuffer of a `Message`, whose header is a `Schema`, whose `fields` are `Field`s.
+//! A FlatBuffer points forward only, so new tables before the old ones may point at them, and the old bytes need not change or be
+//! understood any further.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::cells::{Column, ColumnType};
 
-/// What precedes the length of a message.
+/// Precedes the length of a message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// Old bytes keep their alignment.
+/// Keeps the alignment of the old bytes.
 const ALIGNMENT: usize = 8;
 
-/// The members of `Message`, `Schema` and `Field` that are used here, by their places.
+/// The used members of `Message`, `Schema` and `Field`, by their indices.
 mod places {
     pub(super) const MESSAGE_VERSION: usize = 0;
     pub(super) const MESSAGE_HEADER_TYPE: usize = 1;
@@ -33,10 +33,10 @@ mod places {
 /// `MessageHeader.Schema`.
 const HEADER_IS_SCHEMA: u8 = 1;
 
-/// Adds fields for these columns to a noted schema of `fields` fields. Nothing where it is not understood.
+/// Adds fields for these columns to a schema of `fields` fields. `None` if it is not understood.
 pub(super) fn extended(note: &str, fields: usize, added: &[Column]) -> Option<String> {
     let bytes = STANDARD.decode(note).ok()?;
-    // Writers of before 2019 put no continuation before the length.
+    // Writers before 2019 put no continuation before the length.
     let bytes = bytes.strip_prefix(&CONTINUATION).unwrap_or(&bytes);
     let length = usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok()?;
     let old = bytes.get(4..)?.get(..length)?;
@@ -50,7 +50,6 @@ pub(super) fn extended(note: &str, fields: usize, added: &[Column]) -> Option<St
     Some(STANDARD.encode([&CONTINUATION[..], &length, &new].concat()))
 }
 
-/// What is read of an old message; places are those of its bytes.
 struct Schema {
     version: i16,
     fields: Vec<usize>,
@@ -59,7 +58,7 @@ struct Schema {
 }
 
 impl Schema {
-    /// Reads a message that holds a schema of little-endian data.
+    /// Reads a message with a schema of little-endian data.
     fn read(old: &[u8]) -> Option<Self> {
         let message = target(old, 0)?;
         if old.get(member(old, message, places::MESSAGE_HEADER_TYPE)??) != Some(&HEADER_IS_SCHEMA) {
@@ -73,7 +72,7 @@ impl Schema {
         }
         let vector = target(old, member(old, schema, places::SCHEMA_FIELDS)??)?;
         let count = usize::try_from(u32::from_le_bytes(read(old, vector)?)).ok()?;
-        // A length that is not there is not believed.
+        // A length beyond the end is not trusted.
         let slots = old.get(vector.checked_add(4)?..)?.get(..count.checked_mul(4)?)?;
         let first = vector + 4;
         let fields = (0..slots.len() / 4).map(|number| target(old, first + 4 * number));
@@ -139,7 +138,7 @@ fn target(bytes: &[u8], place: usize) -> Option<usize> {
     place.checked_add(by).filter(|place| *place < bytes.len())
 }
 
-/// Where a member of a table stands; `Some(None)` where the table does not have it.
+/// The place of a table's member; `Some(None)` if the table lacks it.
 fn member(bytes: &[u8], table: usize, number: usize) -> Option<Option<usize>> {
     let back = isize::try_from(i32::from_le_bytes(read(bytes, table)?)).ok()?;
     let members = table.checked_add_signed(back.checked_neg()?)?;
@@ -152,16 +151,15 @@ fn member(bytes: &[u8], table: usize, number: usize) -> Option<Option<usize>> {
     Some((by > 0).then_some(table + by))
 }
 
-/// A member of a table that is built.
 enum Slot<'a> {
     Absent,
-    /// Its bytes, in the order of the machines that FlatBuffers are for.
+    /// Little-endian bytes.
     Bytes(&'a [u8]),
-    /// What is pointed at comes later.
+    /// A pointer to something later.
     Pointer,
 }
 
-/// A table that was built, and where its members stand.
+/// A table, and the places of its members.
 struct Built {
     at: usize,
     members: Vec<Option<usize>>,
@@ -173,7 +171,6 @@ impl Built {
     }
 }
 
-/// Builds a FlatBuffer from its beginning.
 struct Builder(Vec<u8>);
 
 impl Builder {
@@ -181,7 +178,7 @@ impl Builder {
         self.0.resize(self.0.len().next_multiple_of(ALIGNMENT), 0);
     }
 
-    /// Builds a table behind the list of its members. Each member has four bytes, which aligns all that are used here.
+    /// Builds a table after its vtable. Each member has four bytes, which aligns all types that are used here.
     fn table(&mut self, slots: &[Slot<'_>]) -> Option<Built> {
         self.align();
         let members = self.0.len();
@@ -209,7 +206,7 @@ impl Builder {
         Some(built)
     }
 
-    /// Builds a vector of so many pointers, which point at nothing yet.
+    /// Builds a vector of pointers that are not set yet.
     fn vector(&mut self, count: usize) -> Option<usize> {
         self.align();
         let at = self.0.len();
@@ -227,14 +224,14 @@ impl Builder {
         Some(at)
     }
 
-    /// Points from one place at a later one.
+    /// Sets the pointer at `from` to a later place.
     fn point(&mut self, from: usize, to: usize) -> Option<()> {
         let by = u32::try_from(to.checked_sub(from)?).ok()?;
         self.0.get_mut(from..from + 4)?.copy_from_slice(&by.to_le_bytes());
         Some(())
     }
 
-    /// Builds the `Field` of a column: a name, a type that says more in a table, and no children.
+    /// Builds the `Field` of a column: a name, a type with its details in a table, and no children.
     fn field(&mut self, column: &Column) -> Option<usize> {
         // `Type.Bool`, `Int` (64 bits, signed), `FloatingPoint` (of double precision) and `Utf8`.
         let (kind, members): (u8, Vec<Slot<'_>>) = match column.holds {
@@ -265,17 +262,16 @@ impl Builder {
 mod tests {
     use super::*;
 
-    /// Of Arrow's C++ library: a 64-bit integer `n`, a duration `d`, and a time `when` in Europe/Berlin.
+    /// By Arrow's C++ library: a 64-bit integer `n`, a duration `d`, and a time `when` in Europe/Berlin.
     const NOTE: &str = "//////gAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAMAAACUAAAAVAAAAAQAAACI////AAABChAAAAAgAAAABAAAAAAAAAAEAAAAd2hlbgAAAAAIAAwABgAIAAgAAAAAAAIABAAAAA0AAABFdXJvcGUvQmVybGluAAAA1P///wAAARIQAAAAGAAAAAQAAAAAAAAAAQAAAGQABgAIAAYABgAAAAAAAgAQABQACAAGAAcADAAAABAAEAAAAAAAAQIQAAAAHAAAAAQAAAAAAAAAAQAAAG4AAAAIAAwACAAHAAgAAAAAAAABQAAAAA==";
 
-    /// The place of the member that says of which type a `Field` is.
+    /// The index of `Field`'s type of the type.
     const FIELD_TYPE_TYPE: usize = 2;
 
     fn message(note: &str) -> Vec<u8> {
         STANDARD.decode(note).unwrap()[8..].to_vec()
     }
 
-    /// The name and the type of each field.
     fn fields(message: &[u8]) -> Vec<(String, u8)> {
         let schema = Schema::read(message).unwrap();
         let field = |place: &usize| {
@@ -305,7 +301,7 @@ mod tests {
         let expected: Vec<(String, u8)> =
             expected.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
         assert_eq!(fields(&message(&extended_once)), expected);
-        // What was made here is read here.
+        // Its own output can be read.
         let again = extended(&extended_once, 7, &[Column::new("more", ColumnType::Json)]).unwrap();
         let found = fields(&message(&again));
         assert_eq!((&found[..7], &found[7]), (&expected[..], &("more".to_owned(), 5)));
@@ -319,7 +315,7 @@ mod tests {
         for length in 0..bytes.len() - 64 {
             assert_eq!(extended(&STANDARD.encode(&bytes[..length]), 3, &added()), None);
         }
-        // A broken one is refused or says something else; it ends nothing.
+        // A broken schema is refused or reads differently; it never panics.
         for place in 0..bytes.len() {
             let mut broken = bytes.clone();
             broken[place] ^= 0xff;

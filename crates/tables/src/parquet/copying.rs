@@ -1,5 +1,4 @@
-//! Columns of a Parquet file on their way into another, value by value with their levels: every type stays what it is, nested ones
-//! too.
+//! Columns of a Parquet file, copied into another value by value with their levels, so that every type is preserved, even nested ones.
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -14,13 +13,11 @@ use super::guarded;
 use crate::cells::Column;
 use crate::shared::SharedFile;
 
-/// Rows that are copied in one step.
 const ROWS_AT_ONCE: usize = 4_096;
 
-/// The name of the note that is the schema of Arrow.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// Copies columns of rows, from the first on. Every column is asked for the same rows.
+/// Copies the columns of rows, in order. Every column must be copied for the same rows.
 pub(crate) struct Copier {
     file: SerializedFileReader<SharedFile>,
     columns: Vec<Place>,
@@ -28,10 +25,9 @@ pub(crate) struct Copier {
 
 #[derive(Default)]
 struct Place {
-    /// The group of rows that is read next.
     next_group: usize,
     reader: Option<ColumnReader>,
-    /// Rows of the group at hand that were not copied.
+    /// Rows of the current group that were not copied.
     left: usize,
 }
 
@@ -42,12 +38,11 @@ impl Copier {
         Ok(Self { file, columns: (0..count).map(|_| Place::default()).collect() })
     }
 
-    /// The fields of the file's schema.
     pub(crate) fn fields(&self) -> Vec<TypePtr> {
         self.file.metadata().file_metadata().schema().get_fields().to_vec()
     }
 
-    /// What others wrote about the file, as it is true of a file with these columns behind its own.
+    /// The file's metadata, adapted to a file with these added columns.
     pub(crate) fn notes(&self, added: &[Column]) -> Vec<KeyValue> {
         let metadata = self.file.metadata().file_metadata();
         let fields = metadata.schema().get_fields().len();
@@ -62,12 +57,11 @@ impl Copier {
         kept.collect()
     }
 
-    /// How many leaves of the schema there are, each of which is a column.
+    /// The number of the schema's leaves, each of which is a column.
     pub(crate) const fn leaves(&self) -> usize {
         self.columns.len()
     }
 
-    /// Copies the next `rows` of a leaf.
     pub(crate) fn copy(
         &mut self,
         leaf: usize,
@@ -125,7 +119,7 @@ fn copy_typed<T: DataType>(
     let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     let (records, _, _) =
         reader.read_records(rows, Some(&mut definitions), Some(&mut repetitions), &mut values)?;
-    // A column without levels has none to write either.
+    // A column without levels needs none.
     let [definitions, repetitions] =
         [&definitions, &repetitions].map(|levels: &Vec<i16>| (!levels.is_empty()).then_some(&levels[..]));
     writer.typed::<T>().write_batch(&values, definitions, repetitions)?;

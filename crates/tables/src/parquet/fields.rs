@@ -1,16 +1,15 @@
-//! What stands in a row of a Parquet file, as JSON has it. Dates, times and decimals are text; bytes are text where they are
-//! UTF-8, else hexadecimal digits.
+//! The values of a Parquet row as JSON. Dates, times and decimals are text; bytes are text if they are UTF-8, otherwise hexadecimal digits.
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 use parquet::record::Field;
 use parquet::schema::types::Type;
 use serde_json::{Map, Number, Value};
 
-/// What a field says of its values that the values do not say themselves. That of a list or a map is that of its elements.
+/// The interpretation of a field's values. That of a list or a map is that of its elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
     Plain,
-    /// Times, of which so many decimals of seconds are counted: since 1970, in UTC or anywhere, or since midnight.
+    /// Times, in units of so many decimals of a second: since 1970, in UTC or without a zone, or since midnight.
     Time {
         decimals: u32,
         origin: Origin,
@@ -59,7 +58,7 @@ impl Shape {
         }
     }
 
-    /// Of the member at `place` of the group that is repeated; or of that itself, where it is what a list of old repeats.
+    /// The shape of the member at `place` of the repeated group, or of the group itself in old forms of lists.
     fn inside(repeated: &Type, place: usize) -> Self {
         let is_old = place == 0 && (repeated.is_primitive() || repeated.get_fields().len() > 1);
         match repeated.is_group().then(|| repeated.get_fields().get(place)).flatten() {
@@ -77,7 +76,7 @@ impl Shape {
 }
 
 const DAY_S: i64 = 86_400;
-/// The furthest days from 1970 that are written as dates, some 246,000 years; the library of dates has not many more.
+/// The most days from 1970 that are written as dates, some 246,000 years; the date library supports little more.
 const DAYS_MAX: i64 = 90_000_000;
 
 pub(super) fn value_of(field: Field, shape: &Shape) -> Value {
@@ -98,7 +97,7 @@ pub(super) fn value_of(field: Field, shape: &Shape) -> Value {
         Field::UInt(value) => value.into(),
         Field::ULong(value) => value.into(),
         Field::Float16(value) => number(f64::from(value)),
-        // Its own digits, not those of the nearest number of 64 bits.
+        // Its own digits, not those of the nearest 64-bit number.
         Field::Float(value) => value.to_string().parse().map_or(Value::Null, number),
         Field::Double(value) => number(value),
         Field::Str(text) => Value::String(text),
@@ -128,7 +127,7 @@ pub(super) fn value_of(field: Field, shape: &Shape) -> Value {
     }
 }
 
-/// A time whose column says only in the old way what it counts.
+/// A time whose column has only the legacy annotation.
 fn legacy_time(count: i64, decimals: u32, origin: Origin) -> Value {
     time_text(count, decimals, origin).map_or(Value::from(count), Value::String)
 }
@@ -144,7 +143,7 @@ fn count_of(field: &Field) -> Option<i64> {
     }
 }
 
-/// The time in words; `None` for one that no calendar or clock has.
+/// `None` if no calendar or clock has this time.
 fn time_text(count: i64, decimals: u32, origin: Origin) -> Option<String> {
     let (seconds, rest) = (count.div_euclid(10_i64.pow(decimals)), count.rem_euclid(10_i64.pow(decimals)));
     let fits = match origin {
@@ -171,7 +170,7 @@ fn key_of(key: Field) -> String {
     }
 }
 
-/// What is no number to JSON is nothing.
+/// Null if JSON has no such number.
 fn number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }

@@ -1,5 +1,4 @@
-//! Parquet: rows for templates, columns copied as they are stored, and columns of one's own. Without Arrow, which a copy of columns
-//! does not need.
+//! Parquet: rows for templates, columns copied as they are stored, and added columns. Copying columns does not need Arrow.
 
 mod arrow;
 mod copying;
@@ -25,7 +24,7 @@ fn io_error(error: ParquetError) -> io::Error {
     }
 }
 
-/// Reads of a file what may be broken: the library panics over some of what is wrong with a page.
+/// Runs `read` on a file that may be broken: the library panics at some faults of a page.
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     let broken = |_| Err(ParquetError::General("its pages are broken".to_owned()));
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(broken)

@@ -13,11 +13,9 @@ use crate::cells::Columns;
 use crate::row::{Row, RowFault};
 use crate::shared::SharedFile;
 
-/// Reads rows.
 pub(crate) struct ParquetRows {
     rows: RowIter<'static>,
     names: Vec<Arc<str>>,
-    /// Of each column.
     shapes: Vec<Shape>,
     number: u64,
 }
@@ -55,7 +53,7 @@ impl ParquetRows {
     }
 }
 
-/// Refuses what rows cannot be made of.
+/// Refuses files whose rows cannot be read.
 fn check(metadata: &ParquetMetaData) -> Result<(), String> {
     for column in metadata.file_metadata().schema_descr().columns() {
         if column.converted_type() == ConvertedType::INTERVAL {

@@ -1,4 +1,4 @@
-//! A Parquet file with columns of one's own behind those of another, or alone. Rows wait until they are a group.
+//! A Parquet file of another file's columns, if there is one, and further columns. Rows wait until a group is complete.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -20,16 +20,14 @@ use crate::shared::SharedFile;
 const GROUP_ROWS_MAX: usize = 50_000;
 const GROUP_BYTES_MAX: usize = 32 << 20;
 
-/// What a cell takes beside its text.
+/// Counted for each cell beside its text.
 const CELL_BYTES: usize = 32;
 
-/// A row's own cells, in the order of their columns.
+/// A row's added cells, in the order of their columns.
 pub(crate) type Own = Vec<Value>;
 
-/// Writes rows.
 pub(crate) struct GroupedWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    /// Where columns are copied from.
     copier: Option<Copier>,
     columns: Vec<Column>,
     waiting: Vec<Own>,
@@ -37,14 +35,14 @@ pub(crate) struct GroupedWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> GroupedWriter<W> {
-    /// Begins a file with all columns of `source`, if there is one, and these behind them.
+    /// Begins a file with all columns of `source`, if there is one, followed by these.
     pub(crate) fn new(out: W, source: Option<&SharedFile>, columns: Vec<Column>) -> io::Result<Self> {
         let copier = source.map(Copier::open).transpose().map_err(io_error)?;
         let file = begin(out, copier.as_ref(), &columns).map_err(io_error)?;
         Ok(Self { file, copier, columns, waiting: Vec::new(), bytes: 0 })
     }
 
-    /// Adds a row: the next of the source, with these cells.
+    /// Adds the next row of the source, with these cells.
     pub(crate) fn push(&mut self, own: Own) -> io::Result<()> {
         let weight = |cell: &Value| CELL_BYTES + cell.as_str().map_or(0, str::len);
         self.bytes += own.iter().map(weight).sum::<usize>();
@@ -55,7 +53,7 @@ impl<W: Write + Send> GroupedWriter<W> {
         Ok(())
     }
 
-    /// Ends the file, and gives back what it was written into.
+    /// Ends the file, and returns its output.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         if !self.waiting.is_empty() {
             self.write_group().map_err(io_error)?;
@@ -117,7 +115,7 @@ fn type_of(column: &Column) -> Result<TypePtr> {
     Ok(Arc::new(built))
 }
 
-/// Writes cells; what is not of the column's type is nothing.
+/// Writes cells; a cell of another type than the column's becomes null.
 fn write_column<'a>(
     writer: &mut SerializedColumnWriter<'_>,
     holds: Option<ColumnType>,

@@ -1,4 +1,4 @@
-//! Answer bodies: whole ones, and those that break on the way.
+//! Answer bodies: complete ones, and those whose connection breaks.
 
 use std::convert::Infallible;
 use std::io::{self, Read as _};
@@ -24,9 +24,8 @@ type Frames = Pin<Box<dyn Stream<Item = io::Result<Frame<Bytes>>> + Send>>;
 
 pub(super) type Body = Either<Full<Bytes>, StreamBody<Frames>>;
 
-/// Milliseconds that a part of a body has to reach the client before the connection breaks.
+/// Milliseconds in which a part of a body reaches the client before the connection breaks.
 const BREAK_AFTER_MS: u64 = 20;
-/// Bytes in each chunk of a slow body.
 const DRIP_BYTES: usize = 16;
 
 pub(super) fn whole(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
@@ -36,7 +35,6 @@ pub(super) fn whole(status: u16, content_type: &'static str, body: impl Into<Byt
     response
 }
 
-/// A canned answer with this body.
 pub(super) fn canned(canned: Canned, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = hyper::StatusCode::from_u16(canned.status).unwrap_or_default();
@@ -46,10 +44,9 @@ pub(super) fn canned(canned: Canned, body: impl Into<Bytes>) -> Response<Body> {
     response
 }
 
-/// The bytes, compressed.
 pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
     let mut compressed = Vec::new();
-    // Memory refuses no bytes.
+    // Writing to memory cannot fail.
     let _ = GzEncoder::new(body, Compression::default()).read_to_end(&mut compressed);
     compressed
 }
@@ -63,7 +60,7 @@ pub(super) fn error(status: u16, message: &str) -> Response<Body> {
     whole(status, "application/json", body.to_string())
 }
 
-/// The same with `Retry-After` in seconds, if given.
+/// Adds `Retry-After` in seconds, if given.
 pub(super) fn retry_after(mut response: Response<Body>, seconds: Option<u32>) -> Response<Body> {
     if let Some(seconds) = seconds {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -71,15 +68,13 @@ pub(super) fn retry_after(mut response: Response<Body>, seconds: Option<u32>) ->
     response
 }
 
-/// How a body ends before it is whole.
 pub(super) enum Break {
-    /// The connection is closed as usual.
     Close,
     Reset(ResetFlag),
     Hang,
 }
 
-/// A body of which only the first half comes; `Content-Length` promises all of it.
+/// Sends only the first half of a body; `Content-Length` promises all of it.
 pub(super) fn broken(body: &Bytes, end: Break, visit: Visit) -> Response<Body> {
     let half = body.slice(..body.len() / 2);
     let rest = stream::once(async move {
@@ -101,7 +96,7 @@ pub(super) fn broken(body: &Bytes, end: Break, visit: Visit) -> Response<Body> {
     response
 }
 
-/// A whole body that comes slowly, in chunked coding.
+/// Sends a complete body slowly, in chunked coding.
 pub(super) fn dripping(body: Bytes, pause_ms: u64, visit: Visit) -> Response<Body> {
     let frames: Frames =
         Box::pin(stream::unfold((body, Some(visit)), move |(mut rest, mut visit)| async move {

@@ -1,12 +1,11 @@
 //! The blocks of a paged key-value cache, and the prompts that they remember.
 //!
-//! After vLLM's automatic prefix caching: the cache is cut into blocks of 16 tokens; a full block of a prompt is known
-//! by a hash that chains over all blocks before it; blocks that no sequence holds stay in a queue, from which the least
-//! recently used is taken, and forgotten, when a new one is needed.
+//! After vLLM's automatic prefix caching: the cache is divided into blocks of 16 tokens; a full block of a prompt is identified by a hash
+//! that chains over all blocks before it; free blocks stay in a queue. A new block takes the least recently used free block, whose content
+//! is forgotten.
 
 use std::collections::HashMap;
 
-/// Tokens in one block.
 pub const BLOCK_TOKENS: usize = 16;
 
 const NONE: usize = usize::MAX;
@@ -31,7 +30,6 @@ pub(super) struct BlockPool {
 }
 
 impl BlockPool {
-    /// A pool of that many blocks, all free and empty.
     pub(super) fn new(block_count: usize) -> Self {
         let block = Block { hash: None, holders: 0, previous: NONE, next: NONE };
         let mut pool = Self {
@@ -50,13 +48,13 @@ impl BlockPool {
         1.0 - self.free_count as f64 / self.blocks.len().max(1) as f64
     }
 
-    /// How many of these chained hashes, from the first on, are remembered.
+    /// The number of these chained hashes, from the first on, that are remembered.
     pub(super) fn count_hits(&self, hashes: &[u64]) -> usize {
         hashes.iter().take_while(|hash| self.by_hash.contains_key(hash)).count()
     }
 
-    /// Takes the blocks of `hits`, all remembered, and so many new ones that there are `count` in all; or takes nothing
-    /// and returns `None` where too few are free.
+    /// Takes the blocks of `hits`, all remembered, and new ones up to `count` in total. Takes no block and returns `None` if too few are
+    /// free.
     pub(super) fn acquire(&mut self, hits: &[u64], count: usize) -> Option<Vec<usize>> {
         let found: Vec<usize> = hits.iter().filter_map(|hash| self.by_hash.get(hash).copied()).collect();
         let idle = found.iter().filter(|id| self.blocks[**id].holders == 0).count();
@@ -71,7 +69,7 @@ impl BlockPool {
         self.grow(&mut held, count).then_some(held)
     }
 
-    /// Adds new blocks until `held` has `count`; or adds nothing and returns false where too few are free.
+    /// Adds new blocks until `held` has `count`. Adds no block and returns false if too few are free.
     pub(super) fn grow(&mut self, held: &mut Vec<usize>, count: usize) -> bool {
         let fresh = count.saturating_sub(held.len());
         if fresh > self.free_count {
@@ -88,7 +86,7 @@ impl BlockPool {
         true
     }
 
-    /// Remembers a held block under its hash, unless another block already is.
+    /// Remembers a held block under its hash, unless another block has it.
     pub(super) fn publish(&mut self, id: usize, hash: u64) {
         if self.blocks[id].hash.is_none() && !self.by_hash.contains_key(&hash) {
             self.blocks[id].hash = Some(hash);
@@ -96,7 +94,7 @@ impl BlockPool {
         }
     }
 
-    /// Lets go of a sequence's blocks. The last of them will be forgotten first: fewer prompts share it.
+    /// Frees a sequence's blocks. The last of them will be forgotten first, because fewer prompts share it.
     pub(super) fn release(&mut self, held: &[usize]) {
         for id in held.iter().rev() {
             self.blocks[*id].holders -= 1;

@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions` and its like: read, queue, compute, answer, unless a fault strikes.
+//! `POST /v1/chat/completions` and similar endpoints: read, queue, compute, answer, unless a fault applies.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +24,6 @@ use crate::time;
 /// The longest body that is read, in bytes.
 const BODY_MAX: usize = 64 << 20;
 
-/// Answers one completion request.
 pub(super) async fn complete(
     state: &Arc<State>,
     settings: &Settings,
@@ -80,7 +79,7 @@ fn reject(state: &State, status: u16, message: &str) -> Response<Body> {
     body::error(status, message)
 }
 
-/// A request that is well formed and asks for what is served.
+/// A well-formed request for a served model.
 struct Asked<'a> {
     request: ChatRequest<'a>,
     script: Script,
@@ -128,7 +127,7 @@ impl<'a> Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The same, answered in a form, in which several texts may be answered.
+    /// Sets the form of the answer, which may contain several texts.
     fn in_form(mut self, settings: &Settings, form: Form) -> Self {
         self.completion.choices *= form.texts();
         if !settings.counts_one_choice {
@@ -139,7 +138,7 @@ impl Asked<'_> {
     }
 }
 
-/// Notes the request, and chooses the fault that will strike it: a marker's, else a drawn one.
+/// Records the request, and chooses its fault: a marker's, else a drawn one.
 fn arrive(state: &Arc<State>, settings: &Settings, asked: &Asked<'_>) -> (Option<Fault>, u64, Visit) {
     let digest = asked.completion.digest;
     let content = asked.request.last_user_content();
@@ -157,7 +156,7 @@ fn arrive(state: &Arc<State>, settings: &Settings, asked: &Asked<'_>) -> (Option
     (fault, arrival.number, visit)
 }
 
-/// Does a fault that needs no completion; `None` leaves it to the answer.
+/// Applies a fault that needs no completion; `None` leaves it to the answer.
 async fn strike(
     state: &State,
     reset: &ResetFlag,
@@ -195,7 +194,7 @@ fn has_field(body: &[u8], field: &str) -> bool {
     serde_json::from_slice::<serde_json::Value>(body).is_ok_and(|body| body.get(field).is_some())
 }
 
-/// Waits for a place and for the time that the completion takes; the prompt tokens found in the cache.
+/// Waits for a place and for the duration of the completion. Returns the prompt tokens found in the cache.
 async fn compute(
     state: &State,
     settings: &Settings,

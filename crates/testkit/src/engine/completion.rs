@@ -1,4 +1,4 @@
-//! The `chat.completion` that a prompt deserves, and the ways in which a broken engine gets it wrong.
+//! The `chat.completion` that answers a prompt, and the broken forms of it.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -9,37 +9,34 @@ use super::faults::Fault;
 use super::forms::{Form, write_vectors};
 use super::prompt::{ChatRequest, digest};
 
-/// Tokens that the echo is counted as.
 const ECHO_TOKENS: usize = 6;
 /// Words of one token each.
 const WORDS: [&str; 16] = [
     " one", " two", " six", " ten", " sun", " sea", " sky", " owl", " fox", " elm", " oak", " ivy", " bay",
     " dew", " fog", " ice",
 ];
-/// Just over the 16 MiB that a huge body has at least.
+/// A huge body has at least 16 MiB.
 const HUGE_BYTES: usize = 17 << 20;
 
-/// All that an answer says, drawn from the prompt and the seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Completion {
     pub(super) digest: u64,
     pub(super) draw: u64,
     pub(super) prompt_tokens: usize,
     pub(super) cached_tokens: usize,
-    /// Tokens of each choice.
     pub(super) completion_tokens: usize,
     pub(super) choices: usize,
     /// The choices that `usage` counts.
     pub(super) counted_choices: usize,
     pub(super) has_logprobs: bool,
     pub(super) finish_reason: &'static str,
-    /// What is answered instead of the echo and its words.
+    /// The answer, if it is not the echo and its words.
     pub(super) said: Option<String>,
     pub(super) form: Form,
 }
 
 impl Completion {
-    /// Draws the answer; `wanted` overrides the drawn length, `max_tokens` cuts either.
+    /// Draws the answer; `wanted` overrides the drawn length, `max_tokens` limits both.
     pub(super) fn draw(
         request: &ChatRequest<'_>,
         seed: u64,
@@ -93,7 +90,7 @@ impl Completion {
         }
     }
 
-    /// The digest of the text that a choice goes on from.
+    /// The digest of the text that a choice continues.
     fn digest_of(&self, choice: usize) -> u64 {
         match &self.form {
             Form::Texts(digests) => {

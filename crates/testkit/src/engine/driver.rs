@@ -25,7 +25,7 @@ pub(super) struct Driver {
 struct Inner {
     model: EngineModel,
     callers: HashMap<JobId, oneshot::Sender<Finished>>,
-    /// When the first job came and when the last one ended.
+    /// When the first job arrived and when the last one ended.
     worked: Option<(Instant, Instant)>,
 }
 
@@ -35,11 +35,10 @@ impl Inner {
     }
 }
 
-/// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Full,
-    /// The cache could never hold it.
+    /// Larger than the whole cache.
     TooLong,
 }
 
@@ -53,7 +52,7 @@ impl Driver {
         }
     }
 
-    /// Runs a job to its end. Dropped before, the job is cancelled.
+    /// Runs a job to its end. Dropping the future cancels the job.
     pub(super) async fn complete(&self, job: Job, waiting_max: usize) -> Result<Finished, Refusal> {
         let (sender, mut ended) = oneshot::channel();
         let ticket = {
@@ -74,7 +73,7 @@ impl Driver {
         self.work.notify_one();
         match (&mut ended).await {
             Ok(finished) => Ok(finished),
-            // The sender goes only with a reset, which follows the end of every caller.
+            // The sender is dropped only by a reset, which follows the end of every caller.
             Err(_) => {
                 drop(ticket);
                 std::future::pending().await
@@ -95,7 +94,7 @@ impl Driver {
                 clock = clock.max(time::now());
                 continue;
             };
-            // The clock of the model advances exactly; a late wake-up is made good by the steps that follow.
+            // The model's clock advances exactly; the steps after a late wake-up make up for it.
             clock += step.duration;
             if clock > time::now() {
                 time::sleep_until(clock).await;
@@ -122,7 +121,7 @@ impl Driver {
         lock(&self.inner).model.stats()
     }
 
-    /// When the first job came and when the last one ended; `None` before the first.
+    /// When the first job arrived and when the last one ended; `None` before the first.
     pub(super) fn worked(&self) -> Option<(Instant, Instant)> {
         lock(&self.inner).worked
     }

@@ -1,22 +1,21 @@
-//! What can go wrong with an engine, and how often it does.
+//! Faults of an engine, and their rates.
 
-/// One way in which an engine misbehaves for one request. In a marker it is written as the quoted name below:
-/// `[[sim:status=503]]`, `[[sim:drip=20]]`, `[[sim:hang x2]]`.
+/// One way in which an engine misbehaves for one request. In a marker it is written as the quoted name below: `[[sim:status=503]]`,
+/// `[[sim:drip=20]]`, `[[sim:hang x2]]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `status=CODE` or `status=CODE/SECONDS`: an error of that status (300 to 599), with `Retry-After` if given.
     Status {
         code: u16,
-        /// The value of `Retry-After` in seconds, if it is sent.
         retry_after_s: Option<u32>,
     },
     /// `reset`: the connection is reset before any byte of the answer.
     ResetBeforeHeaders,
     /// `reset_after_headers`: the connection is reset in the middle of the body.
     ResetAfterHeaders,
-    /// `hang`: no byte of an answer ever comes.
+    /// `hang`: no byte of an answer arrives.
     Hang,
-    /// `hang_mid_body`: the headers and half of the body come, then nothing.
+    /// `hang_mid_body`: only the headers and half of the body arrive.
     HangMidBody,
     /// `delay=MS`: the right answer, that many milliseconds late.
     Delay {
@@ -30,7 +29,7 @@ pub enum Fault {
     },
     /// `bad_json`: 200 with a body that is not JSON.
     BadJson,
-    /// `truncated`: `Content-Length` promises more than comes before the connection closes.
+    /// `truncated`: the connection closes before all bytes that `Content-Length` promises.
     TruncatedBody,
     /// `huge`: a well-formed completion of more than 16 MiB.
     HugeBody,
@@ -40,8 +39,8 @@ pub enum Fault {
     UsageInflated,
     /// `lie`: the answer to another request, by another model.
     Lie,
-    /// `die=MS`: the whole engine dies as a killed process would (listener and connections closed, cache lost), and
-    /// is back on the same port after that many milliseconds.
+    /// `die=MS`: the whole engine dies as a killed process would (listener and connections closed, cache lost), and listens on the same
+    /// port again after this time.
     Die {
         /// Milliseconds until it listens again.
         ms: u64,
@@ -53,18 +52,17 @@ pub enum Fault {
     Refusal(&'static str, Canned),
 }
 
-/// An answer of an engine or gateway, to the byte.
+/// An exact answer of an engine or gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canned {
     pub status: u16,
-    /// Headers beside `Content-Length`.
+    /// Headers in addition to `Content-Length`.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The bytes of the body.
     pub body: &'static [u8],
 }
 
 impl Fault {
-    /// The fault that a marker names, or `None` for an unknown name or a wrong argument.
+    /// Returns `None` for an unknown name or a wrong argument.
     pub(super) fn parse(name: &str, argument: Option<&str>) -> Option<Self> {
         let milliseconds = || argument?.parse().ok();
         if let Some(fault) = match name {
@@ -102,24 +100,22 @@ impl Fault {
     }
 }
 
-/// How often which fault strikes: each rate is a share from 0 to 1 of all attempts, and together they are at most 1.
+/// Each rate is a share of all attempts, from 0 to 1. The sum is at most 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultRates(Vec<(Fault, f64)>);
 
 impl FaultRates {
-    /// No faults but those with a rate given by [`Self::with`].
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The same with one more fault at this rate.
     #[must_use]
     pub fn with(mut self, fault: Fault, rate: f64) -> Self {
         self.0.push((fault, rate));
         self
     }
 
-    /// The fault that a uniform draw from 0 to 1 hits.
+    /// The fault for a uniform draw from 0 to 1.
     pub(super) fn draw(&self, uniform: f64) -> Option<Fault> {
         let mut below = 0.0;
         self.0.iter().find_map(|(fault, rate)| {

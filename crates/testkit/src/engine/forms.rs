@@ -1,4 +1,5 @@
-//! The endpoints beside chat completions: what they are asked, told as a chat with a message for each text, and how their answers look.
+//! The endpoints other than chat completions: their requests, represented as a chat with a message for each text, and the forms of their
+//! answers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -23,7 +24,7 @@ pub(super) enum Form {
     Vectors(Vec<u64>, bool),
 }
 
-/// The body of another endpoint than chat completions.
+/// The body of an endpoint other than chat completions.
 #[derive(Deserialize)]
 struct Plain {
     model: Value,
@@ -38,7 +39,7 @@ struct Plain {
 }
 
 impl Form {
-    /// What is asked for at a path: a chat, and the form of its answer.
+    /// Reads the request at a path as a chat, with the form of its answer.
     pub(super) fn read<'a>(path: &str, body: &'a [u8]) -> Result<(Self, Cow<'a, [u8]>), String> {
         let is_completion = match path {
             "/v1/completions" => true,
@@ -61,7 +62,6 @@ impl Form {
         Ok((form, Cow::Owned(chat.to_string().into_bytes())))
     }
 
-    /// How many texts are answered at once.
     pub(super) fn texts(&self) -> usize {
         match self {
             Self::Chat => 1,
@@ -69,7 +69,7 @@ impl Form {
         }
     }
 
-    /// What the identifier of an answer begins with, and the name of its object.
+    /// The prefix of the answer's identifier, and the name of its object.
     pub(super) const fn names(&self) -> (&'static str, &'static str) {
         match self {
             Self::Chat => ("chatcmpl", "chat.completion"),
@@ -79,7 +79,7 @@ impl Form {
     }
 }
 
-/// The texts of a prompt or an input; tokens are their own text.
+/// The texts of a prompt or an input; tokens become their own text.
 fn texts(given: Value) -> Vec<String> {
     match given {
         Value::Array(elements) if !elements.iter().all(Value::is_number) => {
@@ -90,7 +90,6 @@ fn texts(given: Value) -> Vec<String> {
     }
 }
 
-/// Appends the elements of `data`.
 pub(super) fn write_vectors(digests: &[u64], is_base64: bool, body: &mut String) {
     for (index, digest) in digests.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };

@@ -1,4 +1,4 @@
-//! The places of an engine without a cost model: so many requests run, so many wait in order of arrival.
+//! The places of an engine without a cost model: a limited number of requests run; others wait in order of arrival.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ impl Gate {
         Self(Mutex::new(Places { running_max, running: 0, waiting: VecDeque::new() }))
     }
 
-    /// Waits for a place; `None` at once where `waiting_max` wait already.
+    /// Waits for a place; returns `None` without waiting if `waiting_max` requests wait already.
     pub(super) async fn enter(&self, waiting_max: usize) -> Option<Permit<'_>> {
         let turn = {
             let mut places = lock(&self.0);
@@ -45,14 +45,14 @@ impl Gate {
         Turn { gate: self, turn }.come().await
     }
 
-    /// Sets how many run at once; those that run already are left alone.
+    /// Sets the number of concurrent requests; running requests continue.
     pub(super) fn resize(&self, running_max: usize) {
         let mut places = lock(&self.0);
         places.running_max = running_max;
         places.let_in();
     }
 
-    /// How many run and how many wait.
+    /// The numbers of running and waiting requests.
     pub(super) fn counts(&self) -> (usize, usize) {
         let mut places = lock(&self.0);
         places.waiting.retain(|waiter| !waiter.is_closed());
@@ -83,7 +83,7 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// A waiter that, dropped after its turn was called, passes the place on.
+/// A waiter. If it is dropped after its turn was called, it passes the place to the next.
 struct Turn<'a> {
     gate: &'a Gate,
     turn: oneshot::Receiver<()>,

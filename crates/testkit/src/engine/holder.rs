@@ -1,5 +1,5 @@
-//! The one model that an engine holds, where it holds one at a time: llama-server in router mode with `--models-max 1`, and llama-swap. A
-//! request for another model waits until what runs has ended, and until the other is loaded.
+//! The model of an engine that holds one at a time: llama-server in router mode with `--models-max 1`, and llama-swap. A request for
+//! another model waits until running requests have ended and the other model is loaded.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -9,18 +9,16 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use super::lock;
 use crate::time;
 
-/// What an engine did that holds one model at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loads {
-    /// The models that were loaded, in order.
     pub loaded: Vec<String>,
-    /// Requests that came while requests of another model ran or waited.
+    /// Requests that arrived while requests of another model ran or waited.
     pub mixed: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Holder {
-    /// Held by the first that waits. A fair lock, so that requests enter in the order of their coming.
+    /// Held by the first request that waits. A fair lock, so that requests enter in order of arrival.
     turn: AsyncMutex<()>,
     held: Mutex<Option<String>>,
     running: watch::Sender<usize>,
@@ -41,12 +39,12 @@ impl Holder {
         *lock(&self.held) = None;
     }
 
-    /// Waits until the model is loaded; it stays so while the visit lasts.
+    /// Waits until the model is loaded; it stays loaded during the visit.
     pub(super) async fn enter<'a>(&'a self, model: &'a str, load_ms: u64) -> Visit<'a> {
         let mut visit = Visit::begin(self, model);
         let _turn = self.turn.lock().await;
         if !self.holds(model) {
-            // It lives as long as this sender.
+            // The channel lives as long as this sender.
             let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
             *lock(&self.held) = None;
             time::sleep_ms(load_ms).await;

@@ -1,28 +1,25 @@
 //! Markers in a prompt by which a test directs one request.
 //!
-//! `[[sim:NAME]]`, `[[sim:NAME=ARGUMENT]]`, either with ` xN` before the brackets close. Markers are used in the order
-//! written, each for N attempts of that prompt (without `xN` for all that follow), and when all are used up the prompt
-//! is answered as usual: `[[sim:status=503 x2]]` fails twice and then succeeds. The names are those of
-//! [`Fault`], `behaviour=NAME` with the name of a [`Behaviour`], and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length, and
-//! `[[sim:say]]` has the engine answer with the prompt itself.
+//! `[[sim:NAME]]`, `[[sim:NAME=ARGUMENT]]`, either with ` xN` before the brackets close. Markers apply in the order written, each for N
+//! attempts of that prompt (without `xN` for all that follow). When all are used up, the prompt is answered as usual: `[[sim:status=503
+//! x2]]` fails twice and then succeeds. The names are those of [`Fault`], `behaviour=NAME` with the name of a [`Behaviour`], and `ok`, the
+//! usual answer. In addition, `[[sim:tokens=N]]` sets the completion's length, and `[[sim:say]]` makes the prompt itself the answer.
 
 use super::behaviours::Behaviour;
 use super::faults::Fault;
 
 const OPEN: &str = "[[sim:";
 
-/// What the markers of one prompt ask for.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Script {
     turns: Vec<(Option<Fault>, u32)>,
     /// The completion's length in tokens, if a marker sets it.
     pub(super) completion_tokens: Option<usize>,
-    /// Whether the answer is the prompt itself.
     pub(super) says_it_back: bool,
 }
 
 impl Script {
-    /// Reads every marker of the content. An unknown one is an error, so that a misspelt test cannot pass.
+    /// Reads every marker of the content. An unknown marker is an error, so that a misspelt test cannot pass.
     pub(super) fn parse(content: &str) -> Result<Self, String> {
         let mut script = Self::default();
         let mut rest = content;

@@ -1,8 +1,8 @@
-//! What the engine counts of itself.
+//! The engine's own counters.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counters of the engine's present life; its death sets them back to 0.
+/// Counters of the engine's current life; its death resets them to 0.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     pub(super) prompt_tokens: AtomicU64,

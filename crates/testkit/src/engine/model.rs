@@ -1,10 +1,9 @@
-//! The engine's inside without sockets or time: which sequences run in a step, what they find in the cache, and how
-//! long the step takes.
+//! The engine without sockets or time: which sequences run in a step, which tokens they find in the cache, and how long the step takes.
 //!
-//! After vLLM's V1 scheduler: requests are served in order of arrival; every step computes one token of each running
-//! sequence and fills its token budget with prompt chunks; a request starts when a place and the blocks for its whole
-//! context are free; when blocks run out while decoding, the sequence that started last is preempted and starts over.
-//! Generated tokens are not remembered as a prefix, and the cost of computing a prompt token does not grow with the tokens before it.
+//! After vLLM's V1 scheduler: requests are served in order of arrival; every step computes one token of each running sequence and fills its
+//! token budget with prompt chunks; a request starts when a place and the blocks for its whole context are free; when blocks run out while
+//! decoding, the sequence that started last is preempted and starts over. Generated tokens are not remembered as a prefix, and the cost of
+//! computing a prompt token does not grow with the tokens before it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,16 +12,13 @@ use super::cache::{BLOCK_TOKENS, BlockPool};
 use super::config::CostModel;
 use super::prompt::ChatRequest;
 
-/// One request as the model sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
-    /// Tokens of the prompt.
     pub prompt_tokens: usize,
     /// A chained hash for each full block of [`BLOCK_TOKENS`] prompt tokens.
     pub block_hashes: Vec<u64>,
     /// Tokens to generate in each choice, at least 1.
     pub output_tokens: usize,
-    /// Choices generated beside each other (`n`), at least 1.
     pub choices: usize,
 }
 
@@ -32,7 +28,7 @@ pub struct JobId(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     pub id: JobId,
-    /// Prompt tokens that it found in the prefix cache.
+    /// Prompt tokens found in the prefix cache.
     pub cached_tokens: usize,
 }
 
@@ -42,7 +38,7 @@ pub struct Step {
     pub finished: Vec<Finished>,
 }
 
-/// Counts since the start, and levels now; the names are those of vLLM's metrics.
+/// Counts since the start, and current levels, under the names of vLLM's metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelStats {
     pub num_requests_running: usize,
@@ -52,13 +48,12 @@ pub struct ModelStats {
     pub kv_cache_usage_perc: f64,
     /// Prompt tokens looked up in the prefix cache.
     pub prefix_cache_queries_total: u64,
-    /// Of those, tokens found.
+    /// Prompt tokens found in the prefix cache.
     pub prefix_cache_hits_total: u64,
     /// Prompt tokens of the requests whose prompt was computed.
     pub prompt_tokens_total: u64,
-    /// Tokens generated.
     pub generation_tokens_total: u64,
-    /// Sequences thrown out of the batch for want of blocks.
+    /// Sequences removed from the batch for lack of blocks.
     pub num_preemptions_total: u64,
 }
 
@@ -73,10 +68,8 @@ struct Sequence {
 }
 
 impl Job {
-    /// What a chat-completion request asks for; its answer has `max_tokens` tokens.
-    ///
-    /// # Errors
-    /// It is none that the simulated engine takes: why, in words.
+    /// Reads a chat-completion request; its answer has `max_tokens` tokens. Fails with the reason if the simulated engine does not accept
+    /// it.
     pub fn from_body(body: &[u8]) -> Result<Self, String> {
         let request = ChatRequest::parse(body)?;
         Ok(Self {
@@ -89,7 +82,7 @@ impl Job {
 }
 
 impl Sequence {
-    /// Tokens still to compute before the next one can be emitted.
+    /// Tokens to compute before the next token can be emitted.
     fn remaining(&self) -> usize {
         self.job.prompt_tokens + self.produced - self.computed
     }
@@ -98,14 +91,14 @@ impl Sequence {
         self.produced > 0 && self.remaining() == 1
     }
 
-    /// Blocks for the first `tokens` of the context; what is generated is held once per choice.
+    /// Blocks for the first `tokens` of the context; generated tokens are held once per choice.
     fn blocks_for(&self, tokens: usize) -> usize {
         let prompt = tokens.min(self.job.prompt_tokens);
         prompt.div_ceil(BLOCK_TOKENS) + self.job.choices * (tokens - prompt).div_ceil(BLOCK_TOKENS)
     }
 }
 
-/// A batching engine, driven step by step; whoever drives it owns time.
+/// A batching engine, driven step by step; the driver owns time.
 #[derive(Debug)]
 pub struct EngineModel {
     cost: CostModel,
@@ -117,14 +110,13 @@ pub struct EngineModel {
 }
 
 impl EngineModel {
-    /// An idle engine with an empty cache.
     pub fn new(cost: CostModel) -> Self {
         let pool = BlockPool::new(cost.kv_cache_tokens / BLOCK_TOKENS);
         let (waiting, running) = (VecDeque::new(), Vec::new());
         Self { cost, pool, waiting, running, next_id: 0, stats: ModelStats::default() }
     }
 
-    /// Queues a job, or returns `None` for one that the whole cache could not hold.
+    /// Queues a job; `None` if it is larger than the whole cache.
     pub fn submit(&mut self, job: Job) -> Option<JobId> {
         let id = JobId(self.next_id);
         let sequence = Sequence { id, job, computed: 0, produced: 0, cached_tokens: 0, held: Vec::new() };
@@ -137,7 +129,7 @@ impl EngineModel {
         Some(id)
     }
 
-    /// Forgets a job, running or waiting; one that has ended is no matter.
+    /// Forgets a job, running or waiting. Has no effect on a job that has ended.
     pub fn cancel(&mut self, id: JobId) {
         self.waiting.retain(|sequence| sequence.id != id);
         if let Some(at) = self.running.iter().position(|sequence| sequence.id == id) {
@@ -146,12 +138,10 @@ impl EngineModel {
         }
     }
 
-    /// Whether nothing runs and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.running.is_empty() && self.waiting.is_empty()
     }
 
-    /// The counters and levels of this moment.
     pub fn stats(&self) -> ModelStats {
         ModelStats {
             num_requests_running: self.running.len(),
@@ -171,7 +161,7 @@ impl EngineModel {
         Step { duration: self.price(&load), finished: self.take_finished() }
     }
 
-    /// Advances what runs already; true if a sequence had to be preempted.
+    /// Advances running sequences; true if one had to be preempted.
     fn advance_running(&mut self, load: &mut Load) -> bool {
         let mut preempted = false;
         let mut at = 0;
@@ -193,7 +183,7 @@ impl EngineModel {
         while load.budget > 0 && self.running.len() < running_max {
             let Some(mut sequence) = self.waiting.pop_front() else { return };
             let context = sequence.job.prompt_tokens + sequence.produced;
-            // The last token is always computed: its output is what the first generated token comes from.
+            // The last token is always computed: its output yields the first generated token.
             let reusable = context.saturating_sub(1) / BLOCK_TOKENS;
             let known = &sequence.job.block_hashes[..reusable.min(sequence.job.block_hashes.len())];
             let hits = if self.cost.prefix_caching { self.pool.count_hits(known) } else { 0 };

@@ -14,7 +14,7 @@ use super::cache::BLOCK_TOKENS;
 /// Bytes of the canonical prompt that count as one token.
 const TOKEN_BYTES: usize = 4;
 
-/// A chat-completion request. Fields that are not listed are ignored.
+/// Other fields are ignored.
 #[derive(Deserialize)]
 pub(super) struct ChatRequest<'a> {
     #[serde(borrow)]
@@ -28,8 +28,8 @@ pub(super) struct ChatRequest<'a> {
     n: Option<usize>,
     logprobs: Option<bool>,
     stream: Option<bool>,
-    /// Prompts share blocks only where this is the same.
     #[serde(borrow)]
+    /// Prompts share blocks only if their salts are the same.
     pub(super) cache_salt: Option<Cow<'a, str>>,
 }
 
@@ -42,7 +42,6 @@ struct Message<'a> {
 }
 
 impl<'a> ChatRequest<'a> {
-    /// Reads a body, or says what is wrong with it.
     pub(super) fn parse(body: &'a [u8]) -> Result<Self, String> {
         let request: Self = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         if request.messages.is_empty() {
@@ -60,33 +59,28 @@ impl<'a> ChatRequest<'a> {
         Ok(request)
     }
 
-    /// The limit on completion tokens, if there is one.
     pub(super) fn tokens_max(&self) -> Option<usize> {
         self.max_completion_tokens.or(self.max_tokens)
     }
 
-    /// The number of choices asked for.
     pub(super) fn choices(&self) -> usize {
         self.n.unwrap_or(1)
     }
 
-    /// Whether the answer comes with log probabilities.
     pub(super) fn wants_logprobs(&self) -> bool {
         self.logprobs == Some(true)
     }
 
-    /// The text of the last user message; of the last message where no user speaks.
+    /// The text of the last user message, or of the last message if there is no user message.
     pub(super) fn last_user_content(&self) -> &str {
         let last_user = self.messages.iter().rfind(|message| message.role == "user");
         last_user.or(self.messages.last()).map_or("", |message| &message.content.0)
     }
 
-    /// Tokens of the canonical prompt.
     pub(super) fn token_count(&self) -> usize {
         self.parts().map(str::len).sum::<usize>().div_ceil(TOKEN_BYTES)
     }
 
-    /// A hash of the canonical prompt.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.parts().for_each(|part| hasher.write(part.as_bytes()));
@@ -113,7 +107,7 @@ impl<'a> ChatRequest<'a> {
         chain.collect()
     }
 
-    /// The canonical prompt in pieces: the tools, then the role and the text of each message.
+    /// The canonical prompt in parts: the tools, then the role and the text of each message.
     fn parts(&self) -> impl Iterator<Item = &str> {
         let messages =
             self.messages.iter().flat_map(|message| [&*message.role, "\n", &*message.content.0, "\n"]);
@@ -127,13 +121,12 @@ pub(super) fn digest(content: &str) -> u64 {
     hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
 }
 
-/// What a simulated engine's answer begins with when the last user message has this content: `echo:` and the first 16
-/// hexadecimal digits of the content's SHA-256.
+/// The beginning of the answer to a last user message: `echo:` and the first 16 hexadecimal digits of the content's SHA-256.
 pub fn echo_of(content: &str) -> String {
     format!("echo:{:016x}", digest(content))
 }
 
-/// A message's content: a string, or the texts of its parts joined, or nothing.
+/// A message's content: a string, the joined texts of its parts, or empty.
 #[derive(Default)]
 struct Text<'a>(Cow<'a, str>);
 

@@ -1,4 +1,4 @@
-//! What the engine saw: how often each prompt came, in which order, how many at once, and how each visit ended.
+//! The engine's record of requests: attempts and order of prompts, requests in flight, and how each visit ended.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,27 +7,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use super::config::Recording;
 use super::{lock, prompt};
 
-/// How many requests did what since the start; deaths do not reset it.
+/// Counts since the start; deaths do not reset them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub connections: u64,
-    /// Well-formed completion requests that came.
+    /// Well-formed completion requests.
     pub arrived: u64,
-    /// Requests answered as an honest engine would.
+    /// Requests answered correctly.
     pub answered: u64,
-    /// Requests that a fault was done to.
     pub faulted: u64,
-    /// Requests refused for want of a place.
+    /// Requests refused because no place was free.
     pub refused: u64,
-    /// Requests refused for what they asked: malformed, an unknown model or key, too long. They are not in `arrived`.
+    /// Invalid requests: malformed, an unknown model or key, too long. They are not in `arrived`.
     pub rejected: u64,
     /// Requests whose client closed the connection before the answer.
     pub aborted: u64,
-    /// Requests that were lost when the engine died.
+    /// Requests lost when the engine died.
     pub killed: u64,
-    /// Requests inside the engine now, running or waiting.
+    /// Requests that run or wait.
     pub in_flight: u64,
-    /// The most that were ever inside at once.
+    /// The maximum of `in_flight`.
     pub in_flight_max: u64,
 }
 
@@ -45,7 +44,7 @@ pub(super) struct Recorder {
     in_flight: AtomicU64,
     in_flight_max: AtomicU64,
     traceparents: Mutex<Vec<String>>,
-    /// Set while the engine dies, so that what ends then is not taken for a client's doing.
+    /// Set while the engine dies, so that requests that end then do not count as aborted by their clients.
     pub(super) is_dying: AtomicBool,
 }
 
@@ -55,7 +54,7 @@ struct Log {
     order: Vec<Box<str>>,
 }
 
-/// How a visit ended, unless its client or the engine went away.
+/// How a visit ended, unless its client or the engine disconnected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Answered,
@@ -67,7 +66,7 @@ pub(super) enum Ending {
 pub(super) struct Arrival {
     /// The number of the request, counted from 1 over all.
     pub(super) number: u64,
-    /// The number of the attempt, counted from 1 for each prompt; 1 where attempts are not recorded.
+    /// The number of the attempt, counted from 1 for each prompt; 1 if attempts are not recorded.
     pub(super) attempt: u32,
 }
 
@@ -88,7 +87,7 @@ impl Recorder {
         self.rejected.fetch_add(1, Relaxed);
     }
 
-    /// Notes a request; [`Self::depart`] must follow.
+    /// Records a request; [`Self::depart`] must follow.
     pub(super) fn arrive(
         &self,
         content: &str,
@@ -111,7 +110,7 @@ impl Recorder {
         Arrival { number, attempt: *attempts }
     }
 
-    /// Notes the end of a request; `None` where its connection went away.
+    /// Records the end of a request; `None` if its connection broke.
     pub(super) fn depart(&self, ending: Option<Ending>) {
         self.in_flight.fetch_sub(1, Relaxed);
         let counter = match ending {

@@ -8,7 +8,6 @@ use super::config::Speed;
 use super::model::ModelStats;
 use super::state::State;
 
-/// The body of `GET /metrics`.
 pub(super) fn render(state: &State) -> String {
     let (metrics, tunables) = (&state.metrics, state.tunables());
     let stats = match &state.driver {
@@ -57,7 +56,6 @@ pub(super) fn render(state: &State) -> String {
     text
 }
 
-/// A label's value, escaped as the format wants it.
 fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -16,9 +16,8 @@ use super::socket::{ResetFlag, Socket};
 use super::state::{Command, State};
 use crate::time;
 
-/// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
-/// Milliseconds between two tries to accept after a failure, or to listen again.
+/// Milliseconds between attempts to accept after a failure, or to listen again.
 const RETRY_MS: u64 = 5;
 
 /// Serves until stopped, through any number of deaths.
@@ -47,12 +46,12 @@ pub(super) async fn run(
     }
 }
 
-/// Listens on this address, where connections of an earlier life may linger.
+/// Listens on this address, although connections of an earlier life may linger.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     reserve(address)?.listen(BACKLOG)
 }
 
-/// Takes the address without listening: until it is dropped, nobody is given this port by chance.
+/// Binds the address without listening, so that the system gives the port to no other socket.
 pub(super) fn reserve(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -60,7 +59,7 @@ pub(super) fn reserve(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// One life, from listening to the command that ends it. With its return the port is closed and no connection is left.
+/// One life, from listening to the command that ends it. When this returns, the port is closed and no connection is left.
 async fn live(
     state: &Arc<State>,
     listener: TcpListener,
@@ -101,7 +100,7 @@ async fn serve_connection(state: Arc<State>, stream: TcpStream) {
     let reset: ResetFlag = Arc::new(AtomicBool::new(false));
     let socket = Socket::new(stream, ResetFlag::clone(&reset));
     let service = service_fn(|request| http::route(Arc::clone(&state), ResetFlag::clone(&reset), request));
-    // A connection that breaks is the client's doing or a fault's, and no one's to report.
+    // A broken connection is caused by the client or a fault, so it is not reported.
     let _ = http1::Builder::new()
         .header_read_timeout(None)
         .pipeline_flush(true)
@@ -109,7 +108,7 @@ async fn serve_connection(state: Arc<State>, stream: TcpStream) {
         .await;
 }
 
-/// Waits for the command to stop; a dead engine cannot die again.
+/// Waits for the command to stop; ignores other commands, because a dead engine cannot die again.
 async fn stopped(commands: &mut UnboundedReceiver<Command>) {
     while let Some(Command::Die { .. }) = commands.recv().await {}
 }

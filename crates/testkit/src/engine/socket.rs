@@ -11,10 +11,9 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-/// Set, it makes the connection end with a TCP reset.
+/// If set, the connection ends with a TCP reset.
 pub(super) type ResetFlag = Arc<AtomicBool>;
 
-/// The connection ends without an answer.
 #[derive(Debug)]
 pub(super) struct Gone;
 
@@ -40,7 +39,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.reset.load(Relaxed) {
-            // Closing with a zero linger time sends RST where FIN would be sent otherwise.
+            // Closing with zero linger time sends RST instead of FIN.
             let _ = self.io.inner().set_zero_linger();
         }
     }

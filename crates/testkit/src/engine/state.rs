@@ -1,4 +1,4 @@
-//! What all connections of one engine share.
+//! State that all connections of one engine share.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -12,10 +12,9 @@ use super::holder::Holder;
 use super::metrics::Metrics;
 use super::recorder::{Ending, Recorder};
 
-/// What the engine as a whole is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Die as a killed process does, and come back after that many milliseconds.
+    /// Die as a killed process does, and listen again after this time.
     Die {
         ms: u64,
     },
@@ -34,7 +33,7 @@ pub(super) struct State {
     tunables: RwLock<(Tunables, Arc<Settings>)>,
 }
 
-/// The tunables in the form that answering a request wants.
+/// The tunables in the form that request handlers need.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) models: Vec<Model>,
@@ -46,7 +45,7 @@ pub(super) struct Settings {
     refused_fields: Vec<(&'static str, &'static str)>,
     pub(super) missing_paths: Vec<&'static str>,
     pub(super) unknown_model_status: u16,
-    /// The whole `Authorization` header that is wanted.
+    /// The whole `Authorization` header that is required.
     pub(super) authorization: Option<String>,
     pub(super) is_healthy: bool,
     pub(super) reports_metrics: bool,
@@ -64,7 +63,7 @@ pub(super) struct Model {
 }
 
 impl Settings {
-    /// The message with which a body is refused for one of its fields.
+    /// The message that refuses a body for one of its fields.
     pub(super) fn refusal_of_field(&self, body: &[u8]) -> Option<&'static str> {
         if self.refused_fields.is_empty() {
             return None;
@@ -132,7 +131,7 @@ impl State {
         }
     }
 
-    /// Forgets what dies with a process: the cache, the batch, the metrics.
+    /// Forgets the state that dies with a process: the cache, the batch, the metrics.
     pub(super) fn reset(&self) {
         self.metrics.reset();
         self.holder.reset();
@@ -142,7 +141,7 @@ impl State {
     }
 }
 
-/// A request inside the engine. Dropped without an end, it was aborted by its client or lost in a death.
+/// A request inside the engine. If it is dropped without an end, its client aborted it or the engine died.
 #[derive(Debug)]
 pub(super) struct Visit {
     state: Arc<State>,
@@ -150,7 +149,7 @@ pub(super) struct Visit {
 }
 
 impl Visit {
-    /// Begins right after [`Recorder::arrive`].
+    /// Must directly follow [`Recorder::arrive`].
     pub(super) fn begin(state: &Arc<State>) -> Self {
         Self { state: Arc::clone(state), ending: None }
     }

@@ -21,7 +21,7 @@ use url::form_urlencoded::{self, Serializer};
 use super::{Grant, Person, Records, SecretGoes, State, Trouble, tokens};
 use crate::time;
 
-/// How long an ID token holds, in seconds.
+/// Validity of an ID token, in seconds.
 const VALID: u64 = 300;
 
 type Fields = HashMap<String, String>;
@@ -37,7 +37,7 @@ pub(super) fn router(state: Arc<State>) -> Router {
         .with_state(state)
 }
 
-/// A provider that is in trouble itself.
+/// Replaces every answer with the status of `answers_only`, if set.
 async fn answer_only(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response {
     let only = state.records().habits.answers_only.map(StatusCode::from_u16);
     match only {
@@ -78,7 +78,7 @@ async fn keys(Shared(state): Shared<Arc<State>>) -> Response {
     axum::Json(json!({"keys": [state.records().key.public()]})).into_response()
 }
 
-/// Sends whoever comes back at once, as the person who was chosen.
+/// Sends every visitor back immediately, as the chosen person.
 async fn authorize(Shared(state): Shared<Arc<State>>, RawQuery(query): RawQuery) -> Response {
     let fields = fields(query.unwrap_or_default().as_bytes());
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
@@ -125,7 +125,7 @@ async fn authorize(Shared(state): Shared<Arc<State>>, RawQuery(query): RawQuery)
     (StatusCode::FOUND, [(LOCATION, location)]).into_response()
 }
 
-/// Tells who it is, for a code and what proves that the caller asked for it.
+/// Returns the tokens for a code and the proof that the caller requested it.
 async fn token(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Bytes) -> Response {
     let fields = fields(&body);
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
@@ -133,7 +133,7 @@ async fn token(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byte
     if !shows_secret(&state, records.habits.secret_goes, &headers, &fields) {
         return refused(StatusCode::UNAUTHORIZED, "invalid_client");
     }
-    // A code is used up by a wrong use too.
+    // A wrong use consumes a code too.
     let grant = records.codes.remove(&field("code"));
     let verifier = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
     let is_right = |grant: &Grant| {
@@ -159,7 +159,7 @@ async fn token(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byte
     .into_response()
 }
 
-/// Whether the client's secret was sent in the one way in which it is wanted.
+/// Whether the client's secret was sent in the required way, and only in that way.
 fn shows_secret(state: &State, goes: SecretGoes, headers: &HeaderMap, fields: &Fields) -> bool {
     let (id, secret) = (&*state.client_id, &*state.client_secret);
     let is_in_body = fields.get("client_id").is_some_and(|sent| sent == id)

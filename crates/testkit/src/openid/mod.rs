@@ -1,6 +1,6 @@
-//! A stand-in for an OpenID provider at the far side of a real socket: discovery, keys, authorization, tokens and user info,
-//! strict about what it is sent. Whoever is sent there is signed in at once as the person who was chosen. Its tokens are written
-//! by hand, so that what reads them is not tested against itself.
+//! A simulated OpenID provider on a real socket: discovery, keys, authorization, tokens and user info, with strict checks of each request.
+//! Every visitor is signed in immediately as the chosen person. Tokens are built by hand, so that the code that reads them is not tested
+//! against itself.
 
 mod http;
 mod tokens;
@@ -8,47 +8,44 @@ mod tokens;
 use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 pub use self::tokens::KeyKind;
 use self::tokens::SigningKey;
+use crate::stand::{Server, lock};
 
-/// A running stand-in on a loopback port of its own. Dropped, it stops.
+/// A running provider on its own loopback port. Dropping it stops the provider.
 #[derive(Debug)]
 pub struct OpenIdProvider {
     state: Arc<State>,
-    address: SocketAddr,
-    server: JoinHandle<()>,
+    server: Server,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Person {
     pub subject: String,
     pub email: Option<String>,
-    /// Whether it says that the address is theirs; `None` where it says nothing of it.
+    /// The claim that the address is the person's; `None` omits the claim.
     pub is_verified: Option<bool>,
-    /// What it says in the claim `xms_edov`, as Microsoft Entra ID does.
+    /// The claim `xms_edov`, as Microsoft Entra ID has it.
     pub edov: Option<Value>,
 }
 
-/// What it does as other providers do.
+/// Differences between providers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Habits {
-    /// It signs what it tells of somebody when it is asked.
     pub signs_user_info: bool,
-    /// It promises to say who it is when it sends a browser back, and does. <https://www.rfc-editor.org/rfc/rfc9207>
+    /// Whether discovery promises `iss` in the redirect, and the redirect has it. <https://www.rfc-editor.org/rfc/rfc9207>
     pub names_itself: bool,
-    /// By which it takes the client's secret.
     pub secret_goes: SecretGoes,
-    /// It answers every call with this status and nothing else.
+    /// The status of every answer.
     pub answers_only: Option<u16>,
 }
 
-/// By which ways a provider takes a client's secret.
+/// How a provider accepts the client's secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SecretGoes {
     /// `client_secret_basic`.
@@ -56,40 +53,37 @@ pub enum SecretGoes {
     InTheHead,
     /// `client_secret_post`.
     InTheBody,
-    /// Both, and it undoes no escapes in the head: some do not.
+    /// Both, but escapes in the head are not decoded, as with some providers.
     InTheBodyOrUnescaped,
 }
 
-/// What is wrong with the next sign-ins.
+/// Faults of the next sign-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// The person does not want it: `error=access_denied`.
+    /// The person refuses: `error=access_denied`.
     Denied,
-    /// The ID token repeats another nonce.
     WrongNonce,
     /// The ID token is meant for another client.
     WrongAudience,
-    /// The ID token names another issuer.
     WrongIssuer,
-    /// The ID token holds no more.
     Expired,
-    /// The ID token is signed with a key of somebody else, under the name of ours.
+    /// The ID token is signed with a foreign key under the name of the provider's key.
     ForeignSignature,
     /// The ID token is not signed: `alg` is `none`.
     Unsigned,
-    /// The ID token is signed with the client's secret, which is not secret enough: `alg` is `HS256`.
+    /// The ID token is signed with the client's secret, which is too weak: `alg` is `HS256`.
     SignedWithSecret,
-    /// The e-mail address stands in no ID token: user info tells it.
+    /// The ID token has no e-mail address; user info has it.
     ThinTokens,
-    /// User info tells of somebody else.
+    /// User info describes another person.
     WrongUserInfo,
-    /// User info is signed with a key of somebody else, under the name of ours.
+    /// User info is signed with a foreign key under the name of the provider's key.
     ForeignUserInfo,
     /// User info is meant for another client.
     UserInfoOfOthers,
-    /// The browser comes back in the name of another provider.
+    /// The redirect names another provider.
     WrongReturn,
-    /// The browser comes back in nobody's name.
+    /// The redirect names no provider.
     NamelessReturn,
 }
 
@@ -108,7 +102,7 @@ struct Records {
     person: Person,
     trouble: Option<Trouble>,
     habits: Habits,
-    /// Each code is taken once.
+    /// Each code is valid once.
     codes: HashMap<String, Grant>,
     accesses: HashMap<String, (Person, Option<Trouble>)>,
     made: u32,
@@ -125,10 +119,7 @@ struct Grant {
 }
 
 impl OpenIdProvider {
-    /// Starts it on the current tokio runtime; it takes calls when this returns, from the client of this name and secret.
-    ///
-    /// # Errors
-    /// No loopback port could be listened on.
+    /// Starts a provider on the current tokio runtime; it accepts calls from this client when this returns.
     pub async fn start(client_id: &str, client_secret: &str) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -150,29 +141,24 @@ impl OpenIdProvider {
             records: Mutex::new(records),
         });
         let router = http::router(Arc::clone(&state));
-        let server = tokio::spawn(async move {
-            // It ends with the test that started it.
-            let _ = axum::serve(listener, router).await;
-        });
-        Ok(Self { state, address, server })
+        Ok(Self { state, server: Server::start(listener, router)? })
     }
 
-    /// Its issuer, as `console.oidc.issuer` wants it.
+    /// The value for `console.oidc.issuer`.
     pub fn issuer(&self) -> &str {
         &self.state.issuer
     }
 
-    /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address
     }
 
-    /// Whoever is sent there from now on is this person.
+    /// Signs in this person from now on.
     pub fn present(&self, person: Person) {
         self.state.records().person = person;
     }
 
-    /// Lets the sign-ins that begin from now on go wrong, or well again.
+    /// Sets or clears the fault of sign-ins that begin from now on.
     pub fn trouble(&self, trouble: Option<Trouble>) {
         self.state.records().trouble = trouble;
     }
@@ -182,35 +168,25 @@ impl OpenIdProvider {
     }
 
     /// Signs with another key of this kind and name from now on.
-    ///
-    /// # Errors
-    /// No key could be made.
     pub fn change_key(&self, kind: KeyKind, name: &'static str) -> io::Result<()> {
         self.state.records().key = SigningKey::new(kind, name)?;
         Ok(())
     }
 
-    /// How often it was asked what it is.
+    /// The number of discovery requests.
     pub fn discovery_count(&self) -> usize {
         self.state.records().discoveries
     }
 }
 
-impl Drop for OpenIdProvider {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
-
 impl State {
-    /// The records. A panic of one test's thread must not hide in the poison of another's.
     fn records(&self) -> MutexGuard<'_, Records> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.records)
     }
 }
 
 impl Records {
-    /// A text that was never given before.
+    /// A text that was never returned before.
     fn fresh(&mut self, what: &str) -> String {
         self.made += 1;
         format!("{what}-{}", self.made)

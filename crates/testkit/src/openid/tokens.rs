@@ -1,4 +1,4 @@
-//! JSON Web Tokens, put together by hand. <https://www.rfc-editor.org/rfc/rfc7519>
+//! JSON Web Tokens, built by hand. <https://www.rfc-editor.org/rfc/rfc7519>
 
 use std::io;
 
@@ -12,7 +12,6 @@ use sha2::Sha256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// `ES256`.
     Es256,
     /// Ed25519 by its older name, `EdDSA`.
     EdDsa,
@@ -64,7 +63,7 @@ impl SigningKey {
         let (kid, alg) = (self.name, self.algorithm());
         match &self.pair {
             Pair::Ecdsa(pair) => {
-                // A byte that says "uncompressed", and the two coordinates.
+                // The first byte says "uncompressed"; the two coordinates follow.
                 let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
                 let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
                 json!({"kty": "EC", "crv": "P-256", "use": "sig", "alg": alg, "kid": kid, "x": x, "y": y})
@@ -76,7 +75,6 @@ impl SigningKey {
         }
     }
 
-    /// A token with these claims.
     pub(super) fn sign(&self, claims: &Value) -> io::Result<String> {
         let text = text(&json!({"alg": self.algorithm(), "typ": "JWT", "kid": self.name}), claims);
         let signature = match &self.pair {
@@ -90,12 +88,11 @@ impl SigningKey {
     }
 }
 
-/// A token with these claims that nobody signed.
 pub(super) fn unsigned(claims: &Value) -> String {
     format!("{}.", text(&json!({"alg": "none", "typ": "JWT"}), claims))
 }
 
-/// A token with these claims, signed with a secret that two have.
+/// Signs with a shared secret.
 pub(super) fn signed_with(secret: &str, claims: &Value) -> io::Result<String> {
     let text = text(&json!({"alg": "HS256", "typ": "JWT"}), claims);
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).map_err(io::Error::other)?;

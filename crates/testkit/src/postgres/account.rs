@@ -1,4 +1,4 @@
-//! Who the server runs as: PostgreSQL refuses to run as root.
+//! The account of the server: PostgreSQL refuses to run as root.
 
 use std::fs;
 use std::io;
@@ -7,10 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// In this order: Debian's package makes the first, and every system has the second.
+/// In order of preference: Debian's package creates the first, and every system has the second.
 const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
 
-/// An account of the system that is not root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Account {
     user: u32,
@@ -18,7 +17,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Whom to run the server as instead of ourselves; `None` where we are not root.
+    /// The account to run the server as; `None` if we are not root.
     pub(super) fn instead_of_root() -> io::Result<Option<Self>> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -36,12 +35,12 @@ impl Account {
         Some(Self { user: numbers.next()?.ok()?, group: numbers.next()?.ok()? })
     }
 
-    /// Makes the file or folder its own.
+    /// Makes the account the owner of a file or folder.
     pub(super) fn take_over(self, path: &Path) -> io::Result<()> {
         chown(path, Some(self.user), Some(self.group))
     }
 
-    /// The command will run as this account, and in no other group.
+    /// Makes the command run as this account, and in no other group.
     pub(super) fn run(self, command: &mut Command) {
         command.uid(self.user).gid(self.group);
     }

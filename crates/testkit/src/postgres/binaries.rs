@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs are.
+//! Finds PostgreSQL's programs.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,17 +9,16 @@ use std::process::Command;
 
 const SERVER: &str = "postgres";
 const INIT: &str = "initdb";
-/// Where Debian keeps every version that is installed, none of them on `PATH`.
+/// Debian's folder of all installed versions, which are not on `PATH`.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
-/// The folder of the programs of one version.
 #[derive(Debug)]
 pub(super) struct Binaries {
     folder: PathBuf,
 }
 
 impl Binaries {
-    /// Those on `PATH`, else the newest that Debian has installed.
+    /// The programs on `PATH`, else Debian's newest installed version.
     pub(super) fn find() -> io::Result<Self> {
         find(env::var_os("PATH"), Path::new(VERSIONS)).map(|folder| Self { folder }).ok_or_else(|| {
             let message = format!(
@@ -30,7 +29,7 @@ impl Binaries {
         })
     }
 
-    /// What makes the folder of a cluster.
+    /// The command that creates the folder of a cluster.
     pub(super) fn init(&self) -> Command {
         Command::new(self.folder.join(INIT))
     }

@@ -16,18 +16,18 @@ use super::server::Server;
 use super::session::Session;
 use crate::schema;
 
-/// Where sessions begin that need no database of their own; every cluster has it.
+/// The database for sessions that need none of their own; every cluster has it.
 const MAINTENANCE: &str = "postgres";
-/// PostgreSQL cuts longer names off.
+/// PostgreSQL truncates longer names.
 const NAME_BYTES_MAX: usize = 63;
-/// What databases with a schema are copied from.
+/// The database that databases with a schema are copied from.
 const TEMPLATE: &str = "template_with_schema";
-/// How long a statement of ours may take.
+/// The time limit of our statements.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// A crash of the server, not one of the machine: nothing waits for a disk. For tests of behaviour.
+    /// A crash of the server, but not of the machine: no commit waits for a disk. For tests of behaviour.
     #[default]
     Server,
     /// A power cut, as with PostgreSQL's own settings. For measurements.
@@ -37,27 +37,26 @@ pub enum Durability {
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
     pub durability: Durability,
-    /// Where its folder is made, which is removed at the end. A short path that the server's account can reach.
+    /// The parent of the cluster's folder. Needs a short path that the server's account can reach.
     pub folder: PathBuf,
-    /// How it listens on the network of this machine; `None` for the socket alone.
+    /// Listening on the network of this machine; `None` for the socket only.
     pub network: Option<Network>,
 }
 
 impl Default for ClusterOptions {
-    /// For tests: commits survive a crash of the server, in the system's folder for temporary files.
+    /// For tests: commits survive a crash of the server; the folder is in the system's folder for temporary files.
     fn default() -> Self {
         Self { durability: Durability::default(), folder: env::temp_dir(), network: None }
     }
 }
 
-/// A PostgreSQL server of one's own, reached over a socket in its folder and, unless it is told otherwise, over no network.
+/// A PostgreSQL server for tests, reached over a socket in its folder and, by default, over no network.
 ///
-/// When this is dropped, the server ends and its folder goes. Both happen as well when the process ends in any other
-/// way, by a kill too. The calls wait for what they do, a second for a start: a test makes them as they are, also within
-/// a runtime.
+/// Dropping it stops the server and removes its folder. Both also happen when the process ends in another way, including a kill. Calls
+/// block until they are done (a start takes a second); tests may make them within a runtime.
 #[derive(Debug)]
 pub struct Cluster {
-    // In this order they are dropped: first the server, then the folder it works in.
+    // The order of drops: first the server, then its folder.
     server: Option<Server>,
     folder: Folder,
     binaries: Binaries,
@@ -68,10 +67,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes an empty cluster and starts its server. As root it runs as `postgres`, or else as `nobody`.
-    ///
-    /// # Errors
-    /// PostgreSQL is not installed, or does not start; the message says what it said.
+    /// Creates an empty cluster and starts its server. Under root it runs as `postgres` or `nobody`. Fails if PostgreSQL is not installed
+    /// or does not start; the message contains its output.
     pub fn start(options: &ClusterOptions) -> io::Result<Self> {
         let (binaries, account) = (Binaries::find()?, Account::instead_of_root()?);
         let port = if options.network.is_some() { Network::free_port()? } else { PORT };
@@ -84,21 +81,15 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The cluster that the tests of this process share, each with a database of its own. The first call starts it.
-    ///
-    /// # Panics
-    /// It cannot be started.
+    /// The cluster that the tests of this process share, each with its own database. The first call starts it, and panics if that fails.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
         SHARED
             .get_or_init(|| Self::start(&ClusterOptions::default()).unwrap_or_else(|error| panic!("{error}")))
     }
 
-    /// Makes a database that has the schema which `migrate` makes in the database at a URL: it is made once and copied, in a fifth of the
-    /// time. The URL to connect to it.
-    ///
-    /// # Panics
-    /// `migrate` does. It runs in a thread and a runtime of its own.
+    /// Creates a database with the schema that `migrate` creates in the database at a URL, and returns its URL. The schema is created once
+    /// and then copied, in a fifth of the time. `migrate` runs in its own thread and runtime; a panic of it is passed on.
     pub fn database_with_schema<F: Future<Output = ()>>(
         &self,
         name: &str,
@@ -114,10 +105,7 @@ impl Cluster {
         self.create(name, &format!("TEMPLATE {TEMPLATE}"))
     }
 
-    /// Makes an empty database; the URL to connect to it.
-    ///
-    /// # Errors
-    /// The name is taken, or is not of 1 to 63 small letters, digits and underscores; or the server does not run.
+    /// Creates an empty database and returns its URL. A name has 1 to 63 lowercase letters, digits and underscores.
     pub fn database(&self, name: &str) -> io::Result<String> {
         self.create(name, "")
     }
@@ -137,33 +125,28 @@ impl Cluster {
         self.folder.path()
     }
 
-    /// The port, in the name of the socket and on the network.
+    /// The port in the name of the socket and on the network.
     pub const fn port(&self) -> u16 {
         self.folder.port()
     }
 
-    /// Runs statements of the superuser in a database.
-    ///
-    /// # Errors
-    /// The server does not run, or refuses them.
+    /// Runs statements as superuser.
     pub fn execute(&self, database: &str, statements: &str) -> io::Result<()> {
         self.session(database)?.run(statements).map(drop)
     }
 
-    /// The number of the server's process, whose children serve the sessions; `None` while it does not run.
+    /// The server's process ID, whose children serve the sessions; `None` while it does not run.
     pub fn process_id(&self) -> Option<u32> {
         self.server.as_ref().map(Server::process_id)
     }
 
-    /// Ends the server at once, and every session with it. What was committed is in the folder.
+    /// Stops the server and every session immediately. Committed data stay in the folder.
     pub fn stop_immediate(&mut self) {
         self.server = None;
     }
 
-    /// Starts the server where it was stopped, and waits for its recovery. Does nothing while it runs.
-    ///
-    /// # Errors
-    /// It does not start; the message says what it said.
+    /// Starts a stopped server, and waits for its recovery. Does nothing while it runs. On failure, the message contains the server's
+    /// output.
     pub fn start_again(&mut self) -> io::Result<()> {
         if self.server.is_none() {
             let mut program = self.binaries.server();
@@ -175,16 +158,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// A crash of the server and its recovery: every session ends, and what was committed is there again.
-    ///
-    /// # Errors
-    /// It does not start again; the message says what it said.
+    /// A crash of the server and its recovery: every session ends; committed data remain.
     pub fn restart_immediate(&mut self) -> io::Result<()> {
         self.stop_immediate();
         self.start_again()
     }
 
-    /// Where the server listens.
     pub(super) fn socket(&self) -> PathBuf {
         self.folder.socket()
     }
@@ -233,13 +212,13 @@ impl Cluster {
     }
 }
 
-/// With the folder of the socket behind the `?`, as libpq and sqlx take it.
+/// A URL with the folder of the socket after the `?`, as libpq and sqlx accept it.
 fn url(folder: &Path, port: u16, database: &str) -> String {
     let folder: String = folder.as_os_str().as_encoded_bytes().iter().map(|byte| escaped(*byte)).collect();
     format!("postgres://{USER}@localhost:{port}/{database}?host={folder}")
 }
 
-/// A byte of a path as it stands in a URL.
+/// Escapes a byte of a path for a URL.
 fn escaped(byte: u8) -> String {
     if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
         char::from(byte).to_string()

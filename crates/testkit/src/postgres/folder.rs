@@ -1,4 +1,4 @@
-//! The folder of a cluster, and who clears it away when nobody else can.
+//! The folder of a cluster, and the keeper that removes it if this process cannot.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 
 use super::account::Account;
 
-/// The port is a part of the name of the socket; where the server listens on no network it is nothing else.
+/// A part of the socket's name, even if the server listens on no network.
 pub(super) const PORT: u16 = 5432;
-/// The longest path of a socket that Linux takes.
+/// Linux's limit for the path of a socket.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// Waits for the end of its input, which comes when we close it and also when we are killed. Then it shuts the server
-/// down, waits until it is gone (the server takes five seconds at most), and removes the folder.
+/// Waits for the end of its input, which follows when we close it or are killed. Then it shuts the server down, waits until it has ended
+/// (five seconds at most), and removes the folder.
 const KEEPER: &str = r#"
 read -r _
 server=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$server"
@@ -24,8 +24,7 @@ done
 rm -rf "$1"
 "#;
 
-/// A folder that goes when this is dropped, and when our process ends in whatever way; a server that still runs in it
-/// goes first.
+/// A folder that is removed when this is dropped or our process ends in any way. A server that still runs in it is stopped first.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -34,7 +33,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes a folder in `parent` that belongs to the account, if there is one, for a server of this port.
+    /// Creates a folder in `parent` that belongs to the account, if there is one, for a server with this port.
     pub(super) fn create(parent: &Path, account: Option<Account>, port: u16) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("overnight-pg-").tempdir_in(parent.canonicalize()?)?;
         if socket_in(folder.path(), port).as_os_str().len() > SOCKET_PATH_BYTES_MAX {
@@ -52,13 +51,12 @@ impl Folder {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Ctrl-C, and a kill of the whole group of a test, must not reach it.
+            // Ctrl-C, and a kill of the test's whole process group, must not reach it.
             .process_group(0)
             .spawn()?;
         Ok(Self { path: folder.keep(), port, keeper })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -71,7 +69,6 @@ impl Folder {
         self.path.join("log")
     }
 
-    /// Where the server listens.
     pub(super) fn socket(&self) -> PathBuf {
         socket_in(&self.path, self.port)
     }

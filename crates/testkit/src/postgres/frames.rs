@@ -1,22 +1,21 @@
-//! The frames of PostgreSQL's protocol, in which both sides speak once a session has begun.
+//! The frames of PostgreSQL's protocol, which both sides send once a session has begun.
 
 use std::io::{self, Read};
 
-/// Client: text of statements, all of them answered at once.
+/// Client: statements as text.
 pub(super) const QUERY: u8 = b'Q';
 /// Client: the end of a group of messages that are answered together.
 pub(super) const SYNC: u8 = b'S';
 /// Client: the call of a function, from before there were statements with parameters.
 pub(super) const FUNCTION_CALL: u8 = b'F';
-/// Server: it has answered, and waits for what comes next.
+/// Server: it has answered, and waits for the next message.
 pub(super) const READY: u8 = b'Z';
-/// Server: a statement is done; what it was.
+/// Server: a statement has completed; the body is its tag.
 pub(super) const COMPLETE: u8 = b'C';
 pub(super) const ERROR: u8 = b'E';
 
 pub(super) const LENGTH_BYTES: u32 = 4;
 
-/// What stands before the body of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: u8,
@@ -24,7 +23,6 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the next one; the end of the stream is an error.
     pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
         let mut bytes = [0; 5];
         from.read_exact(&mut bytes)?;
@@ -39,13 +37,13 @@ impl Header {
         [self.kind, a, b, c, d]
     }
 
-    /// Whether the server answers this of the client with one [`READY`], after everything that was asked before.
+    /// Whether the server answers this client message with one [`READY`], after all earlier answers.
     pub(super) fn asks(self) -> bool {
         matches!(self.kind, QUERY | SYNC | FUNCTION_CALL)
     }
 }
 
-/// Whether this is the body of a [`QUERY`] that commits and does nothing else.
+/// Whether this body of a [`QUERY`] contains only a commit.
 pub(super) fn is_commit(body: &[u8]) -> bool {
     let text = body.strip_suffix(&[0]).unwrap_or(body);
     text.trim_ascii().eq_ignore_ascii_case(b"COMMIT")

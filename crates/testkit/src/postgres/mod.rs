@@ -1,6 +1,6 @@
-//! PostgreSQL to test and to measure against: a throw-away server, and a proxy that loses what a test tells it to lose.
+//! PostgreSQL for tests and measurements: a temporary server, and a proxy that loses messages on request.
 //!
-//! Neither knows a runtime: both work whatever the runtime of the test is busy with, and whatever time it shows.
+//! Neither needs a runtime: they work even if the test's runtime is busy or has its own time.
 
 mod account;
 mod binaries;

@@ -1,4 +1,4 @@
-//! A server that listens on this machine's network too, with TLS.
+//! A server that also listens on this machine's network, with TLS.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -12,14 +12,13 @@ const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 const AUTHORITY: &str = "clients.pem";
 
-/// What a server needs to listen on 127.0.0.1 and ::1 with TLS. Everything is in PEM form.
+/// Settings to listen on 127.0.0.1 and ::1 with TLS. Certificates and keys are in PEM form.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
     pub certificate: String,
     pub key: String,
-    /// The authority of the certificates of clients.
     pub client_authority: String,
-    /// Who may connect, as lines of `pg_hba.conf`; everybody over the socket.
+    /// Lines of `pg_hba.conf` for network clients; every client may connect over the socket.
     pub access: String,
 }
 
@@ -28,7 +27,7 @@ impl Network {
         Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
     }
 
-    /// Writes its files into the folder; the settings that name them.
+    /// Writes its files into the folder, and returns the settings that name them.
     pub(super) fn write(&self, folder: &Folder, account: Option<Account>) -> io::Result<Vec<String>> {
         for (name, text) in
             [(CERTIFICATE, &self.certificate), (KEY, &self.key), (AUTHORITY, &self.client_authority)]

@@ -1,4 +1,4 @@
-//! PgBouncer in front of a cluster, in transaction mode: it lends a server for one transaction at a time.
+//! PgBouncer in front of a cluster, in transaction mode: a client has a server connection for one transaction at a time.
 
 use std::fs;
 use std::io;
@@ -14,12 +14,12 @@ use super::USER;
 use super::account::Account;
 use super::cluster::Cluster;
 
-/// Where Debian has it, and then whatever `PATH` has.
+/// Debian's path, then `PATH`.
 const PROGRAMS: [&str; 2] = ["/usr/sbin/pgbouncer", "pgbouncer"];
 const POLLS_MAX: u32 = 500;
 const POLL: Duration = Duration::from_millis(10);
 
-/// A pooler that stops when this is dropped.
+/// Dropping it stops the pooler.
 #[derive(Debug)]
 pub struct Pooler {
     process: Child,
@@ -28,10 +28,8 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts it with so many servers to lend; `None` where PgBouncer is not installed.
-    ///
-    /// # Errors
-    /// It does not start; the message says what it said.
+    /// Starts PgBouncer with this number of server connections; `None` if it is not installed. If it does not start, the message contains
+    /// its output.
     pub fn start(cluster: &Cluster, servers: u32) -> io::Result<Option<Self>> {
         let folder = tempfile::tempdir()?;
         let account = Account::instead_of_root()?;
@@ -80,7 +78,7 @@ impl Pooler {
         Err(io::Error::other(format!("PgBouncer does not start:\n{}", fs::read_to_string(&log)?)))
     }
 
-    /// The URL of a database for clients through it, which says what kind of pooler it is.
+    /// The URL of a database through the pooler, which includes the pooler's mode.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}?statement-cache-capacity=0", self.port)
     }

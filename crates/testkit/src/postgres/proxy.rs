@@ -1,4 +1,4 @@
-//! A proxy that loses what a test tells it to lose.
+//! A proxy that loses commits and answers on request.
 
 mod acceptor;
 mod connection;
@@ -18,16 +18,16 @@ use super::{Cluster, USER};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dropped {
-    /// Commits that the server made, or refused, without their client ever learning which.
+    /// Commits that the server made or refused, while the client did not get the answer.
     pub answers: u64,
-    /// Commits that never reached the server.
+    /// Commits that did not reach the server.
     pub commits: u64,
 }
 
-/// A proxy on 127.0.0.1 in front of a cluster, which goes on when the cluster is stopped and started again.
+/// A proxy on 127.0.0.1 in front of a cluster, which survives restarts of the cluster.
 ///
-/// A commit is a `COMMIT` as text and by itself, as transactions end in sqlx and in psql. When this is dropped, every
-/// connection through it is closed, and no new one is taken.
+/// A commit is a separate `COMMIT` as text, as transactions end in sqlx and in psql. Dropping the proxy closes every connection through it
+/// and its port.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,
@@ -35,15 +35,11 @@ pub struct FaultProxy {
     orders: Arc<Orders>,
     connections: Arc<Connections>,
     acceptor: Mutex<Option<Acceptor>>,
-    /// A connection of our own, both ends of it: it keeps the port ours while nobody listens there.
+    /// Both ends of our own connection, which reserve the port while the proxy does not listen.
     _hold: [TcpStream; 2],
 }
 
 impl FaultProxy {
-    /// Starts a proxy that loses nothing.
-    ///
-    /// # Errors
-    /// The system gives no port.
     pub fn start(cluster: &Cluster) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -54,24 +50,22 @@ impl FaultProxy {
         Ok(Self { address, socket, orders, connections, acceptor: Mutex::new(Some(acceptor)), _hold: hold })
     }
 
-    /// The URL to connect through the proxy to a database of the cluster.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@{}/{database}", self.address)
     }
 
-    /// The next `count` commits reach the server; what it answers is thrown away once it is whole, and both sides are
-    /// closed. The client never learns what became of them.
+    /// The next `count` commits reach the server; its complete answer is dropped, and both sides are closed.
     pub fn drop_commit_answers(&self, count: u64) {
         self.orders.drop_answers(count);
     }
 
-    /// The next `count` commits do not reach the server; both sides are closed instead. These go before the commits of
+    /// The next `count` commits do not reach the server; both sides are closed instead. These precede the commits of
     /// [`FaultProxy::drop_commit_answers`].
     pub fn cut_before_commit(&self, count: u64) {
         self.orders.cut_commits(count);
     }
 
-    /// What was lost so far. It is counted when nothing can save it, and before its client can notice.
+    /// Losses so far. Each is counted when it is certain, and before the client can notice.
     pub fn dropped(&self) -> Dropped {
         self.orders.dropped()
     }
@@ -80,10 +74,8 @@ impl FaultProxy {
         self.connections.cut_all();
     }
 
-    /// Whether new connections are refused, as where no server listens. Those that are open stay.
-    ///
-    /// # Errors
-    /// The system does not let it listen again.
+    /// Whether new connections are refused, as if no server listened. Open connections stay. Fails if the system does not let the proxy
+    /// listen again.
     pub fn refuse(&self, refuses: bool) -> io::Result<()> {
         let mut acceptor = self.acceptor.lock().unwrap_or_else(PoisonError::into_inner);
         if refuses {

@@ -12,20 +12,19 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::account::Account;
 use super::folder::Folder;
 
-/// How long a start may take, recovery after a crash included: a minute.
+/// The limit of a start, including recovery after a crash: one minute.
 const POLLS_MAX: u32 = 6_000;
 const POLL: Duration = Duration::from_millis(10);
-/// How much of what the server said stands in an error.
 const LOG_LINES: usize = 20;
 
-/// A server that is shut down at once when this is dropped, as in a crash: what it did not commit is lost.
+/// Dropping it shuts the server down immediately, as in a crash: uncommitted data are lost.
 #[derive(Debug)]
 pub(super) struct Server {
     process: Child,
 }
 
 impl Server {
-    /// Starts it with `program` and waits until `accepts` says that it takes sessions.
+    /// Starts the server with `program` and waits until `accepts` returns true.
     pub(super) fn start(
         mut program: Command,
         folder: &Folder,
@@ -38,7 +37,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
-            // Ctrl-C is for the tests; what becomes of the server is the folder's affair.
+            // Ctrl-C is for the tests; the folder's keeper stops the server.
             .process_group(0);
         if let Some(account) = account {
             account.run(&mut program);
@@ -58,7 +57,7 @@ impl Server {
 }
 
 impl Server {
-    /// The number of its process, whose children serve the sessions.
+    /// Its children serve the sessions.
     pub(super) fn process_id(&self) -> u32 {
         self.process.id()
     }
@@ -66,7 +65,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Once it was waited for, its number may be another's.
+        // After the process was waited for, another process may have its ID.
         if let Ok(None) = self.process.try_wait() {
             let _ = kill_process(Pid::from_child(&self.process), Signal::QUIT);
             let _ = self.process.wait();

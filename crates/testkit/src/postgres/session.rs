@@ -1,13 +1,13 @@
-//! A client that can do just enough: begin a session and run statements without parameters.
+//! A minimal client: begins a session and runs statements without parameters.
 
 use std::io::{self, BufReader, Read, Write};
 
 use super::USER;
 use super::frames::{COMPLETE, ERROR, Header, QUERY, READY};
 
-/// Version 3.0, as it stands in the first packet.
+/// Version 3.0, as in the first packet.
 const PROTOCOL: u32 = 3 << 16;
-/// Far above what a server says to statements whose rows nobody reads.
+/// Far more than a server's answer without rows.
 const BODY_BYTES_MAX: u32 = 1 << 20;
 
 pub(super) struct Session<S> {
@@ -15,7 +15,6 @@ pub(super) struct Session<S> {
 }
 
 impl<S: Read + Write> Session<S> {
-    /// Begins a session in a database.
     pub(super) fn begin(stream: S, database: &str) -> io::Result<Self> {
         let mut packet = PROTOCOL.to_be_bytes().to_vec();
         for text in ["user", USER, "database", database, ""] {
@@ -28,7 +27,7 @@ impl<S: Read + Write> Session<S> {
         Ok(session)
     }
 
-    /// Runs statements and waits for their answer: the tag of the last of them, which says what it did to how many rows.
+    /// Runs statements and returns the tag of the last one, which contains its kind and number of rows.
     pub(super) fn run(&mut self, statements: &str) -> io::Result<String> {
         self.ask(statements)?;
         self.answer()
@@ -38,13 +37,13 @@ impl<S: Read + Write> Session<S> {
         self.send(Some(QUERY), format!("{statements}\0").as_bytes())
     }
 
-    /// Waits for the answer to what was asked first.
+    /// Waits for the answer to the first message.
     pub(super) fn answer(&mut self) -> io::Result<String> {
         let (mut tag, mut refusal) = (String::new(), None);
         loop {
             let (kind, body) = match self.receive() {
                 Ok(frame) => frame,
-                // A server that ends a session says why before it does.
+                // Before it ends a session, a server sends the reason.
                 Err(error) => return Err(refusal.unwrap_or(error)),
             };
             match kind {

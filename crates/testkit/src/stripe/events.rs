@@ -1,8 +1,8 @@
-//! Events and what they are about, shaped as Stripe's documents show. <https://docs.stripe.com/api/events/types>
+//! Events and their objects, in the forms of Stripe's documents. <https://docs.stripe.com/api/events/types>
 
 use serde_json::{Value, json};
 
-/// When everything was made, in seconds: the stand-in has no clock, and nobody may rely on these times.
+/// The time of every object, in seconds. The stand-in has no clock, and the service may not rely on these times.
 pub(super) const CREATED: i64 = 1_790_000_000;
 
 pub(super) fn body(id: &str, kind: &str, object: &Value) -> Vec<u8> {
@@ -11,15 +11,14 @@ pub(super) fn body(id: &str, kind: &str, object: &Value) -> Vec<u8> {
         "data": {"object": object}, "livemode": false, "pending_webhooks": 1,
         "request": {"id": null, "idempotency_key": null}, "type": kind,
     });
-    // Stripe sends its JSON indented, so that whoever signs it anew in another form is found out.
+    // Stripe indents its JSON, so a receiver that signs a re-encoded body fails.
     let indented = serde_json::to_vec_pretty(&event);
     indented.unwrap_or_default()
 }
 
-/// The thin form of an event: it names what it is about. <https://docs.stripe.com/event-destinations>
+/// The thin form of an event, which names its object. <https://docs.stripe.com/event-destinations>
 ///
-/// # Panics
-/// It is none of [`body`].
+/// Panics if `body` is not an event.
 pub fn thin(body: &[u8]) -> Vec<u8> {
     let event: Value = serde_json::from_slice(body).expect("an event of this module");
     let object = &event["data"]["object"];
@@ -47,7 +46,7 @@ pub(super) fn refund(id: &str, intent: &str, amount: i64, currency: &str) -> Val
     })
 }
 
-/// The charge of a payment after a refund, which tells of no refund by name.
+/// The charge of a payment after a refund, without the refund's name.
 pub(super) fn refunded_charge(intent: &str, amount: i64, currency: &str) -> Value {
     json!({
         "id": charge(intent), "object": "charge", "amount_refunded": amount, "created": CREATED,

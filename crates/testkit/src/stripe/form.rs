@@ -1,19 +1,16 @@
-//! The fields of a call, and which of them a session is made of.
+//! The fields of a call, and the fields that a session needs.
 
 use std::collections::BTreeMap;
 
 use url::form_urlencoded;
 
-/// The fields that a call was sent, by name.
 pub(super) type Fields = BTreeMap<String, String>;
 
-/// Where the currency stands.
 pub(super) const CURRENCY: &str = "line_items[0][price_data][currency]";
 
-/// Where the price stands.
 const UNIT_AMOUNT: &str = "line_items[0][price_data][unit_amount]";
 
-/// Fields that a session of ours cannot be made without.
+/// Fields without which our sessions are refused.
 const REQUIRED: [&str; 6] = [
     "mode",
     "success_url",
@@ -23,13 +20,12 @@ const REQUIRED: [&str; 6] = [
     "line_items[0][quantity]",
 ];
 
-/// Others that Stripe knows and we use.
+/// Other fields that Stripe knows and we use.
 const KNOWN: [&str; 2] = ["client_reference_id", "adaptive_pricing[enabled]"];
 
-/// Where metadata may stand.
 const METADATA: [&str; 2] = ["metadata[", "payment_intent_data[metadata]["];
 
-/// A field that is wrong: its name and the word and sentence for it.
+/// A wrong field: its name, code and message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WrongField {
     pub(super) name: String,
@@ -37,7 +33,6 @@ pub(super) struct WrongField {
     pub(super) message: String,
 }
 
-/// The fields of a form, or of a query.
 pub(super) fn fields(text: &[u8]) -> Fields {
     form_urlencoded::parse(text).into_owned().collect()
 }
@@ -71,7 +66,7 @@ pub(super) fn check(fields: &Fields) -> Result<(), WrongField> {
     Ok(())
 }
 
-/// The price, in minor units; 0 where it is none.
+/// The price in minor units; 0 if it is invalid.
 pub(super) fn unit_amount(fields: &Fields) -> i64 {
     fields.get(UNIT_AMOUNT).and_then(|text| text.parse().ok()).unwrap_or(0)
 }

@@ -8,7 +8,7 @@ use axum::extract::{Path, RawQuery, State as Shared};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use serde_json::{Value, json};
 
 use super::form::{self, WrongField};
@@ -19,9 +19,9 @@ pub(super) fn router(state: Arc<State>) -> Router {
     let sessions = get(list).post(create);
     Router::new()
         .route("/v1/checkout/sessions", sessions)
-        .route("/v1/checkout/sessions/{session}", get(retrieve))
-        .route("/v1/refunds/{refund}", get(retrieve_refund))
-        .route("/v1/disputes/{dispute}", get(retrieve_dispute))
+        .route("/v1/checkout/sessions/{id}", retrieving("checkout.session"))
+        .route("/v1/refunds/{id}", retrieving("refund"))
+        .route("/v1/disputes/{id}", retrieving("dispute"))
         .fallback(|| async {
             respond(error(404, "invalid_request_error", None, "Unrecognized request URL."))
         })
@@ -88,24 +88,11 @@ async fn list(Shared(state): Shared<Arc<State>>, headers: HeaderMap, RawQuery(qu
     respond((StatusCode::OK, list))
 }
 
-async fn retrieve(Shared(state): Shared<Arc<State>>, headers: HeaderMap, Path(id): Path<String>) -> Response {
-    show(&state, &headers, "checkout.session", &id)
-}
-
-async fn retrieve_refund(
-    Shared(state): Shared<Arc<State>>,
-    headers: HeaderMap,
-    Path(id): Path<String>,
-) -> Response {
-    show(&state, &headers, "refund", &id)
-}
-
-async fn retrieve_dispute(
-    Shared(state): Shared<Arc<State>>,
-    headers: HeaderMap,
-    Path(id): Path<String>,
-) -> Response {
-    show(&state, &headers, "dispute", &id)
+/// A handler that returns an object of this kind by its name.
+fn retrieving(kind: &'static str) -> MethodRouter<Arc<State>> {
+    get(async move |Shared(state): Shared<Arc<State>>, headers: HeaderMap, Path(id): Path<String>| {
+        show(&state, &headers, kind, &id)
+    })
 }
 
 fn show(state: &State, headers: &HeaderMap, kind: &str, id: &str) -> Response {
@@ -125,13 +112,13 @@ fn show(state: &State, headers: &HeaderMap, kind: &str, id: &str) -> Response {
     }
 }
 
-/// Whether the caller has the key and says which version it speaks.
+/// Requires the key and a version.
 fn check_caller(state: &State, headers: &HeaderMap) -> Result<(), Answer> {
     let wanted = format!("Bearer {}", state.secret_key);
     match text(headers, AUTHORIZATION) {
         Some(sent) if sent == wanted => {}
         Some(sent) => {
-            // Stripe shows the last characters only; others would show all of it.
+            // Stripe shows only the last characters; other services would show the whole key.
             let message = format!("Invalid API Key provided: {}", sent.trim_start_matches("Bearer "));
             return Err(error(401, "invalid_request_error", None, &message));
         }
@@ -146,7 +133,7 @@ fn check_caller(state: &State, headers: &HeaderMap) -> Result<(), Answer> {
     is_version.then_some(()).ok_or_else(|| error(400, "invalid_request_error", None, &message))
 }
 
-/// What the next call meets, as an answer.
+/// The fault of the next call, as an answer.
 fn take_trouble(records: &mut Records) -> Option<Answer> {
     records.trouble.take().map(|trouble| match trouble {
         Trouble::TooMany => too_many(),

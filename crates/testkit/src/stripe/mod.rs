@@ -1,8 +1,8 @@
-//! A stand-in for Stripe at the far side of a real socket: the few calls that payments need, strict about what it is
-//! sent, and the events that follow when somebody pays, is paid back, or disputes, shaped as Stripe's documents show.
+//! A simulated Stripe on a real socket: the calls that payments need, with strict checks, and the events that follow when a payer pays,
+//! gets a refund or disputes, in the forms of Stripe's documents.
 //!
-//! As Stripe does, it keeps the first answer of an idempotency key, be it a failure, and refuses the key with other
-//! parameters. What never reached the work behind a call is not kept: a wrong key, a missing field, a call too many.
+//! Like Stripe, it keeps the first answer of an idempotency key, even a failure, and refuses the key with other parameters. Answers to
+//! calls that never reached the work are not kept: a wrong key, a missing field, the rate limit.
 
 mod events;
 mod form;
@@ -11,38 +11,36 @@ mod records;
 mod signing;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 pub use self::events::thin;
 use self::records::Records;
 pub use self::signing::sign;
+use crate::stand::{Server, lock};
 
-/// A running stand-in on a loopback port of its own. Dropped, it stops.
+/// A running stand-in on its own loopback port. Dropping it stops it.
 #[derive(Debug)]
 pub struct Stripe {
     state: Arc<State>,
-    address: SocketAddr,
-    server: JoinHandle<()>,
+    server: Server,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// 429: there were too many calls. The next may come through.
+    /// 429: the rate limit. The next call may succeed.
     TooMany,
-    /// 500: it failed at the work. Stripe keeps that as the answer of the idempotency key.
+    /// 500: the work failed. Stripe keeps this answer under the idempotency key.
     Failure,
 }
 
-/// What came of something that was done, as Stripe tells it.
+/// The result of an action, as Stripe reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Happening {
-    /// What it made or changed: `pi_…`, `re_…` or `du_…`.
+    /// The created or changed object: `pi_…`, `re_…` or `du_…`.
     pub id: String,
-    /// The bodies of the events, in their order.
     pub events: Vec<Vec<u8>>,
 }
 
@@ -53,33 +51,25 @@ struct State {
 }
 
 impl Stripe {
-    /// Starts it on the current tokio runtime; it takes calls when this returns. `secret_key` is the one it wants.
-    ///
-    /// # Errors
-    /// No loopback port could be listened on.
+    /// Starts it on the current tokio runtime; it accepts calls with `secret_key` when this returns.
     pub async fn start(secret_key: &str) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
         let state = Arc::new(State { secret_key: secret_key.to_owned(), records: Mutex::default() });
         let router = http::router(Arc::clone(&state));
-        let server = tokio::spawn(async move {
-            // It ends with the test that started it.
-            let _ = axum::serve(listener, router).await;
-        });
-        Ok(Self { state, address, server })
+        Ok(Self { state, server: Server::start(listener, router)? })
     }
 
-    /// The base URL as `billing.stripe.base_url` wants it.
+    /// The value for `billing.stripe.base_url`.
     pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address)
     }
 
-    /// Lets the next call that is rightly made go wrong.
+    /// Makes the next valid call fail.
     pub fn trouble(&self, trouble: Trouble) {
         self.records().trouble = Some(trouble);
     }
 
-    /// How often sessions were asked for by their names.
+    /// How often sessions were requested by name.
     pub fn question_count(&self) -> u64 {
         self.records().questions
     }
@@ -88,64 +78,44 @@ impl Stripe {
         self.records().sessions.len()
     }
 
-    /// The payer pays with a card: `checkout.session.completed`, paid.
-    ///
-    /// # Panics
-    /// There is no such session, or it is paid.
+    /// The payer pays with a card: `checkout.session.completed`, paid. Panics if there is no such session, or it is paid.
     pub fn pay(&self, session: &str) -> Happening {
         self.records().pay(session)
     }
 
-    /// The payer pays from a bank account: the session is completed first and paid later, with an event for each.
-    ///
-    /// # Panics
-    /// There is no such session, or it is paid.
+    /// The payer pays from a bank account: the session is completed first and paid later, with an event for each. Panics if there is no
+    /// such session, or it is paid.
     pub fn pay_late(&self, session: &str) -> Happening {
         self.records().pay_late(session)
     }
 
-    /// Nobody pays, and the session ends.
-    ///
-    /// # Panics
-    /// There is no such session.
+    /// The session expires without a payment. Panics if there is no such session.
     pub fn expire(&self, session: &str) {
         self.records().expire(session);
     }
 
-    /// Somebody pays for something else over the same account: a payment intent that no session made.
+    /// A payment for something else in the same account: a payment intent without a session.
     pub fn pay_elsewhere(&self) -> String {
         self.records().pay_elsewhere()
     }
 
-    /// So many minor units of a payment are paid back: `refund.created` and `charge.refunded`.
-    ///
-    /// # Panics
-    /// There is no such payment intent.
+    /// Refunds this amount in minor units: `refund.created` and `charge.refunded`. Panics if there is no such payment intent.
     pub fn refund(&self, intent: &str, amount: i64) -> Happening {
         self.records().refund(intent, amount)
     }
 
-    /// A refund comes back: `refund.updated`, `refund.failed` and `charge.refund.updated`.
-    ///
-    /// # Panics
-    /// There is no such refund.
+    /// A refund fails: `refund.updated`, `refund.failed` and `charge.refund.updated`. Panics if there is no such refund.
     pub fn fail_refund(&self, refund: &str) -> Happening {
         self.records().fail_refund(refund)
     }
 
-    /// The payer's bank takes so many minor units of a payment back: `charge.dispute.created` and
-    /// `charge.dispute.funds_withdrawn`.
-    ///
-    /// # Panics
-    /// There is no such payment intent.
+    /// The payer's bank takes back this amount in minor units: `charge.dispute.created` and `charge.dispute.funds_withdrawn`. Panics if
+    /// there is no such payment intent.
     pub fn dispute(&self, intent: &str, amount: i64) -> Happening {
         self.records().dispute(intent, amount)
     }
 
-    /// A dispute is decided for us: `charge.dispute.closed` and `charge.dispute.funds_reinstated`.
-    ///
-    /// # Panics
-    /// There is no such dispute.
+    /// A dispute is decided for us: `charge.dispute.closed` and `charge.dispute.funds_reinstated`. Panics if there is no such dispute.
     pub fn win_dispute(&self, dispute: &str) -> Happening {
         self.records().win_dispute(dispute)
     }
@@ -155,15 +125,8 @@ impl Stripe {
     }
 }
 
-impl Drop for Stripe {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
-
 impl State {
-    /// The records. A panic of one test's thread must not hide in the poison of another's.
     fn records(&self) -> MutexGuard<'_, Records> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.records)
     }
 }

@@ -1,4 +1,4 @@
-//! What the stand-in remembers: sessions, payments, refunds, disputes, and the answers of idempotency keys.
+//! The stand-in's records: sessions, payments, refunds, disputes, and the answers of idempotency keys.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,23 @@ use serde_json::{Value, json};
 use super::form::{self, Fields};
 use super::{Happening, Trouble, events};
 
-/// An answer: its status and its body.
 pub(super) type Answer = (StatusCode, Value);
 
-/// Everything so far. Objects are kept as Stripe shows them.
+/// Objects are kept in the form that Stripe shows.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     pub(super) trouble: Option<Trouble>,
     pub(super) sessions: BTreeMap<String, Value>,
-    /// The currency of each payment.
     intents: BTreeMap<String, String>,
     refunds: BTreeMap<String, Value>,
     disputes: BTreeMap<String, Value>,
     answers: BTreeMap<String, (Fields, Answer)>,
     named_count: u64,
-    /// How often sessions were asked for by their names.
+    /// How often sessions were requested by name.
     pub(super) questions: u64,
 }
 
-/// What is kept under an idempotency key.
+/// An answer or a call in progress under an idempotency key.
 pub(super) enum Kept {
     Nothing,
     Same(Answer),
@@ -51,7 +49,6 @@ impl Records {
         self.answers.insert(key.to_owned(), (fields, answer));
     }
 
-    /// Makes a session of checked fields.
     pub(super) fn create(&mut self, fields: &Fields) -> Value {
         let id = self.name("cs_test");
         let amount = form::unit_amount(fields);
@@ -72,7 +69,6 @@ impl Records {
         session
     }
 
-    /// What has this name among the objects of this kind.
     pub(super) fn object(&mut self, kind: &str, id: &str) -> Option<&Value> {
         self.questions += u64::from(kind == "checkout.session");
         match kind {
@@ -82,7 +78,7 @@ impl Records {
         }
     }
 
-    /// The sessions that made a payment; `None` where there is no such payment.
+    /// The sessions that made a payment; `None` if there is no such payment.
     pub(super) fn sessions_of(&self, intent: &str) -> Option<Vec<&Value>> {
         self.intents.get(intent)?;
         Some(self.sessions.values().filter(|session| session["payment_intent"] == intent).collect())
@@ -108,7 +104,7 @@ impl Records {
         session["url"] = Value::Null;
     }
 
-    /// The payer is through with the page.
+    /// The payer has completed the page.
     fn complete(&mut self, session: &str) -> String {
         let intent = self.name("pi");
         let session = self.sessions.get_mut(session).expect("a session that was made");

@@ -1,4 +1,3 @@
-//! The tests of this crate, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test's helper fails its test, as the test itself may")]
 
 mod engine;

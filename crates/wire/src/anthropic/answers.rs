@@ -1,15 +1,15 @@
-//! What a model answered, as a message.
+//! The answer of a model as a message.
 
 use overnight_domain::ids::{MessageId, RequestId};
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, minimize};
 use overnight_domain::records::RequestRecord;
 
-use crate::json::{push, push_id, push_integer, push_key, push_string, push_string_or_null};
+use crate::json::{NULL, Value, members, object};
 
-/// The key under which the arguments of a call stand that are no JSON object.
+/// The key that holds the arguments of a call if they are not a JSON object.
 const INVALID_ARGUMENTS: &str = "INVALID_JSON";
 
-/// A message that a model answered with.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub(super) id: MessageId,
@@ -20,14 +20,13 @@ pub struct Message {
     pub(super) usage: Usage,
 }
 
-/// One block of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
     Text(String),
     ToolUse { id: String, name: String, input: JsonText },
 }
 
-/// Tokens as Anthropic counts them: those that were cached are not among those of the input.
+/// Tokens as Anthropic counts them: the input excludes cached tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) input_tokens: i64,
@@ -66,50 +65,35 @@ impl Message {
         }
     }
 
-    /// Appends the message.
+    /// Appends it as JSON.
     pub fn write(&self, out: &mut Vec<u8>) {
-        self.open(out);
-        push_key("content", out);
-        out.push(b'[');
-        for (place, block) in self.content.iter().enumerate() {
-            push(if place > 0 { "," } else { "" }, out);
-            block.write(out);
-        }
-        out.push(b']');
-        push_key("stop_reason", out);
-        push_string(self.stop_reason, out);
-        push_key("stop_sequence", out);
-        push_string_or_null(self.stop_sequence.as_deref(), out);
-        push_key("usage", out);
-        self.usage.write(out);
-        out.push(b'}');
+        self.append(out);
     }
 
-    /// The keys that a message begins with.
-    pub(super) fn open(&self, out: &mut Vec<u8>) {
-        push("{\"id\":", out);
-        push_id(self.id, out);
-        push(",\"type\":\"message\",\"role\":\"assistant\",\"model\":", out);
-        push_string(&self.model, out);
+    pub(super) fn head(&self) -> impl Fn(&mut Vec<u8>) {
+        members! { "id": self.id, "type": "message", "role": "assistant", "model": self.model }
     }
 }
 
-impl Block {
-    fn write(&self, out: &mut Vec<u8>) {
+impl Value for Message {
+    fn append(&self, out: &mut Vec<u8>) {
+        object! {
+            ..self.head(),
+            "content": self.content[..],
+            "stop_reason": self.stop_reason,
+            "stop_sequence": self.stop_sequence.as_ref(),
+            "usage": self.usage,
+        }
+        .append(out);
+    }
+}
+
+impl Value for Block {
+    fn append(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Text(text) => {
-                push("{\"type\":\"text\",\"text\":", out);
-                push_string(text, out);
-                push(",\"citations\":null}", out);
-            }
+            Self::Text(text) => object! { "type": "text", "text": text, "citations": NULL }.append(out),
             Self::ToolUse { id, name, input } => {
-                push("{\"type\":\"tool_use\",\"id\":", out);
-                push_string(id, out);
-                push_key("name", out);
-                push_string(name, out);
-                push_key("input", out);
-                push(input.as_str(), out);
-                out.push(b'}');
+                object! { "type": "tool_use", "id": id, "name": name, "input": input.as_json() }.append(out);
             }
         }
     }
@@ -127,22 +111,21 @@ impl Usage {
             output_tokens: usage.and_then(|usage| count(usage, "completion_tokens")).unwrap_or(0),
         }
     }
+}
 
-    pub(super) fn write(self, out: &mut Vec<u8>) {
-        push("{\"input_tokens\":", out);
-        push_integer(self.input_tokens, out);
-        push(",\"cache_creation_input_tokens\":null,\"cache_read_input_tokens\":", out);
-        match self.cache_read_input_tokens {
-            Some(cached) => push_integer(cached, out),
-            None => push("null", out),
+impl Value for Usage {
+    fn append(&self, out: &mut Vec<u8>) {
+        object! {
+            "input_tokens": self.input_tokens,
+            "cache_creation_input_tokens": NULL,
+            "cache_read_input_tokens": self.cache_read_input_tokens,
+            "output_tokens": self.output_tokens,
         }
-        push_key("output_tokens", out);
-        push_integer(self.output_tokens, out);
-        out.push(b'}');
+        .append(out);
     }
 }
 
-/// What a message of an engine says and calls.
+/// The text and the tool calls of an engine's message.
 fn blocks(request: RequestId, message: Json<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     let content = member(message, "content");
@@ -163,8 +146,8 @@ fn blocks(request: RequestId, message: Json<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The arguments of a call as an object. Some engines write them as they are, and not as a text. A model may write what is no object: its
-/// text stands in one then.
+/// The arguments of a call as an object. Some engines write an object instead of a text. Text that is not an object becomes a member of
+/// one.
 fn input(function: Json<'_>) -> JsonText {
     let written = member(function, "arguments").filter(|arguments| arguments.kind() == Kind::Object);
     if let Some(written) = written {
@@ -182,7 +165,7 @@ fn input(function: Json<'_>) -> JsonText {
     })
 }
 
-/// The stop sequences of a stored body, which has one as a string or several in an array.
+/// The stop sequences of a stored body: one string or an array of strings.
 fn stop_sequences(body: &[u8]) -> Vec<String> {
     let stop = Json::from_stored(body).ok().and_then(|body| member(body, "stop"));
     let one = stop.and_then(Json::decode_string).map(String::from);
@@ -190,18 +173,16 @@ fn stop_sequences(body: &[u8]) -> Vec<String> {
     one.into_iter().chain(several.filter_map(|text| text.decode_string().map(String::from))).collect()
 }
 
-/// The stop sequence that ended a choice, where the engine names it: vLLM and SGLang do.
+/// The stop sequence that ended a choice, if the engine names it, as vLLM and SGLang do.
 fn matched(choice: Json<'_>, stops: &[String]) -> Option<String> {
     let named = ["stop_reason", "matched_stop"].into_iter().find_map(|key| text(choice, key));
     named.filter(|named| stops.contains(named))
 }
 
-/// The string under a key of an object, if it is there and one.
 pub(super) fn text(object: Json<'_>, key: &str) -> Option<String> {
     member(object, key)?.decode_string().map(String::from)
 }
 
-/// The value under a key of an object.
 pub(super) fn member<'a>(object: Json<'a>, key: &str) -> Option<Json<'a>> {
     object.members()?.find(|member| member.key() == key).map(|member| member.value)
 }

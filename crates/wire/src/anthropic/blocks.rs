@@ -1,4 +1,4 @@
-//! Content blocks that say something: text, images, documents and search results.
+//! Content blocks with text, images, documents or search results.
 
 use overnight_domain::faults::{Quoted, codes};
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
@@ -11,13 +11,12 @@ const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/w
 const PDF: &str = "application/pdf";
 const PLAIN: &str = "text/plain";
 
-/// What is said of a file that was uploaded there.
 const NO_FILES: &str = "is not taken here: no file can be uploaded, so send its data as base64";
 
-/// The name of a document that has none.
+/// The name of a document without one.
 const UNTITLED: &str = "document.pdf";
 
-/// Reads `content` of which each block says something in words or media.
+/// Reads `content` whose blocks may be of any kind in this file.
 pub(super) fn read_content(review: &mut Review, content: Json<'_>, path: &Path<'_>, parts: &mut Parts) {
     match content.kind() {
         Kind::String => parts.text(path, content.decode_string().unwrap_or_default()),
@@ -30,7 +29,7 @@ pub(super) fn read_content(review: &mut Review, content: Json<'_>, path: &Path<'
     }
 }
 
-/// Reads `content` that may be text alone: of a system prompt.
+/// Reads `content` that may be text only, as of a system prompt.
 pub(super) fn read_text(review: &mut Review, content: Json<'_>, path: &Path<'_>, parts: &mut Parts) {
     for (place, block) in content.elements().into_iter().flatten().enumerate() {
         let kind = kind_of(block);
@@ -43,7 +42,6 @@ pub(super) fn read_text(review: &mut Review, content: Json<'_>, path: &Path<'_>,
     read_content(review, content, path, parts);
 }
 
-/// Reads one block that says something.
 pub(super) fn read_block(review: &mut Review, block: Json<'_>, path: &Path<'_>, parts: &mut Parts) {
     match &*kind_of(block) {
         "text" => {
@@ -64,7 +62,7 @@ pub(super) fn read_block(review: &mut Review, block: Json<'_>, path: &Path<'_>, 
     }
 }
 
-/// Says why a block has no place where it stands.
+/// Reports a block that is not allowed at its position.
 pub(super) fn refuse_block(review: &mut Review, block: Json<'_>, path: &Path<'_>, kind: &str) {
     if block.kind() != Kind::Object {
         review.fault(path, codes::WRONG_TYPE, "must be an object");
@@ -157,7 +155,7 @@ fn read_document(review: &mut Review, block: Json<'_>, path: &Path<'_>, parts: &
     }
 }
 
-/// The data of a source that must be of this type.
+/// The data of a source, which must have this media type.
 fn typed_data(
     review: &mut Review,
     source: &RawObject<'_>,
@@ -193,7 +191,7 @@ fn read_search_result(review: &mut Review, block: Json<'_>, path: &Path<'_>, par
     }
 }
 
-/// An answer here names no sources: who asked for that would miss them.
+/// Answers have no citations, so a client that asks for them is refused.
 fn refuse_citations(review: &mut Review, object: &RawObject<'_>, path: &Path<'_>) {
     let Some(citations) = object.get_some("citations") else { return };
     let path = path.member("citations");

@@ -1,4 +1,4 @@
-//! The body of a batch, read as it comes: each element of `requests` by itself, so that no more of it is in memory than one of them.
+//! The body of a batch as it arrives. At most one element of `requests` is in memory.
 
 use std::borrow::Cow;
 use std::mem;
@@ -6,42 +6,39 @@ use std::mem;
 use overnight_domain::faults::Quoted;
 use overnight_domain::json::{DEPTH_MAX, Json, Kind, minimize};
 
-/// The key of the array.
 const REQUESTS: &str = "requests";
 
-/// How long a key of the body may be, in bytes.
+/// Longest key of the body, in bytes.
 const KEY_BYTES_MAX: usize = 256;
 
-/// The longest `custom_id`, in characters.
+/// Longest `custom_id`, in characters.
 const CUSTOM_ID_CHARS_MAX: usize = 64;
 
-/// Why a body is no list of requests.
+/// The reason why a body is not a list of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElementsError {
-    /// It is no JSON object that this service takes, in words after "the body".
+    /// It is not a JSON object of the accepted form. The text continues "the body".
     Invalid(String),
-    /// An element is longer than it may be.
+    /// An element exceeds the size limit.
     TooLong {
-        /// Its place, counted from 0.
+        /// The index of the element, from 0.
         place: usize,
     },
 }
 
-/// Splits the text of `{"requests": [ … ]}` that comes in chunks. White space outside elements is dropped; the object has no other
-/// member.
+/// Splits `{"requests": [ … ]}` that arrives in chunks. White space outside elements is dropped; other members are refused.
 #[derive(Debug)]
 pub struct Elements {
     element_bytes_max: usize,
     state: State,
-    /// The key or the element that is being read.
+    /// The current key or element.
     text: Vec<u8>,
-    /// How far it has been read.
     cursor: Cursor,
     has_requests: bool,
     places: usize,
 }
 
-/// What comes next.
+/// The expected next token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
@@ -58,28 +55,28 @@ enum State {
     End,
 }
 
-/// How far a value has been read: as much of the grammar as it takes to find its end.
+/// The position within a value: as much of the grammar as is needed to find its end.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cursor {
     depth: u32,
     in_string: bool,
     is_escaped: bool,
-    /// Whether it is neither a string nor a container, so that what follows it ends it.
+    /// Whether it is neither a string nor a container. Then the byte after it ends it.
     is_bare: bool,
 }
 
-/// Whether a byte belongs to a value.
+/// How a byte belongs to a value.
 enum Step {
     Inside,
-    /// It does, and is the last.
+    /// The last byte of the value.
     Last,
-    /// It stands after it.
+    /// The byte after the value.
     After,
     TooDeep,
 }
 
 impl Elements {
-    /// A body of which an element has at most so many bytes.
+    /// Starts a body whose elements have at most this many bytes.
     pub fn new(element_bytes_max: usize) -> Self {
         Self {
             element_bytes_max,
@@ -91,29 +88,25 @@ impl Elements {
         }
     }
 
-    /// How many elements have come.
+    /// The number of complete elements so far.
     pub fn count(&self) -> usize {
         self.places
     }
 
-    /// How many bytes of the next one are in memory.
+    /// The number of bytes of the incomplete element in memory.
     pub fn pending_bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Reads on until an element is whole: its text, and how much of the chunk was read. No element: all of it was. The text ends where that
-    /// of a JSON value would, and may be none.
-    ///
-    /// # Errors
-    ///
-    /// That the body is none, as far as it has come. Nothing is to be read after that.
+    /// Reads until an element is complete. Returns its text and the number of bytes read. Without an element, the whole chunk was read. The
+    /// text ends where a JSON value would, and may be invalid. After an error, nothing more may be read.
     pub fn read(&mut self, chunk: &[u8]) -> Result<(Option<Vec<u8>>, usize), ElementsError> {
         let mut at = 0;
         while let Some(&byte) = chunk.get(at) {
             let element = match self.state {
                 State::InKey | State::InElement => match self.step(byte)? {
                     Step::After => {
-                        // It is read again as what follows the value.
+                        // The byte belongs to the structure after the value.
                         let element = self.end_of_text()?;
                         if element.is_some() {
                             return Ok((element, at));
@@ -136,11 +129,7 @@ impl Elements {
         Ok((None, at))
     }
 
-    /// Tells that the body has come to its end: how many elements it had.
-    ///
-    /// # Errors
-    ///
-    /// That it breaks off, or has no `requests`.
+    /// Ends the body and returns its number of elements. Fails if the body is cut off or has no `requests`.
     pub fn finish(self) -> Result<usize, ElementsError> {
         match self.state {
             State::End if self.has_requests => Ok(self.places),
@@ -149,7 +138,6 @@ impl Elements {
         }
     }
 
-    /// Reads a byte between values.
     fn structure(&mut self, byte: u8) -> Result<(), ElementsError> {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(());
@@ -182,7 +170,6 @@ impl Elements {
         Ok(State::FirstElementOrEnd)
     }
 
-    /// Begins a key, a value or an element with its first byte.
     fn begin(&mut self, state: State, byte: u8) -> State {
         self.text.clear();
         self.text.push(byte);
@@ -190,7 +177,7 @@ impl Elements {
         state
     }
 
-    /// Reads a byte of a key, a value or an element, or the one after it.
+    /// Reads a byte of a key, a value or an element, or the byte after it.
     fn step(&mut self, byte: u8) -> Result<Step, ElementsError> {
         let step = self.cursor.step(byte);
         match step {
@@ -207,7 +194,7 @@ impl Elements {
         }
     }
 
-    /// Takes what was read: an element, if it is one.
+    /// Ends a key, value or element; returns the text of an element.
     fn end_of_text(&mut self) -> Result<Option<Vec<u8>>, ElementsError> {
         let text = mem::take(&mut self.text);
         if self.state == State::InKey {
@@ -273,7 +260,6 @@ impl Cursor {
     }
 }
 
-/// Whether a value may begin with this byte.
 fn may_begin(byte: u8) -> bool {
     matches!(byte, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
 }
@@ -289,18 +275,14 @@ fn invalid(words: &str) -> ElementsError {
 /// A request in the body of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element<'a> {
-    /// What its result is told by.
+    /// Identifies its result.
     pub custom_id: Cow<'a, str>,
-    /// What the model is asked.
+    /// The params of the message.
     pub params: Json<'a>,
 }
 
 impl<'a> Element<'a> {
-    /// The request that an element is.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it, in words after its path `requests.3`.
+    /// Reads an element. The error continues its path, such as `requests.3`.
     pub fn read(element: Json<'a>) -> Result<Self, String> {
         let object = element.to_object().ok_or(": must be an object")?;
         if let Some(key) = object.duplicate_keys().first() {

@@ -1,16 +1,16 @@
-//! What is answered when something is refused.
+//! Errors in Anthropic's form.
 
 use overnight_domain::ids::CallId;
 
-use crate::json::{push, push_id, push_key, push_string};
+use crate::json::{Value, object};
 
-/// The type of a refusal that has no other.
+/// The type of a refusal without a more specific type.
 pub const INVALID_REQUEST: &str = "invalid_request_error";
 
-/// The type of a fault that is no client's.
+/// The type of a fault of the service.
 pub const API_ERROR: &str = "api_error";
 
-/// The types of errors by the codes of the native dialect.
+/// From codes of the native dialect to error types.
 const TYPES: [(&str, &str); 17] = [
     ("invalid_api_key", "authentication_error"),
     ("payments_not_activated", "billing_error"),
@@ -31,29 +31,17 @@ const TYPES: [(&str, &str); 17] = [
     ("engine_invalid_response", API_ERROR),
 ];
 
-/// The type of the error that has this code in the native dialect.
+/// The error type for a code of the native dialect.
 pub fn type_of(code: &str) -> &'static str {
     TYPES.iter().find(|(known, _)| *known == code).map_or(INVALID_REQUEST, |(_, kind)| kind)
 }
 
-/// Appends the one shape of every refusal of a call.
+/// Appends the body of a refused call.
 pub fn write_error(kind: &str, message: &str, call: CallId, out: &mut Vec<u8>) {
-    open_error(kind, message, out);
-    push_key("request_id", out);
-    push_id(call, out);
-    out.push(b'}');
+    error(kind, message, Some(call)).append(out);
 }
 
-/// Appends the error of a request in a batch, which belongs to no call.
-pub(super) fn write_error_of_request(kind: &str, message: &str, out: &mut Vec<u8>) {
-    open_error(kind, message, out);
-    push(",\"request_id\":null}", out);
-}
-
-fn open_error(kind: &str, message: &str, out: &mut Vec<u8>) {
-    push("{\"type\":\"error\",\"error\":{\"type\":", out);
-    push_string(kind, out);
-    push_key("message", out);
-    push_string(message, out);
-    out.push(b'}');
+/// The error of a call, or of a request in a batch, which has no call.
+pub(super) fn error(kind: &str, message: &str, call: Option<CallId>) -> impl Value {
+    object! { "type": "error", "error": object! { "type": kind, "message": message }, "request_id": call }
 }

@@ -1,37 +1,32 @@
-//! A message as the events of a stream. The whole answer is there when the first of them is written, so each block comes in one piece.
+//! A message as the events of a stream. The whole answer exists before the first event, so each block is one delta.
 
 use overnight_domain::ids::CallId;
+use overnight_domain::json::Json;
 
-use super::answers::{Block, Message};
+use super::answers::{Block, Message, Usage};
 use super::errors::write_error;
-use crate::json::{push, push_integer, push_key, push_string, push_string_or_null};
+use crate::json::{By, EMPTY, NULL, Value, members, object, push};
 
-/// What tells a client that its answer is being worked on.
+/// Keeps a stream alive while its request waits or runs.
 pub const PING: &[u8] = b"event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
 /// Appends the events of a message, from `message_start` to `message_stop`.
 pub fn write_events(message: &Message, out: &mut Vec<u8>) {
-    event("message_start", out, |out| {
-        push_key("message", out);
-        message.open(out);
-        push(",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":", out);
-        let mut usage = message.usage;
-        usage.output_tokens = 0;
-        usage.write(out);
-        out.push(b'}');
-    });
+    let started = object! {
+        ..message.head(),
+        "content": EMPTY,
+        "stop_reason": NULL,
+        "stop_sequence": NULL,
+        "usage": Usage { output_tokens: 0, ..message.usage }
+    };
+    event("message_start", out, members! { "message": started });
     for (place, block) in message.content.iter().enumerate() {
         write_block(i64::try_from(place).unwrap_or(i64::MAX), block, out);
     }
-    event("message_delta", out, |out| {
-        push(",\"delta\":{\"stop_reason\":", out);
-        push_string(message.stop_reason, out);
-        push_key("stop_sequence", out);
-        push_string_or_null(message.stop_sequence.as_deref(), out);
-        push("},\"usage\":", out);
-        message.usage.write(out);
-    });
-    event("message_stop", out, |_| {});
+    let delta =
+        object! { "stop_reason": message.stop_reason, "stop_sequence": message.stop_sequence.as_ref() };
+    event("message_delta", out, members! { "delta": delta, "usage": message.usage });
+    event("message_stop", out, |_: &mut Vec<u8>| {});
 }
 
 /// Appends the event that ends a stream without an answer.
@@ -42,49 +37,28 @@ pub fn write_error_event(kind: &str, message: &str, call: CallId, out: &mut Vec<
 }
 
 fn write_block(place: i64, block: &Block, out: &mut Vec<u8>) {
-    let indexed = |out: &mut Vec<u8>| {
-        push_key("index", out);
-        push_integer(place, out);
-    };
-    event("content_block_start", out, |out| {
-        indexed(out);
-        push_key("content_block", out);
-        match block {
-            Block::Text(_) => push("{\"type\":\"text\",\"text\":\"\",\"citations\":null}", out),
-            Block::ToolUse { id, name, .. } => {
-                push("{\"type\":\"tool_use\",\"id\":", out);
-                push_string(id, out);
-                push_key("name", out);
-                push_string(name, out);
-                push(",\"input\":{}}", out);
-            }
+    let start = By(|out: &mut Vec<u8>| match block {
+        Block::Text(_) => object! { "type": "text", "text": "", "citations": NULL }.append(out),
+        Block::ToolUse { id, name, .. } => {
+            object! { "type": "tool_use", "id": id, "name": name, "input": Json::EMPTY_OBJECT }.append(out);
         }
     });
-    event("content_block_delta", out, |out| {
-        indexed(out);
-        push_key("delta", out);
-        match block {
-            Block::Text(text) => {
-                push("{\"type\":\"text_delta\",\"text\":", out);
-                push_string(text, out);
-            }
-            Block::ToolUse { input, .. } => {
-                push("{\"type\":\"input_json_delta\",\"partial_json\":", out);
-                push_string(input.as_str(), out);
-            }
+    let delta = By(|out: &mut Vec<u8>| match block {
+        Block::Text(text) => object! { "type": "text_delta", "text": text }.append(out),
+        Block::ToolUse { input, .. } => {
+            object! { "type": "input_json_delta", "partial_json": input.as_str() }.append(out);
         }
-        out.push(b'}');
     });
-    event("content_block_stop", out, indexed);
+    event("content_block_start", out, members! { "index": place, "content_block": start });
+    event("content_block_delta", out, members! { "index": place, "delta": delta });
+    event("content_block_stop", out, members! { "index": place });
 }
 
-/// Appends one event, whose data begin with its type.
-fn event(kind: &str, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+/// Appends one event. Its data begin with its type.
+fn event(kind: &str, out: &mut Vec<u8>, rest: impl Fn(&mut Vec<u8>)) {
     push("event: ", out);
     push(kind, out);
-    push("\ndata: {\"type\":\"", out);
-    push(kind, out);
-    push("\"", out);
-    write(out);
-    push("}\n\n", out);
+    push("\ndata: ", out);
+    object! { "type": kind, ..rest }.append(out);
+    push("\n\n", out);
 }

@@ -1,23 +1,11 @@
 //! Pages of lists.
 
-use crate::json::{push, push_key, push_string_or_null};
+use crate::json::{By, Value as _, object};
 
-/// Appends a page of a list whose items are `ids`; `write` appends each by its place.
-pub fn write_page(
-    ids: &[String],
-    has_more: bool,
-    out: &mut Vec<u8>,
-    mut write: impl FnMut(usize, &mut Vec<u8>),
-) {
-    push("{\"data\":[", out);
-    for place in 0..ids.len() {
-        push(if place > 0 { "," } else { "" }, out);
-        write(place, out);
-    }
-    push(if has_more { "],\"has_more\":true" } else { "],\"has_more\":false" }, out);
-    for (key, id) in [("first_id", ids.first()), ("last_id", ids.last())] {
-        push_key(key, out);
-        push_string_or_null(id.map(String::as_str), out);
-    }
-    out.push(b'}');
+/// Appends a page of a list whose items are `ids`; `write` appends the item at an index.
+pub fn write_page(ids: &[String], has_more: bool, out: &mut Vec<u8>, write: impl Fn(usize, &mut Vec<u8>)) {
+    let write = &write;
+    let data: Vec<_> = (0..ids.len()).map(|place| By(move |out: &mut Vec<u8>| write(place, out))).collect();
+    object! { "data": data[..], "has_more": has_more, "first_id": ids.first(), "last_id": ids.last() }
+        .append(out);
 }

@@ -1,5 +1,5 @@
-//! The messages of a conversation, turned into turns: results of tools are messages of their own in OpenAI's terms, and calls stand
-//! beside the text. What a model thought is left out: no other model reads it.
+//! Messages as turns: in OpenAI's API, tool results are messages of their own and calls are beside the text. Thinking is left out, because
+//! no other model reads it.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,9 @@ use super::path::Path;
 use super::review::{Review, kind_of};
 use super::turns::{Role, Turns};
 
-/// How the text of a failed tool begins.
+/// Prefix for the result of a failed tool.
 const FAILED: &str = "Error: ";
 
-/// Reads `system` and `messages` of the params.
 pub(super) fn read_messages(review: &mut Review, params: &RawObject<'_>) -> Turns {
     let mut turns = Turns::default();
     if let Some(system) = params.get_some("system") {
@@ -81,7 +80,7 @@ fn read_user(review: &mut Review, content: Json<'_>, path: &Path<'_>, turns: &mu
     }
 }
 
-/// Reads what a tool answered. Its media go to the message after it: a message of a tool is text to most engines.
+/// Reads the result of a tool. Its media go to the next message, because most engines accept only text in a tool message.
 fn read_result(review: &mut Review, block: Json<'_>, path: &Path<'_>, turns: &mut Turns, after: &mut Parts) {
     let known = ["type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"];
     let Some(object) = review.object(block, path, &known) else { return };

@@ -1,4 +1,4 @@
-//! The dialect under `/anthropic/v1`: messages, batches of messages and models as Anthropic's clients send and read them.
+//! The dialect under `/anthropic/v1`: messages, message batches and models as Anthropic's clients send and read them.
 
 mod answers;
 pub mod batches;

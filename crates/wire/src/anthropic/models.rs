@@ -1,23 +1,18 @@
-//! The models on offer.
+//! The available models.
 
-use super::times::push_rfc3339;
-use crate::json::{push, push_key, push_string};
+use super::times::rfc3339;
+use crate::json::{NULL, Value as _, object};
 
-/// Appends a model that is offered since `created_at` and, where it retires, until `retires_at`, both in milliseconds. Its name is all that
-/// it is called by.
+/// Appends a model. It is available since `created_at` and until `retires_at`, both in milliseconds. Its name is also its `display_name`.
 pub fn write_model(id: &str, created_at: i64, retires_at: Option<i64>, out: &mut Vec<u8>) {
-    push("{\"type\":\"model\",\"id\":", out);
-    push_string(id, out);
-    push_key("display_name", out);
-    push_string(id, out);
-    push_key("created_at", out);
-    push_rfc3339(created_at, out);
-    push_key("lifecycle", out);
-    push_string(if retires_at.is_some() { "deprecated" } else { "active" }, out);
-    push(",\"deprecated_at\":null,\"retires_at\":", out);
-    match retires_at {
-        Some(at) => push_rfc3339(at, out),
-        None => push("null", out),
+    object! {
+        "type": "model",
+        "id": id,
+        "display_name": id,
+        "created_at": rfc3339(created_at),
+        "lifecycle": if retires_at.is_some() { "deprecated" } else { "active" },
+        "deprecated_at": NULL,
+        "retires_at": retires_at.map(rfc3339),
     }
-    push("}", out);
+    .append(out);
 }

@@ -1,13 +1,13 @@
-//! Where what is at fault in a chat completion stands in the params that it was made of.
+//! Maps a fault in a chat completion to the params from which it was made.
 
 use overnight_domain::json::Json;
 
 use super::params::translate;
 
-/// What the paths of the native dialect begin with.
+/// The prefix of paths in the native dialect.
 const BODY: &str = "request_body.";
 
-/// What stands under another name in the params.
+/// Members that have another name in the params.
 const NAMES: [(&str, &str); 4] = [
     ("stop", "stop_sequences"),
     ("user", "metadata.user_id"),
@@ -15,21 +15,20 @@ const NAMES: [(&str, &str); 4] = [
     ("response_format", "output_config.format"),
 ];
 
-/// The members that carry the data of media, which there is the source of its block.
+/// Members with the data of media; in the params they are the `source` of the block.
 const DATA: [&str; 2] = ["image_url", "file"];
 
-/// The params of a message, to be asked where something stands in them.
+/// Maps paths of a chat completion to paths of the params of a message.
 #[derive(Debug, Default)]
 pub struct Origins(Vec<Vec<String>>);
 
 impl Origins {
-    /// Those of params from which a chat completion was made.
+    /// Reads the params from which a chat completion was made.
     pub fn of(params: Json<'_>) -> Self {
         Self(translate(params).map(|translated| translated.origins).unwrap_or_default())
     }
 
-    /// The path as Anthropic spells it of what stands at `param` in the native dialect: `request_body.messages[1].content[0]` may be
-    /// `messages.0.content.2`.
+    /// Converts a native path to Anthropic's spelling: `request_body.messages[1].content[0]` may become `messages.0.content.2`.
     pub fn locate(&self, param: &str) -> String {
         let param = param.strip_prefix(BODY).unwrap_or(param);
         let steps: Vec<&str> = param.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();

@@ -8,10 +8,9 @@ use super::path::Path;
 use super::review::Review;
 use super::tools::write_tools;
 
-/// Passed on under the same name and checked there.
+/// Copied under the same name; the native dialect checks them.
 const COPIED: [&str; 4] = ["model", "max_tokens", "temperature", "top_p"];
 
-/// Read here.
 const READ: [&str; 12] = [
     "system",
     "messages",
@@ -27,10 +26,10 @@ const READ: [&str; 12] = [
     "stream",
 ];
 
-/// Accepted and without effect: they tell a cache, an order of service or a diagnosis that is not here, and change no answer.
+/// Accepted without effect: they steer a cache, service order or diagnosis that does not exist here, and change no answer.
 const IGNORED: [&str; 3] = ["cache_control", "service_tier", "diagnostics"];
 
-/// What is known and not here.
+/// Known but unsupported, with the message of the refusal.
 const REFUSED: [(&str, &str); 6] = [
     ("container", "must be null: there are no containers and no skills here"),
     ("context_management", "must be null: nothing is taken out of a conversation here"),
@@ -40,27 +39,23 @@ const REFUSED: [(&str, &str); 6] = [
     ("user_profile_id", "must be null: there are no user profiles here"),
 ];
 
-/// The efforts that OpenAI's `reasoning_effort` has too.
+/// The efforts that OpenAI's `reasoning_effort` also has.
 const EFFORTS: [&str; 3] = ["low", "medium", "high"];
 
-/// The name that a schema of an answer is sent under.
+/// The name of a schema in `response_format`.
 const SCHEMA_NAME: &str = "output";
 
-/// Why `stream` is refused in a batch.
 const NO_STREAM: &str = "must not be true in a batch: its results are whole";
 
-/// The body of a chat completion, and where its content parts come from.
+/// A chat completion and the origins of its content parts.
 pub(super) struct Translated {
     pub(super) chat: JsonText,
-    /// For each message, the paths of what its content parts were made of; none where its content is a string.
+    /// For each message, the paths of the blocks from which its content parts were made; empty if its content is a string.
     pub(super) origins: Vec<Vec<String>>,
 }
 
-/// The body of Create Request that asks for what the params of a message ask for.
-///
-/// # Errors
-///
-/// Every fault found, each with its path as Anthropic spells it, such as `messages.0.content.1.source`.
+/// Converts the params of a message to the body of Create Request. Reports every fault with Anthropic's path, such as
+/// `messages.0.content.1.source`.
 #[allow(clippy::needless_pass_by_value, reason = "a dialect's reading takes the text")]
 pub fn to_native(params: JsonText) -> Result<JsonText, Faults> {
     let chat = to_chat(params.as_json())?;
@@ -69,20 +64,12 @@ pub fn to_native(params: JsonText) -> Result<JsonText, Faults> {
     Ok(create.finish())
 }
 
-/// The body of a chat completion that asks for what the params of a message ask for.
-///
-/// # Errors
-///
-/// As [`to_native`].
+/// Converts the params of a message to the body of a chat completion. Fails like [`to_native`].
 pub fn to_chat(params: Json<'_>) -> Result<JsonText, Faults> {
     translate(params).map(|translated| translated.chat)
 }
 
-/// As [`to_chat`], for params in a batch, which ask for no stream.
-///
-/// # Errors
-///
-/// As [`to_native`].
+/// Like [`to_chat`], but for params in a batch, which refuse `stream`.
 pub fn to_chat_in_batch(params: Json<'_>) -> Result<JsonText, Faults> {
     let chat = to_chat(params)?;
     if asks_for_stream(params) {
@@ -93,7 +80,7 @@ pub fn to_chat_in_batch(params: Json<'_>) -> Result<JsonText, Faults> {
     Ok(chat)
 }
 
-/// Whether the params ask for an answer as a stream of events.
+/// Whether the params ask for a stream of events.
 pub fn asks_for_stream(params: Json<'_>) -> bool {
     let mut members = params.members().into_iter().flatten();
     members.any(|member| member.key() == "stream" && member.value.as_str() == "true")
@@ -160,7 +147,7 @@ fn write_user(review: &mut Review, params: &RawObject<'_>, chat: &mut ObjectWrit
     }
 }
 
-/// Writes the form of the answer, which earlier clients name `output_format`, and the effort.
+/// Writes the answer's format, which earlier clients send as `output_format`, and the effort.
 fn write_output(review: &mut Review, params: &RawObject<'_>, chat: &mut ObjectWriter) {
     let earlier = params.get_some("output_format");
     if let Some(format) = earlier {

@@ -1,8 +1,7 @@
-//! What a message says, in OpenAI's terms: its text and its media, in order.
+//! The text and media of a message as OpenAI's content parts, in order.
 
 use overnight_domain::json::{JsonText, ObjectWriter};
 
-/// The parts of one message.
 #[derive(Default)]
 pub(super) struct Parts {
     list: Vec<Part>,
@@ -10,7 +9,7 @@ pub(super) struct Parts {
 
 struct Part {
     says: Says,
-    /// The path of the block that it was made of.
+    /// The path of the block from which it was made.
     origin: String,
 }
 
@@ -36,13 +35,13 @@ impl Parts {
         self.list.is_empty()
     }
 
-    /// Takes the media out; what is left is text.
+    /// Splits into text and media.
     pub(super) fn split_media(self) -> (Self, Self) {
         let (text, media) = self.list.into_iter().partition(|part| matches!(part.says, Says::Text(_)));
         (Self { list: text }, Self { list: media })
     }
 
-    /// The text in one piece, a line for each part: engines join text parts so, and not all of them read parts.
+    /// The text with a line break between parts. Engines join text parts this way, and some do not accept parts.
     pub(super) fn join(&self) -> String {
         let texts: Vec<&str> = self
             .list
@@ -55,7 +54,7 @@ impl Parts {
         texts.join("\n")
     }
 
-    /// Writes `content`: a string where all is text, else content parts. The paths of what the parts were made of, in their order.
+    /// Writes `content`: a string if all parts are text, else parts. Returns the origins of the parts, in order.
     pub(super) fn write(self, writer: &mut ObjectWriter) -> Vec<String> {
         if self.list.iter().all(|part| matches!(part.says, Says::Text(_))) {
             writer.string("content", &self.join());
@@ -82,7 +81,6 @@ fn text_part(text: &str) -> JsonText {
     writer.finish()
 }
 
-/// The media part of type `kind` with this payload.
 pub(super) fn media_part(kind: &str, payload: &JsonText) -> JsonText {
     let mut writer = ObjectWriter::with_capacity(payload.as_str().len() + 32);
     writer.string("type", kind);

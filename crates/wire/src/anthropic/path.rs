@@ -1,10 +1,10 @@
-//! Where in the params of a message a value stands, spelt as Anthropic spells it, and only when there is a fault to report.
+//! The path of a value in the params in Anthropic's spelling. Its text is built only for a fault.
 
 use std::fmt::{self, Display};
 
 use overnight_domain::faults::Quoted;
 
-/// A way from the params to a value within them, such as `messages.0.content.1.source`.
+/// A path such as `messages.0.content.1.source`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Path<'a> {
     Root,

@@ -1,19 +1,17 @@
-//! What the requests of a batch ended with.
+//! Results of the requests of a batch.
 
 use overnight_domain::json::Json;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 
 use super::answers::{Message, member, text};
-use super::errors::{API_ERROR, type_of, write_error_of_request};
-use crate::json::{escape_line_ends, push, push_string};
+use super::errors::{API_ERROR, error, type_of};
+use crate::json::{By, Value as _, escape_line_ends, object};
 
-/// The code of a request whose completion window has passed.
+/// The native code of a request whose completion window has passed.
 const EXPIRED: &str = "expired";
 
-/// Why a request failed, as it is stored.
 struct Failure {
-    /// The code of the native dialect.
     code: String,
     message: String,
 }
@@ -30,37 +28,31 @@ impl Failure {
     }
 }
 
-/// Appends the line of one request of a batch that has ended, without its end: `custom_id` and `result`.
+/// Appends the result line of an ended request, without a line break: `custom_id` and `result`.
 pub fn write_result(request: &RequestRecord, out: &mut Vec<u8>) {
     let from = out.len();
-    push("{\"custom_id\":", out);
-    push_string(&custom_id(request), out);
-    push(",\"result\":{\"type\":", out);
-    match request.summary.state.status() {
+    let result = By(|out: &mut Vec<u8>| match request.summary.state.status() {
         RequestStatus::Completed => {
-            push("\"succeeded\",\"message\":", out);
-            Message::of(request).write(out);
+            object! { "type": "succeeded", "message": Message::of(request) }.append(out);
         }
-        RequestStatus::Cancelled => push("\"canceled\"", out),
-        RequestStatus::Failed => {
-            let failure = Failure::of(request);
-            if failure.code == EXPIRED {
-                push("\"expired\"", out);
-            } else {
-                push("\"errored\",\"error\":", out);
-                write_error_of_request(type_of(&failure.code), &failure.message, out);
-            }
-        }
+        RequestStatus::Cancelled => object! { "type": "canceled" }.append(out),
+        RequestStatus::Failed => match &Failure::of(request) {
+            Failure { code, .. } if code == EXPIRED => object! { "type": "expired" }.append(out),
+            Failure { code, message } => write_errored(type_of(code), message, out),
+        },
         RequestStatus::Registered | RequestStatus::InProgress => {
-            push("\"errored\",\"error\":", out);
-            write_error_of_request(API_ERROR, "the request has not ended", out);
+            write_errored(API_ERROR, "the request has not ended", out);
         }
-    }
-    push("}}", out);
+    });
+    object! { "custom_id": custom_id(request), "result": result }.append(out);
     escape_line_ends(from, out);
 }
 
-/// The `custom_id` in the metadata of a request; the identifier of one that has none.
+fn write_errored(kind: &str, message: &str, out: &mut Vec<u8>) {
+    object! { "type": "errored", "error": error(kind, message, None) }.append(out);
+}
+
+/// The `custom_id` in the metadata of a request, or the request's identifier.
 fn custom_id(request: &RequestRecord) -> String {
     let metadata = request.client.metadata.as_deref().unwrap_or_default();
     let named = Json::from_stored(metadata).ok().and_then(|metadata| text(metadata, "custom_id"));

@@ -1,5 +1,4 @@
-//! The checks that the objects of a message's params share. What has another form than is read here is refused, so that nothing is
-//! lost on the way to the engine in silence.
+//! Checks for the objects in a message's params. An unexpected form is refused, so that nothing is lost silently before the engine.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,7 +8,6 @@ use overnight_domain::json::{Json, RawObject};
 
 use super::path::Path;
 
-/// The faults found so far.
 #[derive(Default)]
 pub(super) struct Review {
     pub(super) faults: Faults,
@@ -20,12 +18,12 @@ impl Review {
         self.faults.push(path, code, message);
     }
 
-    /// Refuses a value that is known and not taken.
     pub(super) fn refuse(&mut self, path: &Path<'_>, message: impl Display) {
         self.fault(path, codes::NOT_ALLOWED, message);
     }
 
-    /// The members of what must be an object, each key once and one of `known`. A member that is null is as absent, whatever its key.
+    /// The members of a value that must be an object with unique keys, all of them in `known`. A null member counts as absent, whatever its
+    /// key.
     pub(super) fn object<'j>(
         &mut self,
         value: Json<'j>,
@@ -47,7 +45,7 @@ impl Review {
         Some(object)
     }
 
-    /// The elements of what must be an array.
+    /// The elements of a value that must be an array.
     pub(super) fn elements<'j>(&mut self, value: Json<'j>, path: &Path<'_>, of: &str) -> Vec<Json<'j>> {
         let elements = value.elements().map(Iterator::collect);
         elements.unwrap_or_else(|| {
@@ -56,7 +54,6 @@ impl Review {
         })
     }
 
-    /// The value under a key that must be there.
     pub(super) fn required<'j>(
         &mut self,
         object: &RawObject<'j>,
@@ -70,7 +67,6 @@ impl Review {
         value
     }
 
-    /// The string under a key that must be there.
     pub(super) fn string<'j>(
         &mut self,
         object: &RawObject<'j>,
@@ -81,7 +77,6 @@ impl Review {
         self.text(value, &path.member(key))
     }
 
-    /// The string under a key that may be absent.
     pub(super) fn optional_string<'j>(
         &mut self,
         object: &RawObject<'j>,
@@ -92,7 +87,7 @@ impl Review {
         self.text(value, &path.member(key))
     }
 
-    /// Whether the value under a key is `true`; absent, it is not.
+    /// Whether the value of a key is `true`. Absent means false.
     pub(super) fn flag(&mut self, object: &RawObject<'_>, path: &Path<'_>, key: &str) -> bool {
         match object.get_some(key).map(Json::as_str) {
             None | Some("false") => false,
@@ -104,7 +99,7 @@ impl Review {
         }
     }
 
-    /// The string that a value must be.
+    /// The text of a value that must be a string.
     pub(super) fn text<'j>(&mut self, value: Json<'j>, path: &Path<'_>) -> Option<Cow<'j, str>> {
         let text = value.decode_string();
         if text.is_none() {
@@ -113,14 +108,14 @@ impl Review {
         text
     }
 
-    /// Says that the name under `key` is none of those known.
+    /// Reports an unknown name under `key`.
     pub(super) fn unknown_value(&mut self, path: &Path<'_>, key: &str, known: &str, found: &str) {
         let message = format_args!("must be {known}, not '{}'", Quoted(found));
         self.fault(&path.member(key), codes::UNKNOWN_VALUE, message);
     }
 }
 
-/// The `type` of an object, empty where it has none.
+/// The `type` of an object; empty if absent.
 pub(super) fn kind_of<'j>(value: Json<'j>) -> Cow<'j, str> {
     let mut members = value.members().into_iter().flatten();
     let found = members.find(|member| member.key() == "type");

@@ -1,10 +1,8 @@
-//! Times as RFC 3339 writes them, in UTC and whole seconds.
-
-use crate::json::push;
+//! Times in RFC 3339, in UTC and whole seconds.
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// A time in milliseconds. Rounding down keeps whole seconds between two times.
+/// Formats a time in milliseconds. Rounding down keeps whole seconds between two times.
 pub fn rfc3339(time_ms: i64) -> String {
     let seconds = time_ms.div_euclid(1_000);
     let (year, month, day) = date_of(seconds.div_euclid(DAY_SECONDS));
@@ -13,23 +11,8 @@ pub fn rfc3339(time_ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Appends it, in quotes.
-pub(super) fn push_rfc3339(time_ms: i64, out: &mut Vec<u8>) {
-    push("\"", out);
-    push(&rfc3339(time_ms), out);
-    push("\"", out);
-}
-
-/// Appends a time in quotes, or `null`.
-pub(super) fn push_rfc3339_or_null(time_ms: Option<i64>, out: &mut Vec<u8>) {
-    match time_ms {
-        Some(time_ms) => push_rfc3339(time_ms, out),
-        None => push("null", out),
-    }
-}
-
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar: years are counted from March, so that a leap day is the last
-/// of its year, in eras of 400 years, after which the calendar repeats.
+/// The Gregorian date of a day counted from 1970-01-01. Years start in March, so that a leap day is the last of its year; eras have 400
+/// years, after which the calendar repeats.
 fn date_of(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, day_of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
@@ -55,9 +38,7 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00Z"),
             (253_402_300_799_000, "9999-12-31T23:59:59Z"),
         ] {
-            let mut out = Vec::new();
-            push_rfc3339(time_ms, &mut out);
-            assert_eq!(String::from_utf8_lossy(&out), format!("\"{expected}\""));
+            assert_eq!(rfc3339(time_ms), expected);
         }
     }
 }

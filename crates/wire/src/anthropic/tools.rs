@@ -1,4 +1,4 @@
-//! Tools and the choice among them. Only tools that the client runs itself are here: nobody runs any for it.
+//! Tools and the choice among them. Only tools that the client runs are supported.
 
 use overnight_domain::faults::{Quoted, codes};
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
@@ -19,7 +19,6 @@ const TOOL: [&str; 10] = [
     "eager_input_streaming",
 ];
 
-/// Writes `tools`, `tool_choice` and `parallel_tool_calls`.
 pub(super) fn write_tools(review: &mut Review, params: &RawObject<'_>, chat: &mut ObjectWriter) {
     let path = Path::Root.member("tools");
     let mut tools = Vec::new();
@@ -72,7 +71,7 @@ fn read_tool(review: &mut Review, tool: Json<'_>, path: &Path<'_>) -> Option<Jso
     Some(written.finish())
 }
 
-/// What a tool says of itself, its examples with it: a function has no other place for them.
+/// The description of a tool, followed by its examples, for which a function has no member.
 fn description(review: &mut Review, tool: &RawObject<'_>, path: &Path<'_>) -> Option<String> {
     let description = review.optional_string(tool, path, "description");
     let Some(examples) = tool.get_some("input_examples") else { return description.map(Into::into) };

@@ -1,16 +1,14 @@
-//! The turns of a conversation in OpenAI's terms. Turns of one role that follow each other are one, as they are there.
+//! The turns of a conversation in OpenAI's form. Consecutive turns of one role become one, as Anthropic's API does.
 
 use overnight_domain::json::{JsonText, ObjectWriter};
 
 use super::parts::Parts;
 
-/// What an engine is shown, in order.
 #[derive(Default)]
 pub(super) struct Turns {
     list: Vec<Turn>,
 }
 
-/// Who speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     System,
@@ -24,7 +22,6 @@ enum Turn {
 }
 
 impl Turns {
-    /// Adds what somebody says.
     pub(super) fn say(&mut self, role: Role, parts: Parts, calls: Vec<JsonText>) {
         match self.list.last_mut() {
             Some(Turn::Said { role: last, parts: said, calls: called }) if *last == role => {
@@ -35,17 +32,15 @@ impl Turns {
         }
     }
 
-    /// Adds what a tool answered to a call.
     pub(super) fn result(&mut self, call: String, text: String) {
         self.list.push(Turn::Result { call, text });
     }
 
-    /// Whether the assistant speaks last, or nobody.
     pub(super) fn ends_with_assistant(&self) -> bool {
         matches!(self.list.last(), Some(Turn::Said { role: Role::Assistant, .. }))
     }
 
-    /// The messages, and for each the paths of what its parts were made of.
+    /// The messages, and for each the origins of its parts.
     pub(super) fn write(self) -> (Vec<JsonText>, Vec<Vec<String>>) {
         self.list.into_iter().map(Turn::write).unzip()
     }
@@ -57,7 +52,7 @@ impl Turn {
         let origins = match self {
             Self::Said { role, parts, calls } => {
                 writer.string("role", role.name());
-                // Some engines take no empty text beside calls.
+                // Some engines refuse empty text beside calls.
                 let origins = if parts.is_empty() && !calls.is_empty() {
                     writer.null("content");
                     Vec::new()

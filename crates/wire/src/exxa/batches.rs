@@ -1,37 +1,34 @@
-//! Batches as clients of this dialect read them.
+//! Batches as this dialect's clients read them.
 
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::BatchRecord;
 
 use super::states;
-use crate::json::{push_key, push_string_or_null};
-use crate::native::batches::{open, push_requests_ids, push_times};
+use crate::json::{Raw, Value as _, members, object};
+use crate::native::batches::{head, times};
 
-/// Appends what Create Batch answers: always `registered`, whatever state its requests give it.
+/// Appends the answer to Create Batch. Its state is always `registered`.
 pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open(batch, states::name_of_batch(BatchStatus::Registered), out);
-    out.push(b'}');
+    object! { ..head(batch, states::name_of_batch(BatchStatus::Registered)) }.append(out);
 }
 
 /// Appends the status record.
 pub fn write_status(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open_status(batch, out);
-    out.push(b'}');
+    object! { ..status(batch) }.append(out);
 }
 
-/// Appends the full record, with `requests_ids` in the order sent.
+/// Appends the full record, with `requests_ids` in the order in which the client sent them.
 pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec<u8>) {
-    open_status(batch, out);
-    push_requests_ids(requests_ids, out);
-    push_key("webhook", out);
-    push_string_or_null(batch.webhook.as_deref(), out);
-    push_key("metadata", out);
-    out.extend_from_slice(batch.metadata.as_deref().unwrap_or(b"{}"));
-    out.push(b'}');
+    object! {
+        ..status(batch),
+        "requests_ids": requests_ids,
+        "webhook": batch.webhook.as_deref(),
+        "metadata": Raw(batch.metadata.as_deref().unwrap_or(b"{}")),
+    }
+    .append(out);
 }
 
-fn open_status(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open(batch, states::name_of_batch(batch.state.status()), out);
-    push_times(batch, out);
+fn status(batch: &BatchRecord) -> impl Fn(&mut Vec<u8>) {
+    members! { ..head(batch, states::name_of_batch(batch.state.status())), ..times(batch) }
 }

@@ -1,5 +1,5 @@
-//! What these clients send, as the chat completion that everything else reads: content parts of their own form become OpenAI's,
-//! and `response_schema` becomes `response_format`.
+//! Converts request bodies to chat completions: content parts of this dialect become OpenAI's, and `response_schema` becomes
+//! `response_format`.
 
 use overnight_domain::faults::{Faults, codes};
 use overnight_domain::json::{Json, JsonText, Kind, Member, ObjectWriter, minimize};
@@ -7,19 +7,15 @@ use overnight_domain::json::{Json, JsonText, Kind, Member, ObjectWriter, minimiz
 const BODY: &str = "request_body";
 const SCHEMA: &str = "response_schema";
 
-/// How deep a schema stands in the body that it becomes a part of.
+/// The depth of a schema within the body.
 const SCHEMA_DEPTH: u32 = 4;
 
-/// The body of Create Request as the native dialect takes it. What has another form than expected is left as it is: the checks
-/// of the native dialect name its faults.
-///
-/// # Errors
-///
-/// The faults of `response_schema`, which nobody else would read.
+/// Converts a body to the native Create Request. Values of an unexpected form stay unchanged, because the native checks report them. Fails
+/// with the faults of `response_schema`, which nothing else reads.
 pub fn to_native(body: JsonText) -> Result<JsonText, Faults> {
     let Some(members) = body.as_json().members() else { return Ok(body) };
     let mut writer = ObjectWriter::with_capacity(body.as_str().len() + 64);
-    for Member { raw_key, value } in members {
+    for Member { raw_key, value, .. } in members {
         if raw_key.decode_string().is_some_and(|key| key == BODY) {
             writer.copy(raw_key, chat_body(value)?.as_json());
         } else {
@@ -47,7 +43,7 @@ fn chat_body(body: Json<'_>) -> Result<JsonText, Faults> {
     Ok(writer.finish())
 }
 
-/// Copies a member whose value is an array, with each element as `read` makes it; another as it is.
+/// Copies a member. If its value is an array, each element is converted by `read`.
 fn copy_each(member: Member<'_>, writer: &mut ObjectWriter, read: fn(Json<'_>) -> JsonText) {
     match member.value.elements() {
         Some(elements) => {
@@ -65,7 +61,7 @@ fn message(message: Json<'_>) -> JsonText {
     })
 }
 
-/// `{"type": "text", "content": …}` as a part with `text`, `{"type": "image", "url": …}` as an `image_url`.
+/// Converts `{"type": "text", "content": …}` to a part with `text`, and `{"type": "image", "url": …}` to an `image_url`.
 fn part(part: Json<'_>) -> JsonText {
     let kind = part.to_object().and_then(|object| object.get("type")?.decode_string());
     match kind.as_deref() {
@@ -86,7 +82,7 @@ fn part(part: Json<'_>) -> JsonText {
     }
 }
 
-/// An object of which `write` writes each member; what is no object as it is.
+/// An object whose members `write` writes; any other value unchanged.
 fn rewritten(value: Json<'_>, write: impl Fn(Member<'_>, &mut ObjectWriter)) -> JsonText {
     let Some(members) = value.members() else { return value.to_text() };
     let mut writer = ObjectWriter::with_capacity(value.as_str().len() + 16);
@@ -94,7 +90,7 @@ fn rewritten(value: Json<'_>, write: impl Fn(Member<'_>, &mut ObjectWriter)) -> 
     writer.finish()
 }
 
-/// The format that a schema asks for; the schema is a JSON text in a string.
+/// The format for a schema, which is a JSON text in a string.
 fn response_format(schema: Json<'_>) -> Result<JsonText, Faults> {
     let Some(text) = schema.decode_string() else {
         return Err(fault(codes::WRONG_TYPE, "must be a string that holds a JSON schema"));

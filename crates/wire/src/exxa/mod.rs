@@ -1,5 +1,5 @@
-//! The dialect under `/exxa/v1`: the paths of the native one with the records and the spellings that clients published for that
-//! service read. Those clients are strict, so a record has the members they know and no other.
+//! The dialect under `/exxa/v1`: the native paths with the records and spellings that the published clients of that service read. These
+//! clients are strict, so a record has only the members that they know.
 
 pub mod batches;
 pub mod chat;

@@ -1,44 +1,40 @@
-//! Requests as clients of this dialect read them.
+//! Requests as this dialect's clients read them.
 
 use overnight_domain::records::{RequestRecord, RequestSummary};
 
-use super::results::push_result;
+use super::results::ending;
 use super::states;
-use crate::json::{push, push_key, push_string_or_null};
-use crate::native::requests::{open, push_batch_id};
+use crate::json::{Raw, Value as _, members, object};
+use crate::native::requests::{head, sent};
 
-/// Appends the status record. For a request just created it is what Create Request answers.
+/// Appends the status record, which is also the answer to Create Request.
 pub fn write_status(request: &RequestSummary, out: &mut Vec<u8>) {
-    open(request, states::name_of_request(request.state.status()), out);
-    out.push(b'}');
+    object! { ..status(request) }.append(out);
 }
 
-/// Appends the full record; its result is there once the request has completed or failed.
+/// Appends the full record. It has a result after the request completed or failed.
 pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
-    open_full(request, out);
-    if request.result.is_some() {
-        push_result(request, out);
+    match request.result {
+        Some(_) => write_result(request, out),
+        None => object! { ..full(request) }.append(out),
     }
-    out.push(b'}');
 }
 
-/// Appends the line of Get Batch Results, which has a result whatever became of the request.
+/// Appends a line of Get Batch Results, which has a result in every state.
 pub fn write_result(request: &RequestRecord, out: &mut Vec<u8>) {
-    open_full(request, out);
-    push_result(request, out);
-    out.push(b'}');
+    out.reserve(512 + request.heap_bytes());
+    object! { ..full(request), ..ending(request) }.append(out);
 }
 
-fn open_full(request: &RequestRecord, out: &mut Vec<u8>) {
-    let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
-    out.reserve(512 + request.body.len() + result_bytes);
-    let summary = &request.summary;
-    open(summary, states::name_of_request(summary.state.status()), out);
-    push_batch_id(request.batch_id, out);
-    push_key("metadata", out);
-    out.extend_from_slice(request.client.metadata.as_deref().unwrap_or(b"{}"));
-    push_key("request_body", out);
-    out.extend_from_slice(&request.body);
-    push(",\"completion_window\":\"24h\",\"webhook\":", out);
-    push_string_or_null(request.client.webhook.as_deref(), out);
+fn status(request: &RequestSummary) -> impl Fn(&mut Vec<u8>) {
+    head(request, states::name_of_request(request.state.status()))
+}
+
+fn full(request: &RequestRecord) -> impl Fn(&mut Vec<u8>) {
+    members! {
+        ..status(&request.summary),
+        "batch_id": request.batch_id,
+        "metadata": Raw(request.client.metadata.as_deref().unwrap_or(b"{}")),
+        ..sent(request),
+    }
 }

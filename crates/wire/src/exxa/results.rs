@@ -1,54 +1,34 @@
-//! What a request ended with: always an object with `choices` and `usage`, and beside it an error that is null or a text.
+//! The result of a request: always an object with `choices` and `usage`, beside an `error` that is null or a text.
 
 use overnight_domain::json::{Json, ObjectWriter};
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 
-use crate::json::{push, push_key, push_string};
+use crate::json::{By, EMPTY, IfSet, Value as _, members, object, push};
 
-/// The error of a request that was cancelled.
-const CANCELLED: &str = "cancelled";
-
-/// Appends `result_body` and `error`.
-pub(super) fn push_result(request: &RequestRecord, out: &mut Vec<u8>) {
-    let result = request.result.as_deref().unwrap_or_default();
-    push_key("result_body", out);
-    match request.summary.state.status() {
-        RequestStatus::Completed => push_completion(result, out),
-        RequestStatus::Failed => return push_failure(result, out),
-        _ => push_empty(None, out),
-    }
-    push_key("error", out);
-    match request.summary.state.status() {
-        RequestStatus::Cancelled => push_string(CANCELLED, out),
-        _ => push("null", out),
+pub(super) fn ending(request: &RequestRecord) -> impl Fn(&mut Vec<u8>) {
+    let status = request.summary.state.status();
+    let result = Json::from_stored(request.result.as_deref().unwrap_or_default()).ok();
+    let failure = result.filter(|_| status == RequestStatus::Failed).and_then(|it| member(it, "error"));
+    let message = failure.and_then(|error| member(error, "message")).and_then(Json::decode_string);
+    members! {
+        "result_body": By(|out: &mut Vec<u8>| match result {
+            Some(completion) if status == RequestStatus::Completed => push_completion(completion, out),
+            _ => object! { "choices": EMPTY, "usage": Json::EMPTY_OBJECT, "error": IfSet(failure) }.append(out),
+        }),
+        "error": match status {
+            RequestStatus::Cancelled => Some("cancelled"),
+            RequestStatus::Failed => Some(message.as_deref().unwrap_or("failed")),
+            _ => None,
+        }
     }
 }
 
-fn push_failure(result: &[u8], out: &mut Vec<u8>) {
-    let error = Json::from_stored(result).ok().and_then(|result| member(result, "error"));
-    let message = error.and_then(|error| member(error, "message")).and_then(Json::decode_string);
-    push_empty(error, out);
-    push_key("error", out);
-    push_string(message.as_deref().unwrap_or("failed"), out);
-}
-
-/// A completion without choices.
-fn push_empty(error: Option<Json<'_>>, out: &mut Vec<u8>) {
-    push("{\"choices\":[],\"usage\":{}", out);
-    if let Some(error) = error {
-        push_key("error", out);
-        push(error.as_str(), out);
-    }
-    out.push(b'}');
-}
-
-/// A completion without the members of `usage` that are null.
-fn push_completion(result: &[u8], out: &mut Vec<u8>) {
-    let completion = Json::from_stored(result).ok();
-    match completion.and_then(|completion| member(completion, "usage").map(|usage| (completion, usage))) {
-        Some((completion, usage)) if has_null(usage) => push_without_null_usage(completion, out),
-        _ => out.extend_from_slice(result),
+/// Appends a completion without the null members of `usage`.
+fn push_completion(completion: Json<'_>, out: &mut Vec<u8>) {
+    match member(completion, "usage") {
+        Some(usage) if has_null(usage) => push_without_null_usage(completion, out),
+        _ => completion.append(out),
     }
 }
 

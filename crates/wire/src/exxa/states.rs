@@ -1,4 +1,4 @@
-//! The names of states, which have no blank here.
+//! Names of states, without spaces in this dialect.
 
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::requests::RequestStatus;

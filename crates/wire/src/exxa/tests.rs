@@ -1,4 +1,4 @@
-//! What clients of this dialect send and read, in whole texts.
+//! Complete bodies and records of this dialect.
 
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{BatchId, RequestId};

@@ -1,4 +1,4 @@
-//! The account that a key belongs to.
+//! The account of an API key.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What API keys with the scope `admin` send and get.
+//! Requests and answers for API keys with the scope `admin`.
 
 use serde::{Deserialize, Serialize};
 

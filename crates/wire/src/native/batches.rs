@@ -1,6 +1,5 @@
-//! Batches: what a client sends to create one, and what it reads of one.
+//! Batches: the body that creates one, and its records.
 
-use overnight_domain::batches::Counters;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::BatchRecord;
 use serde::{Deserialize, Serialize};
@@ -8,10 +7,7 @@ use serde_json::value::RawValue;
 
 use super::requests::Order;
 use super::states;
-use crate::json::{
-    push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
-    push_time_if_set,
-};
+use crate::json::{IfSet, Raw, Second, Value as _, members, object};
 
 /// The state of a batch.
 pub use overnight_domain::batches::BatchStatus;
@@ -204,10 +200,9 @@ pub struct ResultsFilter {
     pub after: Option<String>,
 }
 
-/// Appends what Create Batch answers: always `registered`, whatever state its requests give it.
+/// Appends the answer to Create Batch. Its state is always `registered`.
 pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open(batch, BatchStatus::Registered.as_str(), out);
-    out.push(b'}');
+    object! { ..head(batch, BatchStatus::Registered.as_str()) }.append(out);
 }
 
 /// Appends the status record.
@@ -215,93 +210,64 @@ pub fn write_status(batch: &BatchRecord, out: &mut Vec<u8>) {
     write_status_of_one(batch, None, out);
 }
 
-/// Appends the status record of a batch that was asked for by itself, whose last request will probably have been completed at a time
-/// in Unix seconds.
+/// Appends the status record of a single batch with its estimated completion time, in Unix seconds.
 pub fn write_status_of_one(batch: &BatchRecord, estimated_completion_at: Option<i64>, out: &mut Vec<u8>) {
-    open_status(batch, estimated_completion_at, out);
-    out.push(b'}');
+    object! { ..status(batch, estimated_completion_at) }.append(out);
 }
 
-/// Appends the full record, with `requests_ids` in the order sent.
+/// Appends the full record, with `requests_ids` in the order in which the client sent them.
 pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec<u8>) {
     write_full_of_one(batch, requests_ids, None, out);
 }
 
-/// Appends the full record of a batch that was asked for by itself, see [`write_status_of_one`].
+/// Appends the full record of a single batch; see [`write_status_of_one`].
 pub fn write_full_of_one(
     batch: &BatchRecord,
     requests_ids: &[RequestId],
     estimated_completion_at: Option<i64>,
     out: &mut Vec<u8>,
 ) {
-    out.reserve(512);
-    open_status(batch, estimated_completion_at, out);
-    push_requests_ids(requests_ids, out);
-    push_key("webhook", out);
-    push_string_or_null(batch.webhook.as_deref(), out);
-    push_key("metadata", out);
-    push_json_or_null(batch.metadata.as_deref(), out);
-    out.push(b'}');
+    out.reserve(512 + 33 * requests_ids.len());
+    object! {
+        ..status(batch, estimated_completion_at),
+        "requests_ids": requests_ids,
+        "webhook": batch.webhook.as_deref(),
+        "metadata": batch.metadata.as_deref().map(Raw),
+    }
+    .append(out);
 }
 
-/// The keys that the status and the full record begin with.
-fn open_status(batch: &BatchRecord, estimated_completion_at: Option<i64>, out: &mut Vec<u8>) {
-    open(batch, batch.state.status().as_str(), out);
-    push_times(batch, out);
-    if let Some(at) = estimated_completion_at {
-        push_key("estimated_completion_at", out);
-        push_integer(at, out);
+/// Members that the status and the full record share.
+fn status(batch: &BatchRecord, estimated_completion_at: Option<i64>) -> impl Fn(&mut Vec<u8>) {
+    members! {
+        ..head(batch, batch.state.status().as_str()),
+        ..times(batch),
+        "estimated_completion_at": IfSet(estimated_completion_at),
     }
 }
 
-/// The times of the status record.
-pub(crate) fn push_times(batch: &BatchRecord, out: &mut Vec<u8>) {
-    push_time_if_set("in_progress_at", batch.state.in_progress_at(), out);
-    push_time_if_set("completed_at", batch.state.completed_at(), out);
-    push_key("cancelled_at", out);
-    match batch.state.cancelled_at() {
-        Some(cancelled_at) => push_time(cancelled_at, out),
-        None => push("null", out),
+pub(crate) fn times(batch: &BatchRecord) -> impl Fn(&mut Vec<u8>) {
+    members! {
+        "in_progress_at": IfSet(batch.state.in_progress_at().map(Second)),
+        "completed_at": IfSet(batch.state.completed_at().map(Second)),
+        "cancelled_at": batch.state.cancelled_at().map(Second),
     }
 }
 
-/// The requests of a batch, in the order sent.
-pub(crate) fn push_requests_ids(requests_ids: &[RequestId], out: &mut Vec<u8>) {
-    out.reserve(33 * requests_ids.len());
-    push_key("requests_ids", out);
-    out.push(b'[');
-    for (place, &id) in requests_ids.iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        push_id(id, out);
-    }
-    out.push(b']');
-}
-
-/// The keys that all records begin with, with the name of the state in the dialect.
-pub(crate) fn open(batch: &BatchRecord, state: &str, out: &mut Vec<u8>) {
-    push("{\"id\":", out);
-    push_id(batch.id, out);
-    push(",\"status\":\"", out);
-    push(state, out);
-    push("\",\"requests_counts\":{", out);
-    push_counts(&batch.counters, out);
-    push("},\"created_at\":", out);
-    push_time(batch.created_at, out);
-}
-
-fn push_counts(counters: &Counters, out: &mut Vec<u8>) {
-    push("\"total\":", out);
-    push_integer(counters.total(), out);
-    for (key, count) in [
-        ("completed", counters.completed),
-        ("failed", counters.failed),
-        ("in_progress", counters.in_progress),
-        ("registered", counters.registered),
-        ("cancelled", counters.cancelled),
-    ] {
-        push_key(key, out);
-        push_integer(count, out);
+/// The first members of every record. `state` is the state's name in the dialect.
+pub(crate) fn head(batch: &BatchRecord, state: &str) -> impl Fn(&mut Vec<u8>) {
+    let counters = &batch.counters;
+    members! {
+        "id": batch.id,
+        "status": state,
+        "requests_counts": object! {
+            "total": counters.total(),
+            "completed": counters.completed,
+            "failed": counters.failed,
+            "in_progress": counters.in_progress,
+            "registered": counters.registered,
+            "cancelled": counters.cancelled,
+        },
+        "created_at": Second(batch.created_at),
     }
 }

@@ -1,4 +1,4 @@
-//! Bulk create: a line for each line that was sent, in the same order, with the digest of that line.
+//! Bulk create: one answer line for each line sent, in the same order, with the line's digest.
 
 pub use overnight_domain::line_digests::LineDigest;
 use overnight_domain::records;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::errors::ErrorBody;
 use super::requests::{RequestCreated, write_status};
-use crate::json::{push, push_integer, push_key};
+use crate::json::{Told, Value as _, members, object, push};
 
 /// What became of one line: the request, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ pub struct LineRefused {
     pub error: ErrorBody,
 }
 
-/// The line that an answer is to.
+/// The line that an answer belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered<'a> {
     /// Its number, from 1.
@@ -72,35 +72,26 @@ pub struct Answered<'a> {
     pub sha256: &'a str,
 }
 
-/// Appends the line of a request that was created, with its line break.
+/// Appends the line of a created request, with its line break.
 pub fn write_created(to: Answered<'_>, request: &records::RequestSummary, out: &mut Vec<u8>) {
     let mut record = Vec::new();
     write_status(request, &mut record);
     write_repeated(to, &record, out);
 }
 
-/// Appends the line of a request that was created before, from the record that was written then.
+/// Appends the line of a request that an earlier call created, with the record written then.
 pub fn write_repeated(to: Answered<'_>, record: &[u8], out: &mut Vec<u8>) {
-    open(to, out);
-    out.push(b',');
-    out.extend_from_slice(record.strip_prefix(b"{").unwrap_or(record));
-    out.push(b'\n');
+    let rest = record.strip_prefix(b"{").and_then(|record| record.strip_suffix(b"}")).unwrap_or(record);
+    object! { ..head(to), ..|out: &mut Vec<u8>| out.extend([b",", rest].concat()) }.append(out);
+    push("\n", out);
 }
 
-/// Appends the line of a request that was refused, with its line break.
+/// Appends the line of a refused request, with its line break.
 pub fn write_refused(to: Answered<'_>, error: &ErrorBody, out: &mut Vec<u8>) {
-    open(to, out);
-    push_key("error", out);
-    // Texts are always serialisable, and writing to memory cannot fail.
-    let _ = serde_json::to_writer(&mut *out, error);
-    push("}\n", out);
+    object! { ..head(to), "error": Told(error) }.append(out);
+    push("\n", out);
 }
 
-fn open(to: Answered<'_>, out: &mut Vec<u8>) {
-    push("{\"line\":", out);
-    push_integer(i64::try_from(to.line).unwrap_or(i64::MAX), out);
-    push_key("sha256", out);
-    push("\"", out);
-    push(to.sha256, out);
-    push("\"", out);
+fn head(to: Answered<'_>) -> impl Fn(&mut Vec<u8>) {
+    members! { "line": i64::try_from(to.line).unwrap_or(i64::MAX), "sha256": to.sha256 }
 }

@@ -1,5 +1,5 @@
-//! What a model is asked, and what it answers, in OpenAI's terms. The service passes both through as they are; these
-//! types are for clients that want to write and read them, and for the reference.
+//! Chat completions in OpenAI's form. The service passes bodies and answers through unchanged; these types are for clients and for the
+//! reference.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -63,7 +63,7 @@ pub struct ChatCompletionRequest {
 }
 
 impl ChatCompletionRequest {
-    /// Asks `model` to go on from `messages`, with the model's own settings.
+    /// Asks `model` to continue `messages`, with the model's default parameters.
     pub fn new(model: impl Into<String>, messages: Vec<ChatMessage>) -> Self {
         Self { model: model.into(), messages, ..Self::default() }
     }
@@ -90,7 +90,7 @@ pub struct ChatMessage {
 }
 
 impl ChatMessage {
-    /// A message that says `content` in `role`.
+    /// A message with a role and a text.
     pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
         Self { role: role.into(), content: Value::String(content.into()), other: Map::new() }
     }

@@ -1,5 +1,5 @@
-//! Completions of prompts without a conversation, as OpenAI's dialect takes them and `/v1` shows them. The service passes both through as
-//! they are; these types are for clients that want to read them, and for the reference.
+//! Completions of prompts without a conversation, as in OpenAI's dialect. The service passes them through unchanged; these types are for
+//! clients and for the reference.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

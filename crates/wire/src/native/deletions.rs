@@ -1,9 +1,9 @@
-//! What a deletion is answered with.
+//! The answer to a deletion.
 
 use overnight_domain::ids::{Id, Kind};
 use serde::{Deserialize, Serialize};
 
-use crate::json::{push, push_id};
+use crate::json::{Value as _, object};
 
 /// Something that is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,5 @@ pub struct Deleted {
 
 /// Appends the record.
 pub fn write_deleted<K: Kind>(id: Id<K>, out: &mut Vec<u8>) {
-    push("{\"id\":", out);
-    push_id(id, out);
-    push(",\"deleted\":true}", out);
+    object! { "id": id, "deleted": true }.append(out);
 }

@@ -1,4 +1,4 @@
-//! What is answered when something is refused.
+//! The body of a refused call.
 
 use serde::{Deserialize, Serialize};
 

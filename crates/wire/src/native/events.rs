@@ -1,4 +1,4 @@
-//! Events, told by webhook: what is sent, and how it is signed.
+//! Webhook events: their bodies and signatures.
 
 use overnight_domain::webhooks;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::batches::{self, BatchSummary};
 use super::requests::{self, RequestSummary};
 use super::states;
-use crate::json::{push, push_id, push_key, push_time};
+use crate::json::{By, Second, Value as _, object};
 
-/// What happened.
+/// The kind of an event.
 pub use overnight_domain::webhooks::EventKind;
-/// The signatures of what is sent.
+/// Webhook signatures.
 pub use overnight_domain::webhooks::signature;
 
 /// The end of a request or of a batch, as its webhook is told of it, low credits of an account, or a test of a receiver. No prompt and no completion
@@ -95,44 +95,30 @@ pub struct Tested {
     pub account: String,
 }
 
-/// Appends the event: the body of its webhook.
+/// Appends the event as the body of its webhook.
 pub fn write_event(event: &webhooks::Event, out: &mut Vec<u8>) {
-    push("{\"type\":\"", out);
-    push(event.kind.as_str(), out);
-    push("\",\"timestamp\":", out);
-    push_time(event.created_at, out);
-    push_key("id", out);
-    push_id(event.id, out);
-    push_key("created_at", out);
-    push_time(event.created_at, out);
-    push(",\"data\":", out);
-    match &event.subject {
-        webhooks::Subject::Request(request) => requests::write_status(request, out),
-        webhooks::Subject::Batch(batch) => batches::write_status(batch, out),
-        webhooks::Subject::Account(account) => {
-            push("{\"account\":\"", out);
-            push(&account.to_string(), out);
-            push("\"}", out);
-        }
-        webhooks::Subject::Credits(credits) => write_credits(credits, out),
+    object! {
+        "type": event.kind.as_str(),
+        "timestamp": Second(event.created_at),
+        "id": event.id,
+        "created_at": Second(event.created_at),
+        "data": By(|out: &mut Vec<u8>| write_subject(&event.subject, out)),
     }
-    out.push(b'}');
+    .append(out);
 }
 
-fn write_credits(credits: &webhooks::AccountCredits, out: &mut Vec<u8>) {
-    push("{\"account\":\"", out);
-    push(&credits.account.to_string(), out);
-    let amounts = [
-        ("threshold", credits.threshold),
-        ("balance", credits.balance),
-        ("held", credits.held),
-        ("available", credits.available()),
-    ];
-    for (name, amount) in amounts {
-        push("\",\"", out);
-        push(name, out);
-        push("\":\"", out);
-        push(&amount.to_string(), out);
+fn write_subject(subject: &webhooks::Subject, out: &mut Vec<u8>) {
+    match subject {
+        webhooks::Subject::Request(request) => requests::write_status(request, out),
+        webhooks::Subject::Batch(batch) => batches::write_status(batch, out),
+        webhooks::Subject::Account(account) => object! { "account": account }.append(out),
+        webhooks::Subject::Credits(credits) => object! {
+            "account": credits.account,
+            "threshold": credits.threshold.to_string(),
+            "balance": credits.balance.to_string(),
+            "held": credits.held.to_string(),
+            "available": credits.available().to_string(),
+        }
+        .append(out),
     }
-    push("\"}", out);
 }

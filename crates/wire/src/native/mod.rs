@@ -1,7 +1,7 @@
 //! The dialect under `/v1`: the service's own API.
 //!
-//! Times on the wire are integer Unix seconds. JSON that a client or an engine sent (`request_body`, `metadata`,
-//! `result_body`) passes through as it is stored, as do `warnings`, and is never parsed here.
+//! Times are integer Unix seconds. Stored JSON (`request_body`, `metadata`, `result_body`, `warnings`) passes through unchanged and is
+//! never parsed here.
 
 pub mod accounts;
 pub mod administration;

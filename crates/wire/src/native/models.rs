@@ -1,4 +1,4 @@
-//! The models on offer, as OpenAI lists them, with their prices.
+//! The available models with their prices, in OpenAI's list form.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl Model {
     /// The `object` of every model.
     pub const OBJECT: &'static str = "model";
 
-    /// Whether requests may name it so.
+    /// Whether requests may use this name for it.
     pub fn has_name(&self, name: &str) -> bool {
         self.id == name || self.aliases.iter().any(|alias| alias == name)
     }

@@ -1,22 +1,18 @@
-//! Requests: what a client sends to create one, and what it reads of one.
+//! Requests: the body that creates one, and its records.
 
-use overnight_domain::ids::BatchId;
-use overnight_domain::records::{self, ClientFields, RequestRecord};
+use overnight_domain::records::{self, RequestRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::states;
 use super::waiting::WaitingFor;
 use super::warnings::Warning;
-use crate::json::{
-    push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
-    push_time_if_set,
-};
+use crate::json::{IfSet, Raw, Second, Told, Value as _, members, object};
 
 /// The status of a request.
 pub use overnight_domain::requests::RequestStatus;
 
-/// The time a request may take. There is one.
+/// The time that a request may take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompletionWindow {
     /// 24 hours from the answer to Create Request.
@@ -25,8 +21,7 @@ pub enum CompletionWindow {
     Hours24,
 }
 
-/// The members of [`CreateRequest`], each with the JSON text that an absent one stands for; `None` for one that is required. A
-/// [`FullRequest`] has them all.
+/// The members of [`CreateRequest`] with the JSON text of their defaults; `None` if required. [`FullRequest`] has them all.
 pub const CREATE_MEMBERS: [(&str, Option<&str>); 4] = [
     ("metadata", Some("{}")),
     ("request_body", None),
@@ -68,10 +63,7 @@ pub struct CreateRequest {
 }
 
 impl CreateRequest {
-    /// Asks for the completion of `request_body`, without metadata or webhook.
-    ///
-    /// # Errors
-    /// When `request_body` cannot be written as JSON.
+    /// Asks for the completion of `request_body`, without metadata or webhook. Fails if `request_body` cannot be written as JSON.
     pub fn new(request_body: &impl Serialize) -> serde_json::Result<Self> {
         Ok(Self {
             request_body: serde_json::value::to_raw_value(request_body)?,
@@ -287,25 +279,23 @@ impl Order {
     }
 }
 
-/// What is said only of a request that was asked for by itself.
+/// Facts that only the record of a single request has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prospect {
-    /// Why it is not in progress yet.
+    /// The reason why it is not in progress yet.
     pub waiting_for: Option<WaitingFor>,
-    /// When it will probably have been completed, in Unix seconds.
+    /// Its estimated completion time, in Unix seconds.
     pub estimated_completion_at: Option<i64>,
 }
 
-/// Appends the status record. For a request just created it is the object that Create Request answers.
+/// Appends the status record, which is also the answer to Create Request.
 pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
     write_status_of_one(request, &Prospect::default(), out);
 }
 
-/// Appends the status record of a request that was asked for by itself.
+/// Appends the status record of a single request.
 pub fn write_status_of_one(request: &records::RequestSummary, prospect: &Prospect, out: &mut Vec<u8>) {
-    open(request, request.state.status().as_str(), out);
-    push_prospect(prospect, out);
-    out.push(b'}');
+    object! { ..head(request, request.state.status().as_str()), ..outlook(prospect) }.append(out);
 }
 
 /// Appends the full record.
@@ -313,86 +303,57 @@ pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
     write_full_of_one(request, &Prospect::default(), out);
 }
 
-/// Appends the full record of a request that was asked for by itself.
+/// Appends the full record of a single request.
 pub fn write_full_of_one(request: &RequestRecord, prospect: &Prospect, out: &mut Vec<u8>) {
-    let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
-    out.reserve(512 + request.body.len() + result_bytes);
-    open(&request.summary, request.summary.state.status().as_str(), out);
-    push_batch_id(request.batch_id, out);
-    out.push(b',');
-    write_sent(request, out);
-    if let Some(result) = &request.result {
-        push_key("result_body", out);
-        out.extend_from_slice(result);
+    out.reserve(512 + request.heap_bytes());
+    let attempt = |attempt: &records::FailedAttempt| FailedAttempt {
+        ended_at: attempt.at.div_euclid(1_000),
+        status: attempt.status,
+        message: attempt.message.clone(),
+    };
+    let attempts: Vec<_> = request.attempts.iter().map(attempt).collect();
+    object! {
+        ..head(&request.summary, request.summary.state.status().as_str()),
+        "batch_id": request.batch_id,
+        "metadata": request.client.metadata.as_deref().map(Raw),
+        ..sent(request),
+        "result_body": IfSet(request.result.as_deref().map(Raw)),
+        "warnings": IfSet(request.warnings.as_deref().map(Raw)),
+        "attempts": IfSet((!attempts.is_empty()).then_some(Told(&attempts))),
+        ..outlook(prospect),
     }
-    if let Some(warnings) = &request.warnings {
-        push_key("warnings", out);
-        out.extend_from_slice(warnings);
-    }
-    if !request.attempts.is_empty() {
-        push_key("attempts", out);
-        let attempt = |attempt: &records::FailedAttempt| FailedAttempt {
-            ended_at: attempt.at.div_euclid(1_000),
-            status: attempt.status,
-            message: attempt.message.clone(),
-        };
-        let attempts: Vec<_> = request.attempts.iter().map(attempt).collect();
-        // Numbers and texts are always serialisable, and writing to memory cannot fail.
-        let _ = serde_json::to_writer(&mut *out, &attempts);
-    }
-    push_prospect(prospect, out);
-    out.push(b'}');
+    .append(out);
 }
 
-fn push_prospect(prospect: &Prospect, out: &mut Vec<u8>) {
-    if let Some(waiting_for) = &prospect.waiting_for {
-        push_key("waiting_for", out);
-        // As above: it cannot fail.
-        let _ = serde_json::to_writer(&mut *out, waiting_for);
-    }
-    if let Some(at) = prospect.estimated_completion_at {
-        push_key("estimated_completion_at", out);
-        push_integer(at, out);
+fn outlook(prospect: &Prospect) -> impl Fn(&mut Vec<u8>) {
+    members! {
+        "waiting_for": IfSet(prospect.waiting_for.as_ref().map(Told)),
+        "estimated_completion_at": IfSet(prospect.estimated_completion_at),
     }
 }
 
-/// Appends the batch that a request belongs to, or null.
-pub(crate) fn push_batch_id(id: Option<BatchId>, out: &mut Vec<u8>) {
-    push_key("batch_id", out);
-    match id {
-        Some(id) => push_id(id, out),
-        None => push("null", out),
-    }
-}
-
-/// Appends the body of a Create Request that sends the same again.
+/// Appends the body of a Create Request that repeats this one: the members of [`CREATE_MEMBERS`] in order.
 pub fn write_create(request: &RequestRecord, out: &mut Vec<u8>) {
-    out.push(b'{');
-    write_sent(request, out);
-    out.push(b'}');
+    object! { "metadata": request.client.metadata.as_deref().map(Raw), ..sent(request) }.append(out);
 }
 
-/// The members of [`CREATE_MEMBERS`], in their order.
-fn write_sent(request: &RequestRecord, out: &mut Vec<u8>) {
-    let ClientFields { metadata, webhook } = &request.client;
-    push("\"metadata\":", out);
-    push_json_or_null(metadata.as_deref(), out);
-    push_key("request_body", out);
-    out.extend_from_slice(&request.body);
-    push(",\"completion_window\":\"24h\",\"webhook\":", out);
-    push_string_or_null(webhook.as_deref(), out);
+/// The members that the client sent, except the metadata.
+pub(crate) fn sent(request: &RequestRecord) -> impl Fn(&mut Vec<u8>) {
+    members! {
+        "request_body": Raw(&request.body),
+        "completion_window": "24h",
+        "webhook": request.client.webhook.as_deref(),
+    }
 }
 
-/// The keys that both records begin with, with the name of the state in the dialect.
-pub(crate) fn open(request: &records::RequestSummary, state: &str, out: &mut Vec<u8>) {
-    push("{\"id\":", out);
-    push_id(request.id, out);
-    push(",\"status\":\"", out);
-    push(state, out);
-    push("\",\"created_at\":", out);
-    push_time(request.created_at, out);
-    push(",\"expires_at\":", out);
-    push_time(request.expires_at, out);
-    push_time_if_set("in_progress_at", request.state.in_progress_at(), out);
-    push_time_if_set("ended_at", request.state.ended_at(), out);
+/// The first members of every record. `state` is the state's name in the dialect.
+pub(crate) fn head(request: &records::RequestSummary, state: &str) -> impl Fn(&mut Vec<u8>) {
+    members! {
+        "id": request.id,
+        "status": state,
+        "created_at": Second(request.created_at),
+        "expires_at": Second(request.expires_at),
+        "in_progress_at": IfSet(request.state.in_progress_at().map(Second)),
+        "ended_at": IfSet(request.state.ended_at().map(Second)),
+    }
 }

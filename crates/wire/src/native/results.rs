@@ -1,4 +1,4 @@
-//! What a request asks and what it ends with, whatever its endpoint is.
+//! The body and the result of a request of any endpoint.
 
 use serde::{Deserialize, Serialize};
 

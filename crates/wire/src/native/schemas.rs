@@ -1,4 +1,4 @@
-//! Schemas of fields that no Rust type tells: names of states, free objects, and one of several shapes.
+//! Schemas that no Rust type gives: names of states, free objects, and unions.
 
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::requests::RequestStatus;
@@ -9,8 +9,8 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Array, Object, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Schemas that several shapes refer to by name, so that generated clients have one type for them. No name is that of a shape and its
-/// field, as generators name what has no name of its own.
+/// Named schemas, so that generated clients have one type for each. A name must differ from every shape's name followed by a field's,
+/// because generators name anonymous schemas that way.
 macro_rules! named {
     ($($name:ident: $schema:expr;)+) => {$(
         pub(super) struct $name;
@@ -106,7 +106,7 @@ pub(super) fn requests_ids() -> Array {
     ids.description(Some(description)).build()
 }
 
-/// Generators take an object that does not say so for one without members.
+/// Generators treat an object without this statement as one without members.
 fn object_or_null(description: &str) -> Object {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Object, Type::Null]))
@@ -115,7 +115,7 @@ fn object_or_null(description: &str) -> Object {
         .build()
 }
 
-/// What `object` says of a shape, by which results are told apart.
+/// The value of `object` in a shape, which distinguishes results.
 macro_rules! objects {
     ($($name:ident: $object:literal;)+) => {$(
         pub(super) fn $name() -> Object {

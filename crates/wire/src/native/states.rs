@@ -1,9 +1,9 @@
-//! The names of states and of events, read and written by the domain's own table.
+//! Serde modules for states and events, from the domain's table of names.
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Makes the serde module of an enum that has `as_str` and `parse`.
+/// Defines the serde module of an enum that has `as_str` and `parse`.
 macro_rules! by_name {
     ($module:ident, $state:ty, $expected:literal) => {
         pub(super) mod $module {

@@ -1,4 +1,4 @@
-//! What an account completed and was charged for it, by day, model and API key.
+//! Completed requests and charges of an account, by day, model and API key.
 
 use serde::{Deserialize, Serialize};
 

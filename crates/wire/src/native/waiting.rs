@@ -1,4 +1,4 @@
-//! What a request waits for.
+//! The reason why a request waits.
 
 use serde::{Deserialize, Serialize};
 

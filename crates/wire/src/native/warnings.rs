@@ -17,7 +17,7 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The `warnings` of a request, as they are stored; `None` where there are none.
+/// The `warnings` of a request as they are stored; `None` if there are none.
 pub fn write_warnings(warnings: &[answers::Warning]) -> Option<Vec<u8>> {
     let told = warnings
         .iter()

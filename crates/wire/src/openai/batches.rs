@@ -6,20 +6,19 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 
 use super::files::BatchFile;
-use crate::json::{push, push_id, push_integer, push_json_or_null, push_key, push_string, push_time};
+use crate::json::{Raw, Second, Value as _, object};
 
-/// What is shown of a batch.
+/// A batch with the facts that its record lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    /// The batch.
+    /// Its stored record.
     pub record: &'a BatchRecord,
-    /// Where its requests come from, if from a file.
+    /// The source of its requests, if it is a file.
     pub input: Option<&'a BatchInput>,
     /// Whether its requests are still being cancelled.
     pub is_cancelling: bool,
 }
 
-/// OpenAI's states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Validating,
@@ -58,7 +57,7 @@ impl Batch<'_> {
         }
     }
 
-    /// A batch whose end came with its completion window has expired, whatever ended the last of it.
+    /// A batch that ended at its completion window has expired, whatever ended its last request.
     fn status(&self) -> Status {
         let is_late = self.ended_at().is_some_and(|ended_at| ended_at >= self.expires_at());
         match self.record.state.status() {
@@ -78,84 +77,44 @@ impl Batch<'_> {
     }
 }
 
-/// Appends a batch.
+/// Appends a batch. The identifier of each of its files appears as soon as the file would have a line.
 pub fn write_batch(batch: &Batch<'_>, out: &mut Vec<u8>) {
     let Batch { record, input, .. } = *batch;
-    let status = batch.status();
-    push("{\"id\":", out);
-    push_id(record.id, out);
-    push(",\"object\":\"batch\",\"endpoint\":", out);
-    push_string(input.map_or(BatchEndpoint::ChatCompletions, |input| input.endpoint).as_str(), out);
-    push_key("errors", out);
-    push_errors(input, out);
-    push_key("input_file_id", out);
-    match input {
-        Some(input) => push_id(input.file, out),
-        None => BatchFile::Input.push_id(record.id, out),
-    }
-    push(",\"completion_window\":\"24h\",\"status\":", out);
-    push_string(status.as_str(), out);
-    push_outputs(batch, out);
-    push_times(batch, status, out);
     let Counters { completed, failed, cancelled, .. } = record.counters;
-    push(",\"request_counts\":{\"total\":", out);
-    push_integer(record.counters.total(), out);
-    push_key("completed", out);
-    push_integer(completed, out);
-    push_key("failed", out);
-    push_integer(failed, out);
-    push_key("cancelled", out);
-    push_integer(cancelled, out);
-    push("}", out);
-    push_key("metadata", out);
-    push_json_or_null(record.metadata.as_deref(), out);
-    push("}", out);
-}
-
-/// What was wrong with its file.
-fn push_errors(input: Option<&BatchInput>, out: &mut Vec<u8>) {
-    let Some(input) = input.filter(|input| input.fault_count > 0) else { return push("null", out) };
-    push("{\"object\":\"list\",\"data\":", out);
-    out.extend_from_slice(input.faults.as_deref().unwrap_or(b"[]"));
-    push_key("total", out);
-    push_integer(input.fault_count, out);
-    push("}", out);
-}
-
-/// The files that are read of it: each is there as soon as it would hold a line.
-fn push_outputs(batch: &Batch<'_>, out: &mut Vec<u8>) {
-    let Counters { completed, failed, cancelled, .. } = batch.record.counters;
-    let has_output = completed > 0 && !batch.input.is_some_and(|input| input.is_output_deleted);
-    let has_errors = failed + cancelled > 0 && !batch.input.is_some_and(|input| input.is_error_deleted);
-    for (key, kind, is_there) in
-        [("output_file_id", BatchFile::Output, has_output), ("error_file_id", BatchFile::Errors, has_errors)]
-    {
-        push_key(key, out);
-        match is_there {
-            true => kind.push_id(batch.record.id, out),
-            false => push("null", out),
-        }
+    let has_output = completed > 0 && !input.is_some_and(|input| input.is_output_deleted);
+    let has_errors = failed + cancelled > 0 && !input.is_some_and(|input| input.is_error_deleted);
+    let (status, ended_at) = (batch.status(), batch.ended_at());
+    let ended_as = |wanted: &[Status]| ended_at.filter(|_| wanted.contains(&status)).map(Second);
+    object! {
+        "id": record.id,
+        "object": "batch",
+        "endpoint": input.map_or(BatchEndpoint::ChatCompletions, |input| input.endpoint).as_str(),
+        "errors": input.filter(|input| input.fault_count > 0).map(|input| object! {
+            "object": "list",
+            "data": Raw(input.faults.as_deref().unwrap_or(b"[]")),
+            "total": input.fault_count,
+        }),
+        "input_file_id": input.map_or_else(|| BatchFile::Input.id(record.id), |input| input.file.to_string()),
+        "completion_window": "24h",
+        "status": status.as_str(),
+        "output_file_id": has_output.then(|| BatchFile::Output.id(record.id)),
+        "error_file_id": has_errors.then(|| BatchFile::Errors.id(record.id)),
+        "created_at": Second(record.created_at),
+        "in_progress_at": record.state.in_progress_at().map(Second),
+        "expires_at": Second(batch.expires_at()),
+        "finalizing_at": ended_as(&[Status::Completed]),
+        "completed_at": ended_as(&[Status::Completed]),
+        "failed_at": ended_as(&[Status::Failed]),
+        "expired_at": ended_as(&[Status::Expired]),
+        "cancelling_at": ended_as(&[Status::Cancelling, Status::Cancelled]),
+        "cancelled_at": ended_as(&[Status::Cancelled]),
+        "request_counts": object! {
+            "total": record.counters.total(),
+            "completed": completed,
+            "failed": failed,
+            "cancelled": cancelled,
+        },
+        "metadata": record.metadata.as_deref().map(Raw),
     }
-}
-
-fn push_times(batch: &Batch<'_>, status: Status, out: &mut Vec<u8>) {
-    let (state, ended_at) = (&batch.record.state, batch.ended_at());
-    let ended_as = |wanted: &[Status]| ended_at.filter(|_| wanted.contains(&status));
-    for (key, time) in [
-        ("created_at", Some(batch.record.created_at)),
-        ("in_progress_at", state.in_progress_at()),
-        ("expires_at", Some(batch.expires_at())),
-        ("finalizing_at", ended_as(&[Status::Completed])),
-        ("completed_at", ended_as(&[Status::Completed])),
-        ("failed_at", ended_as(&[Status::Failed])),
-        ("expired_at", ended_as(&[Status::Expired])),
-        ("cancelling_at", ended_as(&[Status::Cancelling, Status::Cancelled])),
-        ("cancelled_at", ended_as(&[Status::Cancelled])),
-    ] {
-        push_key(key, out);
-        match time {
-            Some(time) => push_time(time, out),
-            None => push("null", out),
-        }
-    }
+    .append(out);
 }

@@ -1,14 +1,11 @@
-//! Completions of prompts without a conversation: they are answered as the engine wrote them.
+//! Completions of prompts without a conversation, answered as the engine wrote them.
 
-use overnight_domain::json::{Json, ObjectWriter, RawObject};
+use overnight_domain::json::{Json, RawObject};
 
 use super::events::push_data;
-use crate::json::push;
+use crate::json::{IfSet, object, push};
 
-/// The members of a completion that stand in each of its events.
-const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
-
-/// Appends the events of a completion: each choice whole; then the usage where that is asked for, and the end.
+/// Appends the events of a completion: one for each choice, then the usage, if asked for, and the end.
 pub fn write_chunks(completion: &[u8], includes_usage: bool, out: &mut Vec<u8>) {
     let completion = Json::from_stored(completion).ok().and_then(Json::to_object);
     let Some(completion) = completion else { return };
@@ -21,26 +18,24 @@ pub fn write_chunks(completion: &[u8], includes_usage: bool, out: &mut Vec<u8>) 
     push("data: [DONE]\n\n", out);
 }
 
-/// An event with a choice, or with the usage where there is none.
+/// An event with a choice, or with the usage if `choice` is `None`.
 fn write_chunk(
     completion: &RawObject<'_>,
     choice: Option<Json<'_>>,
     includes_usage: bool,
     out: &mut Vec<u8>,
 ) {
-    let mut chunk = ObjectWriter::with_capacity(choice.map_or(0, |it| it.as_str().len()) + 256);
-    for key in HEAD {
-        if let Some(value) = completion.get(key) {
-            chunk.json(key, value);
-        }
-    }
-    chunk.array("choices", choice.into_iter());
-    match completion.get("usage").filter(|_| choice.is_none()) {
-        Some(usage) => chunk.json("usage", usage),
-        None if includes_usage => chunk.null("usage"),
-        None => {}
-    }
-    push_data(chunk.finish().as_str(), out);
+    let usage = completion.get("usage").filter(|_| choice.is_none());
+    let chunk = object! {
+        "id": IfSet(completion.get("id")),
+        "object": IfSet(completion.get("object")),
+        "created": IfSet(completion.get("created")),
+        "model": IfSet(completion.get("model")),
+        "system_fingerprint": IfSet(completion.get("system_fingerprint")),
+        "choices": choice.as_slice(),
+        "usage": IfSet((usage.is_some() || includes_usage).then_some(usage)),
+    };
+    push_data(chunk, out);
 }
 
 #[cfg(test)]

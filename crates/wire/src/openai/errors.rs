@@ -1,23 +1,23 @@
-//! What is answered when something is refused.
+//! Errors in OpenAI's form.
 
 use serde::{Deserialize, Serialize};
 
 use crate::native::errors::ErrorBody;
 
-/// Where a native body has the chat completion that is the whole body here.
+/// The prefix of native paths to the chat completion, which is the whole body in this dialect.
 const NATIVE_BODY: &str = "request_body.";
 
-/// Why something was refused.
+/// The error of a refused call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorObject {
-    /// What is wrong, for a person to read.
+    /// For people.
     pub message: String,
-    /// The kind of refusal, for a program to tell by.
+    /// The kind of refusal, for programs.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What in the input is at fault, or null.
+    /// The path of the member at fault.
     pub param: Option<String>,
-    /// The exact refusal, for a program to tell by.
+    /// The exact refusal, for programs.
     pub code: Option<String>,
 }
 
@@ -27,7 +27,7 @@ struct Envelope<'a> {
 }
 
 impl ErrorObject {
-    /// A refusal of the native dialect, with its paths as they are in this one.
+    /// Converts a native error and its paths to this dialect.
     pub fn from_native(body: ErrorBody) -> Self {
         Self {
             message: without_prefix(body.message),

@@ -1,13 +1,12 @@
-//! Server-sent events. JSON without white space outside strings holds no line break, so each event is one line of data.
+//! Server-sent events. JSON without white space outside strings has no line break, so each event is one line of data.
 
-use crate::json::push;
+use crate::json::{Value, push};
 
-/// A comment, which clients ignore: it shows that the connection is alive.
+/// A comment that shows that the connection is alive; clients ignore it.
 pub const KEEP_ALIVE: &str = ": waiting\n\n";
 
-/// Appends an event without a name.
-pub(super) fn push_data(json: &str, out: &mut Vec<u8>) {
+pub(super) fn push_data(json: impl Value, out: &mut Vec<u8>) {
     push("data: ", out);
-    push(json, out);
+    json.append(out);
     push("\n\n", out);
 }

@@ -1,18 +1,18 @@
-//! Files: those that were uploaded, and those that are read of a batch.
+//! Files: uploaded ones and those read from a batch.
 
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::files::FileRecord;
 use overnight_domain::ids::{BatchId, ErrorFileId, Id, InputFileId, Kind, OutputFileId};
 
-use crate::json::{push, push_id, push_integer, push_key, push_string, push_time, push_time_if_set};
+use crate::json::{By, IfSet, Second, Value, object};
 
-/// The purpose of a file of batch lines, the only one there is.
+/// The purpose of a file of batch lines, the only supported purpose.
 pub const BATCH: &str = "batch";
 
-/// What of a batch is read as a file.
+/// A file that is read from a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchFile {
-    /// Its requests, where no file was uploaded for them.
+    /// Its requests, if they were not uploaded as a file.
     Input,
     /// Its answers.
     Output,
@@ -21,7 +21,7 @@ pub enum BatchFile {
 }
 
 impl BatchFile {
-    /// Which file of which batch an identifier names, if it names one.
+    /// The kind and batch that an identifier names, if it names a batch file.
     pub fn parse(text: &str) -> Option<(Self, BatchId)> {
         fn of<K: Kind>(text: &str) -> Option<BatchId> {
             Id::<K>::parse(text).map(|id| BatchId::from_bits(id.bits()))
@@ -32,12 +32,12 @@ impl BatchFile {
         input.or_else(output).or_else(errors)
     }
 
-    /// Appends its identifier in quotes.
-    pub fn push_id(self, batch: BatchId, out: &mut Vec<u8>) {
+    /// Its identifier.
+    pub fn id(self, batch: BatchId) -> String {
         match self {
-            Self::Input => push_id(InputFileId::from_bits(batch.bits()), out),
-            Self::Output => push_id(OutputFileId::from_bits(batch.bits()), out),
-            Self::Errors => push_id(ErrorFileId::from_bits(batch.bits()), out),
+            Self::Input => InputFileId::from_bits(batch.bits()).to_string(),
+            Self::Output => OutputFileId::from_bits(batch.bits()).to_string(),
+            Self::Errors => ErrorFileId::from_bits(batch.bits()).to_string(),
         }
     }
 
@@ -50,23 +50,25 @@ impl BatchFile {
     }
 }
 
-/// Appends a file that was uploaded.
-pub fn write_file(file: &FileRecord, out: &mut Vec<u8>) {
-    push("{\"id\":", out);
-    push_id(file.id, out);
-    push(",\"object\":\"file\",\"bytes\":", out);
-    push_integer(file.bytes, out);
-    push_key("created_at", out);
-    push_time(file.created_at, out);
-    push_time_if_set("expires_at", file.expires_at, out);
-    push_key("filename", out);
-    push_string(&file.name, out);
-    push(",\"purpose\":\"batch\",\"status\":\"", out);
-    push(if file.fault_count > 0 { "error" } else { "processed" }, out);
-    push("\"}", out);
+/// Appends an uploaded file.
+pub fn write_file(record: &FileRecord, out: &mut Vec<u8>) {
+    file(record).append(out);
 }
 
-/// Appends a file that is read of a batch, which is so many bytes long. Its status says whether it may still grow.
+pub(super) fn file(file: &FileRecord) -> impl Value {
+    object! {
+        "id": file.id,
+        "object": "file",
+        "bytes": file.bytes,
+        "created_at": Second(file.created_at),
+        "expires_at": IfSet(file.expires_at.map(Second)),
+        "filename": file.name,
+        "purpose": BATCH,
+        "status": if file.fault_count > 0 { "error" } else { "processed" },
+    }
+}
+
+/// Appends a file of a batch, whose length is `bytes`. Its status says whether it may still grow.
 pub fn write_batch_file(
     kind: BatchFile,
     (batch, status): (BatchId, BatchStatus),
@@ -74,53 +76,40 @@ pub fn write_batch_file(
     bytes: i64,
     out: &mut Vec<u8>,
 ) {
-    push("{\"id\":", out);
-    kind.push_id(batch, out);
-    push(",\"object\":\"file\",\"bytes\":", out);
-    push_integer(bytes, out);
-    push_key("created_at", out);
-    push_time(created_at, out);
-    push_key("filename", out);
-    push_string(&format!("{batch}_{}.jsonl", kind.suffix()), out);
-    push_key("purpose", out);
-    push_string(if kind == BatchFile::Input { BATCH } else { "batch_output" }, out);
     let is_whole = matches!(status, BatchStatus::Completed | BatchStatus::Cancelled);
-    push_key("status", out);
-    push_string(if is_whole { "processed" } else { "uploaded" }, out);
-    push("}", out);
+    object! {
+        "id": kind.id(batch),
+        "object": "file",
+        "bytes": bytes,
+        "created_at": Second(created_at),
+        "filename": format!("{batch}_{}.jsonl", kind.suffix()),
+        "purpose": if kind == BatchFile::Input { BATCH } else { "batch_output" },
+        "status": if is_whole { "processed" } else { "uploaded" },
+    }
+    .append(out);
 }
 
-/// Appends what a deletion is answered with; `id` is what was asked for.
+/// Appends the answer to a deletion; `id` is the identifier that the client sent.
 pub fn write_deleted(id: &str, out: &mut Vec<u8>) {
-    push("{\"id\":", out);
-    push_string(id, out);
-    push(",\"object\":\"file\",\"deleted\":true}", out);
+    object! { "id": id, "object": "file", "deleted": true }.append(out);
 }
 
-/// Appends a page of a list, whose items `write` appends; `id` appends an item's identifier in quotes.
-pub fn write_list<T>(
+/// Appends a page of a list. `write` appends an item, `id` returns its identifier.
+pub fn write_list<T, K: Kind>(
     items: &[T],
     has_more: bool,
     write: impl Fn(&T, &mut Vec<u8>),
-    id: impl Fn(&T, &mut Vec<u8>),
+    id: impl Fn(&T) -> Id<K>,
     out: &mut Vec<u8>,
 ) {
-    push("{\"object\":\"list\",\"data\":[", out);
-    for (place, item) in items.iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        write(item, out);
+    let write = &write;
+    let data: Vec<_> = items.iter().map(|item| By(move |out: &mut Vec<u8>| write(item, out))).collect();
+    object! {
+        "object": "list",
+        "data": data[..],
+        "first_id": items.first().map(&id),
+        "last_id": items.last().map(&id),
+        "has_more": has_more,
     }
-    push("]", out);
-    for (key, item) in [("first_id", items.first()), ("last_id", items.last())] {
-        push_key(key, out);
-        match item {
-            Some(item) => id(item, out),
-            None => push("null", out),
-        }
-    }
-    push_key("has_more", out);
-    push(if has_more { "true" } else { "false" }, out);
-    push("}", out);
+    .append(out);
 }

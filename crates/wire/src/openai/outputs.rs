@@ -1,4 +1,4 @@
-//! The lines of the files that are read of a batch.
+//! The lines of a batch's files.
 
 use std::borrow::Cow;
 
@@ -7,89 +7,65 @@ use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 
 use super::responses::write_response;
-use crate::json::{push, push_id, push_integer, push_key, push_string};
+use crate::json::{By, NULL, Or, Raw, Value, members, object};
 
-/// Appends the line of a request that completed, in the file of answers.
+/// Appends the line of a completed request to the output file.
 pub fn write_answer(request: &RequestRecord, out: &mut Vec<u8>) {
-    push_head(request, out);
-    push_response(request, 200, out);
-    push(",\"error\":null}", out);
+    object! { ..head(request), "response": response(request, 200, result(request)), "error": NULL }
+        .append(out);
 }
 
-/// Appends the line of a request that completed, as the response that it is.
+/// Appends the line of a completed request as a response.
 pub fn write_response_answer(request: &RequestRecord, out: &mut Vec<u8>) {
-    push_head(request, out);
-    push_response_head(request, 200, out);
-    write_response(request, out);
-    push("},\"error\":null}", out);
+    let body = By(|out: &mut Vec<u8>| write_response(request, out));
+    object! { ..head(request), "response": response(request, 200, body), "error": NULL }.append(out);
 }
 
-/// Appends the line of a request that failed or was cancelled, in the file of errors. What the engine said stands in `response`, what the
-/// service did in `error`.
+/// Appends the line of a failed or cancelled request to the error file. `response` holds an engine's refusal, `error` a failure in the
+/// service.
 pub fn write_error(request: &RequestRecord, out: &mut Vec<u8>) {
-    push_head(request, out);
-    let error = Error::of(request);
-    match error.status() {
-        Some(status) => {
-            push_response(request, status, out);
-            push(",\"error\":null}", out);
-        }
-        None => {
-            push(",\"response\":null,\"error\":{\"code\":", out);
-            push_string(&error.code, out);
-            push_key("message", out);
-            push_string(&error.message, out);
-            push("}}", out);
-        }
+    let Error { code, message } = &Error::of(request);
+    let status = status_of(code);
+    object! {
+        ..head(request),
+        "response": status.map(|status| response(request, status, result(request))),
+        "error": status.is_none().then_some(object! { "code": **code, "message": **message }),
     }
+    .append(out);
 }
 
-/// Appends the line that asks for a request, in the file of a batch that was made of no file.
+/// Appends the line that creates a request, for the input file of a batch without an uploaded file.
 pub fn write_input(request: &RequestRecord, out: &mut Vec<u8>) {
-    push("{\"custom_id\":", out);
-    push_custom_id(request, out);
-    push(",\"method\":\"POST\",\"url\":", out);
-    push_string(request.endpoint.as_str(), out);
-    push_key("body", out);
-    out.extend_from_slice(&request.body);
-    push("}", out);
+    object! {
+        "custom_id": custom_id(request),
+        "method": "POST",
+        "url": request.endpoint.as_str(),
+        "body": Raw(&request.body),
+    }
+    .append(out);
 }
 
-fn push_head(request: &RequestRecord, out: &mut Vec<u8>) {
-    push("{\"id\":", out);
-    push_id(request.summary.id, out);
-    push_key("custom_id", out);
-    push_custom_id(request, out);
+fn head(request: &RequestRecord) -> impl Fn(&mut Vec<u8>) {
+    members! { "id": request.summary.id, "custom_id": custom_id(request) }
 }
 
-/// `custom_id` of the request's metadata, or its identifier where it has none.
-fn push_custom_id(request: &RequestRecord, out: &mut Vec<u8>) {
+/// The `custom_id` in the metadata of a request, or the request's identifier.
+fn custom_id(request: &RequestRecord) -> impl Value {
     let metadata = request.client.metadata.as_deref().and_then(|metadata| Json::from_stored(metadata).ok());
     let custom_id = metadata
-        .and_then(|metadata| metadata.members()?.find(|member| member.key() == "custom_id"))
-        .map(|member| member.value)
+        .and_then(|metadata| member(metadata, "custom_id"))
         .filter(|value| value.decode_string().is_some());
-    match custom_id {
-        Some(custom_id) => push(custom_id.as_str(), out),
-        None => push_id(request.summary.id, out),
-    }
+    Or(custom_id, request.summary.id)
 }
 
-fn push_response_head(request: &RequestRecord, status: i64, out: &mut Vec<u8>) {
-    push(",\"response\":{\"status_code\":", out);
-    push_integer(status, out);
-    push_key("request_id", out);
-    push_id(request.summary.id, out);
-    push_key("body", out);
+fn response(request: &RequestRecord, status: i64, body: impl Value) -> impl Value {
+    object! { "status_code": status, "request_id": request.summary.id, "body": body }
 }
 
-fn push_response(request: &RequestRecord, status: i64, out: &mut Vec<u8>) {
-    push_response_head(request, status, out);
-    out.extend_from_slice(request.result.as_deref().unwrap_or(b"{}"));
-    push("}", out);
+fn result(request: &RequestRecord) -> Raw<'_> {
+    Raw(request.result.as_deref().unwrap_or(b"{}"))
 }
 
-/// Why a request has no answer.
 struct Error<'a> {
     code: Cow<'a, str>,
     message: Cow<'a, str>,
@@ -111,15 +87,15 @@ impl<'a> Error<'a> {
             code => Self { code, message: text("message").unwrap_or_default() },
         }
     }
+}
 
-    /// The status of an engine that refused the request or could not do it; `None` where no engine was the reason.
-    fn status(&self) -> Option<i64> {
-        match &*self.code {
-            "engine_rejected" => Some(400),
-            "engine_unavailable" => Some(503),
-            "engine_invalid_response" => Some(502),
-            _ => None,
-        }
+/// The HTTP status of an engine's refusal or failure, by its code; `None` if no engine was the reason.
+fn status_of(code: &str) -> Option<i64> {
+    match code {
+        "engine_rejected" => Some(400),
+        "engine_unavailable" => Some(503),
+        "engine_invalid_response" => Some(502),
+        _ => None,
     }
 }
 

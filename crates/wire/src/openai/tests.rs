@@ -1,4 +1,4 @@
-//! What OpenAI's SDKs read of batches and their files.
+//! Batches and their files as OpenAI's SDKs read them.
 
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::endpoints::Endpoint;

@@ -1,4 +1,4 @@
-//! Of engines.
+//! Metrics of engines.
 
 use metrics::Unit;
 

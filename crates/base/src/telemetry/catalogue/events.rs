@@ -1,4 +1,4 @@
-//! Of money and of webhooks.
+//! Metrics of money and of webhooks.
 
 use metrics::Unit;
 

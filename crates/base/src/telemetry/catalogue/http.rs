@@ -1,4 +1,4 @@
-//! Of connections and calls.
+//! Metrics of connections and calls.
 
 use metrics::Unit;
 
@@ -47,6 +47,13 @@ pub(super) const METRICS: &[Metric] = &[
         Unit::Count,
         Labels::None,
         "Connections with calls, none of them with an API key, that made room for another.",
+    ),
+    metric(
+        "overnight_http_connections_flooded_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Connections that were cut because the client sent too many bytes without a call.",
     ),
     metric(
         "overnight_http_responses_stalled_total",

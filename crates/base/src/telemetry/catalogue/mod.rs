@@ -37,10 +37,9 @@ pub(super) enum Labels {
     Of(&'static [&'static str]),
 }
 
-/// The histogram of the lengths of runs.
+/// A histogram, in requests.
 pub(super) const RUN_LENGTH: &str = "overnight_run_length_requests";
 
-/// The histogram of the times that engines need to start.
 pub(super) const ENGINE_START: &str = "overnight_engine_start_seconds";
 
 const ENGINE: Labels = Labels::Of(&["engine"]);
@@ -56,7 +55,7 @@ const fn metric(
     Metric { name, kind, unit, help, labels }
 }
 
-/// All of them, by what they are about.
+/// In groups by subject.
 pub(super) fn all() -> impl Iterator<Item = &'static Metric> {
     let rooms = [
         requests::METRICS,

@@ -1,4 +1,4 @@
-//! The process: its log and its loops.
+//! Metrics of the process: its log and its loops.
 
 use metrics::Unit;
 

@@ -1,4 +1,4 @@
-//! Of requests, and of the program itself.
+//! Metrics of requests, and of the program itself.
 
 use metrics::Unit;
 

@@ -1,4 +1,4 @@
-//! Of the database and its disk.
+//! Metrics of the database and its disk.
 
 use metrics::Unit;
 

@@ -1,4 +1,4 @@
-//! What a real engine says of itself, and what it uses.
+//! A real engine's own report, and its use of resources.
 
 use std::io;
 use std::time::Duration;
@@ -12,26 +12,25 @@ use crate::process;
 const QUERIES: &str = "vllm:prefix_cache_queries_total";
 const HITS: &str = "vllm:prefix_cache_hits_total";
 
-/// Where an engine is.
 #[derive(Debug)]
 pub(super) struct Place {
     host: String,
     port: u16,
-    /// In front of `/v1`.
+    /// The path before `/v1`.
     prefix: String,
 }
 
 /// Counts since the engine's start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
-    /// Prompt tokens that were looked up in the prefix cache, and those that were found; `None` where it does not say.
+    /// Prompt tokens looked up in the prefix cache, and tokens found; `None` if the engine does not report them.
     pub(super) cache: Option<(f64, f64)>,
-    /// `None` where no process was named.
+    /// `None` without a process ID.
     pub(super) cpu_time: Option<Duration>,
 }
 
 impl Place {
-    /// Reads a base URL, `http://HOST:PORT/v1`.
+    /// Parses a base URL, `http://HOST:PORT/v1`.
     pub(super) fn parse(base_url: &str) -> io::Result<Self> {
         let unusable = || io::Error::other(format!("{base_url} is not like http://127.0.0.1:8000/v1"));
         let uri: Uri = base_url.parse().map_err(|_| unusable())?;
@@ -49,9 +48,9 @@ impl Place {
         Connection::open(address, "").await
     }
 
-    /// Asks it to forget its prefix cache, which vLLM does in its development mode only.
+    /// Asks the engine to empty its prefix cache, which vLLM does only in its development mode.
     pub(super) async fn forget_prefixes(&self) -> io::Result<()> {
-        // Prompts begin with a salt of their round, so a cache that is not emptied has nothing for them.
+        // Prompts begin with a salt of their round, so a cache that is not emptied has no hits for them.
         let _ =
             self.connect().await?.post(&format!("{}/reset_prefix_cache", self.prefix), Bytes::new()).await;
         Ok(())
@@ -59,7 +58,7 @@ impl Place {
 
     pub(super) async fn count(&self, pid: Option<u32>) -> io::Result<Counters> {
         let report = self.connect().await?.get(&format!("{}/metrics", self.prefix)).await;
-        // An engine without a report says nothing of its cache.
+        // Without a report, the cache figures are absent.
         let report = report.map(|report| String::from_utf8_lossy(&report).into_owned()).unwrap_or_default();
         let cache = sum(&report, QUERIES).zip(sum(&report, HITS));
         let cpu_time = pid.map(process::cpu_time_of_tree).transpose()?;
@@ -80,7 +79,7 @@ impl Counters {
     }
 }
 
-/// The sum of all samples of a family in Prometheus' text format; `None` where there is none.
+/// The sum of all samples of a family in Prometheus' text format; `None` without samples.
 fn sum(report: &str, family: &str) -> Option<f64> {
     let samples = report.lines().filter_map(|line| {
         let rest = line.strip_prefix(family)?;

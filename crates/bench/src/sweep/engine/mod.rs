@@ -1,5 +1,5 @@
-//! The same on a real engine: a plain client in order of arrival beside the service, in alternating rounds that begin with a
-//! cold prefix cache.
+//! The same on a real engine: a plain client in order of arrival and the service, in alternating rounds that begin with a cold prefix
+//! cache.
 
 mod counters;
 mod prompts;
@@ -17,22 +17,18 @@ use crate::report::{Figure, Report};
 use counters::Place;
 use prompts::Kind;
 
-/// A real engine, and how much of it is measured.
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
     /// `http://HOST:PORT/v1`.
     pub base_url: String,
-    /// The model that it serves.
     pub model: String,
-    /// Its process: CPU is read of it and of all that it started.
+    /// Its process: CPU is measured for it and its descendants.
     pub pid: Option<u32>,
-    /// Requests in flight of the plain client, and of the service where it is told.
+    /// Requests in flight of the plain client, and of the service in the way with a configured limit.
     pub in_flight: u32,
-    /// Requests of each workload.
     pub requests: usize,
-    /// Rounds of each way.
     pub rounds: usize,
-    /// Where data folders are made, and removed at the end.
+    /// Where data folders are created, and removed at the end.
     pub folder: PathBuf,
 }
 
@@ -41,9 +37,9 @@ pub struct EngineOptions {
 enum Way {
     /// A plain client sends them in order of arrival.
     Arrival,
-    /// The service, which finds out how many the engine works on.
+    /// The service, which finds the limit of concurrent requests itself.
     Sweep,
-    /// The service, which is told.
+    /// The service with a configured limit.
     SweepTold,
 }
 
@@ -59,7 +55,6 @@ impl Way {
     }
 }
 
-/// What a way measured, round by round.
 #[derive(Debug, Default)]
 struct Rounds {
     seconds: Vec<f64>,
@@ -67,12 +62,10 @@ struct Rounds {
     cpu_seconds: Vec<f64>,
 }
 
-/// Measures two workloads in every way.
-///
-/// # Errors
-/// The engine cannot be reached or refused a request, or the service did not start or stalled.
+/// Measures two workloads in every way. Fails if the engine cannot be reached or refuses a request, or the service does not start or
+/// stalls.
 pub fn run(options: &EngineOptions) -> LocalBoxFuture<'_, io::Result<Report>> {
-    // Boxed, so that it is compiled here, and not as a part of the program.
+    // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(measure_all(options))
 }
 

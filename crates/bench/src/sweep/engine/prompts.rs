@@ -1,4 +1,4 @@
-//! Workloads in small, in plain words, for a real engine with a small model.
+//! Small workloads in plain words, for a real engine with a small model.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use overnight_testkit::engine::Job;
 use crate::sweep::chance::Chance;
 use crate::sweep::workload::Request;
 
-/// Words that most tokenizers know as one token each.
+/// Words that are one token each in most tokenizers.
 const WORDS: [&str; 64] = [
     "time", "year", "people", "way", "day", "man", "thing", "woman", "life", "child", "world", "school",
     "state", "family", "student", "group", "country", "problem", "hand", "part", "place", "case", "week",
@@ -17,17 +17,16 @@ const WORDS: [&str; 64] = [
     "hour", "game", "line", "end", "member", "law", "car",
 ];
 const ANSWER_TOKENS: usize = 8;
-/// The most words of a shared beginning: with a question, a prompt has at most about 1,500 tokens.
+/// The limit of a shared beginning: with a question, a prompt has at most about 1,500 tokens.
 const SHARED_WORDS_MAX: usize = 1_300;
 const QUESTIONS: usize = 10;
 const ROWS: usize = 25;
 
-/// What clients do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Ten questions about each document, the document in front of the question.
+    /// Ten questions about each document, which precedes them.
     DocumentQa,
-    /// Twenty-five rows behind the examples of each task.
+    /// Twenty-five rows after the examples of each task.
     FewShot,
 }
 
@@ -41,8 +40,8 @@ impl Kind {
         }
     }
 
-    /// `count` requests in an order that mixes their groups. All prompts begin with words that `salt` chooses, so no block of
-    /// another salt's prompts is found for them; else the requests are the same.
+    /// `count` requests in an order that mixes their groups. All prompts begin with words chosen by `salt`, so no cached block of another
+    /// salt's prompts matches; apart from that, the requests are the same.
     pub(super) fn generate(self, count: usize, model: &str, salt: u64) -> Vec<Request> {
         let salt = words(&mut Chance::new(salt), 12);
         let mut chance = Chance::new(self as u64 + 1);

@@ -11,7 +11,7 @@ use crate::sweep::fleet::{Dispatcher, Event, Work};
 use crate::sweep::orders::FixedOrder;
 use crate::sweep::workload::Request;
 
-/// Sends everything, each request when the order says so; done with the last answer.
+/// Sends each request when the order requires; returns after the last answer.
 pub(in crate::sweep) async fn send(
     mut order: FixedOrder,
     requests: &[Request],
@@ -23,7 +23,7 @@ pub(in crate::sweep) async fn send(
     let mut calls = JoinSet::new();
     let mut event = Event::Start;
     loop {
-        // The order of an order that is fixed does not depend on the time.
+        // A fixed order does not depend on the time.
         for work in order.on(event, 0) {
             let Work::Send { replica, request } = work else { continue };
             let (pool, uri) = (pool.clone(), uris[replica].clone());

@@ -1,5 +1,5 @@
-//! The real service beside engines: everything is posted before anything is leased. The nodes stand still while the requests become
-//! ready, one after the other as they were posted; then all of them are released at once.
+//! The real service with engines: all requests are posted before any is leased. The nodes are paused while the requests become ready, one
+//! after the other as they were posted; then all requests are released together.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,22 +13,20 @@ use crate::clock;
 use crate::service::Site;
 use crate::sweep::workload::Request;
 
-/// For how long posted requests gather.
+/// How long posted requests gather.
 const GATHERING: Duration = Duration::from_secs(8);
-/// The nodes stand still from so long before the first request is ready until so long after the last one is. Nodes whose
-/// heartbeat is older than a lease (10 s) are removed by the others.
+/// The nodes are paused from this long before the first request is ready until this long after the last one is. Nodes whose heartbeat is
+/// older than a lease (10 s) are removed by the others.
 const STILL: Duration = Duration::from_millis(500);
 const POSTING_MAX: Duration = Duration::from_secs(7);
 
-/// What the service is told.
 #[derive(Debug, Clone)]
 pub(in crate::sweep) struct Setup<'a> {
-    /// Where the data folders are made.
+    /// Where the data folders are created.
     pub(in crate::sweep) folder: &'a Path,
-    /// Base URLs.
     pub(in crate::sweep) engines: &'a [String],
     pub(in crate::sweep) model: &'a str,
-    /// Requests in flight at each engine; without it the service finds out.
+    /// Requests in flight at each engine; if `None`, the service finds the limit itself.
     pub(in crate::sweep) max_concurrency: Option<u32>,
     /// "sqlite", or an empty database.
     pub(in crate::sweep) database_url: &'a str,
@@ -57,7 +55,7 @@ impl Setup<'_> {
     }
 }
 
-/// Has the service complete everything; how long that took from when everything waited.
+/// Runs the service until all requests are completed; returns the duration from when all of them waited.
 pub(in crate::sweep) async fn complete(setup: &Setup<'_>, requests: &[Request]) -> io::Result<Duration> {
     let settings = setup.settings();
     let sites: Vec<Site> =
@@ -65,7 +63,7 @@ pub(in crate::sweep) async fn complete(setup: &Setup<'_>, requests: &[Request]) 
     let first = sites.first().ok_or_else(|| io::Error::other("there is no node"))?;
     let mut keys = BTreeMap::new();
     for account in requests.iter().map(|request| request.account) {
-        // The first account is the one that the service makes itself.
+        // The service creates the first account itself.
         if account != 1 && !keys.contains_key(&account) {
             keys.insert(account, first.make_account().await?);
         }
@@ -90,7 +88,7 @@ pub(in crate::sweep) async fn complete(setup: &Setup<'_>, requests: &[Request]) 
     Ok(ended_at - ready_at)
 }
 
-/// The nodes stand still while what was posted since `began_at` becomes ready.
+/// Pauses the nodes while the requests posted since `began_at` become ready.
 async fn stand_still(nodes: &[Node], began_at: Instant) -> io::Result<()> {
     let posted = began_at.elapsed();
     if posted > POSTING_MAX {

@@ -26,27 +26,22 @@ pub use report::{HttpFigures, HttpReport, WayFigures};
 /// Replicas of one node.
 const REPLICAS: [usize; 2] = [1, 4];
 
-/// How much is measured over HTTP, and where.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
-    /// What clients do.
     pub kinds: Vec<Kind>,
-    /// Requests of each workload.
     pub requests: usize,
-    /// Seeds, each a round.
+    /// The number of seeds; each is a round.
     pub seeds: usize,
-    /// How many times faster than the clock the modelled time runs.
+    /// The speed of modelled time, as a multiple of the clock's.
     pub time_scale: f64,
-    /// Where data folders are made, and removed at the end.
+    /// Where data folders are created, and removed at the end.
     pub folder: PathBuf,
 }
 
-/// Runs every workload both ways, on one replica and on four.
-///
-/// # Errors
-/// A child process did not start or broke off, or a request was not completed.
+/// Runs every workload both ways, on one replica and on four. Fails if a child process does not start or ends early, or a request is not
+/// completed.
 pub fn run(options: &HttpOptions) -> LocalBoxFuture<'_, io::Result<HttpReport>> {
-    // Boxed, so that it is compiled here, and not as a part of the program.
+    // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(measure_all(options))
 }
 
@@ -86,7 +81,6 @@ async fn over_http(options: &HttpOptions, workload: &Workload, replicas: usize) 
     })
 }
 
-/// A plain client in a fixed order.
 async fn directly(
     options: &HttpOptions,
     workload: &Workload,
@@ -98,7 +92,6 @@ async fn directly(
     engines.stop(&workload.requests).await
 }
 
-/// The real service.
 async fn swept(
     options: &HttpOptions,
     workload: &Workload,
@@ -119,7 +112,7 @@ async fn swept(
     engines.stop(&workload.requests).await
 }
 
-/// Modelled engines with empty caches. They say nothing of their load, as in virtual time.
+/// Modelled engines with empty caches. They do not report their load, as in virtual time.
 struct Engines {
     engines: Vec<SimEngine>,
     time_scale: f64,
@@ -129,7 +122,7 @@ impl Engines {
     fn start(options: &HttpOptions, cost: &CostModel, replicas: usize) -> io::Result<Self> {
         let config = SimConfig {
             speed: Speed::Modelled(cost.clone().faster(options.time_scale)),
-            // As in virtual time, an answer is as long as it may be.
+            // As in virtual time, an answer has the maximum length.
             completion_tokens: usize::MAX..=usize::MAX,
             context_tokens: usize::MAX,
             recording: Recording::Off,
@@ -144,7 +137,7 @@ impl Engines {
         self.engines.iter().map(SimEngine::base_url).collect()
     }
 
-    /// What they counted, in their own time: from the first request that came to the last that ended.
+    /// The engines' figures in their own time, from the arrival of the first request to the end of the last.
     async fn stop(self, requests: &[Request]) -> io::Result<OrderFigures> {
         let answered: u64 = self.engines.iter().map(|engine| engine.counters().answered).sum();
         if answered != requests.len() as u64 {
@@ -182,7 +175,7 @@ mod tests {
             folder: PathBuf::new(),
         };
         let workload = Kind::DocumentQa.generate(options.requests, 0);
-        // One request in flight: then nothing depends on when an answer comes.
+        // With one request in flight, the order does not depend on the time of answers.
         let order = || FixedOrder::arrival(&workload.requests, 1, 1);
         let virtual_time = fleet::run(&workload.requests, &workload.cost, 1, &mut order());
         let http = directly(&options, &workload, 1, order()).await.unwrap();

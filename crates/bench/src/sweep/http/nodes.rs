@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL, beside one node on it.
+//! Several nodes on one PostgreSQL, compared with one node.
 
 use std::fmt;
 use std::io;
@@ -10,39 +10,32 @@ use serde::Serialize;
 use super::{HttpOptions, swept};
 use crate::sweep::OrderFigures;
 
-/// Engine replicas that the nodes share out.
+/// Engine replicas that the nodes share.
 const REPLICAS: [usize; 2] = [4, 6];
 
 /// One workload on one number of replicas, driven by one node and by several.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodesFigures {
-    /// What clients do.
     pub workload: &'static str,
-    /// Fixes every draw.
     pub seed: u64,
-    /// Engine replicas.
     pub replicas: usize,
-    /// One node.
     pub one: OrderFigures,
-    /// Several.
     pub several: OrderFigures,
 }
 
-/// What several nodes cost.
+/// The cost of several nodes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodesReport {
-    /// How many times faster than the clock the engines' time ran.
+    /// The speed of the engines' time, as a multiple of the clock's.
     pub time_scale: f64,
-    /// How many are several.
+    /// The number of nodes in `several`.
     pub nodes: usize,
     /// A line for each number of replicas, workload and seed.
     pub lines: Vec<NodesFigures>,
 }
 
-/// Runs every workload with one node and with `nodes` nodes on a PostgreSQL that is started for it.
-///
-/// # Errors
-/// A child process did not start or broke off, or a request was not completed.
+/// Runs every workload with one node and with `nodes` nodes on a PostgreSQL that is started for it. Fails if a child process does not start
+/// or ends early, or a request is not completed.
 pub fn run(options: &HttpOptions, nodes: usize) -> LocalBoxFuture<'_, io::Result<NodesReport>> {
     Box::pin(measure_all(options, nodes))
 }

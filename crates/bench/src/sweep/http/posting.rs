@@ -12,7 +12,7 @@ use crate::download::Connection;
 use crate::service::Service;
 use crate::sweep::workload::Request;
 
-/// Calls at once.
+/// Concurrent calls.
 const CONNECTIONS: usize = 32;
 
 /// Creates the requests, each with the key of its account.

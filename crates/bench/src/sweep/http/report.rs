@@ -1,4 +1,4 @@
-//! Virtual time beside HTTP.
+//! Compares virtual time with HTTP.
 
 use std::fmt;
 
@@ -9,7 +9,6 @@ use crate::sweep::OrderFigures;
 /// Three orders, measured one way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WayFigures {
-    /// In order of arrival.
     pub arrival: OrderFigures,
     /// The service's own order.
     pub sweep: OrderFigures,
@@ -20,11 +19,8 @@ pub struct WayFigures {
 /// One workload on one number of replicas, both ways.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HttpFigures {
-    /// What clients do.
     pub workload: &'static str,
-    /// Fixes every draw.
     pub seed: u64,
-    /// Engine replicas.
     pub replicas: usize,
     /// The scheduler and the engines in virtual time.
     pub virtual_time: WayFigures,
@@ -32,10 +28,10 @@ pub struct HttpFigures {
     pub http: WayFigures,
 }
 
-/// What every order is worth, both ways.
+/// The effect of every order, both ways.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HttpReport {
-    /// How many times faster than the clock the engines' time ran.
+    /// The speed of the engines' time, as a multiple of the clock's.
     pub time_scale: f64,
     /// A line for each number of replicas, workload and seed.
     pub lines: Vec<HttpFigures>,
@@ -46,12 +42,12 @@ impl WayFigures {
         [self.arrival, self.sweep, self.oracle]
     }
 
-    /// How many times faster than order of arrival the sweep is.
+    /// The speed of the sweep, as a multiple of order of arrival.
     pub fn times_arrival(&self) -> f64 {
         self.arrival.seconds / self.sweep.seconds
     }
 
-    /// How fast the sweep is, as a share of the oracle.
+    /// The speed of the sweep, as a share of the oracle.
     pub fn of_oracle(&self) -> f64 {
         self.oracle.seconds / self.sweep.seconds
     }
@@ -66,7 +62,7 @@ impl WayFigures {
 }
 
 impl HttpFigures {
-    /// Over HTTP against virtual time: points of the hit rate, of every order, and percent of what the sweep is worth.
+    /// HTTP compared with virtual time: points of the hit rate of every order, and percent of the sweep's gain.
     fn write_difference(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (one, other) = (&self.virtual_time, &self.http);
         write!(formatter, "{:<8}", "differ")?;

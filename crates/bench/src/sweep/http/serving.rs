@@ -1,4 +1,4 @@
-//! Nodes of the service, and what they tell of their progress.
+//! Nodes of the service, and their progress.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -7,16 +7,16 @@ use crate::clock;
 use crate::download::Connection;
 use crate::service::{Service, Site};
 
-/// How long nodes may take to share the engines.
+/// The time limit in which nodes must share the engines.
 const SHARING_MAX: Duration = Duration::from_secs(60);
 const POLL_MS: u64 = 20;
-/// A stall of the service for so long fails the benchmark.
+/// A stall of the service for this long fails the benchmark.
 const STALL_MAX: Duration = Duration::from_secs(120);
 const DRIVEN: &str = "overnight_engine_driven";
 const COMPLETED: &str = "overnight_requests_ended_total{outcome=\"completed\"}";
 const ATTEMPTS_FAILED: &str = "overnight_attempts_failed_total";
 
-/// A node, and a connection that asks it for its figures.
+/// A node, and a connection for its figures.
 pub(super) struct Node {
     pub(super) service: Service,
     connection: Connection,
@@ -29,7 +29,7 @@ impl Node {
         Ok(Self { service, connection })
     }
 
-    /// Connects anew: the service closes a connection that has been idle for so long.
+    /// Reconnects, because the service closes idle connections.
     pub(super) async fn reconnect(&mut self) -> io::Result<()> {
         self.connection = Connection::open(self.service.address, &self.service.key).await?;
         Ok(())
@@ -61,7 +61,7 @@ pub(super) async fn wait_for_shares(nodes: &mut [Node], engines: usize) -> io::R
     }
 }
 
-/// When the last request was completed.
+/// Waits until the last request is completed, and returns that time.
 pub(super) async fn wait_for_ends(nodes: &mut [Node], requests: usize) -> io::Result<Instant> {
     let (mut seen, mut moved_at) = (0, clock::now());
     loop {

@@ -1,21 +1,20 @@
-//! Lines of published traces: how long requests were and which blocks their prompts shared, without their text.
+//! Lines of published traces: the lengths of requests and the blocks that their prompts share, without their text.
 
 use std::io::{self, BufRead, Read as _};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Where a trace comes from.
+/// The source of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// Of Mooncake (R. Qin et al., 2025): a hash names 512 tokens.
+    /// Mooncake (R. Qin et al., 2025): a hash names 512 tokens.
     Mooncake,
-    /// Of Alibaba's Bailian (J. Wang et al.: "KVCache cache in the wild", 2025): a hash names 16 tokens.
+    /// Alibaba's Bailian (J. Wang et al.: "KVCache cache in the wild", 2025): a hash names 16 tokens.
     QwenBailian,
 }
 
 impl TraceFormat {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mooncake => "mooncake",
@@ -32,24 +31,23 @@ impl TraceFormat {
     }
 }
 
-/// The longest line that is read, and the longest prompt and answer.
+/// The limit of a line's length, and of the prompt's and answer's lengths.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 const TOKENS_MAX: usize = 1 << 20;
 
-/// What a line says of a request.
+/// A request in a line.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line {
     /// Milliseconds or seconds; lines are ordered by it.
     pub(super) timestamp: f64,
     pub(super) input_length: usize,
     pub(super) output_length: usize,
-    /// Of each block, with all before it.
+    /// Each hash is of a block with all blocks before it.
     pub(super) hash_ids: Vec<u64>,
     /// Only Bailian's lines have it.
     chat_id: Option<IgnoredAny>,
 }
 
-/// A trace, line by line.
 pub(super) struct Lines<R> {
     source: R,
     number: usize,
@@ -72,7 +70,7 @@ impl<R: BufRead> Lines<R> {
             return Err(fault(self.number, &format!("longer than {LINE_BYTES_MAX} bytes")));
         }
         let line: Line = serde_json::from_slice(&self.text).map_err(|error| {
-            // The reader counts lines too, and sees one.
+            // The JSON reader counts lines too, and sees only one.
             let words = error.to_string();
             let words = words.split(" at line ").next().unwrap_or(&words);
             fault(self.number, &format!("{words}, column {}", error.column()))
@@ -86,7 +84,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 impl Line {
-    /// The format that has such lines.
+    /// The format of these lines.
     pub(super) const fn format(&self) -> TraceFormat {
         match self.chat_id {
             Some(_) => TraceFormat::QwenBailian,
@@ -95,7 +93,6 @@ impl Line {
     }
 }
 
-/// Why a line cannot be used.
 pub(super) fn fault(number: usize, message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("line {number}: {message}"))
 }

@@ -1,4 +1,4 @@
-//! The orders on a published trace. Equal hashes become equal text, so prompts share what they shared when the trace was taken.
+//! The orders on a published trace. Equal hashes become equal text, so prompts share the same blocks as in the trace.
 
 mod lines;
 
@@ -19,37 +19,34 @@ use crate::workload::MODEL;
 pub use lines::TraceFormat;
 use lines::{Line, Lines, fault};
 
-/// The most text of all prompts.
+/// The limit of all prompts' text.
 const PROMPT_BYTES_MAX: usize = 1 << 30;
-/// A token is so many bytes of text.
+/// A token has this many bytes of text.
 const TOKEN_BYTES: usize = 4;
-/// What the engine counts beside a message's text: its role and two line breaks.
+/// Bytes that the engine counts in addition to a message's text: its role and two line breaks.
 const AROUND_BYTES: usize = "user\n\n".len();
 const REPLICAS: [usize; 2] = [1, 4];
 /// Seeds of texts without a hash.
 const UNSHARED: u64 = 1 << 63;
 
-/// What every order is worth on a trace.
+/// The effect of every order on a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceReport {
-    /// Where it comes from.
     pub format: &'static str,
     /// Requests that were sent.
     pub requests: usize,
     /// Requests that the engine's cache cannot hold.
     pub left_out: usize,
-    /// Prompt tokens of the requests that were sent, in the mean.
+    /// Mean prompt tokens of the sent requests.
     pub prompt_tokens: f64,
-    /// The same of their answers.
+    /// Mean output tokens of the sent requests.
     pub output_tokens: f64,
     /// A line for each number of replicas.
     pub lines: Vec<SweepFigures>,
 }
 
-/// Runs the first `requests` requests of a trace in every order, in virtual time. Without a format the first line tells it.
-///
-/// # Errors
-/// The file cannot be read, or a line cannot be used: the message has its number.
+/// Runs the first `requests` requests of a trace in every order, in virtual time. Without a format the first line decides it. Fails with
+/// the line's number if a line cannot be used.
 pub fn run(file: &Path, format: Option<TraceFormat>, requests: usize) -> io::Result<TraceReport> {
     let trace = Trace::read(BufReader::new(File::open(file)?), format, requests)?;
     let Trace { format, left_out, workload } = trace;
@@ -108,7 +105,7 @@ impl Trace {
     }
 }
 
-/// A request of the line's lengths, whose prompt begins with the texts of its hashes.
+/// A request with the line's lengths, whose prompt begins with the texts of its hashes.
 fn request(line: &Line, format: TraceFormat, number: usize) -> Request {
     let bytes = (line.input_length * TOKEN_BYTES).saturating_sub(AROUND_BYTES).max(1);
     let mut prompt = String::with_capacity(bytes + format.block_tokens() * TOKEN_BYTES);

@@ -1,8 +1,8 @@
 //! `overnight account close` and `overnight account erase`: the end of an account.
 
 use clap::Args;
+use overnight_app::closing;
 use overnight_domain::ids::AccountId;
-use overnight_server::app::closing;
 
 use super::{One, operator, parse_id, print};
 use crate::errors::CliError;

@@ -1,19 +1,20 @@
-//! `overnight account ledger`: what moved a balance.
+//! `overnight account ledger`: the entries of a balance.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use overnight_app::accounts;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::EntryKind;
-use overnight_server::app::accounts;
-use overnight_server::store::ledger::Entry;
-use serde::Serialize;
+use overnight_store::ledger::Entry;
+use serde_json::json;
 
 use super::{operator, parse_id};
 use crate::errors::CliError;
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::{pages, times};
+use crate::pages;
+use crate::times::{self, seconds};
 
 const COLUMNS: Columns = &[("TIME", 20), ("KIND", 8), ("AMOUNT", 16), ("FOR", 31), ("MODEL", 0)];
 
@@ -30,31 +31,6 @@ pub(crate) struct Arguments {
     limit: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
-struct Record {
-    created_at: i64,
-    kind: &'static str,
-    amount: String,
-    /// What it was posted for; null for a charge.
-    source: Option<String>,
-    /// What was charged; null for anything else.
-    request: Option<String>,
-    model: Option<String>,
-}
-
-impl From<Entry> for Record {
-    fn from(entry: Entry) -> Self {
-        Self {
-            created_at: entry.created_at.div_euclid(1_000),
-            kind: entry.kind.as_str(),
-            amount: entry.amount.to_string(),
-            source: entry.source,
-            request: entry.request.map(|request| request.to_string()),
-            model: entry.model,
-        }
-    }
-}
-
 pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<(), CliError> {
     let services = operator::open_to_read(globals).await?;
     let account = accounts::get(&services, arguments.account).await?;
@@ -62,12 +38,18 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let limit = arguments.limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
     let mut list = List::begin(output, COLUMNS);
     let read = async |before, limit| accounts::list_entries(&services, &account, kind, before, limit).await;
-    let print = async |entry| {
-        let record = Record::from(entry);
-        let time = times::utc(record.created_at);
-        let subject = record.request.as_deref().or(record.source.as_deref()).unwrap_or_default();
-        let model = record.model.as_deref().unwrap_or_default();
-        list.row(&record, &[&time, record.kind, &record.amount, subject, model])
+    let print = async |entry: Entry| {
+        let Entry { kind, amount, source, model, .. } = entry;
+        let (created_at, amount) = (seconds(entry.created_at), amount.to_string());
+        let request = entry.request.map(|request| request.to_string());
+        let record = json!({
+            "created_at": created_at, "kind": kind.as_str(), "amount": amount,
+            // The reason for the entry, or the charged request.
+            "source": source, "request": request, "model": model,
+        });
+        let subject = request.or(source).unwrap_or_default();
+        let cells = [&times::utc(created_at), kind.as_str(), &amount, &subject, &model.unwrap_or_default()];
+        list.row(&record, &cells)
     };
     pages::each_row(limit, read, print).await?;
     if list.end()? == 0 {

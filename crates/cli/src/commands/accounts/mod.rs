@@ -1,22 +1,19 @@
-//! `overnight account`: who requests belong to, their credits and their quotas.
+//! `overnight account`: accounts, their credits and their quotas.
 
 mod closing;
 mod ledger;
-mod limit;
-mod low_credits;
-mod monthly;
 mod payments;
-mod retention;
+mod settings;
 mod spend;
 
 use clap::{Args, Subcommand};
+use overnight_app::errors::AppError;
+use overnight_app::{Services, accounts, payments as orders};
+use overnight_config::ProviderConfig;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_domain::text;
-use overnight_server::app::errors::AppError;
-use overnight_server::app::{Services, accounts, payments as orders};
-use overnight_server::config::ProviderConfig;
-use overnight_server::store::identity::accounts::Account;
+use overnight_store::identity::accounts::Account;
 use overnight_wire::native::accounts::{Account as Record, LowCredits, QuotaUse};
 use serde_json::json;
 
@@ -56,15 +53,15 @@ pub(crate) enum Command {
     /// Erase what a closed account had: all but the entries of its ledger.
     Erase(closing::Erase),
     /// Set how long ended requests of an account are kept.
-    Retention(retention::Arguments),
+    Retention(settings::Retention),
     /// Give an account credits, or take some back.
     Grant(Grant),
     /// Grant an account credits each calendar month (UTC), once a month; what it does not use, it keeps.
-    Monthly(monthly::Arguments),
+    Monthly(settings::Monthly),
     /// Have a webhook told when the credits of an account are low.
-    LowCredits(low_credits::Arguments),
+    LowCredits(settings::Low),
     /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
-    Limit(limit::Arguments),
+    Limit(settings::Limits),
     /// Order credits at the payment provider; prints the address at which they are paid.
     TopUp(TopUp),
     /// List what was ordered at the payment provider, and whether it was paid.
@@ -112,7 +109,7 @@ pub(crate) struct TopUp {
     amount: Credits,
 }
 
-/// Reads an account's identifier, as clap wants its readers.
+/// Parses an account's identifier for clap.
 pub(crate) fn parse_id(text: &str) -> Result<AccountId, String> {
     AccountId::parse(text).ok_or_else(|| "an account's identifier is acct_ and 26 characters".to_owned())
 }
@@ -127,11 +124,11 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Resume(one) => with_one(one, globals, output, accounts::resume).await?,
         Command::Close(one) => closing::close(one, globals, output).await?,
         Command::Erase(arguments) => closing::erase(arguments, globals, output).await?,
-        Command::Retention(arguments) => retention::run(arguments, globals, output).await?,
+        Command::Retention(arguments) => settings::retain(arguments, globals, output).await?,
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
-        Command::Monthly(arguments) => monthly::run(arguments, globals, output).await?,
-        Command::LowCredits(arguments) => low_credits::run(arguments, globals, output).await?,
-        Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
+        Command::Monthly(arguments) => settings::grant_monthly(arguments, globals, output).await?,
+        Command::LowCredits(arguments) => settings::tell_of_low(arguments, globals, output).await?,
+        Command::Limit(arguments) => settings::limit(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
         Command::Payments(arguments) => return payments::run(arguments, globals, output).await,
         Command::Ledger(arguments) => ledger::run(arguments, globals, output).await?,
@@ -140,7 +137,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
     Ok(Exit::Done)
 }
 
-/// Does something with an account, and shows it as it is then.
+/// Changes an account, and prints its new state.
 async fn with_one(
     One { account }: One,
     globals: &Globals,
@@ -240,7 +237,7 @@ async fn print(services: &Services, output: &Output, account: &Account) -> Resul
     })
 }
 
-/// When and where it is told of low credits.
+/// The threshold and address of the notice of low credits.
 fn low(low_credits: Option<&LowCredits>) -> String {
     match low_credits {
         Some(LowCredits { threshold, webhook }) => {
@@ -250,7 +247,6 @@ fn low(low_credits: Option<&LowCredits>) -> String {
     }
 }
 
-/// What is used of what may be used.
 fn quota(QuotaUse { used, limit }: &QuotaUse, unit: &str) -> String {
     match (used, limit) {
         (Some(used), Some(limit)) => format!("{used} of {limit} {unit}"),
@@ -260,7 +256,7 @@ fn quota(QuotaUse { used, limit }: &QuotaUse, unit: &str) -> String {
     }
 }
 
-/// In days, where it is a number of them.
+/// In days, if they are whole.
 fn retention(seconds: Option<i64>) -> String {
     match seconds {
         None => "for ever".to_owned(),

@@ -1,19 +1,20 @@
 //! `overnight account payments`: orders of credits, and whether they were paid.
 
 use clap::Args;
+use overnight_app::Services;
+use overnight_app::payments::{self, Heard};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Currency;
-use overnight_server::app::Services;
-use overnight_server::app::payments::{self, Heard};
-use overnight_server::store::ledger::payments::Payment;
-use serde::Serialize;
+use overnight_store::ledger::payments::Payment;
+use serde_json::json;
 
 use super::{operator, parse_id};
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::{pages, times};
+use crate::pages;
+use crate::times::{self, seconds};
 
 const COLUMNS: Columns =
     &[("ORDERED", 20), ("PAYMENT", 30), ("CREDITS", 14), ("AMOUNT", 14), ("PAID", 20), ("REFERENCE", 0)];
@@ -28,41 +29,11 @@ pub(crate) struct Arguments {
     check: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Record {
-    id: String,
-    provider: String,
-    credits: String,
-    amount: String,
-    currency: String,
-    created_at: i64,
-    paid_at: Option<i64>,
-    session: Option<String>,
-    reference: Option<String>,
-}
-
 /// In whole units, such as `12.50`.
 fn amount(payment: &Payment) -> String {
     match payment.currency.parse::<Currency>() {
         Ok(currency) => currency.amount(payment.amount),
         Err(_) => payment.amount.to_string(),
-    }
-}
-
-impl From<Payment> for Record {
-    fn from(payment: Payment) -> Self {
-        let amount = amount(&payment);
-        Self {
-            id: payment.id.to_string(),
-            provider: payment.provider,
-            credits: payment.credits.to_string(),
-            amount,
-            currency: payment.currency,
-            created_at: payment.created_at.div_euclid(1_000),
-            paid_at: payment.paid_at.map(|paid_at| paid_at.div_euclid(1_000)),
-            session: payment.session,
-            reference: payment.reference,
-        }
     }
 }
 
@@ -81,12 +52,17 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         pages::each_row(u64::MAX, read, post).await?;
     }
     let mut list = List::begin(output, COLUMNS);
-    let print = async |order| {
-        let record = Record::from(order);
-        let amount = format!("{} {}", record.amount, record.currency);
-        let (ordered, paid) = (times::utc(record.created_at), times::utc_or_dash(record.paid_at));
-        let reference = record.reference.as_deref().unwrap_or("-");
-        list.row(&record, &[&ordered, &record.id, &record.credits, &amount, &paid, reference])
+    let print = async |order: Payment| {
+        let Payment { provider, currency, session, reference, .. } = &order;
+        let (id, credits, amount) = (order.id.to_string(), order.credits.to_string(), amount(&order));
+        let (created_at, paid_at) = (seconds(order.created_at), order.paid_at.map(seconds));
+        let record = json!({
+            "id": id, "provider": provider, "credits": credits, "amount": amount, "currency": currency,
+            "created_at": created_at, "paid_at": paid_at, "session": session, "reference": reference,
+        });
+        let (ordered, paid) = (times::utc(created_at), times::utc_or_dash(paid_at));
+        let amount = format!("{amount} {currency}");
+        list.row(&record, &[&ordered, &id, &credits, &amount, &paid, reference.as_deref().unwrap_or("-")])
     };
     pages::each_row(u64::MAX, read, print).await?;
     if list.end()? == 0 {
@@ -95,7 +71,7 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(exit)
 }
 
-/// Credits an order that was paid; whether nothing is wrong with it, which says nothing of the others.
+/// Posts the credits of a paid order. False on a fault, which does not affect other orders.
 async fn post(services: &Services, order: &Payment, output: &Output) -> bool {
     match payments::check(services, order).await {
         Ok(Heard::Posted) => output.note(&format!("{} was paid and is credited", order.id)),

@@ -1,9 +1,9 @@
-//! `overnight account spend`: what completed and was charged, by day, model and API key.
+//! `overnight account spend`: completed and charged requests, by day, model and API key.
 
 use clap::{Args, ValueEnum};
+use overnight_app::usage::{self, Grouping, Place};
+use overnight_app::{accounts, usage::UsageRecord};
 use overnight_domain::ids::AccountId;
-use overnight_server::app::usage::{self, Grouping, Place};
-use overnight_server::app::{accounts, usage::UsageRecord};
 
 use super::{operator, parse_id};
 use crate::errors::CliError;
@@ -31,7 +31,6 @@ const COLUMNS_WITH_KEYS: Columns = &[
     ("NAME", 0),
 ];
 
-/// Rows that are read at once.
 const PAGE: u32 = 1_000;
 
 #[derive(Debug, Args)]

@@ -1,10 +1,10 @@
-//! Whether there is a backup of the data folder that is new enough.
+//! Checks that the data folder has a recent backup.
 
 use std::path::Path;
 
-use overnight_server::config::{Config, Database};
-use overnight_server::store::DATABASE_FILE;
-use overnight_server::store::operations::backup::Repository;
+use overnight_config::{Config, Database};
+use overnight_store::DATABASE_FILE;
+use overnight_store::operations::backup::Repository;
 
 use super::Finding;
 use crate::last_backup::LastBackup;
@@ -12,7 +12,7 @@ use crate::times;
 
 const CHECK: &str = "backups";
 
-/// `None` where there is nothing to back up yet.
+/// `None` if there is no data to back up yet.
 pub(super) fn check(config: &Config) -> Option<Finding> {
     if config.database != Database::Sqlite {
         return Some(Finding::ok(CHECK, "they are PostgreSQL's own: docs/operating/backup.md"));
@@ -38,7 +38,7 @@ pub(super) fn check(config: &Config) -> Option<Finding> {
     })
 }
 
-/// Whether what is in the repository now is new enough.
+/// Checks the age of the newest backup in the repository.
 fn judge(last: &LastBackup, age_max: i64, now: i64) -> Finding {
     let place = last.repository.display();
     match newest(&last.repository) {
@@ -79,7 +79,7 @@ fn judge(last: &LastBackup, age_max: i64, now: i64) -> Finding {
     }
 }
 
-/// The stamp of the newest backup there, in milliseconds.
+/// The stamp of the newest backup, in milliseconds.
 fn newest(repository: &Path) -> Result<Option<i64>, String> {
     let backups = Repository::list(repository).map_err(|error| error.to_string())?;
     Ok(backups.last().map(|backup| backup.taken_at))

@@ -1,16 +1,16 @@
-//! Whether credits can be come by.
+//! Checks that credits can be obtained.
 
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
-use overnight_server::config::{Config, ProviderConfig};
-use overnight_server::payment;
+use overnight_config::{Config, ProviderConfig};
+use overnight_outgoing::payment;
 
 use super::Finding;
 
 const CHECK: &str = "billing";
 
-/// Whether nothing is sold: no model has a price, and nobody pays.
+/// Whether no credits are sold: no model has a price, and there are no payments.
 fn is_meant(config: &Config, free: usize) -> bool {
     free == config.models.len() && matches!(config.billing.provider, ProviderConfig::Manual)
 }

@@ -1,7 +1,7 @@
-//! The certificates that calls of the service trust.
+//! The certificates that the service's own calls trust.
 
-use overnight_server::app::check_certificates;
-use overnight_server::config::Config;
+use overnight_app::check_certificates;
+use overnight_config::Config;
 
 use super::Finding;
 

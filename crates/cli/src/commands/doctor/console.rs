@@ -1,10 +1,10 @@
-//! Whether people can sign in to the console.
+//! Checks that people can sign in to the console.
 
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
-use overnight_server::config::{Config, NoConsole};
-use overnight_server::openid::OpenId;
+use overnight_config::{Config, NoConsole};
+use overnight_outgoing::openid::OpenId;
 
 use super::Finding;
 

@@ -1,14 +1,14 @@
-//! Whether the keys are there by which bodies and files are encrypted.
+//! Checks that the encryption keys of bodies and files are present.
 
 use overnight_base::encryption::Keyring;
-use overnight_server::config::{Config, EncryptionConfig};
-use overnight_server::store::check_keys;
+use overnight_config::{Config, EncryptionConfig};
+use overnight_store::check_keys;
 
 use super::{Finding, open_database};
 
 const CHECK: &str = "encryption";
 
-/// `None` where nothing is encrypted.
+/// `None` without encryption.
 pub(super) async fn check(config: &Config) -> Option<Finding> {
     if let Some(error) = missing(config).await {
         let hint = "put the folder of keys back, and name it with `encryption.key_dir`: docs/operating/encryption.md";
@@ -29,7 +29,7 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
     })
 }
 
-/// Why something in the database cannot be read.
+/// Why data in the database cannot be read.
 async fn missing(config: &Config) -> Option<String> {
     let store = open_database(config).await?;
     let checked = check_keys(&store).await;

@@ -1,19 +1,19 @@
-//! The engines: each one asked, or looked for.
+//! Checks the engines: calls each one, or looks for its program.
 
 mod command;
 mod models;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_base::ids::Ids;
-use overnight_hub::{Hub, HubOptions};
-use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
-use overnight_server::engines::{
+use overnight_config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
+use overnight_engine_clients::{
     EngineUnusable, Engines, ModelFileUnusable, ModelPurpose, check_model_file, engine_environment,
 };
+use overnight_hub::{Hub, HubOptions};
 use tokio::process::Command;
 
 use self::models::{Contexts, Told, judge};
@@ -22,7 +22,6 @@ use crate::times;
 
 const PROGRAM_NAME: &str = "overnight-engine";
 
-/// Each engine of the settings, in their order.
 pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::with_capacity(config.engines.len());
     let mut contexts = Contexts::default();
@@ -37,23 +36,24 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
             EngineKind::Command(command) => {
                 command::check(name, config, engine, command, &mut contexts).await
             }
-            EngineKind::Embedded(embedded) => look_for(name, embedded).await,
+            EngineKind::Embedded(embedded) => {
+                look_for(name, embedded, models::cache_use(config, engine, |_| true)).await
+            }
         });
     }
     findings.extend(contexts.differences());
     findings
 }
 
-/// What to do about an engine that cannot be called as it is configured.
 const UNUSABLE: &str = "correct this engine's settings";
 
-/// The client of this engine alone.
+/// The client of this engine only.
 fn client(config: &Config, engine: &EngineConfig, clock: &SharedClock) -> Result<Engines, EngineUnusable> {
     let only = Config { engines: vec![engine.clone()], ..config.clone() };
     Engines::start(&only, clock, &Arc::new(Ids::from_system()))
 }
 
-/// Asks each of the engines that DNS names now.
+/// Calls each of the engines that DNS names now.
 async fn ask_each(
     name: String,
     config: &Config,
@@ -84,7 +84,7 @@ async fn ask_each(
     findings
 }
 
-/// Asks an engine for its models, as the service does, and for its metrics.
+/// Reads an engine's models, as the service does, and its metrics.
 async fn ask(name: String, config: &Config, engine: &EngineConfig, contexts: &mut Contexts) -> Finding {
     let clock: SharedClock = Arc::new(SystemClock);
     let engines = match client(config, engine, &clock) {
@@ -114,10 +114,14 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig, contexts: &mu
     }
     contexts.note(engine, &listed);
     let caches = client.prefix_caching().await;
-    judge(name, config, engine, &Told { listed, caches, outside_hours: outside_hours(closed) })
+    let told = Told { listed, caches, outside_hours: outside_hours(closed) };
+    let mut finding = judge(name, config, engine, &told);
+    let listed = |id: &String| told.listed.iter().find(|model| model.id == *id);
+    finding.add_if_ok(models::cache_use(config, engine, |id| client.separates_accounts(listed(id))));
+    finding
 }
 
-/// Until when an engine is outside its hours at `now`, in milliseconds, if it is.
+/// If an engine is outside its hours at `now` (milliseconds): the end of that time.
 fn closed_until(engine: &EngineConfig, now: i64) -> Option<i64> {
     let hours = engine.hours.as_ref()?.at(now);
     hours.until.filter(|_| !hours.is_open)
@@ -127,8 +131,8 @@ fn outside_hours(until: Option<i64>) -> String {
     until.map(|at| format!("; it is outside its hours until {}", times::utc(at / 1_000))).unwrap_or_default()
 }
 
-/// Looks whether an embedded engine could be started. It is not: a model may take all the memory there is.
-async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
+/// Checks that an embedded engine could start, without starting it: a model may use all memory. Says `cache_use` of one that chats.
+async fn look_for(name: String, embedded: &EmbeddedConfig, cache_use: &str) -> Finding {
     let path = program(embedded);
     let hint =
         "build it with `cargo build --release -p overnight-engine`, or say in `engine_path` where it is";
@@ -145,7 +149,9 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
         Err(error) => return Finding::fail(name, format!("{}: {error}", path.display()), hint),
     };
     let model = match &embedded.model {
-        ModelSource::Boxed => return Finding::ok(name, format!("{version} with the model in the box")),
+        ModelSource::Boxed => {
+            return Finding::ok(name, format!("{version} with the model in the box{cache_use}"));
+        }
         ModelSource::File(path) => path.clone(),
         ModelSource::Hub(hub_name) => {
             let hub = Hub::new(HubOptions::from_environment());
@@ -167,7 +173,7 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
         }
     };
     match check_model_file(&model) {
-        Ok(ModelPurpose::Chat) => Finding::ok(name, format!("{version} with {}", model.display())),
+        Ok(ModelPurpose::Chat) => Finding::ok(name, format!("{version} with {}{cache_use}", model.display())),
         Ok(ModelPurpose::Embeddings) => {
             Finding::ok(name, format!("{version} with {}, an embedding model", model.display()))
         }
@@ -184,7 +190,7 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
     }
 }
 
-/// What the program says of itself: its version, and the devices that it computes on.
+/// The program's version, and its compute devices.
 fn version(told: &[u8], embedded: &EmbeddedConfig) -> String {
     let told = String::from_utf8_lossy(told);
     match embedded.gpu_layers {
@@ -193,9 +199,7 @@ fn version(told: &[u8], embedded: &EmbeddedConfig) -> String {
     }
 }
 
-/// The program that the service would start.
 fn program(embedded: &EmbeddedConfig) -> PathBuf {
-    let file = format!("{PROGRAM_NAME}{}", std::env::consts::EXE_SUFFIX);
-    let beside = || std::env::current_exe().map(|own| own.with_file_name(&file)).ok();
-    embedded.engine_path.clone().or_else(beside).unwrap_or_else(|| Path::new(&file).to_owned())
+    let beside = || std::env::current_exe().map(|own| own.with_file_name(PROGRAM_NAME)).ok();
+    embedded.engine_path.clone().or_else(beside).unwrap_or_else(|| PathBuf::from(PROGRAM_NAME))
 }

@@ -1,14 +1,14 @@
-//! The data folder, its disk, its database, and the clock that all times come from.
+//! Checks the data folder, its disk, its database, and the clock.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use overnight_server::app::{clock_checks, left_behind, store_options};
-use overnight_server::config::{ByteSize, Config, Database};
-use overnight_server::store::identity::accounts;
-use overnight_server::store::operations::integrity;
-use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used};
+use overnight_app::{clock_checks, left_behind, store_options};
+use overnight_config::{ByteSize, Config, Database};
+use overnight_store::identity::accounts;
+use overnight_store::operations::integrity;
+use overnight_store::{DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used};
 
 use super::{Finding, models};
 use crate::connection::whole;
@@ -17,24 +17,24 @@ use crate::times;
 
 const MODES: &str = "file modes";
 const LOG: &str = "write-ahead log";
-/// It is copied into the database every few MiB, and truncated within a minute.
+/// The log is copied into the database every few MiB, and truncated within a minute.
 const LOG_TO_WARN: u64 = GIB;
 
 const PAGES: &str = "database pages";
-/// How long the pages of the database are checked.
+/// The time limit of the page check.
 const PAGES_MS: i64 = 10_000;
 
-/// The day before which no clock is right: 1 January 2026.
+/// 1 January 2026: an earlier clock is wrong.
 const EARLIEST_MS: i64 = 1_767_225_600_000;
-/// How far ahead of the clock a file may have been written.
+/// The tolerance for files with times in the future.
 const AHEAD_MS: i64 = 60_000;
 
 const GIB: u64 = 1 << 30;
 const FREE_TO_WARN: u64 = 2 * GIB;
-/// Where there is no reserve.
+/// The limit without a reserve.
 const FREE_TO_FAIL: u64 = GIB / 8;
 
-/// The folder itself, who serves it, and who else can use it.
+/// The folder itself, its holder, and its permissions.
 pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
     let shown = data_dir.display();
     if !data_dir.exists() {
@@ -58,7 +58,7 @@ pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
     findings
 }
 
-/// What is free, and what creates leave free. `measured` is what the store says of the disk of its database.
+/// Free space, and the reserve for creates. `measured` is the store's report of its disk.
 fn space(config: &Config, measured: Option<DiskSpace>) -> Option<Finding> {
     let setting = match config.database {
         Database::Sqlite => config.disk_reserve.map(|ByteSize(bytes)| bytes),
@@ -89,7 +89,7 @@ fn space(config: &Config, measured: Option<DiskSpace>) -> Option<Finding> {
     })
 }
 
-/// Who else can use the folder and the files in it.
+/// Which other users can access the folder and its files.
 fn modes(data_dir: &Path) -> Vec<Finding> {
     let found = exposures(data_dir);
     if found.is_empty() {
@@ -108,7 +108,7 @@ fn modes(data_dir: &Path) -> Vec<Finding> {
     told.collect()
 }
 
-/// Whether the database opens with this program, the space on its disk, and what waits in it for models that are gone.
+/// Whether this program can open the database, the space on its disk, and requests for removed models.
 pub(super) async fn database(config: &Config) -> Vec<Finding> {
     let (finding, measured, left) = open(config).await;
     space(config, measured).into_iter().chain([finding]).chain(models::left_behind(&left)).collect()
@@ -149,7 +149,7 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
     }
 }
 
-/// Whether the pages of the database read as they were written, as far as that is known within [`PAGES_MS`].
+/// Verifies as many pages of the database as [`PAGES_MS`] allows.
 pub(super) async fn pages(config: &Config) -> Option<Finding> {
     let store = super::open_database(config).await?;
     let checked = tokio::select! {
@@ -169,7 +169,7 @@ pub(super) async fn pages(config: &Config) -> Option<Finding> {
     })
 }
 
-/// What to do about a database that is not to be used as it is.
+/// The hint for an unusable database.
 const fn hint_for(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Outdated { .. } => {
@@ -185,7 +185,6 @@ const fn hint_for(error: &StoreError) -> Option<&'static str> {
     }
 }
 
-/// The length of the write-ahead log of a database in the folder.
 pub(super) fn log(data_dir: &Path) -> Option<Finding> {
     let bytes = fs::metadata(data_dir.join(format!("{DATABASE_FILE}-wal"))).ok()?.len();
     let message = format!("{} MiB", bytes >> 20);
@@ -199,7 +198,7 @@ pub(super) fn log(data_dir: &Path) -> Option<Finding> {
     })
 }
 
-/// Whether the clock can be right.
+/// Whether the clock is plausible.
 pub(super) async fn clock(config: &Config) -> Finding {
     let now = times::now();
     let shown = times::utc(now / 1_000);
@@ -210,7 +209,7 @@ pub(super) async fn clock(config: &Config) -> Finding {
     if now < EARLIEST_MS {
         return Finding::fail("clock", format!("it shows {shown}"), hint);
     }
-    // A database that cannot be read is told by its own check.
+    // The check of the database reports a database that cannot be read.
     let store = super::open_database(config).await;
     if let Ok(Some(fault)) = clock_checks::find_fault(store.as_ref(), now).await {
         return Finding::warn("clock", format!("it shows {shown}, and {}", fault.what()), hint);

@@ -1,25 +1,25 @@
-//! Whether every request that is leased has a node that lives.
+//! Checks that every leased request has a live node.
 
-use overnight_server::config::{Config, Database};
-use overnight_server::store::nodes::statuses::{self, NodeStatus};
-use overnight_server::store::{FolderLock, Store, StoreError};
+use overnight_config::{Config, Database};
+use overnight_store::nodes::statuses::{self, NodeStatus};
+use overnight_store::{FolderLock, Store, StoreError};
 
 use super::{Finding, open_database};
 use crate::times;
 
 const CHECK: &str = "leases";
 
-/// Peers take back what a node held within one lease after its last heartbeat; this many are beyond any chance.
+/// Peers take back a dead node's requests within one lease after its last heartbeat; this multiple excludes chance.
 const LEASES_TO_WARN: i64 = 3;
 
-/// `None` where there is no database.
+/// `None` without a database.
 pub(super) async fn check(config: &Config) -> Option<Finding> {
     let is_sqlite = config.database == Database::Sqlite;
     let store = open_database(config).await?;
     let known = look(&store).await;
     store.close().await;
     let (nodes, orphaned) = known.ok()?;
-    // The next start of a folder takes everything back.
+    // The next start of a folder takes all requests back.
     if is_sqlite && FolderLock::holder(&config.data_dir).is_none() {
         let leased = orphaned + leased(&nodes);
         let message = match leased {

@@ -1,7 +1,7 @@
-//! Who reads the metrics.
+//! Checks who can read the metrics.
 
-use overnight_server::app::MetricsAccess;
-use overnight_server::config::Config;
+use overnight_app::MetricsAccess;
+use overnight_config::Config;
 
 use super::Finding;
 

@@ -1,4 +1,4 @@
-//! `overnight doctor`: what may be wrong with this installation, and what to do about it.
+//! `overnight doctor`: possible faults of this installation, with advice.
 
 mod backups;
 mod billing;
@@ -16,9 +16,9 @@ mod service;
 mod tls;
 mod webhooks;
 
-use overnight_server::app::store_options;
-use overnight_server::config::Config;
-use overnight_server::store::Store;
+use overnight_app::store_options;
+use overnight_config::Config;
+use overnight_store::Store;
 use serde::Serialize;
 use serde_json::json;
 
@@ -27,7 +27,6 @@ use crate::errors::{CliError, Exit};
 use crate::globals::{Globals, refuse_closed};
 use crate::output::{Output, Tone};
 
-/// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
@@ -36,7 +35,6 @@ enum State {
     Fail,
 }
 
-/// One thing that was looked at.
 #[derive(Debug, Serialize)]
 struct Finding {
     check: String,
@@ -48,6 +46,12 @@ struct Finding {
 impl Finding {
     fn ok(check: impl Into<String>, message: impl Into<String>) -> Self {
         Self { check: check.into(), state: State::Ok, message: message.into(), hint: None }
+    }
+
+    fn add_if_ok(&mut self, words: &str) {
+        if matches!(self.state, State::Ok) {
+            self.message.push_str(words);
+        }
     }
 
     fn warn(check: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -72,7 +76,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             vec![Finding::fail("settings", error.message(), hint)]
         }
     };
-    // What a hint says to run is about the same service.
+    // Commands in a hint must be about the same service.
     let command = format!("`{} ", globals.command());
     for hint in findings.iter_mut().filter_map(|finding| finding.hint.as_mut()) {
         *hint = hint.replace("`overnight ", &command);
@@ -89,7 +93,7 @@ async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
         findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));
     }
     findings.extend(folder::check(&config.data_dir));
-    // It opens the database, which makes the files private.
+    // This opens the database, which makes the files private.
     findings.push(folder::clock(config).await);
     findings.extend(folder::database(config).await);
     findings.extend(folder::pages(config).await);
@@ -112,7 +116,7 @@ async fn examine(globals: &Globals, config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// The database, beside what serves it; `None` where there is none yet, or it cannot be opened, which the check `database` tells.
+/// `None` if there is no database yet, or it cannot be opened, which the check `database` reports.
 async fn open_database(config: &Config) -> Option<Store> {
     if operator::is_absent(config) {
         return None;

@@ -1,13 +1,13 @@
-//! Models that are leaving or gone, and what waits for them.
+//! Checks retiring and removed models, and requests that wait for them.
 
-use overnight_server::config::Config;
+use overnight_config::Config;
 
 use super::Finding;
 use crate::times;
 
 const NAME: &str = "models";
 
-/// Requests that wait for models that the settings do not name any more.
+/// Requests that wait for models that are no longer in the settings.
 pub(super) fn left_behind(left: &[(String, i64)]) -> Option<Finding> {
     let told: Vec<String> = left.iter().map(|(model, waiting)| format!("{model} ({waiting})")).collect();
     let hint = "they expire: configure a model of that name, or name it in the `aliases` of the model that is to \
@@ -16,7 +16,6 @@ pub(super) fn left_behind(left: &[(String, i64)]) -> Option<Finding> {
     (!told.is_empty()).then(|| Finding::warn(NAME, message, hint))
 }
 
-/// Models that take no new requests.
 pub(super) fn retirements(config: &Config) -> Option<Finding> {
     let now = times::now();
     let retired = config.models.iter().filter(|model| !model.is_offered(now));

@@ -1,16 +1,16 @@
-//! Whether the object store is this database's, and takes, gives and deletes what it is asked to.
+//! Checks that the object store belongs to this database, and stores, returns and deletes objects.
 
-use overnight_server::app::object_store_options;
-use overnight_server::config::{Config, ObjectStoreConfig, OutgoingConfig};
-use overnight_server::object_store::{ObjectStore, ObjectStoreError};
-use overnight_server::store::objects;
+use overnight_app::object_store_options;
+use overnight_config::{Config, ObjectStoreConfig, OutgoingConfig};
+use overnight_store::object_store::{ObjectStore, ObjectStoreError};
+use overnight_store::objects;
 
 use super::{Finding, open_database};
 use crate::commands::operator;
 
 const CHECK: &str = "object store";
 
-/// `None` where all bodies are in the database.
+/// `None` if all bodies are in the database.
 pub(super) async fn check(config: &Config) -> Option<Finding> {
     let object_store = config.object_store.as_ref()?;
     Some(match open_database(config).await {
@@ -38,7 +38,7 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
     })
 }
 
-/// Tries an object store that belongs to no database; else the object that says that it belongs to one.
+/// Tests an object store that belongs to no database; otherwise reads the object that names its database.
 async fn probe(
     settings: &ObjectStoreConfig,
     outgoing: &OutgoingConfig,
@@ -51,7 +51,7 @@ async fn probe(
     Ok(claim)
 }
 
-/// `probed` is whether it says that it is this database's, or what could not be done.
+/// `probed` is whether the object store belongs to this database, or the failure.
 fn judge(settings: &ObjectStoreConfig, probed: Result<bool, String>) -> Finding {
     match probed {
         Ok(is_owned) => {

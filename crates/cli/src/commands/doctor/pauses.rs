@@ -1,14 +1,14 @@
-//! Which engines the service sends nothing, as it says itself: also those that are looked for here and not asked.
+//! Engines that the running service has paused, also if they were not called here.
 
-use overnight_server::config::{Config, Database};
-use overnight_server::store::FolderLock;
-use overnight_server::store::nodes::engine_reports::{self, EngineReport};
+use overnight_config::{Config, Database};
+use overnight_store::FolderLock;
+use overnight_store::nodes::engine_reports::{self, EngineReport};
 
 use super::{Finding, open_database};
 
-/// Nothing where no service runs, and for engines that get their work.
+/// Empty without a running service.
 pub(super) async fn check(config: &Config) -> Vec<Finding> {
-    // What a process said last that was killed stays until the next start.
+    // The last state of a killed process remains until the next start.
     if config.database == Database::Sqlite && FolderLock::holder(&config.data_dir).is_none() {
         return Vec::new();
     }

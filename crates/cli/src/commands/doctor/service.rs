@@ -1,7 +1,7 @@
-//! The running service, asked as its clients ask it, and the settings that it read.
+//! Checks the running service, called as its clients do, and the settings that it has loaded.
 
 use overnight_client::Client;
-use overnight_server::config::Config;
+use overnight_config::Config;
 
 use super::Finding;
 use crate::connection::{explain, find_key, find_url, named_url};
@@ -11,10 +11,10 @@ use crate::serve_file::{settings_of_running, url_of_running};
 use crate::settings_file::ReloadOutcome;
 use crate::times;
 
-/// How long it may take to list its models.
+/// The time limit of its list of models.
 const ANSWER_MS: i64 = 10_000;
 
-/// Whether it answers, is ready, and takes the key.
+/// Whether it answers, is ready, and accepts the key.
 pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
     let name = "service";
     let url = match find_url(globals) {
@@ -49,7 +49,7 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
     }
 }
 
-/// What the running service has not read of its settings, or does not go by.
+/// Settings that the running service has not loaded, or does not apply.
 pub(super) fn settings(config: &Config) -> Vec<Finding> {
     let name = "loaded settings";
     let Some((_, Some(settings))) = settings_of_running(&config.data_dir) else { return Vec::new() };

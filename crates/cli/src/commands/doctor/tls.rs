@@ -1,7 +1,7 @@
-//! The certificate that the API is served with.
+//! Checks the certificate of the API.
 
-use overnight_server::config::{Config, TlsConfig};
-use overnight_server::http::Certificate;
+use overnight_config::{Config, TlsConfig};
+use overnight_http::Certificate;
 
 use super::Finding;
 use crate::times;
@@ -10,7 +10,7 @@ const CHECK: &str = "certificate";
 
 const DAY: i64 = 86_400;
 
-/// Certificates that are renewed by a program have more time left than this.
+/// Automatically renewed certificates have more time left.
 const LEFT_TO_WARN: i64 = 14 * DAY;
 
 pub(super) fn check(config: &Config) -> Vec<Finding> {
@@ -41,15 +41,9 @@ fn validity(not_after: i64, now: i64) -> Finding {
     }
 }
 
-#[cfg(unix)]
 fn is_readable_by_all(files: &TlsConfig) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(&files.key).is_ok_and(|metadata| metadata.mode() & 0o004 != 0)
-}
-
-#[cfg(not(unix))]
-const fn is_readable_by_all(_: &TlsConfig) -> bool {
-    false
 }
 
 #[cfg(test)]

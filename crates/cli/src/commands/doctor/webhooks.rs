@@ -1,7 +1,7 @@
-//! Where webhooks may lead, and whether they arrive.
+//! Checks which addresses webhooks may call, and whether deliveries succeed.
 
-use overnight_server::app::webhooks::{self, WaitingEvents};
-use overnight_server::config::Config;
+use overnight_app::webhooks::{self, WaitingEvents};
+use overnight_config::Config;
 
 use super::Finding;
 use crate::commands::operator;
@@ -13,7 +13,7 @@ const DAY_MS: i64 = 86_400_000;
 
 pub(super) async fn check(globals: &Globals, config: &Config) -> Vec<Finding> {
     let mut findings = vec![reach(config)];
-    // Whether there is a store, and can be read, is told by another check.
+    // Another check reports a store that is missing or unreadable.
     if let Ok(services) = operator::open_to_read(globals).await {
         if let Ok(count) = webhooks::count_exhausted(&services, times::now() - DAY_MS).await {
             findings.push(given_up(count));
@@ -34,7 +34,7 @@ fn given_up(count: i64) -> Finding {
     }
 }
 
-/// What is tried again and again: it is given up after more than a day.
+/// Events that are retried; the service gives up after more than a day.
 fn failing(WaitingEvents { failing: count, failing_since, .. }: WaitingEvents) -> Option<Finding> {
     let since = failing_since?;
     let message = format!(

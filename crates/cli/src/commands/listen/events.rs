@@ -1,4 +1,4 @@
-//! An event as it is printed.
+//! Prints events.
 
 use hyper::StatusCode;
 use overnight_wire::native::events::{Event, EventData, EventKind};
@@ -7,16 +7,15 @@ use serde_json::value::RawValue;
 
 use crate::times;
 
-/// What came.
 #[derive(Debug)]
 pub(super) struct Received<'a> {
     id: &'a str,
     envelope: Envelope<'a>,
-    /// What it is about; `None` of a kind that this release does not know.
+    /// `None` if this release does not know the kind.
     subject: Option<EventData>,
 }
 
-/// What every event has, of whatever kind.
+/// The members that events of every kind have.
 #[derive(Debug, Deserialize)]
 struct Envelope<'a> {
     #[serde(rename = "type")]
@@ -26,7 +25,6 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-/// What came, and what became of it.
 #[derive(Debug, Serialize)]
 pub(super) struct Told<'a> {
     id: &'a str,
@@ -43,7 +41,7 @@ pub(super) struct Told<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// Reads a body; `None` if it is no event.
+    /// `None` if the body is not an event.
     pub(super) fn read(id: &'a str, body: &'a [u8]) -> Option<Self> {
         let envelope: Envelope<'a> = serde_json::from_slice(body).ok()?;
         let subject = match EventKind::parse(&envelope.kind) {
@@ -75,13 +73,13 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The line for machines.
+    /// The output for machines.
     pub(super) fn json(&self) -> String {
-        // It cannot fail: every key is a string.
+        // Serialization cannot fail: every key is a string.
         tame_json(&serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// The line for people.
+    /// The output for people.
     pub(super) fn line(&self, now_s: i64) -> String {
         let subject = self.subject.map_or("-", |subject| match subject {
             EventData::Request(request) => &request.id,
@@ -100,7 +98,7 @@ impl<'a> Told<'a> {
         line.trim_end().to_owned()
     }
 
-    /// What the service was answered, where it was not by this program's own will.
+    /// The answer to the service, if the event was forwarded.
     fn passed_back(&self) -> Option<String> {
         match (self.forwarded, self.answered) {
             (None, 200) => None,
@@ -132,8 +130,8 @@ fn describe(subject: &EventData) -> String {
     }
 }
 
-/// The same JSON on one line, without characters that a terminal obeys. Line breaks can only stand outside of strings, and
-/// the others only inside.
+/// The same JSON on one line, without characters that control a terminal. Line breaks can only be outside of strings, and the other
+/// characters only inside.
 fn tame_json(text: &str) -> String {
     let mut tame = String::with_capacity(text.len());
     for character in text.chars() {

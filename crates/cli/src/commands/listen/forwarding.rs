@@ -1,4 +1,4 @@
-//! Events sent on to the user's own server.
+//! Forwards events to the user's own server.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,26 +13,25 @@ use rustls::crypto::ring;
 
 use crate::errors::CliError;
 
-/// The service gives up after 15 s, so that it is told of a time-out as one.
+/// Less than the service's 15 s, so that it receives the time-out as an answer.
 const TIMEOUT: Duration = Duration::from_secs(14);
 
-/// What is passed on beside the body.
+/// Forwarded headers.
 const HEADERS: [&str; 4] = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER, "content-type"];
 
-/// The user's own server.
 pub(super) struct Target {
     http: reqwest::Client,
     url: Url,
 }
 
-/// Why it gave no answer, and what the service is answered instead.
+/// Why there was no answer, and the answer for the service.
 #[derive(Debug)]
 pub(super) struct Failed {
     pub(super) status: StatusCode,
     pub(super) message: String,
 }
 
-/// Reads where to send on, as clap wants its readers.
+/// Parses the address for clap.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{error}; such as http://127.0.0.1:3000/hooks"))?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() {
@@ -44,13 +43,13 @@ pub(super) fn parse(text: &str) -> Result<Url, String> {
 
 impl Target {
     pub(super) fn new(url: Url) -> Result<Self, CliError> {
-        // It refuses where one is installed already, which then serves.
+        // Fails if a provider is already installed, which then serves.
         let _ = ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
             .no_proxy()
             .redirect(Policy::none())
             .timeout(TIMEOUT)
-            // What is being developed is often restarted, and an idle connection would not outlive it.
+            // A server in development often restarts, which closes idle connections.
             .pool_max_idle_per_host(0);
         if url.scheme() == "http" {
             builder = builder.tls_certs_only([]);
@@ -61,12 +60,12 @@ impl Target {
         Ok(Self { http, url })
     }
 
-    /// Where it is, without what may be secret of it.
+    /// The address without secret parts.
     pub(super) fn name(&self) -> String {
         format!("{}{}", self.url.origin().ascii_serialization(), self.url.path())
     }
 
-    /// Sends the same body with the same headers; the status that comes back.
+    /// Sends the same body with the same headers; returns the status of the answer.
     pub(super) async fn send(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Failed> {
         let mut passed = HeaderMap::new();
         for (name, value) in headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str())) {
@@ -80,7 +79,7 @@ impl Target {
     }
 }
 
-/// The innermost cause, which is the one a person can act on.
+/// The innermost cause, on which a person can act.
 fn root(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(inner) = cause.source() {

@@ -1,4 +1,4 @@
-//! `overnight listen`: webhooks received on this machine, for those who write what will receive them.
+//! `overnight listen`: receives webhooks on this machine, for developers of receivers.
 
 mod events;
 mod forwarding;
@@ -61,7 +61,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<Exit, C
     Ok(Exit::Done)
 }
 
-/// Reads the secrets. None of them is repeated, whatever is wrong with it.
+/// Parses the secrets. Errors do not repeat them.
 fn parse_secrets(texts: &[String]) -> Result<Vec<SigningSecret>, CliError> {
     let mut secrets = Vec::new();
     for text in texts.iter().filter(|text| !text.trim().is_empty()) {
@@ -79,7 +79,7 @@ fn parse_secrets(texts: &[String]) -> Result<Vec<SigningSecret>, CliError> {
     Ok(secrets)
 }
 
-/// Says where it listens, and what the service needs to call it there.
+/// Prints the address, and the settings that the service needs to call it.
 fn tell(address: SocketAddr, target: Option<&Target>, output: &Output) {
     output.note(&format!("listening for webhooks at http://{address}; Ctrl-C ends it"));
     if let Some(target) = target {

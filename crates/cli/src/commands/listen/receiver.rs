@@ -1,4 +1,4 @@
-//! One call: checked, read, sent on, printed, answered.
+//! One call: verify, parse, forward, print, answer.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,17 +22,15 @@ use crate::times;
 const BODY_BYTES_MAX: usize = 1 << 20;
 const BODY_TIMEOUT_MS: i64 = 30_000;
 
-/// What every call needs.
 pub(super) struct Receiver {
     secrets: Vec<SigningSecret>,
     target: Option<Target>,
     output: Output,
     seen: Mutex<Seen>,
-    /// Where to say that standard output takes no more.
+    /// Reports that standard output cannot be written.
     unprinted: mpsc::Sender<CliError>,
 }
 
-/// Why a call is not taken.
 #[derive(Debug, Clone, Copy)]
 enum Refused {
     Method,
@@ -53,7 +51,6 @@ impl Receiver {
         Self { secrets, target, output, seen: Mutex::default(), unprinted }
     }
 
-    /// Answers a call.
     pub(super) async fn receive(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         match self.take(request).await {
             Ok(status) => answer(status, String::new()),
@@ -84,7 +81,7 @@ impl Receiver {
         Ok(answered)
     }
 
-    /// Sends it on, if that is asked for: what the service is answered, and what came from there.
+    /// Forwards the call, if requested. Returns the answer for the service, and the server's answer.
     async fn forward(&self, headers: &HeaderMap, body: &Bytes) -> (StatusCode, Option<StatusCode>) {
         let Some(target) = &self.target else { return (StatusCode::OK, None) };
         match target.send(headers, body.clone()).await {
@@ -99,7 +96,7 @@ impl Receiver {
     fn print(&self, told: &Told<'_>) {
         let line = if self.output.is_json { told.json() } else { told.line(times::now() / 1_000) };
         if let Err(error) = self.output.line(&line) {
-            // The first one suffices.
+            // The first error suffices.
             let _ = self.unprinted.try_send(error);
         }
     }
@@ -131,7 +128,6 @@ impl Refused {
     }
 }
 
-/// The whole body.
 async fn read(body: Incoming) -> Result<Bytes, Refused> {
     if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
         return Err(Refused::TooLarge);
@@ -147,7 +143,7 @@ async fn read(body: Incoming) -> Result<Bytes, Refused> {
     }
 }
 
-/// What is signed with. A header that is missing is empty, which no signature fits.
+/// The signed headers. A missing header is empty, which matches no signature.
 fn headers_of(headers: &HeaderMap) -> Headers<'_> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Headers { id: text(ID_HEADER), timestamp: text(TIMESTAMP_HEADER), signature: text(SIGNATURE_HEADER) }

@@ -1,19 +1,18 @@
-//! Which events came already.
+//! Remembers received events.
 
 use std::collections::{HashSet, VecDeque};
 
 const IDS_MAX: usize = 10_000;
 
-/// The last identifiers that came.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     ids: HashSet<String>,
-    /// The same, the oldest first.
+    /// The same, oldest first.
     order: VecDeque<String>,
 }
 
 impl Seen {
-    /// Remembers an identifier; whether it is new.
+    /// Remembers an identifier; true if it is new.
     pub(super) fn insert(&mut self, id: &str) -> bool {
         if !self.ids.insert(id.to_owned()) {
             return false;

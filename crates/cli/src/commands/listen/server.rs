@@ -1,4 +1,4 @@
-//! The connections: so many and no more, each with limits on time and size.
+//! The connections: a limited number, each with limits on time and size.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,12 +21,12 @@ const CONNECTIONS_MAX: usize = 64;
 const HEADERS_MAX: usize = 64;
 const HEADER_BYTES_MAX: usize = 16 << 10;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// After a failed accept (too many open files) this long passes before the next.
+/// The pause after a failed accept (too many open files).
 const ACCEPT_PAUSE_MS: i64 = 100;
-/// How long what is being received may take once it is time to stop. The service tells it again.
+/// The time limit at a stop for calls in progress. The service sends them again.
 const STOP_MS: i64 = 2_000;
 
-/// Receives until the user stops it, or until what came cannot be printed.
+/// Receives until the user stops it, or output fails.
 pub(super) async fn serve(
     listener: TcpListener,
     receiver: Arc<Receiver>,
@@ -53,7 +53,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-/// The next connection, once there is room for one: the others wait with the kernel.
+/// Accepts the next connection when a slot is free; others wait in the kernel.
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
@@ -81,7 +81,7 @@ fn begin(
         .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {
-        // A connection that breaks is its caller's doing, and no one's to report.
+        // A broken connection is caused by the caller, so it is not reported.
         let _ = connection.await;
         drop(slot);
     });

@@ -3,8 +3,8 @@
 mod recommended;
 
 use clap::{Args, Subcommand};
+use overnight_engine_clients::{ModelPurpose, check_model_file};
 use overnight_hub::{CachedModel, Hub, HubError, HubName, HubOptions, Progress as Downloaded, list, remove};
-use overnight_server::engines::{ModelPurpose, check_model_file};
 use serde_json::{Value, json};
 
 use crate::errors::{CliError, Exit};
@@ -58,12 +58,12 @@ pub(crate) async fn run(command: Command, output: &Output) -> Result<Exit, CliEr
     Ok(Exit::Done)
 }
 
-/// What clients call the model that a command is given: of one of the Hub the name without `hf:`.
+/// The clients' name for the model: without `hf:` for one of the Hub.
 pub(crate) fn name_of(text: &str) -> Result<String, CliError> {
     if HubName::is_meant(text) { parse(text).map(|name| name.model_name()) } else { Ok(text.to_owned()) }
 }
 
-/// Reads a name as a command is given it.
+/// Parses the name that a command was given.
 pub(crate) fn parse(text: &str) -> Result<HubName, CliError> {
     text.parse::<HubName>().map_err(CliError::unusable)
 }
@@ -72,7 +72,7 @@ fn read_name(text: &str) -> Result<HubName, String> {
     text.parse::<HubName>().map_err(|error| error.to_string())
 }
 
-/// Lets the model be on this machine; shows how far its download is.
+/// Downloads the model if it is not on this machine; shows progress.
 pub(crate) async fn fetch(name: &HubName, output: &Output) -> Result<(), CliError> {
     if hub().find(name).is_none() {
         download(name, output).await?;
@@ -117,7 +117,7 @@ fn show(name: &HubName, output: &Output) -> Result<(), CliError> {
     let path = hub().find(name).ok_or_else(|| missing(name))?;
     let bytes = std::fs::metadata(&path).map_err(|error| CliError::file(&path, &error))?.len();
     let model = CachedModel { name: name.to_string(), bytes, path };
-    // Of a file that is not whole the purpose is not known.
+    // The purpose of an incomplete file is unknown.
     let purpose = check_model_file(&model.path).ok();
     let text = || {
         let purpose = match purpose {
@@ -158,7 +158,7 @@ fn failed(error: HubError) -> CliError {
     }
 }
 
-/// A size as people say it.
+/// A size in units for people.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes / MEGABYTE {
         0 => format!("{} kB", bytes / 1_000),

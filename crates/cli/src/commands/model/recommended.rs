@@ -1,4 +1,4 @@
-//! A few small models for a beginning. Sizes and licences are those that their repositories stated in November 2026.
+//! A few small models to begin with. Sizes and licences are from their repositories in November 2026.
 
 use serde_json::json;
 
@@ -11,20 +11,19 @@ const COLUMNS: Columns = &[("", 1), ("SIZE", 7), ("MEMORY", 7), ("LICENCE", 10),
 
 /// Cells of the key-value cache with default settings: eight requests of 4,096 tokens.
 const CELLS: u64 = 8 * 4_096;
-/// What a step and the program itself take.
+/// Memory for a step and the program itself.
 const BESIDE_MB: u64 = 500;
-/// The part of a machine's memory that a model may take.
 const MEMORY_PART: u64 = 2;
 
 struct Model {
     name: &'static str,
     megabytes: u64,
-    /// Of one cell of the key-value cache: layers, key-value heads, their width, keys and values, two bytes each.
+    /// Of one cell of the key-value cache: layers × key-value heads × their width × 2 (keys and values) × 2 bytes.
     cell_bytes: u64,
     licence: &'static str,
 }
 
-/// By size.
+/// In order of size.
 const MODELS: [Model; 5] = [
     Model {
         name: "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF:Q4_K_M",
@@ -64,7 +63,7 @@ impl Model {
     }
 }
 
-/// Lists them, the one that suits this machine with an arrow.
+/// Lists the models, with an arrow at the one that suits this machine.
 pub(super) fn show(output: &Output) -> Result<(), CliError> {
     let suited = memory_mb().and_then(suited_to);
     let mut rows = List::begin(output, COLUMNS);
@@ -87,12 +86,12 @@ pub(super) fn show(output: &Output) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The largest model for which a part of so much memory suffices.
+/// The largest model that fits into the usable part of this memory.
 fn suited_to(memory_mb: u64) -> Option<&'static Model> {
     MODELS.iter().rev().find(|model| model.memory_mb() <= memory_mb / MEMORY_PART)
 }
 
-/// The memory of this machine; `None` where the system does not tell.
+/// `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 fn memory_mb() -> Option<u64> {
     let known = rustix::system::sysinfo();

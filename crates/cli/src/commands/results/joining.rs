@@ -1,4 +1,4 @@
-//! A table written again with the answers to its rows, which batches hold in an order of their own.
+//! Writes a table again with the answers to its rows, which batches hold in another order.
 
 use overnight_tables::{Column, Join};
 use serde::Deserialize;
@@ -15,11 +15,10 @@ use crate::spool::Spool;
 use crate::tabling::Tabling;
 use crate::target::Target;
 
-/// How a row stands that no request is of, and what is in its `error`.
+/// The status of a row without a request, also in its `error`.
 const UNASKED: &str = "no_request";
 const NO_REQUEST: &str = "no_request: these batches have no request for the row";
 
-/// What is read of a full request record.
 #[derive(Deserialize)]
 struct Record<'a> {
     #[serde(borrow)]
@@ -31,13 +30,13 @@ struct Record<'a> {
     metadata: Option<&'a RawValue>,
 }
 
-/// What `submit` and `run` note in the metadata of a request.
+/// Metadata that `submit` and `run` add to a request.
 #[derive(Deserialize)]
 struct Metadata {
     row: usize,
 }
 
-/// How a request stands. Of several for one row a completed one counts, else the last that was created.
+/// The state of a row's request. Among several requests of a row, a completed one counts, else the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Live,
@@ -45,29 +44,24 @@ enum Standing {
     Completed,
 }
 
-/// How the rows came out.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) total: usize,
-    /// Their request has not ended.
     pub(super) live: usize,
-    /// Their request failed or was cancelled.
+    /// The request failed or was cancelled.
     pub(super) unanswered: usize,
-    /// They have no request.
     pub(super) absent: usize,
 }
 
-/// A table and where it goes.
 pub(super) struct Joining<'a> {
     pub(super) table: &'a Table,
     pub(super) target: &'a Target,
-    /// Those of answers.
     pub(super) columns: Vec<Column>,
     pub(super) tabling: Tabling,
 }
 
 impl Joining<'_> {
-    /// Writes the table with what the records say.
+    /// Writes the table with the records' answers.
     pub(super) async fn write(self, mut records: Records<'_>, output: &Output) -> Result<Rows, CliError> {
         let nameless = || self.table.source.nameless().map_err(|error| unkept(&error));
         let mut spool = Spool::new(nameless()?, nameless()?);
@@ -141,7 +135,7 @@ impl Standing {
         }
     }
 
-    /// The rank of the cells of a request that was created then: its highest bit says that it completed, its lowest two how it stands.
+    /// The rank of a request with this creation time: the highest bit says that it completed, the lowest two are its state.
     fn rank(self, created_at: u64) -> u64 {
         u64::from(self == Self::Completed) << 63 | created_at << 2 & (u64::MAX >> 1) | self as u64
     }

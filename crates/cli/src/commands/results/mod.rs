@@ -1,4 +1,4 @@
-//! `overnight results`: what was asked and what was answered, one line for each request, or a table with the answers to its rows.
+//! `overnight results`: requests with their answers, one per line, or a table with the answers to its rows.
 
 mod joining;
 mod records;
@@ -71,7 +71,6 @@ fn parse_request(text: &str) -> Result<String, String> {
     id.ok_or_else(|| "an identifier of a request is req_ and 26 characters".to_owned())
 }
 
-/// What is counted on the way.
 #[derive(Debug, Default)]
 struct Counts {
     lines: usize,
@@ -134,7 +133,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     }
 }
 
-/// Opens the table that is to be joined, and reads it once.
+/// Opens the table to join, and reads it once.
 fn open(
     path: &Path,
     arguments: &TableArguments,
@@ -147,7 +146,6 @@ fn open(
     Table::check(Source::open(path, arguments.input_format, target.folder())?)
 }
 
-/// Writes record after record.
 async fn list(
     mut records: Records<'_>,
     mut writer: Writer<'_>,
@@ -158,7 +156,7 @@ async fn list(
     while let Some(record) = records.next().await? {
         writer.put(&record)?;
         if is_followed {
-            // It is read as it comes.
+            // The reader wants each record immediately.
             writer.flush()?;
         }
         counts.see(&record)?;
@@ -170,7 +168,6 @@ async fn list(
     Ok(if counts.unanswered > 0 { Exit::Failed } else { Exit::Done })
 }
 
-/// Says how the rows of a table came out.
 fn report(rows: &Rows, output: &Output) -> Exit {
     let Rows { total, live, unanswered, absent } = *rows;
     if live > 0 {

@@ -1,4 +1,4 @@
-//! The full records of what is named, as the service wrote them.
+//! The full records of requests and batches, as the service wrote them.
 
 use std::vec::IntoIter;
 
@@ -8,12 +8,11 @@ use super::unreadable;
 use crate::errors::CliError;
 use crate::subjects::Subject;
 
-/// Which records.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// Those of ended requests as they end, until each batch has ended.
+    /// Requests as they end, until each batch has ended.
     pub(super) follow: bool,
-    /// Those of requests that ended behind this one.
+    /// Requests that ended after this one.
     pub(super) after: Option<&'a str>,
 }
 
@@ -32,10 +31,7 @@ enum Current {
 }
 
 impl<'a> Records<'a> {
-    /// Begins with the first subject.
-    ///
-    /// # Errors
-    /// What is wanted of a subject that does not have it, or what the service says of the first one.
+    /// Begins with the first subject. Fails if an option does not apply to a subject.
     pub(super) async fn open(
         client: &'a Client,
         wanted: Wanted<'a>,
@@ -55,7 +51,7 @@ impl<'a> Records<'a> {
         Ok(records)
     }
 
-    /// Goes on with the next subject, if there is one.
+    /// Continues with the next subject, if there is one.
     async fn turn(&mut self) -> Result<(), CliError> {
         let (client, Wanted { follow, after }) = (self.client, self.wanted);
         self.current = match self.left.next() {
@@ -79,7 +75,7 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The next record; `None` behind the last one of the last subject.
+    /// `None` after the last record of the last subject.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, CliError> {
         loop {
             let Some(current) = &mut self.current else { return Ok(None) };

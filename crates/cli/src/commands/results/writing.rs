@@ -1,4 +1,4 @@
-//! Records on their way out: as lines, as an array, or as a table of answers.
+//! Writes records as lines, as an array, or as a table of answers.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,6 @@ use crate::errors::CliError;
 use crate::tabling::Tabling;
 use crate::target::{Target, Written};
 
-/// Writes records.
 pub(super) struct Writer<'a> {
     target: &'a Target,
     out: Out,
@@ -21,14 +20,13 @@ enum Out {
 }
 
 impl<'a> Writer<'a> {
-    /// A line for each record, or an element of an array.
+    /// Writes each record as a line or an element of an array.
     pub(super) fn lines(target: &'a Target, is_array: bool) -> Result<Self, CliError> {
         let out = target.create().and_then(|out| Compressor::new(out, target.kind.compression));
         let out = out.map_err(|error| target.failed(&error))?;
         Ok(Self { target, out: Out::Lines { out, is_array, is_begun: false } })
     }
 
-    /// A row for each record.
     pub(super) fn table(
         target: &'a Target,
         columns: Vec<Column>,
@@ -59,7 +57,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Passes on what was put, where rows do not wait for others.
+    /// Flushes written rows, unless the format writes rows in groups.
     pub(super) fn flush(&mut self) -> Result<(), CliError> {
         let flushed = match &mut self.out {
             Out::Lines { out, .. } => out.flush(),

@@ -1,4 +1,4 @@
-//! The line that a run writes for each line of the prompts.
+//! The output line of a run for each line of the prompts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 
 use crate::prompts::Shape;
 
-/// What is read of a full request record.
 #[derive(Debug, Deserialize)]
 pub(super) struct Record<'a> {
     #[serde(borrow)]
@@ -22,12 +21,11 @@ pub(super) struct Record<'a> {
     metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     result_body: Option<&'a RawValue>,
-    /// Absent unless there are some.
+    /// Absent if there are no warnings.
     #[serde(borrow)]
     pub(super) warnings: Option<&'a RawValue>,
 }
 
-/// The error of a failed request.
 #[derive(Deserialize)]
 struct Failed<'a> {
     #[serde(borrow)]
@@ -42,14 +40,13 @@ struct Failure<'a> {
     message: Cow<'a, str>,
 }
 
-/// What is kept of an OpenAI batch line in the metadata of its request.
+/// Members of an OpenAI batch line that the request's metadata keeps.
 #[derive(Deserialize)]
 struct Kept<'a> {
     #[serde(borrow)]
     custom_id: &'a RawValue,
 }
 
-/// A line of OpenAI's output files.
 #[derive(Serialize)]
 struct OpenAiLine<'a> {
     id: Option<&'a str>,
@@ -65,7 +62,7 @@ struct OpenAiResponse<'a> {
     body: &'a RawValue,
 }
 
-/// The line for a request that ended, from its full record.
+/// The line for an ended request, from its full record.
 pub(super) fn of_record<'a>(
     shape: Shape,
     text: &'a [u8],
@@ -94,8 +91,7 @@ pub(super) fn of_record<'a>(
     serde_json::to_vec(&line).map(Cow::Owned)
 }
 
-/// The line for a request that the service refused: the members of Create Request, with the default of each that was not sent, and
-/// the error.
+/// The line for a request that the service refused: the members of Create Request, with the default of each absent member, and the error.
 pub(super) fn of_refusal(
     shape: Shape,
     body: &[u8],

@@ -1,6 +1,6 @@
-//! The answers, fetched in the service's order and written in the order of the prompts.
+//! Fetches the answers in the service's order and writes them in the order of the prompts.
 //!
-//! They pass through a nameless file, so that memory holds only where each one stands.
+//! They pass through a nameless file, so that memory only holds their positions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,7 +24,6 @@ use crate::spool::Spool;
 use crate::tabling::Tabling;
 use crate::target::{Target, Written};
 
-/// How the lines ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) lines: usize,
@@ -32,22 +31,21 @@ pub(super) struct Counts {
     pub(super) failed: usize,
     pub(super) cancelled: usize,
     pub(super) refused: usize,
-    /// Of the completed ones, those with `warnings`.
+    /// Completed lines with `warnings`.
     pub(super) warned: usize,
 }
 
-/// Fetches all answers and writes them.
 pub(super) struct Collecting<'a> {
     pub(super) client: &'a Client,
     pub(super) input: &'a Input,
     pub(super) target: &'a Target,
-    /// Those of answers, where a table is written.
+    /// The columns of answers, if a table is written.
     pub(super) columns: Option<&'a [Column]>,
     pub(super) output: &'a Output,
 }
 
 impl Collecting<'_> {
-    /// Writes the target as a whole, and writes down which lines the next run has to ask for again.
+    /// Writes the whole target, and records the lines that the next run has to send again.
     pub(super) async fn collect(
         &self,
         journals: &mut Journals,
@@ -98,7 +96,7 @@ impl Collecting<'_> {
             while let Some(line) = lines.next().await {
                 let line = line?;
                 let record: Record<'_> = serde_json::from_slice(&line).map_err(|error| unreadable(&error))?;
-                // A batch may hold what an earlier run asked for a line that has changed since.
+                // A batch may contain the request of an earlier run for a line that has changed.
                 let place = RequestId::parse(&record.id).and_then(|id| places.get(&id));
                 let Some(&index) = place else { continue };
                 match record.status.as_ref() {
@@ -119,7 +117,7 @@ impl Collecting<'_> {
     }
 }
 
-/// A part whose answers come.
+/// A part whose answers are being fetched.
 struct Part<'a> {
     prompts: &'a Prompts,
     tabling: Option<&'a Tabling>,
@@ -127,7 +125,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Puts those of the part, which come first.
+    /// Writes the part's refusals, which precede its answers.
     fn put_refusals(
         &mut self,
         refusals: &mut Peekable<impl Iterator<Item = io::Result<Refusal>>>,
@@ -169,7 +167,7 @@ fn unreadable(error: &serde_json::Error) -> CliError {
     CliError::unavailable(format!("a record cannot be read: {error}"))
 }
 
-/// What is written: a line for each line, or a row for each row.
+/// The output: a line for each line, or a row for each row.
 enum Results<'a> {
     Lines(Compressor<Written>, &'a Target),
     Table(Box<Join<Written>>, &'a Target),
@@ -211,7 +209,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Passes on the texts of so many places, in their order. `name` is what the line of a place is called.
+/// Writes the texts of all places, in order. `name` returns the name of a place's line.
 fn pass(
     spool: Spool,
     places: usize,

@@ -1,17 +1,18 @@
-//! Who does the work of a run: the service that holds the data folder, or this process.
+//! The service of a run: the one that holds the data folder, or one in this process.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use overnight_app::Services;
+use overnight_app::requests::waiting;
 use overnight_base::supervision::Failure;
 use overnight_client::Client;
-use overnight_server::app::{Services, waiting};
-use overnight_server::config::{Config, Millis};
-use overnight_server::engines::{EmbeddedState, EngineClient};
+use overnight_config::{Config, Millis};
+use overnight_engine_clients::{EmbeddedState, EngineClient};
 use overnight_server::service::{Service, ServiceError};
-use overnight_server::store::StoreError;
+use overnight_store::StoreError;
 
 use crate::commands::operator;
 use crate::connection::local_key;
@@ -24,15 +25,14 @@ use crate::times;
 /// The log of the service in this process, in the data folder.
 const LOG_FILE: &str = "run.log";
 
-/// How long a service that has just taken the folder may need to say where it is.
+/// The time limit in which a service that has just taken the folder must write its address.
 const ADDRESS_MS_MAX: i64 = 10_000;
 const ADDRESS_PAUSE_MS: i64 = 100;
 
-/// How long an engine may be away before a run of which it is the only one gives up.
+/// If the run's only engine is unavailable for this long, the run gives up.
 const ABSENCE_MS_MAX: i64 = 15_000;
 const TROUBLE_PAUSE_MS: i64 = 500;
 
-/// The service that a run uses.
 pub(super) struct Host {
     data_dir: PathBuf,
     url: String,
@@ -64,13 +64,12 @@ impl Host {
         }
     }
 
-    /// A client of it.
     pub(super) fn client(&self) -> Result<Client, CliError> {
         Ok(Client::new(&self.url, &local_key(&self.data_dir)?)?)
     }
 
-    /// What operators are told by: this process's own service, or the store beside another's. `None` where that cannot be
-    /// opened; the service itself goes on.
+    /// Access for operators: this process's own service, or the store of another process's service. `None` if that cannot be opened; the
+    /// service continues.
     pub(super) async fn services(&self, globals: &Globals) -> Option<Services> {
         match &self.own {
             Some((service, _)) => Some(service.services().clone()),
@@ -86,7 +85,7 @@ impl Host {
         }
     }
 
-    /// Ends when none of this process's engines comes up, or none that serves `model` where one is given, with the reason of one.
+    /// Returns an engine's failure once all of this process's engines for `model` (or any model) have been unavailable for long.
     pub(super) async fn trouble(&self, model: Option<&str>) -> CliError {
         loop {
             let engines = self.own.iter().flat_map(|(service, _)| service.engines());
@@ -107,7 +106,7 @@ impl Host {
         }
     }
 
-    /// Stops it, if it is of this process.
+    /// Stops the service, if it is in this process.
     pub(super) async fn shutdown(self) {
         if let Some((service, file)) = self.own {
             drop(file);
@@ -116,10 +115,10 @@ impl Host {
     }
 }
 
-/// Why nothing is sent to engines though requests wait, a sentence for each model.
+/// Why no requests are sent although some wait: a sentence for each model.
 pub(super) async fn hindrances(services: Option<&Services>) -> Vec<String> {
     let Some(services) = services else { return Vec::new() };
-    // What cannot be read now is looked for again at the next turn.
+    // On a failure, the next turn reads again.
     let found = waiting::hindrances(services).await.unwrap_or_default();
     let describe = |(model, reason): (String, waiting::WaitingReason)| {
         let words = reason.words().map(|words| format!(": {words}")).unwrap_or_default();
@@ -137,7 +136,7 @@ fn log_to(data_dir: &Path, config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Why an engine has been away for long, if it has.
+/// Why an engine has been unavailable for long, if it has.
 fn reason_of_absence(engine: &EngineClient) -> Option<String> {
     match &*engine.embedded_state()?.borrow() {
         EmbeddedState::Down { since, reason } if times::now() - since >= ABSENCE_MS_MAX => {

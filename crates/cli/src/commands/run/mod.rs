@@ -8,11 +8,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
+use overnight_app::Services;
 use overnight_client::Client;
+use overnight_config::Config;
 use overnight_hub::HubName;
-use overnight_server::app::Services;
-use overnight_server::config::Config;
-use overnight_server::store::prepare_folder;
+use overnight_store::prepare_folder;
 use overnight_tables::{Column, Format, Kind};
 use serde_json::json;
 
@@ -67,12 +67,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Where the answers go.
     fn target(&self, output: &Output) -> Result<Target, CliError> {
         if let Some(path) = &self.output {
             return Target::of(Some(path), self.output_format);
         }
-        // A pipe has no name beside which a file could be.
+        // The name of a pipe has no folder for an output file.
         if !self.file.is_file() {
             return Target::of(None, self.output_format);
         }
@@ -128,7 +127,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(if counts.completed == counts.lines { Exit::Done } else { Exit::Failed })
 }
 
-/// The columns of answers, where a table is written.
+/// The columns of answers, if a table is written.
 fn columns_of(input: &Input, target: &Target, prefix: &str) -> Result<Option<Vec<Column>>, CliError> {
     let schema = input.asking().and_then(Asking::schema);
     match input.table() {
@@ -140,16 +139,16 @@ fn columns_of(input: &Input, target: &Target, prefix: &str) -> Result<Option<Vec
     }
 }
 
-/// What is to be done, whoever serves.
+/// The work, independent of who serves.
 struct Job<'a> {
     input: &'a Input,
     target: &'a Target,
-    /// Those of answers, where a table is written.
+    /// The columns of answers, if a table is written.
     columns: Option<Vec<Column>>,
     costs: &'a CostArguments,
     output: &'a Output,
     interrupt: &'a Interrupt,
-    /// By which the user is told why nothing moves.
+    /// Source of the reasons why there is no progress.
     services: Option<Services>,
 }
 
@@ -184,7 +183,7 @@ impl Job<'_> {
     }
 }
 
-/// What tells this data folder from others.
+/// Identifies the data folder.
 fn name_of(config: &Config) -> Result<String, CliError> {
     let path =
         fs::canonicalize(&config.data_dir).map_err(|error| CliError::file(&config.data_dir, &error))?;

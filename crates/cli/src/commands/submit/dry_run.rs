@@ -1,4 +1,4 @@
-//! `overnight submit --dry-run`: what a file would cost, and nothing is sent.
+//! `overnight submit --dry-run`: the price of a file, without sending it.
 
 use overnight_client::Client;
 

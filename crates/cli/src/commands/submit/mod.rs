@@ -1,13 +1,13 @@
-//! `overnight submit`: a file of prompts, sent as one batch.
+//! `overnight submit`: sends a file of prompts as one batch.
 //!
-//! Until the batch stands, what was accepted is kept in `FILE.submit`, so that the same command goes on where it was
-//! stopped.
+//! Until the batch exists, `FILE.submit` records accepted requests, so that the same command resumes after a stop.
 
 mod dry_run;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use overnight_base::private_files::folder_of;
 use overnight_client::BatchSummary;
 use serde::Serialize;
 
@@ -17,7 +17,6 @@ use super::watch::{exit_of, stopped};
 use crate::batches::{Wanted, check_webhook};
 use crate::connection::{connect, find_url};
 use crate::errors::{CliError, Exit};
-use crate::files::folder_of;
 use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journals;
@@ -61,7 +60,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let model = arguments.model.as_deref().map(model::name_of).transpose()?;
     let asking = Asking::of(&arguments.tables, model.as_deref())?;
-    // What is piped in is kept here: the folder of a pipe may be `/dev/fd`, in which no file can be made.
+    // The copy of piped input is here: the folder of a pipe may be `/dev/fd`, in which no file can be created.
     let folder = if arguments.file.is_file() { folder_of(&arguments.file) } else { Path::new(".") };
     let source = Source::open(&arguments.file, arguments.tables.input_format, folder)?;
     let state = source.state(".submit");
@@ -70,7 +69,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let hint = format!("none of the {} lines was sent", input.lines());
     match &model {
         Some(model) => served_models::check(&client, model).await.map_err(|error| error.with_hint(hint))?,
-        // A service that is away, or does not know the key, is told of before there is a journal.
+        // Reports an unavailable service or an unknown key before a journal exists.
         None => drop(client.list_models().await?),
     }
     if arguments.dry_run {
@@ -113,16 +112,15 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(if has_failed { Exit::Failed } else { Exit::Done })
 }
 
-/// What machines are told.
 #[derive(Serialize)]
 struct Submitted<'a> {
-    /// Of the first batch.
+    /// The first batch.
     id: Option<&'a str>,
     batches: &'a [BatchSummary],
     refused: &'a Kept<Refusal>,
 }
 
-/// For machines all of it; for people the batches, and for scripts between the two their identifiers alone.
+/// Prints everything as JSON, else batches that have ended, else only identifiers, for scripts.
 fn print(
     output: &Output,
     refused: &Kept<Refusal>,

@@ -1,6 +1,6 @@
-//! Where everything stands on the screen.
+//! The layout of the screen.
 
-use overnight_server::app::snapshot::Snapshot;
+use overnight_app::snapshot::Snapshot;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -16,13 +16,11 @@ use crate::output::Tone;
 use crate::times;
 
 const KEYS: &str = "q quit   Tab next table   \u{2191}\u{2193} scroll   s sort   Space look again";
-/// Rows above the tables, and below them.
+/// Rows above and below the tables.
 const ABOVE: u16 = 5;
 const BELOW: u16 = 1;
-/// How wide a picture is that is printed.
 const WIDTH: u16 = 110;
 
-/// Draws all of it.
 pub(super) fn draw(frame: &mut Frame<'_>, view: &mut View) {
     let [above, tables, below] =
         Layout::vertical([Constraint::Length(ABOVE), Constraint::Min(0), Constraint::Length(BELOW)])
@@ -47,7 +45,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &mut View) {
     frame.render_widget(Paragraph::new(words).style(style), below);
 }
 
-/// Draws the tables, and scrolls none further than to its last row.
+/// Draws the tables, and limits scrolling to the last row.
 fn draw_tables(frame: &mut Frame<'_>, area: Rect, view: &mut View, grids: &[Grid; TABLES]) {
     let heights = heights(grids.each_ref().map(|grid| grid.rows.len()), area.height);
     let mut top = area.y;
@@ -55,7 +53,7 @@ fn draw_tables(frame: &mut Frame<'_>, area: Rect, view: &mut View, grids: &[Grid
         let area = Rect { y: top, height, ..area };
         top += height;
         if height > 0 {
-            // The empty line behind a table gives way first.
+            // The empty line after a table is dropped first.
             let room = usize::from(height - 1);
             let scrolled = &mut view.tables[place].scrolled;
             *scrolled = (*scrolled).min(grid.rows.len().saturating_sub(room));
@@ -64,12 +62,11 @@ fn draw_tables(frame: &mut Frame<'_>, area: Rect, view: &mut View, grids: &[Grid
     }
 }
 
-/// How high each table is: a line of titles, its rows, and an empty line behind. Where there is no room for all, each gets a row in
-/// turn.
+/// The height of each table: a line of titles, its rows, and an empty line. If there is too little room, tables get rows in turn.
 fn heights(rows: [usize; TABLES], available: u16) -> [u16; TABLES] {
     let wanted = rows.map(|rows| u16::try_from(rows.max(1) + 2).unwrap_or(u16::MAX));
     let (mut heights, mut left) = ([0; TABLES], available);
-    // What has no room for its titles and a row is left out.
+    // A table without room for its titles and a row is left out.
     for (height, wanted) in heights.iter_mut().zip(wanted) {
         if left >= 2 {
             *height = wanted.min(2);
@@ -115,7 +112,6 @@ fn table<'a>(grid: &'a Grid, room: usize, view: &View, place: usize) -> Table<'a
     Table::new(rows, widths).column_spacing(2).header(Row::new(titles).style(bold().add_modifier(chosen)))
 }
 
-/// Figures stand on the right.
 fn cell<'a>(text: impl Into<Text<'a>>, is_figure: bool) -> Cell<'a> {
     let alignment = if is_figure { Alignment::Right } else { Alignment::Left };
     Cell::new(text.into().alignment(alignment))
@@ -125,7 +121,7 @@ const fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-/// How a row is set off; without colours, what is broken is bold.
+/// The style of a row; without colours, faults are bold.
 fn toned(tone: Option<Tone>, is_coloured: bool) -> Style {
     match (tone, is_coloured) {
         (Some(Tone::Good), true) => Style::new().fg(Color::Green),
@@ -143,25 +139,24 @@ pub(super) fn as_text(snapshot: &Snapshot, place: String) -> String {
     view.take_in(Ok(snapshot.clone()));
     let height = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(ABOVE + BELOW);
     let lines = lines(&picture(&mut view, WIDTH, height));
-    // The last line names keys.
+    // The last line lists keys.
     lines[..lines.len() - usize::from(BELOW)].join("\n").trim_end().to_owned()
 }
 
-/// What is drawn on a terminal of this size.
 fn picture(view: &mut View, width: u16, height: u16) -> Buffer {
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
     let Ok(_) = terminal.draw(|frame| draw(frame, view));
     terminal.backend().buffer().clone()
 }
 
-/// The lines of a picture, without the blanks at their ends.
+/// The lines of a picture, without trailing blanks.
 fn lines(picture: &Buffer) -> Vec<String> {
     let rows = picture.content.chunks(usize::from(picture.area.width.max(1)));
     let line = |row: &[ratatui::buffer::Cell]| {
         let mut text = String::new();
         let mut covered = 0;
         for cell in row {
-            // A wide character covers the cells behind it.
+            // A wide character covers the following cells.
             if covered > 0 {
                 covered -= 1;
                 continue;

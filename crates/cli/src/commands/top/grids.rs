@@ -1,29 +1,27 @@
-//! The tables: what is in their cells.
+//! The tables and their cells.
 
+use overnight_app::engines::{EngineReport, EngineState};
+use overnight_app::snapshot::{AccountLine, ModelLine, Snapshot};
 use overnight_domain::records::FailedAttempt;
-use overnight_server::app::engines::{EngineReport, EngineState};
-use overnight_server::app::snapshot::{AccountLine, ModelLine, Snapshot};
-use overnight_server::store::DiskSpace;
+use overnight_store::DiskSpace;
 
 use super::texts::{ahead, clean, count, credits, minute, span};
 use super::view::{Shown, TABLES};
 use crate::output::Tone;
 use crate::times;
 
-/// A table before it is drawn. Its first columns take what the others leave.
+/// A table before it is drawn. Its first columns take the remaining width.
 pub(super) struct Grid {
     pub(super) columns: &'static [Column],
     pub(super) rows: Vec<Line>,
-    /// What stands there where there is no row.
+    /// The text of an empty table.
     pub(super) nothing: &'static str,
 }
 
-/// A column.
 pub(super) struct Column {
     pub(super) title: &'static str,
-    /// 0 of one that takes what is left.
+    /// 0 for a column that takes the remaining width.
     pub(super) width: u16,
-    /// Figures stand on the right.
     pub(super) is_figure: bool,
 }
 
@@ -35,7 +33,6 @@ const fn figure(title: &'static str, width: u16) -> Column {
     Column { title, width, is_figure: true }
 }
 
-/// A row, and how it is set off.
 pub(super) struct Line {
     pub(super) cells: Vec<String>,
     pub(super) tone: Option<Tone>,
@@ -54,7 +51,7 @@ const ACCOUNTS: &[Column] =
     &[text("ACCOUNT", 0), figure("WAITING", 11), figure("LEASED", 7), figure("NEXT DEADLINE", 20)];
 const ERRORS: &[Column] = &[text("LAST ERRORS", 11), text("ENGINE", 14), text("", 0)];
 
-/// The tables in their order, each sorted as it is to be shown.
+/// The tables in their order, each sorted for display.
 pub(super) fn of(snapshot: &Snapshot, shown: &[Shown; TABLES]) -> [Grid; TABLES] {
     let [engines, models, accounts, _] = shown;
     [
@@ -104,7 +101,7 @@ fn state_of(engine: &EngineState, now: i64) -> (String, Option<Tone>) {
     }
 }
 
-/// How long it stays so: for how long where that is soon, else until when; nothing where it is about to change, or never does.
+/// The end of a state: a duration if it is near, else a time; empty if it is imminent or never.
 fn until(at: i64, now: i64) -> String {
     match at.saturating_sub(now) {
         ..1_000 => String::new(),
@@ -144,7 +141,7 @@ fn account_grid(accounts: &[AccountLine], now: i64, shown: Shown) -> Grid {
     Grid { columns: ACCOUNTS, rows: rows.collect(), nothing: "no account has requests in a queue" }
 }
 
-/// Why engines are paused now, and what failed last.
+/// Reasons for current pauses, and the last failures.
 fn error_grid(snapshot: &Snapshot) -> Grid {
     let line = |time: String, engine: &str, message: &str, tone| Line {
         cells: vec![time, clean(engine), clean(message)],
@@ -166,7 +163,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// The lines above the tables: short enough for a terminal of 80 columns.
+/// The lines above the tables: at most 80 columns wide.
 pub(super) fn summary(snapshot: &Snapshot) -> [String; 4] {
     let Snapshot { rates, webhooks, .. } = snapshot;
     let mut queue = vec![format!(

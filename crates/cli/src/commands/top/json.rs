@@ -1,13 +1,10 @@
-//! A snapshot as `--json` tells it.
+//! A snapshot in the form of `--json`.
 
-use overnight_server::app::engines::EngineReport;
-use overnight_server::app::snapshot::Snapshot;
+use overnight_app::engines::EngineReport;
+use overnight_app::snapshot::Snapshot;
 use serde_json::{Value, json};
 
-/// Whole seconds, as every time in JSON.
-const fn seconds(ms: i64) -> i64 {
-    ms / 1_000
-}
+use crate::times::seconds;
 
 pub(super) fn of(snapshot: &Snapshot) -> Value {
     let Snapshot { at, rates, models, accounts, engines, webhooks, disk, attempts, .. } = snapshot;

@@ -1,4 +1,4 @@
-//! `overnight top`: the whole service in a terminal, again and again.
+//! `overnight top`: the whole service in a terminal, updated continuously.
 
 mod drawing;
 mod grids;
@@ -10,9 +10,9 @@ mod view;
 use std::io::{IsTerminal, stdin, stdout};
 
 use clap::Args;
-use overnight_server::app::Services;
-use overnight_server::app::snapshot;
-use overnight_server::config::{Config, Database, Millis};
+use overnight_app::Services;
+use overnight_app::snapshot;
+use overnight_config::{Config, Database, Millis};
 use ratatui::crossterm::event::Event;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::times;
 
-/// A snapshot that took long is taken this many times as rarely, so that it is a small part of what the database does.
+/// The interval of snapshots is at least this multiple of their duration, to limit the load on the database.
 const RARELY: i64 = 20;
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     live(&services, View::new(place, output.is_coloured()), arguments.every).await
 }
 
-/// Which service is shown, without the password of its database.
+/// The name of the service, without its database's password.
 fn place(config: &Config) -> String {
     match &config.database {
         Database::Sqlite => config.data_dir.display().to_string(),
@@ -77,7 +77,6 @@ fn place(config: &Config) -> String {
     }
 }
 
-/// Draws until it is told to end.
 async fn live(services: &Services, mut view: View, every: Millis) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen()?;
     let mut screen = Screen::open().map_err(|error| CliError::stdout(&error))?;
@@ -101,7 +100,7 @@ async fn live(services: &Services, mut view: View, every: Millis) -> Result<Exit
     }
 }
 
-/// Draws, and answers keys, until it is time to look again; how to end where it is told to.
+/// Draws and handles keys until the next snapshot is due. Returns the exit code if the user ends it.
 async fn wait(
     screen: &mut Screen,
     view: &mut View,

@@ -1,4 +1,4 @@
-//! The terminal: taken over as a whole, and given back as it was, whatever ends the command.
+//! Takes over the whole terminal, and restores it however the command ends.
 
 use std::io::{self, Stdout, stdout};
 use std::panic;
@@ -17,11 +17,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::drawing;
 use super::view::View;
 
-/// The terminal. Dropped, it is as it was before.
+/// Dropping it restores the terminal.
 pub(super) struct Screen(Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
-    /// Takes the terminal over. A panic is told on the terminal as it was before.
+    /// Takes over the terminal. A panic restores it before its message.
     pub(super) fn open() -> io::Result<Self> {
         let told = Arc::new(panic::take_hook());
         panic::set_hook(Box::new(move |panic| {
@@ -31,11 +31,11 @@ impl Screen {
         enable_raw_mode()?;
         let opened = execute!(stdout(), EnterAlternateScreen)
             .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
-        // Where it fails halfway, nothing is left to be dropped.
+        // After a partial failure, there is no value to drop.
         opened.map(Self).inspect_err(|_| give_back())
     }
 
-    /// Draws all of it; on a terminal of another size than before too.
+    /// Draws the whole screen, also after a change of the terminal's size.
     pub(super) fn draw(&mut self, view: &mut View) -> io::Result<()> {
         self.0.draw(|frame| drawing::draw(frame, view)).map(drop)
     }
@@ -47,16 +47,16 @@ impl Drop for Screen {
     }
 }
 
-/// Nobody can be told where that fails: the terminal is gone.
+/// A failure cannot be reported: the terminal is gone.
 fn give_back() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }
 
-/// Keys, and other sizes of the terminal. They end when the terminal is gone.
+/// Keys, and changes of the terminal's size. The stream ends when the terminal is gone.
 pub(super) fn events() -> UnboundedReceiver<Event> {
     let (tell, told) = unbounded_channel();
-    // It waits in a call that nothing ends but the end of the process.
+    // The thread blocks in a call until the process ends.
     std::thread::spawn(move || {
         while let Ok(event) = event::read() {
             if tell.send(event).is_err() {

@@ -1,8 +1,8 @@
-//! Figures, times and names, as they stand in cells.
+//! Formats figures, times and names for cells.
 
 use crate::times;
 
-/// A name or a message without what moves a cursor, colours or turns text around: others chose it.
+/// Removes control characters and changes of text direction from texts that others chose.
 pub(super) fn clean(text: &str) -> String {
     let is_hidden = |character: char| {
         character.is_control()
@@ -11,7 +11,7 @@ pub(super) fn clean(text: &str) -> String {
     text.chars().map(|character| if is_hidden(character) { ' ' } else { character }).collect()
 }
 
-/// A number with its thousands set apart, such as `12,345`.
+/// A number with thousands separators, such as `12,345`.
 pub(super) fn count(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::new();
@@ -30,7 +30,7 @@ pub(super) fn credits(nano: i64) -> String {
     format!("{}.{:02}", count(hundredths / 100), hundredths.rem_euclid(100))
 }
 
-/// How long something is, in at most two units, such as `3h 12m`.
+/// A duration in at most two units, such as `3h 12m`.
 pub(super) fn span(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -42,14 +42,14 @@ pub(super) fn span(ms: i64) -> String {
     }
 }
 
-/// A time of the day to the minute, such as `21:14Z`.
+/// A time of day to the minute, such as `21:14Z`.
 pub(super) fn minute(ms: i64) -> String {
     let mut text = times::of_day(ms / 1_000);
     text.truncate(5);
     text + "Z"
 }
 
-/// When something will be, seen from `now`, such as `21:14Z (in 3h 12m)`.
+/// A future time, seen from `now`, such as `21:14Z (in 3h 12m)`.
 pub(super) fn ahead(at: i64, now: i64) -> String {
     if at <= now {
         format!("{} (past)", minute(at))

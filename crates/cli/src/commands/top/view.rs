@@ -1,12 +1,10 @@
-//! What is shown of the last snapshot: which table is chosen, how far each is scrolled, and how it is sorted.
+//! The view of the last snapshot: the selected table, scrolling and sorting.
 
-use overnight_server::app::snapshot::Snapshot;
+use overnight_app::snapshot::Snapshot;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// The tables, in the order in which they stand.
 pub(super) const TABLES: usize = 4;
 
-/// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Draw,
@@ -15,37 +13,31 @@ pub(super) enum Next {
     Interrupt,
 }
 
-/// How one table is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// How many rows are above.
+    /// Rows above the visible ones.
     pub(super) scrolled: usize,
-    /// Whether it is sorted by name, and not by what there is most of.
+    /// Whether it is sorted by name instead of by quantity.
     pub(super) by_name: bool,
 }
 
-/// What is shown, and how.
 #[derive(Debug)]
 pub(super) struct View {
-    /// Which service.
     pub(super) place: String,
     pub(super) is_coloured: bool,
-    /// `None` until the first look has come back.
+    /// `None` before the first snapshot.
     pub(super) snapshot: Option<Snapshot>,
-    /// Why the last look brought nothing.
     pub(super) failure: Option<String>,
-    /// The table that keys scroll and sort.
     pub(super) chosen: usize,
     pub(super) tables: [Shown; TABLES],
 }
 
 impl View {
-    /// Nothing is known yet.
     pub(super) fn new(place: String, is_coloured: bool) -> Self {
         Self { place, is_coloured, snapshot: None, failure: None, chosen: 0, tables: Default::default() }
     }
 
-    /// What a look came to. Where it failed, what was known before stays.
+    /// Takes a new snapshot. After a failure, the previous one stays.
     pub(super) fn take_in(&mut self, taken: Result<Snapshot, String>) {
         match taken {
             Ok(snapshot) => (self.snapshot, self.failure) = (Some(snapshot), None),
@@ -53,7 +45,6 @@ impl View {
         }
     }
 
-    /// Does what a key says.
     pub(super) fn answer(&mut self, event: &Event) -> Next {
         let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return Next::Draw };
         if *kind == KeyEventKind::Release {
@@ -65,7 +56,7 @@ impl View {
             KeyCode::Char('q') | KeyCode::Esc => return Next::Quit,
             KeyCode::Char(' ') => return Next::Look,
             KeyCode::Char('s') => chosen.by_name = !chosen.by_name,
-            // How far it can be scrolled is known where it is drawn.
+            // Drawing limits the position.
             KeyCode::Down | KeyCode::Char('j') => chosen.scrolled += 1,
             KeyCode::Up | KeyCode::Char('k') => chosen.scrolled = chosen.scrolled.saturating_sub(1),
             KeyCode::Home => chosen.scrolled = 0,

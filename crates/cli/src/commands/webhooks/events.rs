@@ -1,15 +1,16 @@
-//! `overnight webhook events`: what was told, or is still to be.
+//! `overnight webhook events`: sent and pending events.
 
 use clap::{Args, ValueEnum};
-use overnight_server::app::{Services, webhooks};
-use overnight_server::store::outbox::{EventRecord, EventState};
-use serde::Serialize;
+use overnight_app::{Services, webhooks};
+use overnight_store::outbox::{EventRecord, EventState};
+use serde_json::{Value, json};
 
 use super::{Limit, OfAny, shortened};
 use crate::errors::CliError;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::{pages, times};
+use crate::pages;
+use crate::times::{self, seconds};
 
 const COLUMNS: Columns = &[
     ("HAPPENED", 20),
@@ -53,55 +54,35 @@ impl From<State> for EventState {
     }
 }
 
-/// An event as it is printed.
-#[derive(Debug, Serialize)]
-pub(super) struct Record {
-    pub(super) id: String,
-    r#type: &'static str,
-    state: &'static str,
-    /// The request or batch; null of a test.
-    subject: Option<String>,
-    url: Option<String>,
-    tries: i64,
-    created_at: i64,
-    next_try_at: Option<i64>,
-    ended_at: Option<i64>,
-}
-
-impl From<EventRecord> for Record {
-    fn from(event: EventRecord) -> Self {
-        let seconds = |time: Option<i64>| time.map(|time| time.div_euclid(1_000));
-        let state = match event.state {
-            EventState::Live if event.sending_since.is_some() => "sending",
-            EventState::Live => "waiting",
-            EventState::Delivered => "delivered",
-            EventState::Exhausted => "exhausted",
-        };
-        Self {
-            id: event.id.to_string(),
-            r#type: event.kind.as_str(),
-            state,
-            subject: event.subject,
-            url: event.url,
-            tries: event.tries,
-            created_at: event.created_at.div_euclid(1_000),
-            next_try_at: seconds(event.due_at),
-            ended_at: seconds(event.ended_at),
-        }
+const fn state(event: &EventRecord) -> &'static str {
+    match event.state {
+        EventState::Live if event.sending_since.is_some() => "sending",
+        EventState::Live => "waiting",
+        EventState::Delivered => "delivered",
+        EventState::Exhausted => "exhausted",
     }
 }
 
+/// A test event has no subject.
+pub(super) fn record(event: &EventRecord) -> Value {
+    json!({
+        "id": event.id.to_string(), "type": event.kind.as_str(), "state": state(event), "subject": event.subject,
+        "url": event.url, "tries": event.tries, "created_at": seconds(event.created_at),
+        "next_try_at": event.due_at.map(seconds), "ended_at": event.ended_at.map(seconds),
+    })
+}
+
 pub(super) async fn run(arguments: &Arguments, services: &Services, output: &Output) -> Result<(), CliError> {
-    let Arguments { of, state, limit } = arguments;
+    let Arguments { of, state: wanted, limit } = arguments;
     let mut list = List::begin(output, COLUMNS);
-    let state = state.map(EventState::from);
-    let read = async |before, limit| webhooks::list_events(services, of.account, state, before, limit).await;
-    let print = async |event| {
-        let record = Record::from(event);
-        let (happened, tries) = (times::utc(record.created_at), record.tries.to_string());
-        let next = times::utc_or_dash(record.next_try_at);
-        let url = shortened(record.url.as_deref().unwrap_or("-"));
-        list.row(&record, &[&happened, &record.id, record.r#type, record.state, &tries, &next, &url])
+    let wanted = wanted.map(EventState::from);
+    let read = async |before, limit| webhooks::list_events(services, of.account, wanted, before, limit).await;
+    let print = async |event: EventRecord| {
+        let (id, tries) = (event.id.to_string(), event.tries.to_string());
+        let (happened, next) =
+            (times::utc(seconds(event.created_at)), times::utc_or_dash(event.due_at.map(seconds)));
+        let url = shortened(event.url.as_deref().unwrap_or("-"));
+        list.row(&record(&event), &[&happened, &id, event.kind.as_str(), state(&event), &tries, &next, &url])
     };
     pages::each_row(limit.limit.into(), read, print).await?;
     if list.end()? == 0 {

@@ -1,13 +1,13 @@
-//! `overnight webhook`: what webhooks are signed with, what was delivered, delivering it again, and testing a receiver.
+//! `overnight webhook`: signing secrets, events and deliveries, delivering again, and testing a receiver.
 
 mod deliveries;
 mod events;
 mod secrets;
 
 use clap::{Args, Subcommand};
+use overnight_app::{Services, accounts, api_keys, webhooks};
+use overnight_config::Millis;
 use overnight_domain::ids::{AccountId, EventId};
-use overnight_server::app::{Services, accounts, api_keys, webhooks};
-use overnight_server::config::Millis;
 use serde_json::json;
 
 use super::accounts::parse_id;
@@ -108,7 +108,7 @@ impl Of {
     }
 }
 
-/// The address, cut where it would make a line of a table too long.
+/// The address, shortened for a line of a table.
 fn shortened(url: &str) -> String {
     const LENGTH_MAX: usize = 60;
     match url.char_indices().nth(LENGTH_MAX) {
@@ -140,13 +140,13 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Events(arguments) => events::run(&arguments, &services, output).await?,
         Command::Deliveries(arguments) => deliveries::run(&arguments, &services, output).await?,
         Command::Replay(Replay { event: Some(event), .. }) => {
-            let record = events::Record::from(webhooks::replay(&services, event).await?);
-            output.either(&record, || format!("{} is due", record.id))?;
+            let event = webhooks::replay(&services, event).await?;
+            output.either(&events::record(&event), || format!("{} is due", event.id))?;
         }
         Command::Test(Test { of, url }) => {
             let account = of.account(&services, globals).await?;
-            let record = events::Record::from(webhooks::send_test(&services, account, &url, None).await?);
-            output.either(&record, || format!("{} is due", record.id))?;
+            let event = webhooks::send_test(&services, account, &url, None).await?;
+            output.either(&events::record(&event), || format!("{} is due", event.id))?;
         }
         Command::Replay(Replay { account, .. }) => {
             let Some(account) = account else {

@@ -1,44 +1,26 @@
 //! `overnight webhook secret` and `rotate`.
 
-use overnight_server::store::outbox::webhook_secrets::WebhookSecret;
-use serde::Serialize;
+use overnight_store::outbox::webhook_secrets::WebhookSecret;
+use serde_json::json;
 
 use crate::errors::CliError;
 use crate::output::Output;
-use crate::times;
+use crate::times::{self, seconds};
 
-#[derive(Debug, Serialize)]
-struct Record {
-    secret: String,
-    created_at: i64,
-    /// Those that it replaces, the newest first, for as long as they are still signed with.
-    previous: Vec<Previous>,
-}
-
-#[derive(Debug, Serialize)]
-struct Previous {
-    secret: String,
-    created_at: i64,
-    expires_at: Option<i64>,
-}
-
-/// Prints the newest secret, and says how long the one before still works.
+/// Prints the newest secret, and how long earlier ones still sign.
 pub(super) fn print(secrets: &[WebhookSecret], output: &Output) -> Result<(), CliError> {
     let [newest, older @ ..] = secrets else {
         return Err(CliError::unavailable("the account has no secret: rotate it"));
     };
-    let previous = older.iter().map(|secret| Previous {
-        secret: secret.secret.reveal(),
-        created_at: secret.created_at.div_euclid(1_000),
-        expires_at: secret.expires_at.map(|time| time.div_euclid(1_000)),
+    let expires = |secret: &WebhookSecret| secret.expires_at.map(seconds);
+    let previous = older.iter().map(|of| {
+        json!({"secret": of.secret.reveal(), "created_at": seconds(of.created_at), "expires_at": expires(of)})
     });
-    let record = Record {
-        secret: newest.secret.reveal(),
-        created_at: newest.created_at.div_euclid(1_000),
-        previous: previous.collect(),
-    };
-    output.either(&record, || record.secret.clone())?;
-    for until in record.previous.iter().filter_map(|previous| previous.expires_at) {
+    let previous: Vec<_> = previous.collect();
+    let secret = newest.secret.reveal();
+    let record = json!({"secret": secret, "created_at": seconds(newest.created_at), "previous": previous});
+    output.either(&record, || secret)?;
+    for until in older.iter().filter_map(expires) {
         output.note(&format!("until {} a secret before it is signed with too", times::utc(until)));
     }
     Ok(())

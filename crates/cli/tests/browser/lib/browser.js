@@ -1,4 +1,4 @@
-// One Chromium a story, and contexts (as good as separate people) that note what must never happen.
+// One Chromium for each story, with a context for each person. Contexts record forbidden events.
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { PATIENCE_MS } from "./checks.js";
@@ -14,7 +14,7 @@ export const PHONE = { width: 390, height: 844 };
 
 let browser = null;
 
-/// Somebody with a browser of their own: `page`, and `troubles`, which stays empty where all is well.
+/// A person with a separate context: `page`, and `troubles`, which must stay empty.
 export async function somebody({ scripts = true, viewport = DESKTOP, allows = () => false } = {}) {
   if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing. ./scripts/test installs what tests need.`);
   browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: SWITCHES });
@@ -25,7 +25,7 @@ export async function somebody({ scripts = true, viewport = DESKTOP, allows = ()
   return { context, page: await context.newPage(), troubles };
 }
 
-/// Notes errors in the console (which a refused policy is, too), calls to elsewhere and calls that failed.
+/// Records errors in the console (including violations of the policy), calls to other hosts and failed calls.
 function watch(context, troubles, allows) {
   const note = (trouble) => allows(trouble) || troubles.push(trouble);
   context.on("console", (message) => {
@@ -37,7 +37,7 @@ function watch(context, troubles, allows) {
     if (!url.startsWith(`${world.url}/`) && !url.startsWith("data:")) note(`elsewhere: ${url}`);
   });
   context.on("requestfailed", (request) => {
-    // A stream of a page that is left ends so.
+    // A stream ends this way when its page is left.
     const isLeft = request.failure()?.errorText === "net::ERR_ABORTED" && request.resourceType() === "eventsource";
     if (!isLeft) note(`failed: ${request.url()} ${request.failure()?.errorText}`);
   });
@@ -46,13 +46,13 @@ function watch(context, troubles, allows) {
   });
 }
 
-/// Forgets the pictures of the last time.
+/// Removes the pictures of the last run.
 export function forgetPictures(name) {
   const known = existsSync(world.pictures) ? readdirSync(world.pictures) : [];
   for (const file of known.filter((file) => file.startsWith(`${name}-`))) rmSync(`${world.pictures}/${file}`);
 }
 
-/// Pictures of all that is open; their paths.
+/// Pictures of all open pages; returns their paths.
 export async function picture(name) {
   const pages = (browser?.contexts() ?? []).flatMap((context) => context.pages());
   mkdirSync(world.pictures, { recursive: true });

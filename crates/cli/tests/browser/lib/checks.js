@@ -1,11 +1,11 @@
-// Assertions that say what was expected, and waits for what is to come about.
+// Assertions with messages, and waits.
 import assert from "node:assert/strict";
 
 export const PATIENCE_MS = 20_000;
 
 export { assert };
 
-/// Waits until `look` gives something true; what it gave.
+/// Waits until `look` returns something truthy; returns it.
 export async function until(what, look) {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -16,18 +16,16 @@ export async function until(what, look) {
   }
 }
 
-/// Waits until the page shows it.
 export async function seen(locator) {
   await locator.first().waitFor({ state: "visible" });
   return locator;
 }
 
-/// Nothing of what was looked for is wrong.
+/// Checks that a list of faults is empty.
 export function nothing(wrong) {
   if (wrong.length) throw new Error(wrong.join("\n"));
 }
 
-/// The page must not hold it.
 export async function absent(locator) {
   assert.equal(await locator.count(), 0, `not expected on the page: ${locator}`);
 }

@@ -1,4 +1,4 @@
-// An account in which much has happened, all of it by the API and the operator's commands.
+// Fills an account with data through the API and the operator's commands.
 import { done, ended, group, request, send } from "./api.js";
 import { assert, until } from "./checks.js";
 import { invite } from "./signing-in.js";
@@ -10,7 +10,7 @@ const PROMPTS = [
   "Is this review positive or negative? “It works, mostly, and when it does not it says why.”",
 ];
 
-/// Fills it; the names of what there is now.
+/// Fills the account; returns the names of the new things.
 export async function fill(owner, account) {
   await command(`account activate ${account}`);
   for (const grant of ["250 --source invoice-2024-017", "12.5", "-2.5"]) await command(`account grant ${account} ${grant}`);
@@ -74,7 +74,7 @@ async function largeWork(key) {
   return batch;
 }
 
-/// The engine answers at once to the prompts before, and never in this story to these.
+/// The engine answers earlier prompts immediately, and these never within the story.
 async function liveWork(key) {
   await delayAnswers(600_000);
   const some = (count, name) => Promise.all(Array.from({ length: count }, (_, row) => send(key, `${PROMPTS[row % 3]} ${name} ${row}`)));

@@ -1,4 +1,4 @@
-// What must hold of a page however it is looked at.
+// Checks that every page must pass in every view.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { DESKTOP, PHONE } from "./browser.js";
@@ -9,7 +9,7 @@ import { world } from "./world.js";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const EVERYTHING = { type: "tag", values: TAGS };
-// Colours change with the scheme, and nothing else does: where the same page has been looked at whole, they are left.
+// Only colours change with the scheme: if the same page was checked completely, only they are checked again.
 const COLOURS = { type: "rule", values: ["color-contrast"] };
 const LOOKS = [
   ["desktop-light", DESKTOP, "light", EVERYTHING],
@@ -18,7 +18,7 @@ const LOOKS = [
   ["phone-light", PHONE, "light", COLOURS],
 ];
 
-/// Opens a page and looks at it in every way: what is wrong with it, a line each.
+/// Opens a page and checks every view of it; returns the faults, one on each line.
 export async function visit({ page, troubles }, { name, path, heading, status = 200 }, folder) {
   resetWatchdog();
   troubles.length = 0;
@@ -31,7 +31,7 @@ export async function visit({ page, troubles }, { name, path, heading, status = 
   return wrong;
 }
 
-/// Looks at what is open in every way: what is wrong with it, a line each.
+/// Checks every view of the open page; returns the faults, one on each line.
 export async function look(page, name, folder) {
   const wrong = [];
   for (const [way, viewport, colorScheme, rules] of LOOKS) {
@@ -47,7 +47,7 @@ export async function look(page, name, folder) {
   return wrong;
 }
 
-/// What axe-core finds. It is run beside the page's policy and not through it, as a debugger is.
+/// The findings of axe-core, which runs outside the page's policy, like a debugger.
 async function violations(page, rules) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   const found = await page.evaluate(
@@ -58,7 +58,7 @@ async function violations(page, rules) {
     nodes.map((node) => `${id} (${help}): ${node.target.join(" ")} ${node.any.map((check) => check.message).join("; ")}`));
 }
 
-/// The page weighs little on a first visit, and all that it needs is named by the document itself.
+/// Checks that a first visit transfers little, and that the document itself names everything that the page needs.
 export async function weigh(page) {
   const loads = await page.evaluate(() =>
     ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type))

@@ -1,21 +1,19 @@
-// Ways into the console.
+// Ways to sign in to the console.
 import { assert, seen } from "./checks.js";
 import { somebody } from "./browser.js";
 import { command, world } from "./world.js";
 
 export const PASSWORD = "quiet rivers carry lanterns";
 
-/// Signs in by a link that works once.
+/// Signs in through a one-time link.
 export async function byLink(page, link) {
   await page.goto(link);
   await page.getByRole("button", { name: "Sign in" }).click();
   await isIn(page);
 }
 
-/// Waits until a visitor is signed in.
 export const isIn = (page) => page.waitForURL((url) => !url.pathname.includes("/sign-in"));
 
-/// Signs in on the sign-in page.
 export async function byPassword(page, email, password = PASSWORD) {
   await page.goto(`${world.console}/sign-in`);
   await page.getByLabel("E-mail address").fill(email);
@@ -23,14 +21,14 @@ export async function byPassword(page, email, password = PASSWORD) {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/// The operator, by the link of the first start.
+/// The operator, signed in through the link of the first start.
 export async function operator(options) {
   const one = await somebody(options);
   await byLink(one.page, world.signInUrl);
   return one;
 }
 
-/// Chooses an e-mail address and a password.
+/// Sets an e-mail address and a password.
 export async function choose(page, email, password = PASSWORD) {
   await page.goto(`${world.console}/you`);
   await page.getByLabel("E-mail address").fill(email);
@@ -39,7 +37,7 @@ export async function choose(page, email, password = PASSWORD) {
   await seen(page.getByRole("status").filter({ hasText: "It is changed" }));
 }
 
-/// Invites somebody to an account, as its owner; the link to hand over.
+/// Invites a person to an account as its owner; returns the link.
 export async function invite(page, account, email, role) {
   await page.goto(`${world.console}/${account}/account`);
   await page.getByLabel("E-mail address").fill(email);
@@ -49,7 +47,7 @@ export async function invite(page, account, email, role) {
   return (await seen(handed)).innerText();
 }
 
-/// Takes an invitation up as somebody new, under the address that it names.
+/// Accepts an invitation as a new user with the address that it names.
 export async function join(page, link, email, password = PASSWORD) {
   await page.goto(link);
   assert.equal(await page.getByLabel("E-mail address").inputValue(), email);
@@ -58,7 +56,7 @@ export async function join(page, link, email, password = PASSWORD) {
   await seen(page.getByRole("status").filter({ hasText: "You belong to this account" }));
 }
 
-/// The first account, which belongs to nobody but the operator.
+/// The first account, which has no members.
 export async function firstAccount() {
   const accounts = await command("account list");
   assert.equal(accounts.length, 1);

@@ -1,4 +1,5 @@
-// Fails a story that hangs, so that it says where. What has many pages resets it at each: on a busy machine they take minutes in all.
+// Fails a story that hangs, so that its position is reported. Stories with many pages reset it at each page, because they take minutes on a
+// busy machine.
 const LIMIT_MS = 170_000;
 
 let timer = null;

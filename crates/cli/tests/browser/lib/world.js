@@ -1,4 +1,4 @@
-// What stands around the browser: where the service is, and what only the test's own process can do.
+// The service's address, and actions that only the test's process can do.
 import { createInterface } from "node:readline";
 
 const need = (name) => {
@@ -29,10 +29,10 @@ const ask = (what, given) =>
 /// The JSON of an operator's command.
 export const command = (line) => ask("command", { line });
 
-/// Has the engine take so long for each answer from now on.
+/// Sets the engine's delay of each answer.
 export const delayAnswers = (ms) => ask("delay answers", { ms });
 
-/// Somebody pays an order at the provider, who tells the service of it.
+/// Pays an order at the provider, which notifies the service.
 export async function pay(session) {
   const at = Math.floor(Date.now() / 1000);
   for (const { body, signature } of await ask("pay", { session, at })) {

@@ -1,4 +1,4 @@
-// A chart tells the value of the bar under the pointer, and of the one that the arrow keys choose.
+// A chart shows the value of the bar under the pointer or chosen with the arrow keys.
 import { ended, send } from "../lib/api.js";
 import { assert, seen, until } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
@@ -14,7 +14,7 @@ export default async function play() {
   await page.goto(`${world.console}/${account}`);
   const chart = page.getByRole("img", { name: /^Requests that ended/ });
   await seen(chart);
-  // The first hour of an account is shown by itself.
+  // The first hour of an account is shown separately.
   await seen(page.getByText("per 5 minutes, the last hour"));
   const told = page.locator("#ended .told");
   const whole = await until("all of them are told", async () => (await told.innerText()).startsWith("3 in all") && told.innerText());

@@ -1,4 +1,4 @@
-// Every page of an account in which nothing has happened yet, however it is looked at.
+// Every page of an empty account in every view.
 import { nothing } from "../lib/checks.js";
 import { operator } from "../lib/signing-in.js";
 import { visit, weigh } from "../lib/looks.js";

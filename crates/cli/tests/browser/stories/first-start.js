@@ -1,4 +1,4 @@
-// The link of the first start leads in once; a password that is chosen then leads back in.
+// The link of the first start works once; afterwards the chosen password works.
 import { somebody } from "../lib/browser.js";
 import { absent, assert, seen } from "../lib/checks.js";
 import { byLink, byPassword, choose, isIn } from "../lib/signing-in.js";
@@ -18,7 +18,7 @@ export default async function play() {
   await page.goto(`${world.console}/you`);
   await seen(page.getByRole("heading", { name: "Sign in" }));
 
-  // The page that was asked for is the one that is come to.
+  // The requested page opens.
   await page.getByLabel("E-mail address").fill("ada@example.com");
   await page.getByLabel("Password").fill("quiet rivers carry lanterns");
   await page.getByRole("button", { name: "Sign in" }).click();

@@ -1,4 +1,4 @@
-// To a member of one account every other account looks like one that does not exist.
+// To a member of one account, every other account looks as if it did not exist.
 import { group, send } from "../lib/api.js";
 import { somebody } from "../lib/browser.js";
 import { assert, seen } from "../lib/checks.js";
@@ -33,7 +33,7 @@ export default async function play() {
     const send = (account) => member.page.evaluate(post, `/console${path.replace("{account}", account)}`);
     assert.deepEqual(await send(foreign), await send(unknown), path);
   }
-  // Under the own account nothing foreign is found either.
+  // Under the own account, foreign identifiers are not found either.
   for (const [kind, id] of [["requests", request], ["batches", batch]]) {
     const theirs = await look(member.page, `/{account}/${kind}/${id}`, own);
     assert.equal(theirs.status, 404, kind);
@@ -49,10 +49,10 @@ export default async function play() {
   assert.deepEqual(member.troubles, []);
 }
 
-/// An identifier of the same kind that nothing has.
+/// An unknown identifier of the same kind.
 const another = (id) => `${id.slice(0, -1)}${id.endsWith("7") ? "8" : "7"}`;
 
-/// What a page answers, but for the identifier that was asked for.
+/// The content of a page without the requested identifier.
 async function look(page, path, account) {
   const answer = await page.goto(`${world.console}${path.replace("{account}", account)}`);
   return { status: answer.status(), headers: Object.keys(answer.headers()).sort(), text: await answer.text() };

@@ -1,4 +1,4 @@
-// Every page of an account in which much has happened, however it is looked at.
+// Every page of a full account in every view.
 import { nothing, seen } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
 import { fill } from "../lib/filling.js";
@@ -6,7 +6,7 @@ import { visit, weigh } from "../lib/looks.js";
 import { world } from "../lib/world.js";
 import { addressed } from "../pages.js";
 
-/// Of a thousand rows a first visit takes a page, the sheet and the scripts; the page behind it less.
+/// With a thousand rows, a first visit loads a page, the style sheet and the scripts; the next page less.
 async function firstVisitWeighsLittle(page, { account, largeBatch }) {
   await (await page.context().newCDPSession(page)).send("Network.clearBrowserCache");
   await page.goto(`${world.console}/${account}/requests?batch=${largeBatch}`);
@@ -15,7 +15,7 @@ async function firstVisitWeighsLittle(page, { account, largeBatch }) {
   await page.goto(`${world.console}/${account}/requests?batch=${largeBatch}&status=failed`);
   await seen(page.getByText(/^250 × /));
   await page.getByRole("link", { name: "Next requests" }).click();
-  // Those that failed alike are counted on all pages.
+  // Equal failures on all pages are counted together.
   await seen(page.getByText(/^250 × /));
 }
 

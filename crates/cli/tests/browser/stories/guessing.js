@@ -1,4 +1,4 @@
-// Behind five wrong passwords in a row the next try has to wait, the right one too.
+// After five consecutive wrong passwords the next try has to wait, even with the right one.
 import { somebody } from "../lib/browser.js";
 import { assert, seen, until } from "../lib/checks.js";
 import { PASSWORD, byPassword, choose, isIn, operator } from "../lib/signing-in.js";
@@ -10,11 +10,11 @@ const TURNS_MAX = 3;
 export default async function play() {
   const { page } = await operator();
   await choose(page, EMAIL);
-  // The wait is a second long. On a machine that takes longer than that for a page it is over before it is seen.
+  // The wait lasts one second. If the machine takes longer for a page, the wait is over before it is seen.
   for (let turn = 1; !(await isHeldUp()); turn += 1) assert.ok(turn < TURNS_MAX, "the right password never has to wait");
 }
 
-/// Guesses five times, and then tells the right password: whether that had to wait.
+/// Enters five wrong passwords, then the right one; returns whether that had to wait.
 async function isHeldUp() {
   const [guessing, knowing] = [await somebody(), await somebody()];
   await knowing.page.goto(`${world.console}/sign-in`);

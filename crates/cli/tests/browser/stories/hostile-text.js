@@ -1,4 +1,4 @@
-// Text that would be a page's own script, if any page let it: it is shown as the text that it is, wherever it comes from.
+// Text that would be a script, if any page allowed it: every source of text is shown as text.
 import { ended, group, request, done } from "../lib/api.js";
 import { absent, assert, seen, until } from "../lib/checks.js";
 import { somebody } from "../lib/browser.js";
@@ -28,7 +28,7 @@ export default async function play() {
   await seen(page.getByRole("cell", { name: HOSTILE, exact: true }));
   if (exists("request")) await shows(page, account, names.request);
 
-  // What comes in an address is nobody's word.
+  // Text in an address is not shown.
   for (const path of [`/you?flash=${encodeURIComponent(HOSTILE)}`, `/${account}/credits?kind=${encodeURIComponent(HOSTILE)}`]) {
     await page.goto(`${world.console}${path}`);
     await absent(page.getByRole("status"));
@@ -39,13 +39,13 @@ export default async function play() {
   assert.equal(await page.evaluate(() => window.pwned), undefined);
   assert.deepEqual(troubles, []);
 
-  // Were a page to hold it as its own, the policy would hold still, and this story would have seen that.
+  // If a page contained it as markup, the policy would stop it, and this story would detect that.
   await page.evaluate((text) => { document.querySelector("main").innerHTML = text; }, HOSTILE);
   await until("the policy is told of", () => troubles.some((trouble) => /^console: .*Content Security Policy/.test(trouble)));
   assert.equal(await page.evaluate(() => window.pwned), undefined);
 }
 
-/// Puts it wherever text can be put.
+/// Enters it wherever text can be entered.
 async function sow(page, account) {
   await choose(page, "ada@example.com");
   for (const name of [HOSTILE, ...BREAKOUTS]) {
@@ -75,7 +75,7 @@ async function sow(page, account) {
   return { account, request: id, batch };
 }
 
-/// Another browser of the operator, which calls itself so.
+/// Another browser of the operator with this name.
 async function browserOfThatName(page) {
   const stranger = await somebody();
   await stranger.context.setExtraHTTPHeaders({ "User-Agent": HOSTILE });
@@ -86,7 +86,7 @@ async function browserOfThatName(page) {
   await stranger.context.close();
 }
 
-/// The prompt and the answer are on the request's page, as text.
+/// Checks that the prompt and the answer are on the request's page as text.
 async function shows(page, account, id) {
   await page.goto(`${world.console}/${account}/requests/${id}`);
   const shown = await page.locator("main").innerText();

@@ -1,4 +1,4 @@
-// A key is made and shown once, a request that it sends is watched to its end, and once revoked it opens nothing.
+// A key is created and shown once, its request is watched to the end, and the revoked key no longer works.
 import { call, done, ended, request, send } from "../lib/api.js";
 import { absent, assert, seen, until } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
@@ -41,7 +41,7 @@ async function make(page, account) {
   return key;
 }
 
-/// The list shows a request on its way without being loaded again; its page shows what was asked and answered.
+/// The list updates a running request without a reload; its page shows the prompt and the answer.
 async function watch(page, account, key) {
   await page.goto(`${world.console}/${account}/requests`);
   await page.evaluate(() => { window.isSame = true; });

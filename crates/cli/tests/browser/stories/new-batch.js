@@ -1,4 +1,4 @@
-// Lines are priced and sent as a batch, which is watched, downloaded, sent again where it failed, found, and cancelled.
+// Lines are priced and sent as a batch, which is watched, downloaded, resubmitted after failures, found, and cancelled.
 import { readFile } from "node:fs/promises";
 import { absent, assert, seen } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
@@ -8,7 +8,7 @@ const line = (text) => JSON.stringify({ custom_id: text, body: { model: "m", max
 const LINES = ["one", "two", "three [[sim:status=400]]"].map(line);
 
 export default async function play() {
-  // A file that is kept is a page that is not shown.
+  // A download ends the navigation to its page.
   const allows = (trouble) => trouble.includes("422") || trouble.endsWith("/results net::ERR_ABORTED");
   const { page, troubles } = await operator({ allows });
   const account = await firstAccount();
@@ -35,7 +35,7 @@ export default async function play() {
   assert.deepEqual(troubles, []);
 }
 
-/// What is wrong is told line by line; what a file may cost is shown without leaving the page.
+/// Faults are shown line by line; a file's price is shown without leaving the page.
 async function price(page) {
   await page.getByLabel("Lines").fill(`${LINES[0]}\nnot JSON\n${line("two").replace('"m"', '"unknown"')}`);
   await page.getByRole("button", { name: "Check and price" }).click();

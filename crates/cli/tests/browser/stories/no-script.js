@@ -1,4 +1,4 @@
-// The console without a line of script: every page is whole, and every form works.
+// The console without scripts: every page is complete, and every form works.
 import { send } from "../lib/api.js";
 import { absent, assert, seen } from "../lib/checks.js";
 import { byPassword, choose, firstAccount, isIn, operator } from "../lib/signing-in.js";

@@ -1,5 +1,5 @@
-// Pages of somebody else, in the browser of somebody who is signed in: what they send does nothing, and a frame of theirs
-// shows nothing. One is of the same site (another port of the same host), one of another (another name of this machine).
+// Another site's pages in the browser of a signed-in user: their calls have no effect, and a frame shows nothing. One page is of the same
+// site (another port of the host), one of another site (another name of this machine).
 import { createServer } from "node:http";
 import { absent, assert, seen, until } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
@@ -28,7 +28,7 @@ export default async function play() {
   }
 }
 
-/// A form that sends itself.
+/// A form that submits itself.
 async function sends(context, url) {
   const page = await context.newPage();
   const [answer] = await Promise.all([page.waitForResponse((response) => response.request().method() === "POST"), page.goto(url)]);
@@ -37,7 +37,7 @@ async function sends(context, url) {
   await page.close();
 }
 
-/// A script that sends, with the cookie where the browser gives it, and reads.
+/// A script that calls with the cookie, if the browser sends it, and reads the answer.
 async function asks(context, url) {
   const page = await context.newPage();
   await page.goto(url);
@@ -46,7 +46,6 @@ async function asks(context, url) {
   await page.close();
 }
 
-/// A frame.
 async function frames({ context, troubles }, url) {
   const before = troubles.length;
   const page = await context.newPage();
@@ -60,7 +59,7 @@ async function frames({ context, troubles }, url) {
   await page.close();
 }
 
-/// A server of somebody else's pages.
+/// A server with the other site's pages.
 async function serve(account) {
   const port = new URL(world.url).port;
   const keys = `http://127.0.0.1:${port}/console/${account}/keys`;

@@ -1,4 +1,4 @@
-// One prompt is filled in and sent; its page shows the answer and the cost, and sends it again.
+// One prompt is entered and sent; its page shows the answer and the cost, and can send it again.
 import { assert, seen } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
 import { world } from "../lib/world.js";
@@ -27,7 +27,7 @@ export default async function play() {
   await page.goto(`${home}/models`);
   await seen(page.getByRole("cell", { name: "available" }));
 
-  // The places of the account stay on pages that belong to none.
+  // The account's navigation remains on pages without an account.
   await page.goto(`${world.console}/you`);
   await page.getByRole("link", { name: "Playground" }).click();
   await seen(page.getByRole("heading", { name: "Playground" }));

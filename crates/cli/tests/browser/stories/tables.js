@@ -1,4 +1,4 @@
-// A CSV file fills a prompt row by row in the browser; what cannot be sent so says why, or names the command that can.
+// A CSV file fills a prompt for each row in the browser; a file that cannot be sent shows the reason, or the command that can send it.
 import { absent, assert, nothing, seen } from "../lib/checks.js";
 import { look } from "../lib/looks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";

@@ -1,4 +1,4 @@
-// Credits are ordered, paid at the provider, and arrive on a page that nobody loads again.
+// Credits are ordered, paid at the provider, and appear on a page without a reload.
 import { assert, seen } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
 import { pay, world } from "../lib/world.js";

@@ -1,4 +1,4 @@
-// A viewer looks, and changes nothing: neither by what the pages offer nor by what is sent past them.
+// A viewer reads and changes nothing, neither with the pages' controls nor with forged forms.
 import { somebody } from "../lib/browser.js";
 import { absent, assert, seen } from "../lib/checks.js";
 import { firstAccount, invite, join, operator } from "../lib/signing-in.js";
@@ -61,7 +61,7 @@ const forgeries = (account, keys, { request, batch }) => [
   [`/console/operator/accounts/${account}/grant`, { amount: "5" }],
 ];
 
-/// A form sent past the page, with the viewer's own cookie.
+/// A form sent without the page, with the viewer's own cookie.
 async function forge([path, fields]) {
   const form = path.endsWith("/new") ? new FormData() : new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);

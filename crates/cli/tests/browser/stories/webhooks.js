@@ -1,4 +1,4 @@
-// A receiver is tested, what it was told is looked at and told again, and the secret is replaced.
+// A receiver is tested, its deliveries are viewed and repeated, and the secret is replaced.
 import { absent, assert, seen } from "../lib/checks.js";
 import { firstAccount, operator } from "../lib/signing-in.js";
 import { world } from "../lib/world.js";

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The batch surface of OpenAI's dialect with curl: files, batches, their outputs and errors.
+# Batches of OpenAI's dialect with curl: files, batches, their outputs and errors.
 set -euo pipefail
 
 base=$CLIENT_URL/openai/v1
@@ -21,7 +21,7 @@ call() {
     cat "$folder/answer"
 }
 
-# What stands at a path of a JSON text: field id, field request_counts.total, field data.0.id
+# The value at a path of a JSON text: field id, field request_counts.total, field data.0.id
 field() {
     python3 -c 'import json, sys
 value = json.load(sys.stdin)
@@ -34,7 +34,6 @@ same() {
     [ "$1" = "$2" ] || fail "$1 is not $2"
 }
 
-# The lines of a batch for a model.
 write_lines() {
     local number
     for number in 0 1 2; do
@@ -52,7 +51,6 @@ create_batch() {
         \"endpoint\": \"/v1/chat/completions\", \"completion_window\": \"24h\", \"metadata\": {\"job\": \"nightly\"}}"
 }
 
-# Waits until a batch has this state.
 wait_for() {
     local status
     for _ in $(seq 300); do

@@ -1,4 +1,4 @@
-// What the scripts share: where the service is, the lines of a batch, and what the native API says of a batch.
+// Shared by the scripts: the service's address, the lines of a batch, and the native API's view of a batch.
 import assert from "node:assert/strict";
 
 const LONGEST_MS = 150_000;
@@ -7,10 +7,10 @@ const STEPS_MAX = 600;
 
 export const { CLIENT_URL: url, CLIENT_KEY: key } = process.env;
 export const MODEL = "overnight-tiny";
-// No engine serves it: its requests wait until they are cancelled.
+// No engine serves it, so its requests wait until they are cancelled.
 export const WAITING_MODEL = "waiting";
 export const BAD_KEY = "on_live_wrong";
-// Asked at temperature 0: an answer by chance may be an end at once, of which nothing is left to see.
+// Used at temperature 0: a random answer could be empty.
 export const TOKENS = 6;
 
 setTimeout(() => {
@@ -55,12 +55,12 @@ async function native(path) {
   return answer.json();
 }
 
-// Ends when every line of the batch is a request: one that is cancelled before has none to cancel.
+// Waits until every line of the batch is a request; before that, a cancel would have no request to cancel.
 export async function waitForRequests(id, count) {
   await poll(() => native(`/batches/${id}`), (batch) => batch.requests_ids.length === count);
 }
 
-// The same batch, as the native API has it.
+// The batch in the native API.
 export async function seenNatively(id, status, counts) {
   const batch = await native(`/batches/${id}`);
   assert.equal(batch.status, status);
@@ -69,7 +69,7 @@ export async function seenNatively(id, status, counts) {
   assert.deepEqual(found, { ...counts, total });
 }
 
-// Whether a call fails with this very class.
+// Checks that a call fails with exactly this class.
 export async function raises(kind, call) {
   await assert.rejects(call, (error) => {
     assert.equal(error.constructor.name, kind.name, error.stack);

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-# Its table of costs comes with it; otherwise it is fetched.
+# Uses the included table of costs; otherwise it is downloaded.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm

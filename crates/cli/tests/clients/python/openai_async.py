@@ -1,4 +1,4 @@
-"""The package openai, asynchronous: many calls at once, files, batches, streams and errors."""
+"""The package openai, asynchronous: concurrent calls, files, batches, streams and errors."""
 
 import asyncio
 import json

@@ -150,7 +150,7 @@ def batch_that_is_cancelled():
 
 
 def webhooks():
-    """The events of a batch that ended, as the client reads them."""
+    """The events of an ended batch, as the client reads them."""
     told = []
 
     class Receiver(BaseHTTPRequestHandler):

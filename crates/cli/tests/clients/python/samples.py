@@ -1,4 +1,4 @@
-"""The samples of the reference's page, each in a shell, in Python and in JavaScript: they do what they say."""
+"""The samples of the reference's page, each in a shell, in Python and in JavaScript, are correct."""
 
 import html.parser
 import os
@@ -21,7 +21,7 @@ RUNNERS = {
 
 
 class Samples(html.parser.HTMLParser):
-    """What stands folded in each section of the page, by its operation and language."""
+    """The samples in the page's sections, by operation and language."""
 
     def __init__(self):
         super().__init__()
@@ -62,7 +62,7 @@ class Caller:
         self.called = set()
 
     def call(self, operation, model=MODEL, requests=()):
-        """What a sample prints, with its identifiers in place of those that exist nowhere."""
+        """The output of a sample whose placeholder identifiers are replaced by real ones."""
         reset_watchdog()
         self.called.add(operation)
         code = samples.found[operation, self.language].replace(SAMPLE_MODEL, model)

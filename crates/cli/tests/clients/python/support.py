@@ -1,4 +1,4 @@
-"""What the scripts share: where the service is, the lines of a batch, and what the native API says of a batch."""
+"""Shared by the scripts: the service's address, the lines of a batch, and the native API's view of a batch."""
 
 import asyncio
 import faulthandler
@@ -10,12 +10,12 @@ import urllib.request
 URL = os.environ["CLIENT_URL"]
 KEY = os.environ["CLIENT_KEY"]
 MODEL = "overnight-tiny"
-# No engine serves it: its requests wait until they are cancelled.
+# No engine serves it, so its requests wait until they are cancelled.
 WAITING_MODEL = "waiting"
 BAD_KEY = "on_live_wrong"
 
 TOKENS = 6
-# The most likely tokens are asked for: an answer by chance may be an end at once, of which nothing is left to see.
+# The most likely tokens, because a random answer could be empty.
 LIKELIEST = {"temperature": 0}
 LONGEST_S = 150
 STEP_S = 0.1
@@ -23,7 +23,7 @@ STEPS_MAX = 600
 
 
 def reset_watchdog():
-    """Ends the script, and says where it hangs, where this is not called again within the time. What makes many calls resets it at each."""
+    """Ends the script with a stack trace if it is not called again in time. Scripts with many calls reset it at each."""
     faulthandler.dump_traceback_later(LONGEST_S, exit=True)
 
 
@@ -35,7 +35,7 @@ def same(found, expected):
 
 
 def raises(kind, call):
-    """The error of this very class that a call must raise."""
+    """The error of exactly this class that a call must raise."""
     try:
         call()
     except Exception as error:
@@ -81,7 +81,7 @@ def rows(count):
 
 
 def poll(read, is_done):
-    """Reads until it is done."""
+    """Polls until it has ended."""
     for _ in range(STEPS_MAX):
         found = read()
         if is_done(found):
@@ -100,19 +100,19 @@ async def poll_async(read, is_done):
 
 
 def native(path):
-    """What the native API answers."""
+    """The answer of the native API."""
     request = urllib.request.Request(f"{URL}/v1{path}", headers={"X-API-Key": KEY})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 
 def wait_for_requests(batch_id, count):
-    """Ends when every line of the batch is a request: one that is cancelled before has none to cancel."""
+    """Waits until every line of the batch is a request; before that, a cancel would have no request to cancel."""
     poll(lambda: native(f"/batches/{batch_id}")["requests_ids"], lambda ids: len(ids) == count)
 
 
 def seen_natively(batch_id, status, **counts):
-    """The same batch, as the native API has it."""
+    """The batch in the native API."""
     batch = native(f"/batches/{batch_id}")
     same(batch["id"], batch_id)
     same(batch["status"], status)

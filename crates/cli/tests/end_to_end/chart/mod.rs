@@ -1,26 +1,20 @@
-//! The chart: rendered by Helm, and held against the schemas of Kubernetes and of the operators that it serves.
+//! The chart rendered by Helm, validated with the schemas of Kubernetes and of the operators that it supports.
 
 mod pods;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::support::{read, root};
+
 const SQLITE: [&str; 2] = ["--values", "deploy/helm/overnight/ci/sqlite.yaml"];
 const POSTGRES: [&str; 2] = ["--values", "deploy/helm/overnight/ci/postgres.yaml"];
-/// The oldest Kubernetes that the chart names, and the newest that there are schemas of.
+/// The oldest Kubernetes in the chart, and the newest one with schemas.
 const KUBERNETES: [&str; 2] = ["1.25", "1.37"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
 
 fn tool(name: &str) -> Command {
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-clients").join("deploy/bin");
@@ -29,7 +23,7 @@ fn tool(name: &str) -> Command {
     command
 }
 
-/// Runs a program on this input to its end, which must be well; what it printed.
+/// Runs a program with this input; it must succeed. Returns its output.
 fn feed(command: &mut Command, input: &str) -> String {
     let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut process = started.expect("a tool is missing. ./scripts/test installs what tests need.");
@@ -39,13 +33,13 @@ fn feed(command: &mut Command, input: &str) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// The documents of a YAML; what is Kubernetes' own must be what these versions of it take.
+/// The documents of a YAML text. Kubernetes' own resources must be valid in these versions.
 fn yaml(text: &str, versions: &[&str]) -> Vec<Value> {
     let json = feed(tool("python").arg("crates/cli/tests/deploy/rendered.py").args(versions), text);
     serde_json::from_str(&json).unwrap()
 }
 
-/// What Helm makes of the chart, or why it refuses to.
+/// The rendered chart, or Helm's error.
 fn template(arguments: &[&str]) -> Result<String, String> {
     let ran = tool("helm")
         .args(["template", "night", "deploy/helm/overnight", "--namespace", "nights"])
@@ -60,7 +54,6 @@ fn rendered(arguments: &[&str]) -> Vec<Value> {
     yaml(&template(arguments).unwrap(), &KUBERNETES)
 }
 
-/// The resources of a kind.
 fn of_kind<'a>(resources: &'a [Value], kind: &str) -> Vec<&'a Value> {
     resources.iter().filter(|it| it["kind"] == kind).collect()
 }
@@ -69,13 +62,13 @@ fn name(resource: &Value) -> &str {
     resource["metadata"]["name"].as_str().unwrap()
 }
 
-/// Everything that makes pods, with its template of them.
+/// Resources that create pods, with their pod templates.
 fn workloads(resources: &[Value]) -> Vec<(&str, &Value)> {
     let all = resources.iter().filter(|it| it["spec"]["template"].is_object());
     all.map(|it| (name(it), &it["spec"]["template"])).collect()
 }
 
-/// Which of these, each by its name and what has labels, a selector selects.
+/// The names of the labelled items that a selector matches.
 fn selected<'a>(selector: &Value, labelled: &[(&'a str, &Value)]) -> Vec<&'a str> {
     let wanted = selector.as_object().unwrap();
     let fits = |it: &Value| wanted.iter().all(|(label, value)| it["metadata"]["labels"][label] == *value);

@@ -1,4 +1,4 @@
-//! Its pods: what confines them, and what their programs are started with.
+//! The chart's pods: their confinement, and the command lines of their programs.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn every_pod_is_confined_and_has_the_time_to_end_well() {
     }
 }
 
-/// The command of a pod's container, with its arguments and variables, in a folder of its own instead of its volumes.
+/// The command of a pod's container with its arguments and variables, in a folder instead of its volumes.
 fn command_of(pod: &Value, folder: &Path, settings: &str, database_url: &str) -> Command {
     let container = &pod["spec"]["containers"][0];
     fs::create_dir_all(folder).unwrap();
@@ -65,7 +65,7 @@ fn command_of(pod: &Value, folder: &Path, settings: &str, database_url: &str) ->
     command
 }
 
-/// Starts what the pods of the chart start, in their order, each of which must come to serve.
+/// Starts the programs of the chart's pods in order; each must become ready.
 fn start_pods(arguments: &[&str], database_url: &str) {
     let resources = rendered(arguments);
     let settings = of_kind(&resources, "ConfigMap")[0]["data"]["overnight.toml"].as_str().unwrap();

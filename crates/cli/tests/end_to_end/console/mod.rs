@@ -1,5 +1,5 @@
-//! The console in a browser: a real service, the stand-ins behind it, and Chromium. Each story is a module of its own in
-//! `crates/cli/tests/browser/stories/`; one is run as `cargo test -p overnight-cli --test end_to_end console::NAME`.
+//! The console in a browser: a real service, simulated providers, and Chromium. Each story is a module in
+//! `crates/cli/tests/browser/stories/`; run one with `cargo test -p overnight-cli --test end_to_end console::NAME`.
 
 mod stage;
 

@@ -1,4 +1,4 @@
-//! A service with all that stands behind it, and a browser before it.
+//! A service with its simulated providers, and a browser.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -15,28 +15,26 @@ use crate::support::{Running, World};
 const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 const SIGNING_SECRET: &str = "whsec_test_secret";
 
-/// What a line of a story begins with that asks for something.
+/// The prefix of a story's line that asks for an action.
 const ASK: &str = "@ask ";
 
-/// Takes payments, charges for the model, and delivers webhooks to this machine, each tried again once.
+/// Takes payments, charges for the model, and delivers webhooks to this machine with one retry.
 const SETTINGS: &str = "[billing]\nprovider = \"stripe\"\n[billing.stripe]\nbase_url = \"{stripe}\"\n\
     [webhooks]\nallow_insecure_targets = true\nretries = [\"200ms\"]\n";
 const PRICES: &str = "name = \"m\"\ninput_price = \"1000\"\noutput_price = \"2000\"\n";
 
-/// A story and its world.
 pub(super) struct Stage {
     story: &'static str,
     world: World,
     stripe: Stripe,
     receiver: Receiver,
     serving: Running,
-    /// What the service said of itself at its start.
+    /// The service's start message.
     told: Value,
     _runtime: Runtime,
 }
 
 impl Stage {
-    /// Sets up everything for a story.
     pub(super) fn set(story: &'static str) -> Self {
         let world = World::new();
         let runtime = Runtime::new().unwrap();
@@ -55,7 +53,7 @@ impl Stage {
         Self { story, world, stripe, receiver, serving, told, _runtime: runtime }
     }
 
-    /// Plays it to its end, which must be a good one.
+    /// Runs it to its end; it must succeed.
     pub(super) fn play(mut self) {
         let mut command = Command::new("node");
         command.arg("run.js").arg(self.story).current_dir(scripts());
@@ -84,7 +82,6 @@ impl Stage {
         assert_eq!(service, "is there", "{log}");
     }
 
-    /// Does what a story asks for.
     fn answer(&self, ask: &Value, answers: &mut ChildStdin) {
         let text = |name: &str| ask[name].as_str().unwrap_or_default();
         let answer = match text("what") {
@@ -99,7 +96,7 @@ impl Stage {
         writeln!(answers, "{answer}").unwrap();
     }
 
-    /// Somebody pays: what the provider tells of it, signed.
+    /// A payment: the provider's signed event.
     fn pay(&self, session: &str, at: i64) -> Value {
         let events = self.stripe.pay(session).events;
         let signed = events.iter().map(|body| {
@@ -109,7 +106,6 @@ impl Stage {
     }
 }
 
-/// Where the stories are.
 fn scripts() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
     let is_there =
@@ -121,7 +117,6 @@ fn scripts() -> PathBuf {
     folder
 }
 
-/// Where pictures of pages go.
 fn pictures() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("console-screenshots")
 }

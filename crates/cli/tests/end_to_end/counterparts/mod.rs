@@ -1,5 +1,4 @@
-//! Counterparts of the service that this project did not write, from npm. What starts and plays them is in
-//! `crates/cli/tests/counterparts/`.
+//! Clients and providers from npm. The scripts that run them are in `crates/cli/tests/counterparts/`.
 
 mod oidc;
 mod stripe;
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Running, World};
 
-/// Node.js, given this script, which imports the package.
+/// Node.js with this script, which imports the package.
 fn node(script: &str, package: &str) -> Command {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts");
     let is_there = folder.join("node_modules").join(package).exists();
@@ -26,7 +25,7 @@ fn node(script: &str, package: &str) -> Command {
     command
 }
 
-/// The service with these variables, and where it is. Its log is the world's file `log`.
+/// Starts the service with these variables and returns its address. Its log is the world's file `log`.
 fn serve(world: &World, variables: &[(&str, &str)]) -> (Running, String) {
     let mut command = world.command("serve --json --quiet");
     command.envs(variables.iter().copied()).stderr(File::create(world.path("log")).unwrap());

@@ -1,4 +1,4 @@
-//! Signing in to the console by providers that are not ours. A script starts the provider and is the browser.
+//! Sign-in to the console through third-party providers. A script starts the provider and acts as the browser.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::{node, serve};
 use crate::support::{Running, World};
 
-/// Of characters that are escaped in more than one way.
+/// Contains characters that are escaped in several ways.
 const SECRET: &str = "p:%2B+&=/\"~ aV8q_4.-L";
 
-/// Who is there before anybody signs in.
+/// Users who exist before the first sign-in.
 const PEOPLE: [&str; 3] = ["a@example.com", "b@example.com", "hand@example.com"];
 
-/// Plays a script with these settings of the provider beside its address; what it leaves.
+/// Runs a script with the provider's address and these settings.
 fn play(script: &str, package: &str, case: &str, settings: &str) -> Played {
     let world = World::new();
     let mut command = node(script, package);
@@ -50,7 +50,7 @@ fn play(script: &str, package: &str, case: &str, settings: &str) -> Played {
     Played { issuer, users, log: world.read("log") }
 }
 
-/// What a story left.
+/// The state after a story.
 struct Played {
     issuer: String,
     users: Value,
@@ -58,7 +58,7 @@ struct Played {
 }
 
 impl Played {
-    /// The addresses of those whom the provider knows.
+    /// The addresses of users linked to the provider.
     fn linked(&self) -> Vec<&str> {
         let users = self.users.as_array().unwrap().iter();
         let linked = users.filter(|user| user["issuer"] == *self.issuer);
@@ -66,7 +66,6 @@ impl Played {
     }
 }
 
-/// One configuration of oidc-provider.
 fn oidc_provider(case: &str, settings: &str) {
     let played = play("oidc-provider.js", "oidc-provider", case, settings);
     assert_eq!(played.linked(), ["a@example.com", "hand@example.com"]);

@@ -13,11 +13,10 @@ use crate::support::{Ran, Running, World};
 
 const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 const SIGNING_SECRET: &str = "whsec_test_secret";
-/// Where the service, the commands and the scripts find them.
 const KEYS: [(&str, &str); 2] =
     [("STRIPE_SECRET_KEY", SECRET_KEY), ("STRIPE_WEBHOOK_SECRET", SIGNING_SECRET)];
 
-/// A world whose credits are sold by what stands at this address.
+/// A world that sells credits through the Stripe at this address.
 fn shop(stripe: &str) -> World {
     let world = World::new();
     let settings = world.read("overnight.toml");
@@ -36,7 +35,6 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap()
 }
 
-/// The body of an event, and its signature.
 fn signed(body: &[u8]) -> Value {
     json!({"body": String::from_utf8_lossy(body), "signature": sign(body, SIGNING_SECRET, now())})
 }

@@ -1,4 +1,4 @@
-//! The folder is lost while requests pour in, and a backup that was taken beside them takes its place.
+//! The folder is lost under load, and a backup taken under load replaces it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::posting::{Acknowledged, Poster};
 use super::process::{Service, pause, settings_of_engine};
 use super::{CONNECTIONS, kills_count, requests_count, wait_for_ends};
 
-/// How many requests had been acknowledged at each of many moments.
+/// The number of acknowledged requests at many times.
 type Samples = Arc<Mutex<Vec<(i64, usize)>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,7 +55,7 @@ async fn what_was_acknowledged_before_the_stamp_is_in_the_backup() {
             missing.first()
         );
     }
-    // Now the folder is lost.
+    // The folder is lost.
     service.kill().await;
     std::fs::remove_dir_all(service.data()).expect("a folder to lose");
     service.json(&["restore", &repository, "--json"]).await;
@@ -70,14 +70,14 @@ async fn what_was_acknowledged_before_the_stamp_is_in_the_backup() {
     service.assert_audited().await;
 }
 
-/// Notes how many were acknowledged, for as long as somebody reads the notes.
+/// Samples the number of acknowledged requests until the samples are dropped.
 fn sample(acknowledged: &Arc<Acknowledged>) -> Samples {
     let (samples, acknowledged) = (Samples::default(), Arc::clone(acknowledged));
     let notes = Arc::downgrade(&samples);
     tokio::spawn(async move {
         while let Some(notes) = notes.upgrade() {
             let count = acknowledged.count();
-            // Read behind the count: what was counted had been acknowledged by then.
+            // The time is read after the count, so all counted requests were acknowledged by then.
             notes.lock().expect("the notes").push((SystemClock.now(), count));
             drop(notes);
             pause(1).await;
@@ -86,7 +86,7 @@ fn sample(acknowledged: &Arc<Acknowledged>) -> Samples {
     samples
 }
 
-/// How many had surely been acknowledged before the stamp of a backup.
+/// The number of requests that were certainly acknowledged before a backup's time.
 fn acknowledged_before(samples: &Samples, backup: &Value) -> usize {
     let stamp = backup["taken_at_ms"].as_i64().expect("a stamp");
     let samples = samples.lock().expect("the notes");
@@ -94,7 +94,6 @@ fn acknowledged_before(samples: &Samples, backup: &Value) -> usize {
     before.map_or(0, |(_, count)| *count)
 }
 
-/// The requests in a data folder.
 fn stored(data: &Path) -> HashSet<u128> {
     let database = rusqlite::Connection::open(data.join("overnight.db")).expect("a database");
     let mut statement = database.prepare("SELECT id FROM requests").expect("a table");

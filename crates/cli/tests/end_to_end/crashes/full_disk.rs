@@ -1,4 +1,4 @@
-//! A disk that fills up, slowly and at once, while requests pour in.
+//! A disk that fills up, slowly and suddenly, under load.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -20,18 +20,17 @@ const CONNECTIONS: usize = 16;
 const MIB: usize = 1 << 20;
 /// Requests between two events.
 const REQUESTS: usize = 500;
-/// What creates leave free.
+/// The space that creates leave free.
 const RESERVE: &str = "32 MiB";
 
-/// A small disk in memory, mounted for as long as this lives.
+/// A small disk in memory, mounted until dropped.
 struct Disk {
     // Unmounted before it is removed.
     folder: TempDir,
 }
 
 impl Disk {
-    /// # Errors
-    /// Why there is none: a mount needs root.
+    /// Fails with the reason if it cannot mount, which needs root.
     fn mount(mebibytes: usize) -> Result<Self, String> {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new("mount");
@@ -65,18 +64,18 @@ impl Disk {
         String::from_utf8(said).unwrap().lines().nth(1).unwrap().trim().parse().unwrap()
     }
 
-    /// Takes a mebibyte; whether there was as much.
+    /// Uses 1 MiB; false if there is less.
     fn take(&self) -> bool {
         let ballast = File::options().create(true).append(true).open(self.ballast());
         ballast.and_then(|mut file| file.write_all(&vec![1; MIB])).is_ok()
     }
 
-    /// Takes all that is left.
+    /// Uses all free space.
     fn fill(&self) {
         while self.take() {}
     }
 
-    /// Gives it back.
+    /// Frees the used space.
     fn empty(&self) {
         fs::remove_file(self.ballast()).unwrap();
     }
@@ -89,7 +88,7 @@ impl Drop for Disk {
     }
 }
 
-/// A disk, unless this machine has none: then it says so, also in the figures.
+/// A disk; `None` if this machine cannot mount one, which the report says.
 fn disk(attack: &str, mebibytes: usize) -> Option<Disk> {
     let disk = Disk::mount(mebibytes);
     disk.inspect_err(|reason| {
@@ -105,7 +104,7 @@ fn engine() -> SimEngine {
     engine
 }
 
-/// Posts without end, until it is told to stop.
+/// Posts until it is stopped.
 struct Load {
     poster: Arc<Poster>,
     acknowledged: Arc<Acknowledged>,
@@ -119,13 +118,13 @@ impl Load {
         Self { poster, acknowledged, posting }
     }
 
-    /// Waits until so many more are acknowledged.
+    /// Waits until `count` more requests are acknowledged.
     async fn goes_on(&self) {
         let all = self.acknowledged.ids().len() + REQUESTS;
         tokio::time::timeout(PATIENCE, self.acknowledged.wait_for(all)).await.expect("creates are taken");
     }
 
-    /// Waits until creates are refused for want of space.
+    /// Waits until creates are refused because of the disk.
     async fn is_refused(&self) {
         let before = self.acknowledged.unknown();
         let refused = async {
@@ -136,7 +135,7 @@ impl Load {
         tokio::time::timeout(PATIENCE, refused).await.expect("creates are refused");
     }
 
-    /// Stops, and waits until everything has ended; says how.
+    /// Stops, waits until all requests have ended, and returns a summary.
     async fn ends(self, service: &Service) -> String {
         self.poster.stop();
         self.posting.await.expect("the posters end");
@@ -155,7 +154,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     let service = Service::start_in(disk.path(), &format!("disk_reserve = \"{RESERVE}\"\n{settings}")).await;
     let load = Load::start(&service);
     load.goes_on().await;
-    // Slowly: the reserve is for the results of what runs.
+    // Slowly: the reserve is for the results of running requests.
     while disk.free_mebibytes() > 24 {
         assert!(disk.take());
         pause(5).await;
@@ -165,7 +164,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     wait_for_ends(&service.client(), landed).await;
     disk.empty();
     load.goes_on().await;
-    // At once, and to the last byte.
+    // Suddenly, and to the last byte.
     disk.fill();
     load.is_refused().await;
     disk.empty();
@@ -196,7 +195,7 @@ async fn a_disk_of_postgresql_that_fills_up_loses_nothing_that_was_acknowledged(
         disk.fill();
         load.is_refused().await;
         disk.empty();
-        // The server ends where it had no room for its log; its operator starts it again.
+        // The server stops if its log does not fit; its operator restarts it.
         cluster.restart_immediate().unwrap();
         load.goes_on().await;
     }

@@ -1,4 +1,4 @@
-//! What was acknowledged survives: the service, and then its engine, are killed while requests pour in.
+//! Acknowledged requests survive: the service, and then its engine, are killed under load.
 //!
 //! `OVERNIGHT_SOAK_REQUESTS` sets how many requests each test posts, and `OVERNIGHT_SOAK_KILLS` how often it kills.
 
@@ -29,12 +29,10 @@ use self::process::Service;
 const CONNECTIONS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How many requests to post: `default` unless the environment says otherwise.
 fn requests_count(default: usize) -> usize {
     count_in("OVERNIGHT_SOAK_REQUESTS").unwrap_or(default)
 }
 
-/// How often to kill, unless the environment says otherwise.
 fn kills_count() -> usize {
     count_in("OVERNIGHT_SOAK_KILLS").unwrap_or(3)
 }
@@ -87,7 +85,6 @@ async fn what_was_acknowledged_ends_once_though_the_engine_is_killed() {
     service.assert_audited().await;
 }
 
-/// Waits until `count` requests have completed.
 async fn wait_for_ends(client: &Client, count: usize) {
     let filter = RequestFilter { status: Some(RequestStatus::Completed), ..RequestFilter::default() };
     let reached = async {
@@ -107,7 +104,7 @@ async fn wait_for_ends(client: &Client, count: usize) {
     tokio::time::timeout(PATIENCE, reached).await.expect("enough requests end");
 }
 
-/// Waits until every request has ended; all of them, by id.
+/// Waits until every request has ended; returns all by id.
 async fn every_end(client: &Client, acknowledged: &Acknowledged) -> HashMap<String, FullRequest> {
     wait_for_ends(client, acknowledged.ids().len()).await;
     let mut records = HashMap::new();
@@ -119,13 +116,13 @@ async fn every_end(client: &Client, acknowledged: &Acknowledged) -> HashMap<Stri
     records
 }
 
-/// The simulated engine repeats what it was asked.
+/// The simulated engine repeats its prompt.
 fn assert_own_answer(record: &FullRequest) {
     let result = record.result_body.as_ref().map(|body| body.get().to_owned()).unwrap_or_default();
     assert!(result.contains(&echo_of(&content_of(record))), "{} got another's answer: {result}", record.id);
 }
 
-/// Notes as the attack's figure that every acknowledged request completed once.
+/// Checks that every acknowledged request completed once, and records that as the attack's figure.
 fn check_ends(
     attack: &str,
     records: &HashMap<String, FullRequest>,
@@ -137,7 +134,8 @@ fn check_ends(
     proof::record(attack, &ends);
 }
 
-/// Every acknowledged id is there once and completed; what nobody was told of is there at most once a try. Says how many.
+/// Checks that every acknowledged id exists once and completed, and that unacknowledged requests exist at most once for each try. Returns
+/// their number.
 fn ends_of(
     records: &HashMap<String, FullRequest>,
     acknowledged: &Acknowledged,

@@ -1,16 +1,16 @@
 //! The ledger balances: many accounts create, cancel, fail and complete while the service is killed.
 //!
-//! `OVERNIGHT_SOAK_REQUESTS` sets how many creates and cancels are sent.
+//! `OVERNIGHT_SOAK_REQUESTS` sets the number of creates and cancels.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use overnight_app::{Services, accounts, api_keys};
 use overnight_client::{Client, Error};
 use overnight_domain::money::{Credits, EntryKind};
-use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::store::identity::accounts::Account;
-use overnight_server::store::ledger::Entry;
+use overnight_store::identity::accounts::Account;
+use overnight_store::ledger::Entry;
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_testkit::postgres::{Cluster, ClusterOptions};
 use overnight_testkit::proof;
@@ -21,15 +21,15 @@ use super::process::{self, Service, pause};
 use super::requests_count;
 
 const ACCOUNTS: usize = 50;
-/// Of them, those whose credits come to an end.
+/// The accounts whose credits run out.
 const POOR: usize = 10;
 const WRITERS: usize = 16;
 const KILLS: usize = 5;
 
-/// A credit for a thousand tokens read or five hundred written: a request of these holds about a tenth of one.
+/// One credit for a thousand tokens read or five hundred written: a request holds about a tenth of one.
 const PRICES: &str = "input_price = \"1000\"\noutput_price = \"2000\"\n";
 
-/// What writers did, and were told.
+/// The writers' calls and the service's answers.
 #[derive(Default)]
 struct Tally {
     sent: AtomicUsize,
@@ -39,7 +39,7 @@ struct Tally {
     unknown: AtomicUsize,
 }
 
-/// An account, and how it is called and looked at.
+/// An account with its clients.
 struct Customer {
     account: Account,
     client: Client,
@@ -105,7 +105,7 @@ async fn customers(operator: &Services, service: &Service) -> Vec<Customer> {
     customers
 }
 
-/// Chance that a number replays.
+/// Random numbers that a seed reproduces.
 fn draw(state: &mut u64, below: u64) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     usize::try_from((*state >> 33) % below).unwrap_or(0)
@@ -153,7 +153,7 @@ async fn assert_nobody_overdrew(operator: &Services) {
     }
 }
 
-/// Once nothing is held, everything has ended.
+/// Waits until nothing is held, so everything has ended.
 async fn wait_for_the_end(operator: &Services) {
     for _ in 0..3_000 {
         let all = accounts::list(operator).await.expect("the accounts");
@@ -178,7 +178,7 @@ async fn ledger_of(operator: &Services, account: &Account) -> Vec<Entry> {
     }
 }
 
-/// One charge for each request that completed, none for any other, and what is left is what was granted less those.
+/// Checks one charge for each completed request, none for others, and balances that equal the grants less the charges.
 async fn check(attack: &str, operator: &Services, customers: &[Customer], tally: &Tally) {
     let mut ends: HashMap<RequestStatus, usize> = HashMap::new();
     let mut charged = 0;

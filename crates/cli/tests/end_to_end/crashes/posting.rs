@@ -1,4 +1,4 @@
-//! Clients that post on many connections and remember what they were told.
+//! Clients that post on many connections and record the acknowledgements.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,6 @@ use tokio::task::JoinSet;
 
 use super::process::pause;
 
-/// What the service acknowledged.
 #[derive(Default)]
 pub(super) struct Acknowledged {
     ids: Mutex<Vec<String>>,
@@ -19,22 +18,19 @@ pub(super) struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Every id that came with a 201.
     pub(super) fn ids(&self) -> Vec<String> {
         self.ids.lock().expect("the list").clone()
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.ids.lock().expect("the list").len()
     }
 
-    /// Posts whose answer never came: each may be stored or not.
+    /// Posts without an answer: each may be stored or not.
     pub(super) fn unknown(&self) -> usize {
         self.unknown.load(Ordering::Relaxed)
     }
 
-    /// Waits for the first `count` of them.
     pub(super) async fn wait_for(&self, count: usize) {
         while self.count() < count {
             self.bell.notified().await;
@@ -42,7 +38,7 @@ impl Acknowledged {
     }
 }
 
-/// Posts until `count` requests were acknowledged.
+/// Posts until `count` requests are acknowledged.
 pub(super) struct Poster {
     client: Client,
     model: &'static str,
@@ -56,7 +52,7 @@ impl Poster {
         (Self::over(client, count, model, &acknowledged), acknowledged)
     }
 
-    /// One of several that note together what was acknowledged.
+    /// A poster that shares a record with others.
     pub(super) fn over(
         client: Client,
         count: usize,
@@ -99,7 +95,7 @@ impl Poster {
         }
     }
 
-    /// Has it end after what is under way.
+    /// Stops it after its current calls.
     pub(super) fn stop(&self) {
         self.left.store(0, Ordering::Relaxed);
     }
@@ -109,7 +105,7 @@ impl Poster {
     }
 }
 
-/// What the user of a request says.
+/// The user message of a request.
 pub(super) fn content_of(record: &FullRequest) -> String {
     let body: serde_json::Value = serde_json::from_str(record.request_body.get()).expect("a body");
     body["messages"][0]["content"].as_str().expect("a content").to_owned()

@@ -5,12 +5,12 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_app::{Services, store_options};
 use overnight_base::clock::SystemClock;
 use overnight_base::ids::Ids;
 use overnight_client::Client;
-use overnight_server::app::{Services, store_options};
-use overnight_server::config::{Config, Sources};
-use overnight_server::store::Store;
+use overnight_config::{Config, Sources};
+use overnight_store::Store;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -21,7 +21,7 @@ use crate::support::program;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_overnight");
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Settings with one model, `sim`, on one engine that calls it `engine_model`.
+/// Settings with one model, `sim`, whose only engine calls it `engine_model`.
 pub(super) fn settings_of_engine(base_url: &str, engine_model: &str) -> String {
     format!(
         "aggregation_period = \"50ms\"\n[[models]]\nname = \"sim\"\n[[engines]]\nname = \"sim\"\nkind = \"openai\"\n\
@@ -29,12 +29,12 @@ pub(super) fn settings_of_engine(base_url: &str, engine_model: &str) -> String {
     )
 }
 
-/// Whether the embedded engine's program stands beside ours.
+/// Whether the embedded engine's program is beside ours.
 pub(super) fn has_embedded_engine() -> bool {
     Path::new(PROGRAM).with_file_name("overnight-engine").exists()
 }
 
-/// `overnight serve` over a folder of its own.
+/// `overnight serve` with its own folder.
 pub(super) struct Service {
     folder: TempDir,
     settings: PathBuf,
@@ -48,7 +48,6 @@ impl Service {
         Self::start_in(&std::env::temp_dir(), settings).await
     }
 
-    /// The same, with its folder in this one.
     pub(super) async fn start_in(parent: &Path, settings: &str) -> Self {
         let folder = tempfile::tempdir_in(parent).expect("a folder");
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -64,13 +63,12 @@ impl Service {
         service
     }
 
-    /// Kills it as the kernel would, and starts it anew.
     pub(super) async fn kill_and_restart(&mut self) {
         self.kill().await;
         self.restart().await;
     }
 
-    /// Kills the engine that it started; it starts another one by itself.
+    /// Kills the engine that it started; it restarts the engine itself.
     pub(super) async fn kill_engine(&self) {
         let killing = async {
             while !self.kill_child_of_service() {
@@ -95,12 +93,11 @@ impl Service {
         killed.count() > 0
     }
 
-    /// Kills it as the kernel would, and leaves it dead.
+    /// Sends SIGKILL.
     pub(super) async fn kill(&mut self) {
         self.child.kill().await.expect("a kill");
     }
 
-    /// Starts it anew.
     pub(super) async fn restart(&mut self) {
         self.child = spawn(&self.settings);
         self.wait_until_ready().await;
@@ -119,28 +116,26 @@ impl Service {
         assert!(status.expect("its status").success());
     }
 
-    /// Where it is called.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// The key that the first start made.
+    /// The key from the first start.
     pub(super) fn key(&self) -> String {
         let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
         key.trim().to_owned()
     }
 
-    /// A client that repeats nothing by itself.
+    /// A client without retries.
     pub(super) fn client(&self) -> Client {
         self.client_with(&self.key())
     }
 
-    /// The same with a key that another node made.
     pub(super) fn client_with(&self, key: &str) -> Client {
         Client::new(&format!("http://{}", self.address), key).expect("a client").with_retries(0)
     }
 
-    /// What the operator's commands work on, beside the service.
+    /// The services for the operator's commands, beside the running service.
     pub(super) async fn operator(&self) -> Services {
         let sources = Sources { file: Some(self.settings.clone()), ..Sources::default() };
         let config = Config::load(&sources).expect("the settings");
@@ -149,14 +144,14 @@ impl Service {
         Services::new(store, clock, ids, Arc::new(config)).await.expect("services")
     }
 
-    /// The sum of a figure over its labels, as `/metrics` shows it now.
+    /// The current sum of a metric over its labels.
     pub(super) async fn figure(&self, name: &str) -> f64 {
         let text = get(&self.address, "/metrics").await.expect("the figures");
         let lines = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
-    /// `overnight audit` finds nothing amiss.
+    /// Checks that `overnight audit` finds no fault.
     pub(super) async fn assert_audited(&self) {
         let settings = self.settings.to_string_lossy().into_owned();
         let audit = command().args(["audit", "--config", &settings]).output().await.expect("an audit");
@@ -164,12 +159,11 @@ impl Service {
         assert!(audit.status.success(), "{said}{}", String::from_utf8_lossy(&audit.stderr));
     }
 
-    /// Its data folder.
     pub(super) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Runs a command with its settings, which must do well; its JSON.
+    /// Runs a command with its settings, which must succeed; returns its JSON.
     pub(super) async fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let ran =
             command().arg("--config").arg(&self.settings).args(arguments).output().await.expect("a command");
@@ -200,7 +194,7 @@ pub(super) async fn get(address: &str, path: &str) -> std::io::Result<String> {
     Ok(answer)
 }
 
-/// The program, without settings of whoever runs the tests: how long a soak is stands in the environment.
+/// The program without the settings of the test's environment, which holds the length of a soak.
 fn command() -> Command {
     program().into()
 }

@@ -1,15 +1,15 @@
-//! Webhooks arrive though the service is killed, and one account's slow receiver is nobody else's.
+//! Webhooks are delivered although the service is killed, and one account's slow receiver affects no other account.
 //!
-//! `OVERNIGHT_SOAK_REQUESTS` sets how many events there are.
+//! `OVERNIGHT_SOAK_REQUESTS` sets the number of events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use overnight_app::{Services, accounts, api_keys, webhooks};
 use overnight_client::Client;
 use overnight_domain::ids::AccountId;
-use overnight_server::app::{Services, accounts, api_keys, webhooks};
-use overnight_server::store::outbox::{EventRecord, EventState};
+use overnight_store::outbox::{EventRecord, EventState};
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_testkit::postgres::{Cluster, ClusterOptions};
 use overnight_testkit::proof;
@@ -21,10 +21,10 @@ use super::process::{self, Service, pause};
 use super::requests_count;
 
 const WRITERS: usize = 16;
-/// Nine tries, as by default, in seconds instead of days.
+/// Nine tries as by default, in seconds instead of days.
 const QUICK: &str = "[webhooks]\nallow_insecure_targets = true\n\
     retries = [\"100ms\", \"200ms\", \"300ms\", \"400ms\", \"500ms\", \"600ms\", \"700ms\", \"800ms\"]\n";
-/// What ten receivers answer: three of them fail, each in its own way.
+/// The answers of ten receivers, three of which fail in different ways.
 const PATHS: [&str; 10] =
     ["/ok/0", "/ok/1", "/ok/2", "/ok/3", "/ok/4", "/ok/5", "/ok/6", "/flaky/3", "/status/500", "/status/410"];
 
@@ -60,7 +60,7 @@ async fn deliver(attack: &str, settings: &str, count: usize, kills: usize) {
         writers.spawn(post(service.client(), urls, Arc::clone(&acknowledged), writer, count));
     }
     for kill in 1..=kills {
-        // As many calls again as there are events come while receivers fail.
+        // While receivers fail, there are twice as many calls as events.
         wait_for(|| receiver.count() >= count * kill / (kills + 1)).await;
         service.kill_and_restart().await;
         if kill % 5 == 0 {
@@ -76,7 +76,7 @@ async fn deliver(attack: &str, settings: &str, count: usize, kills: usize) {
     check(attack, &events, &receiver.received(), &secrets[0].secret.reveal());
 }
 
-/// The settings are one file: its sections come behind what has none.
+/// Inserts the section after the top-level settings.
 fn with_webhooks(of_engine: &str) -> String {
     of_engine.replace("[[models]]", &format!("{QUICK}[[models]]"))
 }
@@ -93,7 +93,7 @@ async fn post(
         let body = format!(
             r#"{{"request_body":{{"model":"sim","max_tokens":4,"messages":[{{"role":"user","content":"{number}"}}]}},"webhook":"{url}"}}"#
         );
-        // What is not answered may be stored or not, and is sent again.
+        // A create without an answer may be stored or not, and is sent again.
         while client.create_request_raw(body.clone()).await.is_err() {
             pause(20).await;
         }
@@ -124,7 +124,7 @@ async fn list_all(operator: &Services, account: AccountId, state: Option<EventSt
     }
 }
 
-/// Waits until at least so many events have ended and none is live.
+/// Waits until at least `count` events have ended and none is live.
 async fn every_end(operator: &Services, account: AccountId, count: usize) -> Vec<EventRecord> {
     for _ in 0..3_000 {
         if list_all(operator, account, Some(EventState::Live)).await.is_empty() {
@@ -138,8 +138,8 @@ async fn every_end(operator: &Services, account: AccountId, count: usize) -> Vec
     panic!("an event is live still after five minutes");
 }
 
-/// One name and one body for each event; every signature believed; what was delivered was heard, and what was given up was
-/// tried as often as it was to be.
+/// Each event has one name and one body, every signature is valid, delivered events were received, and dead letters had the configured
+/// number of tries.
 fn check(attack: &str, events: &[EventRecord], received: &[Received], secret: &str) {
     let oracle = Webhook::new(secret).expect("a secret");
     let mut heard: HashMap<&str, Vec<&Received>> = HashMap::new();
@@ -226,7 +226,7 @@ async fn a_slow_receiver_of_one_account_delays_nobody_else() {
     }
     let calls = receiver.received();
     let hanging = calls.iter().filter(|call| call.path == "/hang").count();
-    // They hold all the places that they may have, and none of them has been given up yet.
+    // They use all the connections that they may have, and none is a dead letter yet.
     assert_eq!(hanging, 8, "calls hang");
     let heard: HashMap<&str, i64> = calls.iter().map(|call| (call.id(), call.at)).collect();
     let mut delays: Vec<i64> = delays.iter().map(|(id, at)| heard[id.as_str()] - at).collect();

@@ -1,4 +1,4 @@
-//! What engines say of themselves: whether they cache prefixes, and how long their contexts are.
+//! Facts that engines report: prefix caching and the length of their contexts.
 
 use overnight_testkit::engine::{CostModel, SimConfig, Speed};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{examine, state, told};
 use crate::support::{World, chats, wait_until};
 
-/// An engine that tells whether it caches prefixes, as vLLM does in its metrics.
+/// An engine whose metrics report prefix caching, as vLLM's do.
 fn world(prefix_caching: bool) -> World {
     let speed = Speed::Modelled(CostModel { prefix_caching, ..CostModel::default() });
     World::with(SimConfig { speed, ..SimConfig::default() })

@@ -15,7 +15,6 @@ fn state<'a>(report: &'a Value, check: &str) -> &'a str {
     checks.iter().find(|found| found["check"] == check).map_or("", |found| found["state"].as_str().unwrap())
 }
 
-/// What is said of a check, in all of its findings.
 fn told(report: &Value, check: &str) -> String {
     let checks = report["checks"].as_array().unwrap().iter().filter(|found| found["check"] == check);
     checks.map(|found| format!("{} {}\n", found["message"], found["hint"])).collect()
@@ -106,7 +105,6 @@ fn a_model_file_that_is_cut_short_is_found() {
     assert_eq!(state(&examine(&world).1, "engine e"), "ok");
 }
 
-#[cfg(unix)]
 #[test]
 fn what_keeps_an_engine_from_being_started_by_its_command_is_found() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What is stored: its backups, its log, and what is leased to processes that give no sign of life.
+//! Checks of stored state: backups, log, and leases of processes without a sign of life.
 
 use std::fs::{self, File};
 
@@ -49,7 +49,7 @@ fn a_log_that_is_not_copied_into_the_database_is_found() {
     }
 }
 
-/// Requests that are with a slow engine, by a service whose leases last a second.
+/// Requests at a slow engine, in a service whose leases last one second.
 fn leased(database_url: &str) -> (World, Running) {
     let speed = Speed::Modelled(CostModel { output_tokens_per_second: 10.0, ..CostModel::default() });
     let world = World::with(SimConfig { speed, completion_tokens: 50_000..=50_000, ..SimConfig::default() });

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::{is_there, kill, pids};
 use crate::support::{Ran, program, wait_until};
 
-/// A shell's script under a guard, in a folder of its own.
+/// A shell script under a guard, in its own folder.
 struct Guarded {
     folder: TempDir,
     guard: Child,
@@ -19,7 +19,7 @@ struct Guarded {
     service: UnixStream,
 }
 
-/// Says who it is, starts a child, and a grandchild whose parent has ended, that has left the group and ignores SIGTERM.
+/// Writes its process id, starts a child, and an orphaned grandchild that has left the group and ignores SIGTERM.
 const FAMILY: &str = r#"
 echo $$ >> pids
 sleep 1000 & echo $! >> pids
@@ -34,7 +34,7 @@ impl Guarded {
         let guard = guard(stop_timeout_ms, &["sh", "-c", script])
             .current_dir(folder.path())
             .stdin(OwnedFd::from(theirs))
-            // What a guard fails to end must not hold the output of the tests.
+            // A process that outlives its guard must not hold the tests' output.
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -50,7 +50,7 @@ impl Guarded {
         wait_until(&format!("there is a file {name}"), || self.path(name).exists());
     }
 
-    /// The processes of a script that has all of [`FAMILY`], once they are there.
+    /// The processes of a script that includes [`FAMILY`], once they exist.
     fn family(&self) -> Vec<u32> {
         wait_until("the family is complete", || pids(&self.path("pids")).len() == 4);
         let pids = pids(&self.path("pids"));
@@ -88,7 +88,7 @@ fn all_that_a_command_started_is_ended_when_the_service_lets_go() {
 
 #[test]
 fn all_that_a_command_started_is_ended_when_the_service_is_killed() {
-    // Something else than the test holds the service's end of the socket, so that it can be killed.
+    // A separate process holds the service's end of the socket, so that it can be killed.
     let mut guarded = Guarded::start(300, &format!("{FAMILY} wait"));
     let family = guarded.family();
     let held = OwnedFd::from(guarded.service.try_clone().unwrap());

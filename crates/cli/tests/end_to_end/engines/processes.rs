@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use overnight_base::clock::{Clock, SharedClock, Sleep, SystemClock};
 use overnight_base::ids::Ids;
-use overnight_server::config::{Config, Sources};
-use overnight_server::engines::{EngineClient, Engines, NotReady, ProcessStatus};
+use overnight_config::{Config, Sources};
+use overnight_engine_clients::{EngineClient, Engines, NotReady, ProcessStatus};
 use tempfile::TempDir;
 
 use super::program::{engine_in_shell, engine_of_model_in_shell};
 use super::{is_there, kill, pids};
 use crate::support::wait_until;
 
-/// Engines of kind `command` with the model `m`, in a folder of their own, under the real guard.
+/// Engines of kind `command` with the model `m`, in their own folder, under the real guard.
 struct World {
     folder: TempDir,
     engines: Engines,
@@ -23,23 +23,23 @@ struct World {
 
 const STOPPED: ProcessStatus = ProcessStatus::Stopped { reason: None };
 
-/// Says who it is, and becomes an engine.
+/// Writes its process id and becomes an engine.
 fn engine(port: u16) -> String {
     format!("echo $$ >> pids; {}", engine_in_shell(port))
 }
 
-/// Says who it is, and becomes an engine of another model.
+/// Writes its process id and becomes an engine of another model.
 fn other_engine(port: u16) -> String {
     format!("echo $$ >> pids; {}", engine_of_model_in_shell(port, "other"))
 }
 
-/// Says who it is, and serves nothing.
+/// Writes its process id and serves nothing.
 fn idler(_: u16) -> String {
     "echo $$ >> pids; echo no device here; sleep 1000".to_owned()
 }
 
 impl World {
-    /// As many engines as there are scripts, each of which is given its port.
+    /// One engine for each script, which gets its port.
     fn new(settings: &str, scripts: &[fn(u16) -> String]) -> Self {
         let clock: SharedClock = Arc::new(SystemClock);
         Self::with_clock(&clock, settings, scripts)
@@ -81,13 +81,13 @@ impl World {
         self.folder.path().join("pids")
     }
 
-    /// The processes that have said who they are: the newest last.
+    /// The recorded process ids, newest last.
     fn pids(&self) -> Vec<u32> {
         pids(&self.path())
     }
 }
 
-/// The engines of a file of settings, none of which runs yet.
+/// The engines of a settings file, none of them running.
 fn engines_of(settings: PathBuf, clock: &SharedClock) -> Engines {
     let config = Config::load(&Sources { file: Some(settings), ..Sources::default() }).unwrap();
     let guard = Path::new(env!("CARGO_BIN_EXE_overnight"));
@@ -225,7 +225,7 @@ async fn all_engines_are_stopped_together_and_what_is_dropped_is_ended_too() {
     wait_until("nothing is left", || !pids(&folder.path().join("pids")).iter().any(|pid| is_there(*pid)));
 }
 
-/// Time that passes a hundred times as fast.
+/// Runs a hundred times as fast as real time.
 struct FastClock;
 
 impl Clock for FastClock {
@@ -258,7 +258,7 @@ async fn an_engine_whose_guard_does_nothing_is_killed_and_not_started_until_the_
     assert!(world.status() == STOPPED && world.is_free());
 }
 
-/// Where the settings of a service are; without it the test below has nothing to do.
+/// The path of a service's settings. Without the variable the test below does nothing.
 const SETTINGS: &str = "TEST_SERVICE_SETTINGS";
 
 #[tokio::test]

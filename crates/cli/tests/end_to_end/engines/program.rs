@@ -1,21 +1,20 @@
-//! A program that is an engine: this one, called to run one test that serves instead.
+//! A test binary as an engine: it runs one test that serves.
 
 use std::net::SocketAddr;
 
 use overnight_testkit::engine::{SimConfig, SimEngine};
 
-/// Where to serve; without it the test has nothing to do.
+/// The address to serve at. Without the variable the test does nothing.
 const ADDRESS: &str = "TEST_ENGINE_ADDRESS";
 
-/// The model that it serves.
 const MODEL: &str = "TEST_ENGINE_MODEL";
 
-/// A shell's words that become an engine of the model `m` at this port, in the process of the shell.
+/// Shell code that replaces the shell by an engine of the model `m` at this port.
 pub(super) fn engine_in_shell(port: u16) -> String {
     engine_of_model_in_shell(port, "m")
 }
 
-/// A shell's words that become an engine of this model at this port, in the process of the shell.
+/// Shell code that replaces the shell by an engine of this model at this port.
 pub(super) fn engine_of_model_in_shell(port: u16, model: &str) -> String {
     let own = std::env::current_exe().unwrap();
     let test = "engines::program::this_process_serves_if_it_is_told_where";

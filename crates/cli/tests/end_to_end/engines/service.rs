@@ -9,8 +9,8 @@ use super::program::engine_in_shell;
 use super::{is_there, pids};
 use crate::support::{World, wait_until};
 
-/// A folder whose settings have an engine of its own for each of the models `a` and `b`, which take turns on one device. Each script is
-/// what its engine does before it serves, and each writes who it is into the file `pids`.
+/// A folder whose settings have one engine each for the models `a` and `b`, which share one device. Each script runs before its engine
+/// serves, and adds its process id to the file `pids`.
 fn world(settings: &str, before: [&str; 2]) -> (World, [u16; 2]) {
     let world = World::new();
     let mut text =
@@ -49,7 +49,7 @@ fn running(world: &World) -> usize {
     pids(&world.path("pids")).into_iter().filter(|pid| is_there(*pid)).count()
 }
 
-/// What is said of the newest request.
+/// The explanation of the newest request.
 fn explain(world: &World) -> Value {
     let requests = world.json("list requests --limit 1");
     world.json(&format!("explain {}", requests[0]["id"].as_str().unwrap()))
@@ -83,7 +83,7 @@ fn engines_are_started_for_their_work_one_at_a_time_and_stopped_when_idle() {
 
 #[test]
 fn a_service_that_is_killed_leaves_no_engine_behind_and_its_successor_finishes_the_work() {
-    // The first start of the engine does not come to an end.
+    // The engine's first start never finishes.
     let (world, ports) = world("", ["[ -e once ] || { touch once; sleep 1000; };", ""]);
     let serving = world.serve();
     let batch = world.run("submit a.jsonl");
@@ -165,7 +165,7 @@ fn an_embedded_engine_that_a_reload_changes_or_removes_ends_though_others_run_on
     world.write("overnight.toml", &format!("{others}{embedded}"));
     let lives = || pids(&world.path("embedded-pids"));
     let _serving = world.serve();
-    // What started the command waits for its end, with all that it knew then.
+    // The request that started the command waits for its end, with the facts known then.
     let first = world.run("submit a.jsonl --wait");
     assert_eq!((first.code, running(&world)), (0, 1), "{first:?}");
     wait_until("the embedded engine runs", || matches!(lives()[..], [pid] if is_there(pid)));

@@ -1,4 +1,4 @@
-//! Events sent on to the user's own server.
+//! Events forwarded to the user's own server.
 
 use serde_json::{Value, json};
 

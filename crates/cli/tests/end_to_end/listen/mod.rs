@@ -1,4 +1,4 @@
-//! Webhooks received while one develops. They are signed by an implementation that is not ours.
+//! Webhooks received during development, signed by another implementation.
 
 mod forwarding;
 mod refusals;

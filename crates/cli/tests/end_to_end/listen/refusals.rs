@@ -1,11 +1,11 @@
-//! What is not believed, and what cannot be taken.
+//! Invalid signatures and unacceptable bodies.
 
 use std::io::{Read, Write};
 
 use super::support::{BODY, ID, Listening, OTHER_SECRET, SECRET, headers, now, sign, signed};
 use crate::support::program;
 
-/// One more than it takes.
+/// One more than the limit.
 const TOO_MANY_BYTES: usize = (1 << 20) + 1;
 
 #[test]
@@ -39,7 +39,7 @@ fn what_is_rightly_signed_and_no_event_is_answered_400() {
         assert_eq!(listening.tell(ID, body), 400, "{body}");
         listening.note("no event");
     }
-    // A kind that a later release may have is passed over by whoever does not know it.
+    // A kind from a later release is ignored.
     assert_eq!(listening.tell(ID, r#"{"type":"batch.\u001b[31m","timestamp":1,"data":{}}"#), 200);
     assert!(listening.line().contains("  batch.\\u{1b}[31m  "));
 }

@@ -1,4 +1,4 @@
-//! The program listening, what it is sent, and a server that it sends on to.
+//! The listening program, its webhooks, and the server to which it forwards.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,7 +23,7 @@ pub(super) const BODY: &str = concat!(
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// `overnight listen` at a free port. It is killed when it is dropped.
+/// `overnight listen` at a free port. It is killed when dropped.
 pub(super) struct Listening {
     child: Child,
     address: String,
@@ -36,7 +36,7 @@ impl Listening {
         Self::start_with(SECRET, arguments)
     }
 
-    /// With this in the environment.
+    /// Starts it with this environment.
     pub(super) fn start_with(secrets: &str, arguments: &[&str]) -> Self {
         let mut command = program();
         command.args(["listen", "--listen", "127.0.0.1:0"]).args(arguments);
@@ -49,12 +49,12 @@ impl Listening {
         Self { child, address, stdout, stderr }
     }
 
-    /// The next line of the result.
+    /// The next line of standard output.
     pub(super) fn line(&self) -> String {
         self.stdout.recv_timeout(PATIENCE).unwrap()
     }
 
-    /// The next line beside it that holds this.
+    /// The next line of standard error with this text.
     pub(super) fn note(&self, part: &str) -> String {
         loop {
             let line = self.stderr.recv_timeout(PATIENCE).unwrap();
@@ -64,7 +64,7 @@ impl Listening {
         }
     }
 
-    /// Nobody reads its standard output any more.
+    /// Closes its standard output.
     pub(super) fn stop_reading(&mut self) {
         self.stdout = channel().1;
     }
@@ -75,7 +75,7 @@ impl Listening {
         stream
     }
 
-    /// What is answered to these bytes: the status and everything.
+    /// Sends these bytes; returns the status and the whole answer.
     pub(super) fn raw(&self, bytes: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
@@ -84,7 +84,7 @@ impl Listening {
         (text.split(' ').nth(1).unwrap().parse().unwrap(), text)
     }
 
-    /// The status answered to a webhook with these headers.
+    /// The status for a webhook with these headers.
     pub(super) fn post(&self, headers: &str, body: &str) -> u16 {
         let text = format!(
             "POST /any/path?at=all HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -94,12 +94,12 @@ impl Listening {
         self.raw(text.as_bytes()).0
     }
 
-    /// The status answered to a rightly signed body.
+    /// The status for a correctly signed body.
     pub(super) fn tell(&self, id: &str, body: &str) -> u16 {
         self.post(&signed(SECRET, id, now(), body), body)
     }
 
-    /// The same, unless nobody listens any more.
+    /// The same; a closed connection is no error.
     pub(super) fn tell_if_there(&self, id: &str, body: &str) {
         let headers = signed(SECRET, id, now(), body);
         if let Ok(mut stream) = TcpStream::connect(&self.address) {
@@ -118,7 +118,7 @@ impl Listening {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits for its end: the exit code, and what it printed that nobody has asked for.
+    /// Waits for its end: the exit code, and the output not read so far.
     pub(super) fn end(mut self) -> (i32, Vec<String>) {
         wait_until("it ends", || self.has_ended());
         (self.child.wait().unwrap().code().unwrap_or(-1), self.stdout.iter().collect())
@@ -132,7 +132,7 @@ impl Drop for Listening {
     }
 }
 
-/// The lines as they come. The stream is closed once nobody asks for them.
+/// Lines as they arrive. The stream is closed once the receiver is dropped.
 fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
@@ -150,7 +150,7 @@ pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().cast_signed()
 }
 
-/// A signature by an implementation that is not ours.
+/// A signature by another implementation.
 pub(super) fn sign(secret: &str, id: &str, timestamp: i64, body: &str) -> String {
     Webhook::new(secret).unwrap().sign(id, timestamp, body.as_bytes()).unwrap()
 }
@@ -159,12 +159,12 @@ pub(super) fn headers(id: &str, timestamp: i64, signature: &str) -> String {
     format!("webhook-id: {id}\r\nwebhook-timestamp: {timestamp}\r\nwebhook-signature: {signature}\r\n")
 }
 
-/// The headers of a rightly signed body.
+/// The headers of a correctly signed body.
 pub(super) fn signed(secret: &str, id: &str, timestamp: i64, body: &str) -> String {
     headers(id, timestamp, &sign(secret, id, timestamp, body))
 }
 
-/// A server of the user's own: what it is asked, whole, and one reply for each.
+/// A server of the user: it records requests and answers each with one reply.
 pub(super) struct Target {
     pub(super) url: String,
     pub(super) asked: Receiver<String>,

@@ -1,4 +1,4 @@
-//! Chance that a seed replays.
+//! Random numbers that a seed reproduces.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 pub(super) struct Chance(u64);
@@ -16,7 +16,7 @@ impl Chance {
         word ^ (word >> 31)
     }
 
-    /// A number from 0 up to `end`, that not included; 0 where `end` is 0.
+    /// A number from 0 up to `end`, exclusive; 0 if `end` is 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end.max(1) as u64).unwrap()
     }

@@ -1,4 +1,4 @@
-//! A state of the disk, opened.
+//! Opens a state of the disk and checks it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,13 @@ use super::facts::{self, Facts};
 use super::recorded::Recorded;
 use crate::support::{Ran, program};
 
-/// A folder in memory where the system has one: a state is written and read once.
+/// A folder in memory if the system has one, because a state is written and read once.
 pub(super) fn scratch() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// Rebuilds a state of a run's folder, opens it with the program, and asserts that whatever was told is there;
-/// how many facts that were.
+/// Rebuilds a state of a run's folder, opens it with the program, and checks that all reported facts are there; returns their number.
 pub(super) fn check(run: &Recorded, at: usize, chance: &mut Chance) -> usize {
     let folder = scratch();
     let data = folder.path().join("data");
@@ -30,7 +29,7 @@ pub(super) fn check(run: &Recorded, at: usize, chance: &mut Chance) -> usize {
     told.len()
 }
 
-/// The program's own audit of a folder is clean, and all facts are in it.
+/// Checks that the program's own audit of a folder is clean, and that all facts are in it.
 pub(super) fn check_folder(data: &Path, told: &Facts, when: &str) {
     let file = data.join("overnight.db");
     if told.is_empty() && !file.exists() {
@@ -63,7 +62,7 @@ fn audit(data: &Path) -> Ran {
     let settings = data.with_extension("toml");
     let engine = "[[models]]\nname = \"m\"\n[[engines]]\nname = \"sim\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n";
     fs::write(&settings, format!("data_dir = \"{}\"\n{engine}", data.display())).unwrap();
-    // The power may have been lost while the schema was made.
+    // The power may have been lost during the migration.
     let migrated: Ran = program().arg("migrate").arg("--config").arg(&settings).output().unwrap().into();
     match migrated.code {
         0 => program().arg("audit").arg("--config").arg(settings).output().unwrap().into(),
@@ -71,7 +70,6 @@ fn audit(data: &Path) -> Ran {
     }
 }
 
-/// Every request and batch with its status.
 fn stored(file: &Path) -> BTreeMap<String, String> {
     let database = Connection::open(file).unwrap();
     let mut found = BTreeMap::new();
@@ -83,7 +81,7 @@ fn stored(file: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// Copies what failed to where it outlives the test.
+/// Copies a failed state to a folder that outlives the test.
 fn keep(data: &Path) -> PathBuf {
     let kept = tempfile::tempdir().unwrap().keep();
     for entry in fs::read_dir(data).unwrap() {

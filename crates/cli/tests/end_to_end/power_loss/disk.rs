@@ -1,4 +1,4 @@
-//! The disk as a loss of power may leave it.
+//! The state of the disk after a loss of power.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::Path;
 use super::chance::Chance;
 use super::recorded::{Record, Recorded};
 
-/// What a disk writes whole or not at all.
+/// The unit that a disk writes completely or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// As long as SQLite's smallest index of its log.
+/// The size of SQLite's smallest index of its log.
 const SHARED_MEMORY_BYTES: usize = 32_768;
 
-/// A change that is on the disk for certain, or perhaps.
+/// A change that is on the disk certainly or possibly.
 struct Change<'r> {
     number: usize,
     record: &'r Record,
@@ -21,21 +21,21 @@ struct Change<'r> {
     is_doubtful: bool,
 }
 
-/// A file, or the names in a folder: its changes, and up to which record they are durable.
+/// A file, or the names in a folder: its changes, and the record up to which they are durable.
 #[derive(Default)]
 struct Changed<'r> {
     changes: Vec<Change<'r>>,
     synced_before: usize,
 }
 
-/// What a state keeps of the changes that no sync made durable.
+/// Which unsynced changes a state keeps.
 #[derive(Clone, Copy)]
 enum Kept {
     Nothing,
     Everything,
-    /// Each sector or not, each change of names or length or not.
+    /// Each sector, and each change of names or length, by chance.
     ByChance,
-    /// All up to one of them, and that one torn.
+    /// All up to one of them, which is torn.
     Beginning {
         end: usize,
     },
@@ -60,13 +60,13 @@ impl<'r> Changed<'r> {
 /// The files and names of the folder after the first `at` records.
 struct Disk<'r> {
     files: Vec<Changed<'r>>,
-    /// The newest file of each inode: its number is used again once its file is removed.
+    /// The newest file of each inode, because the number of a removed file is reused.
     inodes: BTreeMap<u64, usize>,
-    /// The folders by their inodes, which are opened to sync them.
+    /// The folders by their inodes; they are opened for a sync.
     folders: BTreeMap<u64, String>,
-    /// What is called so at the moment.
+    /// The current file of each path.
     live: BTreeMap<String, usize>,
-    /// The file that each creating record made.
+    /// The file of each record that creates one.
     made: BTreeMap<usize, usize>,
     names: BTreeMap<String, Changed<'r>>,
 }
@@ -148,7 +148,7 @@ impl<'r> Disk<'r> {
         }
     }
 
-    /// The files that are left, by their paths.
+    /// The remaining files by path.
     fn left(&self, chance: &mut Chance) -> BTreeMap<&'r str, usize> {
         let mut left = BTreeMap::new();
         for changed in self.names.values() {
@@ -163,7 +163,7 @@ impl<'r> Disk<'r> {
                     }
                     Record::Renamed { from, to } => {
                         let file = left.remove(from.as_str());
-                        // Where the name it had before was never written, its new one was not either.
+                        // If the file's previous name was never written, neither was its new one.
                         file.into_iter().for_each(|file| {
                             left.insert(to.as_str(), file);
                         });
@@ -188,7 +188,7 @@ fn kept(changed: &Changed<'_>, chance: &mut Chance) -> Kept {
     }
 }
 
-/// Whether a change that need not be on the disk is there whole.
+/// Whether an unsynced change is completely on the disk.
 fn survives(kept: Kept, place: usize, chance: &mut Chance) -> bool {
     match kept {
         Kept::Nothing => false,
@@ -226,8 +226,7 @@ fn content(changed: &Changed<'_>, chance: &mut Chance) -> Vec<u8> {
     bytes
 }
 
-/// Writes the folder into `target` as a loss of power after the first `at` records may leave it. What was never synced is left by
-/// chance.
+/// Writes the folder into `target` as a loss of power after the first `at` records may leave it. Unsynced changes remain by chance.
 pub(super) fn rebuild(run: &Recorded, at: usize, chance: &mut Chance, target: &Path) {
     let disk = Disk::after(run, at);
     fs::create_dir_all(target).unwrap();
@@ -236,7 +235,7 @@ pub(super) fn rebuild(run: &Recorded, at: usize, chance: &mut Chance, target: &P
     }
     for (path, file) in disk.left(chance) {
         let bytes = if path.ends_with("-shm") {
-            // It is changed as mapped memory, of which nothing is logged: any bytes may be there.
+            // It is mapped memory, whose changes are not logged, so it may have any bytes.
             (0..SHARED_MEMORY_BYTES).map(|_| chance.byte()).collect()
         } else {
             content(&disk.files[file], chance)

@@ -1,4 +1,4 @@
-//! What the program told its clients.
+//! Facts that the program reported to its clients.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,12 @@ use serde_json::Value;
 
 use super::recorded::{Record, Recorded};
 
-/// The states that never change again.
 const ENDED: [&str; 3] = ["completed", "failed", "cancelled"];
 
-/// What is known of a request or batch: that it is there, and how it ended if it has.
+/// Known requests and batches, each with its final state if it has one.
 pub(super) type Facts = BTreeMap<String, Option<String>>;
 
-/// Everything that was told in the first `at` records: what a call was answered had been sent before anybody could know it.
+/// All facts reported in the first `at` records: an answer is logged before it is sent.
 pub(super) fn told_before(run: &Recorded, at: usize) -> Facts {
     let mut facts = Facts::new();
     let sent = run.records[..at].iter().filter_map(|record| match record {
@@ -21,7 +20,7 @@ pub(super) fn told_before(run: &Recorded, at: usize) -> Facts {
     });
     for text in sent.filter(|text| text.starts_with("HTTP/1.1 2")) {
         let Some((_, body)) = text.split_once("\r\n\r\n") else { continue };
-        // Lists in parts and what is longer than the log keeps are passed over.
+        // Partial lists and bodies that the log truncates are ignored.
         body.lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .for_each(|value| learn(&value, &mut facts));

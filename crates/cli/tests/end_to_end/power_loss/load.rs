@@ -16,15 +16,14 @@ use super::recorded::Recorded;
 use super::shim::{self, FailingCall};
 use crate::support::{program, wait_until};
 
-/// Clients that write at the same time.
 const CLIENTS: usize = 6;
-/// What each of them does before the program is killed.
+/// Rounds of each client before the program is killed.
 const ROUNDS: usize = 12;
-/// Requests that a client posts in a round.
+/// Requests of a client in a round.
 const REQUESTS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A run of `overnight serve` from an empty folder, ended with a kill. A failing call may end it, or keep it from starting.
+/// A run of `overnight serve` from an empty folder to a kill. A failing call may end it earlier, or prevent its start.
 pub(super) fn recorded(failing: Option<FailingCall>) -> Recorded {
     let runtime = Runtime::new().unwrap();
     let _inside = runtime.enter();
@@ -56,7 +55,7 @@ fn start(command: &mut Command) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Waits until it says where it is, or has ended.
+/// Waits until the service is ready or has ended; true if it is ready.
 fn is_serving(service: &mut Child, data: &Path) -> bool {
     let mut is_up = false;
     wait_until("the service serves or ends", || {
@@ -76,7 +75,7 @@ async fn write_for_a_while(data: &Path) {
         let client = client.clone();
         clients.spawn(async move {
             for round in 0..ROUNDS {
-                // A call that fails is told of by the log: nothing of it is a fact.
+                // A failed call is in the log without a fact.
                 let _ = tokio::time::timeout(PATIENCE, write(&client, number, round)).await;
             }
         });
@@ -84,7 +83,6 @@ async fn write_for_a_while(data: &Path) {
     clients.join_all().await;
 }
 
-/// Creates, groups, reads, cancels and deletes.
 async fn write(client: &Client, number: usize, round: usize) -> Result<(), overnight_client::Error> {
     let mut ids = Vec::new();
     for request in 0..REQUESTS {

@@ -1,13 +1,13 @@
-//! What is left after a loss of power: everything that was synced, and a random, torn, reordered part of what was not.
+//! The state after a loss of power: all synced changes, and a random, torn, reordered part of the others.
 //!
-//! The program runs with a library before it that logs every write, truncation, sync, rename and removal of its files, and what it
-//! sends (`tests/power_loss/shim.c`). From the log, states of the disk are rebuilt as a crash could leave them at any moment. The
-//! program opens each of them, and every fact that it told before that moment must be there.
+//! A preloaded library logs every write, truncation, sync, rename and removal of the program's files, and its output
+//! (`tests/power_loss/shim.c`). From the log, states of the disk are rebuilt as a crash could leave them at any time. The program opens
+//! each of them, and every fact that it reported before that time must be there.
 //!
 //! `OVERNIGHT_CRASH_STATES` sets how many states are rebuilt, and `OVERNIGHT_FAILED_CALLS` how many calls of each kind fail.
 //!
-//! Sources of the idea: T. S. Pillai et al., "All File Systems Are Not Created Equal", OSDI 2014; A. Rebello et al., "Can
-//! Applications Recover from fsync Failures?", USENIX ATC 2020.
+//! Sources of the idea: T. S. Pillai et al., "All File Systems Are Not Created Equal", OSDI 2014; A. Rebello et al., "Can Applications
+//! Recover from fsync Failures?", USENIX ATC 2020.
 
 mod chance;
 mod checking;
@@ -26,7 +26,6 @@ use overnight_testkit::proof;
 use self::chance::Chance;
 use self::recorded::{Record, Recorded};
 
-/// A number that the environment may set.
 fn count(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -48,7 +47,7 @@ fn what_was_told_is_on_the_disk_whenever_the_power_is_lost() {
     proof::record("power-loss", &figure);
 }
 
-/// What is looked up can be missing: a disk that syncs nothing has lost something in most of the states.
+/// The checks can fail: a disk that ignores syncs has lost something in most states.
 #[test]
 fn a_disk_that_lies_about_its_syncs_is_found_out() {
     const STATES: usize = 10;
@@ -64,7 +63,7 @@ fn a_disk_that_lies_about_its_syncs_is_found_out() {
     assert!(lost > STATES / 2, "{lost} of {STATES} states had lost something");
 }
 
-/// Rebuilds and opens so many states of a run, spread evenly over its records with a jitter, some of them at its very end; how many facts were looked up.
+/// Rebuilds and opens states of a run, spread evenly with a jitter, some of them at its very end; returns the number of checked facts.
 fn check_states(run: &Recorded, states: usize) -> usize {
     let (next, total) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {

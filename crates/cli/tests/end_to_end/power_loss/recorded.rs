@@ -1,17 +1,16 @@
-//! The log of a run, read.
+//! Reads the log of a run.
 
 use std::path::PathBuf;
 
 const HEAD_BYTES: usize = 25;
 
-/// What was logged of a run of the program.
 pub(super) struct Recorded {
-    /// The folder whose files were watched, as the program knew it.
+    /// The watched folder, as the program named it.
     pub(super) folder: PathBuf,
     pub(super) records: Vec<Record>,
 }
 
-/// A call that returned, in their order. Files are named by their inode's number from when they were opened.
+/// Calls in the order of their returns. A file has its inode's number from its opening on.
 #[derive(Debug)]
 pub(super) enum Record {
     Opened {
@@ -27,12 +26,12 @@ pub(super) enum Record {
         inode: u64,
         length: usize,
     },
-    /// Everything that was logged of the file before record `before` is durable, or of the folder's names.
+    /// All changes of the file, or of the folder's names, before record `before` are durable.
     Synced {
         inode: u64,
         before: usize,
     },
-    /// Whether what was written before is durable is not known, and a later sync says nothing of it.
+    /// Earlier writes may not be durable, and a later sync does not change that.
     SyncFailed {
         inode: u64,
         before: usize,
@@ -53,7 +52,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// As if the disk had not done what it said.
+    /// Removes syncs, as if the disk ignored them.
     pub(super) fn forget_sync(&mut self) {
         if let Self::Synced { before, .. } = self {
             *before = 0;
@@ -64,7 +63,7 @@ impl Record {
 impl Recorded {
     pub(super) fn read(folder: PathBuf, log: &[u8]) -> Self {
         let (mut rest, mut records) = (log, Vec::new());
-        // A kill may cut the last record.
+        // A kill may cut the last record off.
         while let Some((record, behind)) = read_one(rest) {
             records.push(record);
             rest = behind;

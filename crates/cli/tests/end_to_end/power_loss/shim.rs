@@ -1,10 +1,10 @@
-//! The library that stands between the program and the C library.
+//! The library between the program and the C library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Compiles it once for all tests of this process.
+/// Compiled once for all tests of this process.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -20,18 +20,18 @@ fn library() -> &'static Path {
     })
 }
 
-/// The K-th call of a kind fails.
+/// The n-th call of a kind fails.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FailingCall {
     /// `open`, `write` or `sync`.
     pub(super) call: &'static str,
-    /// Which one, from 1.
+    /// The number of the call, from 1.
     pub(super) number: usize,
-    /// The error's number; 0 for a write of half of its bytes.
+    /// The errno; 0 for a write of half of its bytes.
     pub(super) error: i32,
 }
 
-/// Has a command log its changes below `folder`, and fail where it is to.
+/// Makes a command log its changes below `folder`, and fail at a call.
 pub(super) fn put_before(command: &mut Command, folder: &Path, log: &Path, failing: Option<FailingCall>) {
     command.env("LD_PRELOAD", library()).env("IO_SHIM_FOLDER", folder).env("IO_SHIM_LOG", log);
     if let Some(FailingCall { call, number, error }) = failing {

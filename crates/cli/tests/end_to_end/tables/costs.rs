@@ -1,15 +1,15 @@
-//! What it may cost is known before it does.
+//! Costs are known before they arise.
 
 use super::run;
 use crate::support::World;
 
-/// A world whose model costs a credit for a thousand tokens read, and two for a thousand written; the account has plenty.
+/// A world with a price of one credit for a thousand tokens read, and two for a thousand written; the account has enough.
 fn priced() -> World {
     let world = World::new();
     let settings = world.read("overnight.toml");
     let prices = "name = \"m\"\ninput_price = \"1000\"\noutput_price = \"2000\"\n";
     world.write("overnight.toml", &settings.replace("name = \"m\"\n", prices));
-    // Its first start makes the account that `run` charges.
+    // The first start creates the account that `run` charges.
     drop(world.serve());
     let account = world.json("account list")[0]["id"].as_str().unwrap().to_owned();
     world.json(&format!("account activate {account}"));
@@ -46,7 +46,7 @@ fn what_may_cost_too_much_is_not_sent_and_a_sample_says_what_the_rest_costs() {
     let costs: Vec<f64> =
         text.lines().skip(1).map(|line| line.split(',').nth(5).unwrap().parse().unwrap()).collect();
     assert!(costs.len() == 40 && costs.iter().all(|cost| *cost > 0.0), "{text}");
-    // All is answered: there is nothing left to estimate, nor to keep from being sent.
+    // All rows are answered, so there is nothing to estimate or to hold back.
     let ran = with(&["--sample", "4", "--max-cost", "0.001"]);
     assert_eq!((ran.code, world.engine.attempts().len()), (0, 40), "{ran:?}");
     assert!(ran.stderr.contains(" credits; nothing else is left to send\n"), "{ran:?}");

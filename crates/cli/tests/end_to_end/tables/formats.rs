@@ -1,4 +1,4 @@
-//! What is read and written, whatever it is written in.
+//! Input and output in every file format.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -40,7 +40,7 @@ fn a_table_is_answered_row_by_row_and_keeps_its_columns_in_every_format() {
         text.starts_with("id,subject,body,answer,finish_reason,prompt_tokens,completion_tokens,cost,error\n")
     );
     assert!(text.contains("1,Late,\"It is late,\nvery \"\"late\"\"\",echo:"), "{text}");
-    // Each of the others is read as a table again, and says the same.
+    // Each other output is read as a table again, and has the same content.
     for name in ["out.parquet", "out.csv.gz", "out.tsv", "out.jsonl.zst"] {
         let again = [
             "run",
@@ -180,7 +180,7 @@ fn what_is_piped_in_is_answered_to_a_pipe() {
     assert!(ran.code == 2 && ran.stderr.contains(hint), "{ran:?}");
     let ran = piped(&["run", "-"], &chats(3));
     assert_eq!((ran.code, lines(&ran.stdout).len()), (0, 3), "{ran:?}");
-    // The same is known again.
+    // The same input is recognised.
     let ran = piped(&["run", "-", "-o", "-"], &chats(3));
     assert_eq!((ran.code, world.engine.attempts_of("prompt 1")), (0, 1), "{ran:?}");
     let ran = piped(&["run", "-", "-o", "-", "--json"], &chats(3));
@@ -201,7 +201,7 @@ fn requests_are_read_compressed_and_their_answers_written_as_a_table() {
     assert_eq!(all[0], "id,status,metadata,answer,finish_reason,prompt_tokens,completion_tokens,cost,error");
     assert!(all[1].contains(",completed,\"{\"\"k\"\":7}\",echo:"), "{text}");
     assert!(all[2].starts_with(",refused,,,,,,,"), "{text}");
-    // What was written compressed holds full records, which are requests again.
+    // The compressed output has full records, which are valid requests again.
     let _serving = world.serve();
     let gunzipped =
         std::process::Command::new("gzip").args(["-dc"]).arg(world.path("first.jsonl.gz")).output().unwrap();

@@ -1,4 +1,4 @@
-//! Results of batches, joined to the table that was submitted.
+//! Results of batches, joined to the submitted table.
 
 use overnight_testkit::engine::echo_of;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn table() -> String {
     (0..ROWS).fold("n,note\n".to_owned(), |text, row| format!("{text}{row},\"a, {row}\"\n"))
 }
 
-/// A table of three batches, sent; what `submit` prints is in `batches`.
+/// Submits a table in three batches; the output of `submit` is in `batches`.
 fn submitted(world: &World) -> Running {
     let serving = world.serve();
     world.write("t.csv", &table());
@@ -39,13 +39,13 @@ fn a_submitted_table_of_several_batches_is_written_again_with_its_answers_in_its
     let world = World::new();
     let _serving = submitted(&world);
     let joined = "results @batches --table t.csv --prefix ai_";
-    // Following waits until all batches have ended.
+    // `--follow` waits until all batches have ended.
     let ran = world.run(&format!("{joined} --follow -o out.parquet"));
     assert_eq!(ran.code, 0, "{ran:?}");
     let ran = world.run(&format!("{joined} -o out.jsonl"));
     assert_eq!(ran.code, 0, "{ran:?}");
     check(&lines(&world.read("out.jsonl")));
-    // The order of the batches does not matter; what was written is a table again.
+    // The order of the batches does not matter; the output is a table again.
     let batches: Vec<String> = world.read("batches").lines().rev().map(str::to_owned).collect();
     let ran = world.run(&format!("results {} --table out.parquet -o again.jsonl", batches.join(" ")));
     assert_eq!(ran.code, 0, "{ran:?}");

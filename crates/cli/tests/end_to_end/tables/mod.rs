@@ -1,4 +1,4 @@
-//! Tables in, tables out: a template over each row, and the answers behind the columns.
+//! Tables as input and output: a template for each row, and the answers after its columns.
 
 mod costs;
 mod formats;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::support::{Ran, World};
 
-/// Words of a command line of which some hold spaces.
+/// A command whose arguments may contain spaces.
 pub(super) fn command(world: &World, words: &[&str]) -> Command {
     let mut command = world.command("");
     command.args(words);

@@ -1,4 +1,4 @@
-//! A table in several batches, stopped and run again.
+//! A table in several batches, stopped and resumed.
 
 use super::run;
 use crate::support::Running;
@@ -78,7 +78,7 @@ fn rows_without_an_answer_are_asked_again_and_no_others() {
     let ran = run(&world, &words);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!((world.engine.attempts_of("1"), world.engine.attempts_of("3")), (1, 1));
-    // A changed row is another one; the columns that no template names may change.
+    // A changed row counts as another one; columns outside the template may change.
     world.write("t.csv", "n,note\n1,a\nx,b\n3,c\n");
     assert_eq!(run(&world, &words).code, 0);
     assert_eq!((world.engine.attempts_of("1"), world.engine.attempts_of("x")), (1, 1));

@@ -1,4 +1,4 @@
-//! Answers by a schema, spread over columns.
+//! Answers with a schema, spread over columns.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn members_of_answers_are_columns_and_what_is_no_such_object_is_an_error() {
         "answer.json",
         r#"{"type": "object", "properties": {"topic": {"type": "string"}, "n": {"type": "integer"}}}"#,
     );
-    // This engine repeats what it is told to, which is no object where the row is none.
+    // This engine repeats its prompt, which is not an object if the row is not.
     let rows =
         [json!({"text": "[[sim:say]]{\"topic\": \"x\", \"n\": 7}"}), json!({"text": "[[sim:say]]plain"})];
     world.write("t.jsonl", &format!("{}\n{}\n", rows[0], rows[1]));

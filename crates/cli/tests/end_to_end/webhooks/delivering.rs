@@ -1,4 +1,4 @@
-//! What is told, how often, and what is kept of that.
+//! Deliveries of webhooks: content, retries and records.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! Webhooks, from the end of a request to its receiver: a real service, real receivers, and signatures that are checked by
-//! an implementation that is not ours.
+//! Webhooks from the end of a request to its receiver: a real service, real receivers, and signatures checked by another implementation.
 
 mod delivering;
 mod refusing;
@@ -13,11 +12,11 @@ use tokio::runtime::Runtime;
 
 use crate::support::{Running, World, wait_until};
 
-/// Tries follow one another quickly, and there are four of them.
+/// Four tries in quick succession.
 const QUICK: &str =
     "[webhooks]\nallow_insecure_targets = true\nretries = [\"200ms\", \"400ms\", \"600ms\"]\n";
 
-/// A service that delivers, and somebody who receives.
+/// A service that delivers, and a receiver.
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) receiver: Receiver,
@@ -26,7 +25,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// With these settings beside those of every world.
+    /// With these settings added to the world's.
     fn with(settings: &str) -> Self {
         let world = World::new();
         let base = world.read("overnight.toml");
@@ -38,7 +37,7 @@ impl Stage {
         Self { world, receiver, serving, _runtime: runtime }
     }
 
-    /// Sends requests as one batch; its identifier.
+    /// Sends requests as one batch; returns its identifier.
     fn submit(&self, webhook: Option<&str>, bodies: &[Value]) -> String {
         let lines: String = bodies.iter().map(|body| format!("{body}\n")).collect();
         self.world.write("some.jsonl", &lines);
@@ -60,13 +59,12 @@ impl Stage {
         self.of_account("webhook secret")["secret"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until so many calls have come.
     fn wait_for(&self, count: usize) -> Vec<Received> {
         wait_until(&format!("{count} calls come"), || self.receiver.count() >= count);
         self.receiver.received()
     }
 
-    /// Waits until every event has been delivered or given up; how many of each.
+    /// Waits until every event is delivered or a dead letter; returns their numbers.
     fn wait_for_ends(&self, count: usize) -> BTreeMap<String, usize> {
         let mut states = BTreeMap::new();
         wait_until(&format!("{count} events end"), || {
@@ -90,7 +88,7 @@ impl Stage {
     }
 }
 
-/// Whether somebody else's implementation believes it.
+/// Whether another implementation accepts the signature.
 pub(crate) fn verified(secret: &str, received: &Received) -> bool {
     Webhook::new(secret).unwrap().verify(&received.body, &received.headers).is_ok()
 }
@@ -99,7 +97,7 @@ fn json_of(received: &Received) -> Value {
     serde_json::from_slice(&received.body).unwrap()
 }
 
-/// A Create Request body whose end is to be told.
+/// The body of a Create Request with a webhook.
 fn told(content: &str, webhook: &str) -> Value {
     json!({"request_body": crate::support::chat(content), "webhook": webhook})
 }

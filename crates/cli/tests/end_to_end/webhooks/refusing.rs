@@ -1,11 +1,11 @@
-//! Where a service that nobody has allowed anything does not go.
+//! Addresses that a service refuses by default.
 
 use super::{Stage, told};
 
-/// Two tries, and nothing else allowed.
+/// Two tries and no allowances.
 const STRICT: &str = "[webhooks]\nretries = [\"100ms\"]\n";
 
-/// Every event is tried twice, and nobody hears of it.
+/// Checks that every event fails after two tries, and the receiver gets nothing.
 fn check_unheard(stage: &Stage, webhooks: &[String], failure: &str) {
     let bodies: Vec<_> = webhooks.iter().map(|webhook| told("something", webhook)).collect();
     stage.submit(None, &bodies);
@@ -35,7 +35,7 @@ fn inner_addresses_are_not_called() {
     check_refused(&stage, &stage.receiver.url("/"), "https");
 }
 
-/// Nothing is sent of a file whose batch is to be told there.
+/// Checks that a file is refused because of its batch's webhook.
 fn check_refused(stage: &Stage, webhook: &str, part: &str) {
     let before = stage.world.stored_requests();
     let refused = stage.world.run(&format!("submit some.jsonl --webhook {webhook}"));

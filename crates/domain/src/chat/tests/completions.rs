@@ -80,7 +80,6 @@ fn a_choice_that_reached_its_output_limit_without_a_message_gets_one() {
     }
 }
 
-/// The params of the warnings of an answer with one choice.
 fn warned(message: &str, finish_reason: &str) -> Vec<&'static str> {
     let choice = format!(r#"[{{"message":{message},"finish_reason":{finish_reason}}}]"#);
     let completion = parse_completion(answer(&choice, USAGE).as_bytes(), Reader::CHARGED).expect(message);

@@ -82,7 +82,6 @@ fn a_limit_of_ours_may_be_left_out_and_the_clients_own_never_is() {
     }
 }
 
-/// The body that an engine is sent for an account.
 fn salted(stored: &str, account: i64) -> String {
     let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
     let salt = CacheSalt::new(&[7; 32], AccountKey(account));

@@ -26,7 +26,6 @@ fn faults_of(body: &str) -> Vec<String> {
     faults.kept().iter().map(|fault| format!("{} {}", fault.param, fault.code)).collect()
 }
 
-/// A body with `fields` beside a model and a message.
 fn with(fields: &str) -> String {
     format!(r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],{fields}}}"#)
 }

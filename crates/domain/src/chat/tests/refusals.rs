@@ -118,7 +118,7 @@ fn a_body_at_the_root_has_bare_paths() {
     assert_eq!(faults.kept()[0].param, "model");
 }
 
-/// Stored, a body stands in that of Create Request, as which it may be sent again; other dialects have it at the outermost level.
+/// A stored body must fit into that of Create Request, in which it may be sent again; other dialects have it at the outermost level.
 #[test]
 fn what_could_not_be_sent_again_is_nested_too_deep() {
     let parse = |levels: usize| {

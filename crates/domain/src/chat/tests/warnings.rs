@@ -6,13 +6,12 @@ use super::with;
 use crate::answers::Reader;
 use crate::json::minimize;
 
-/// The answer with these choices, and so many tokens of output.
+/// An answer with these choices and `written` tokens of output.
 fn answer(choices: &str, written: u64) -> String {
     let usage = format!(r#"{{"prompt_tokens":3,"completion_tokens":{written},"total_tokens":9}}"#);
     format!(r#"{{"object":"chat.completion","choices":[{choices}],"usage":{usage}}}"#)
 }
 
-/// A choice whose text is `text`.
 fn choice(text: &str, finish_reason: &str) -> String {
     let text = crate::json::quote(text);
     format!(r#"{{"message":{{"role":"assistant","content":{text}}},"finish_reason":"{finish_reason}"}}"#)
@@ -104,7 +103,7 @@ fn what_proves_nothing_of_the_form_is_not_told() {
         check(OBJECT, &format!(r#"{{"message":{message},"finish_reason":"stop"}}"#), "");
     }
     check(OBJECT, r#"{"message":{"content":"a"},"finish_reason":null}"#, "");
-    // A text of the client's may have ended it anywhere.
+    // The client's stop text may have ended it anywhere.
     check(&format!(r#"{OBJECT},"stop":["}}"]"#), &choice("{\"a\":1", "stop"), "");
     check(&format!(r#"{OBJECT},"stop_token_ids":[2],"stop":null"#), &choice("{", "stop"), "");
     check(&format!(r#"{OBJECT},"stop":[],"stop_token_ids":null"#), &choice("{", "stop"), NO_JSON);

@@ -1,24 +1,22 @@
-//! What a body asks for, where its answer can show that it was not honoured.
+//! What a body asks for, as far as its answer can show that it was not honoured.
 
 use super::calls::Call;
 use super::form::Form;
 use crate::json::Json;
 
-/// What a body asks for.
 pub(super) struct Asked<'a> {
-    /// How many choices.
     pub(super) choices: u64,
     /// The client's own output limit of one choice, and the path of its field.
     pub(super) limit: Option<(&'static str, u64)>,
     pub(super) has_logprobs: bool,
     pub(super) form: Option<Form<'a>>,
     pub(super) call: Option<Call<'a>>,
-    /// Whether a text or a token of the client's ends the answer wherever it stands.
+    /// Whether a stop text or token of the client ends the answer anywhere.
     pub(super) has_stop: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// Reads a stored body. A field that has not the shape of its documentation asks for nothing.
+    /// Reads a stored body. A field of an undocumented shape asks for nothing.
     pub(super) fn read(body: Json<'a>) -> Self {
         let mut asked =
             Self { choices: 1, limit: None, has_logprobs: false, form: None, call: None, has_stop: false };
@@ -42,7 +40,7 @@ impl<'a> Asked<'a> {
         asked
     }
 
-    /// Whether the choices of an answer with so many tokens have to be read.
+    /// Whether the choices of an answer with so many tokens must be read.
     pub(super) fn needs_choices(&self, written: u64) -> bool {
         self.choices > 1
             || self.has_logprobs

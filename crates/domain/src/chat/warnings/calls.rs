@@ -1,20 +1,17 @@
-//! `tool_choice`: whether a choice calls what it had to call.
+//! `tool_choice`: whether a choice has the call that it must have.
 
 use std::borrow::Cow;
 
 use super::choice::{Choice, find};
 use crate::json::Json;
 
-/// A call that was asked for.
 pub(super) enum Call<'a> {
-    /// Of any function.
     Any,
-    /// Of this function.
     Named(Cow<'a, str>),
 }
 
 impl<'a> Call<'a> {
-    /// Reads `tool_choice`; `None` where the model may answer without a call.
+    /// Reads `tool_choice`; `None` if the model may answer without a call.
     pub(super) fn read(value: Json<'a>) -> Option<Self> {
         if let Some(word) = value.decode_string() {
             return (word == "required").then_some(Self::Any);
@@ -22,7 +19,7 @@ impl<'a> Call<'a> {
         find(value, "function").and_then(|function| find(function, "name")?.decode_string()).map(Self::Named)
     }
 
-    /// What shows that a choice does not make this call, if anything does.
+    /// What shows that a choice lacks this call, if anything does.
     pub(super) fn find_fault(&self, choice: &Choice<'_>) -> Option<&'static str> {
         if !choice.is_whole() && choice.finish_reason.as_deref() != Some("tool_calls") {
             return None;

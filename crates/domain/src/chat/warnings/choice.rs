@@ -4,25 +4,19 @@ use std::borrow::Cow;
 
 use crate::json::Json;
 
-/// What is read of a choice. Whatever is missing or of another type reads as absent.
+/// The parts of a choice that are read. A member that is missing or of another type reads as absent.
 #[derive(Default)]
 pub(super) struct Choice<'a> {
-    /// Why it ended.
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) has_logprobs: bool,
-    /// The text of its message.
     pub(super) content: Option<Json<'a>>,
-    /// Its `tool_calls`, if there is one.
     pub(super) calls: Option<Json<'a>>,
-    /// Whether it calls a function in the form that came before `tool_calls`.
+    /// Whether it calls a function in the form that preceded `tool_calls`.
     pub(super) has_old_call: bool,
-    /// Whether the model refused to answer.
     pub(super) is_refusal: bool,
-    /// Whether it has a message.
     pub(super) has_message: bool,
     /// Whether it has a text in another place or form.
     pub(super) has_other_text: bool,
-    /// Whether it has the model's reasoning.
     pub(super) has_reasoning: bool,
 }
 
@@ -65,7 +59,6 @@ impl<'a> Choice<'a> {
         self.finish_reason.as_deref() == Some("stop")
     }
 
-    /// Whether it calls a function.
     pub(super) const fn has_call(&self) -> bool {
         self.calls.is_some() || self.has_old_call
     }
@@ -75,7 +68,6 @@ fn has_element(value: Json<'_>) -> bool {
     value.elements().is_some_and(|mut elements| elements.next().is_some())
 }
 
-/// The value of an object's member.
 pub(super) fn find<'a>(object: Json<'a>, key: &str) -> Option<Json<'a>> {
     object.members()?.find(|member| member.key() == key).map(|member| member.value)
 }

@@ -1,5 +1,5 @@
-//! `response_format`: whether the text of a choice can be what was asked for. It is no validator of schemas: only the type
-//! and the required properties of the outermost value are looked at.
+//! `response_format`: whether the text of a choice can be in the requested form. It does not validate schemas: it checks only the type and
+//! the required properties of the outermost value.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,24 +8,22 @@ use super::choice::{Choice, find};
 use crate::faults::codes;
 use crate::json::{Json, Kind, minimize};
 
-/// So many required properties are looked for.
 const REQUIRED_MAX: usize = 256;
 
 const NO_JSON: &str = "the text of a choice is no JSON";
 const OTHER_TYPE: &str = "the text of a choice has not the type of the schema";
 const LACKS_PROPERTY: &str = "the text of a choice lacks a property that the schema requires";
 
-/// JSON, under what is read of its schema.
+/// JSON, and what is read of its schema.
 #[derive(Default)]
 pub(super) struct Form<'a> {
-    /// The types that the schema allows, a bit each; none where it allows any.
+    /// The types that the schema allows, a bit each; 0 if it allows any.
     kinds: u8,
-    /// The properties that an object must have.
     required: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Form<'a> {
-    /// Reads `response_format`; `None` where it asks for no JSON.
+    /// Reads `response_format`; `None` if it does not ask for JSON.
     pub(super) fn read(format: Json<'a>) -> Option<Self> {
         match find(format, "type")?.decode_string()?.as_ref() {
             "json_object" => Some(Self::default()),
@@ -38,7 +36,7 @@ impl<'a> Form<'a> {
     }
 
     fn of_schema(schema: Json<'a>) -> Self {
-        // Some versions of JSON Schema pass over what stands beside a reference.
+        // Some versions of JSON Schema ignore the siblings of a reference.
         if find(schema, "$ref").is_some() {
             return Self::default();
         }
@@ -56,7 +54,7 @@ impl<'a> Form<'a> {
         let value = match minimize(text.as_bytes(), 0) {
             Ok(value) => value,
             Err(error) if error.code == codes::INVALID_JSON => return Some(NO_JSON),
-            // JSON that this service does not take in, such as deep nesting.
+            // JSON that this service does not accept, such as deep nesting.
             Err(_) => return None,
         };
         let value = value.as_json();
@@ -72,7 +70,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The bits of a schema's `type`: a name or several. `None` where one is unknown.
+/// The bits of a schema's `type`: a name or several. `None` if one is unknown.
 fn read_kinds(value: Json<'_>) -> Option<u8> {
     match value.elements() {
         Some(mut names) => names.try_fold(0, |bits, name| Some(bits | bit(read_kind(name)?))),

@@ -1,7 +1,7 @@
-//! Fields of a request that its engine did not honour, as far as the answer itself shows it, and odd choices.
+//! Fields of a request that its engine did not honour, as far as the answer shows it, and odd choices.
 //!
-//! Engines pass over fields that they do not know. What an answer does not prove is not warned of. Nothing here builds a tree or
-//! recurses, and the time is linear in the length of the answer.
+//! Engines ignore fields that they do not know. There is no warning without proof in the answer. The code builds no tree and does not
+//! recurse, and its time is linear in the length of the answer.
 
 mod asked;
 mod calls;
@@ -15,8 +15,8 @@ pub(super) use self::odd::check_choice;
 use crate::answers::{Completion, Warning, warn};
 use crate::json::Json;
 
-/// The fields of a stored `body` that `completion` shows not to have been honoured: each at most once, none where the answer
-/// proves nothing. A body that asks for nothing of the kind costs one pass over its members, and the answer is not read.
+/// The fields of a stored `body` that `completion` shows not to have been honoured, each at most once. A body that asks for no such thing
+/// costs one pass over its members, and the answer is not read.
 pub fn find_warnings(body: Json<'_>, completion: &Completion) -> Vec<Warning> {
     let asked = Asked::read(body);
     let written = completion.usage.completion_tokens;
@@ -33,7 +33,7 @@ pub fn find_warnings(body: Json<'_>, completion: &Completion) -> Vec<Warning> {
         warn("request_body.n", &format!("the answer has {} of {} choices", seen.choices, asked.choices));
     }
     if let Some((field, limit)) = asked.limit {
-        // As many choices as were asked for may have been computed, whatever was answered.
+        // The engine may have computed all requested choices, however many it answered.
         let allowed = limit.saturating_mul(asked.choices.max(seen.choices));
         if written > allowed {
             warn(field, &format!("the answer has {written} tokens, and at most {allowed} were asked for"));
@@ -51,7 +51,6 @@ pub fn find_warnings(body: Json<'_>, completion: &Completion) -> Vec<Warning> {
     warnings
 }
 
-/// What the choices of an answer show.
 #[derive(Default)]
 struct Seen {
     choices: u64,
@@ -68,7 +67,7 @@ impl Seen {
             let choice = Choice::read(choice);
             seen.choices += 1;
             seen.lacks_logprobs |= asked.has_logprobs && !choice.has_logprobs;
-            // A choice that was cut off, by its limit or by a text of the client's, shows neither.
+            // A choice that was cut off, by its limit or by a stop text, shows neither.
             if asked.has_stop || choice.is_refusal {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Choices that are taken although they are odd.
+//! Choices that are accepted although they are odd.
 
 use super::choice::{Choice, find};
 use crate::answers::{NO_TEXT, Warning, warn};
@@ -31,6 +31,6 @@ pub(in crate::chat) fn check_choice(
 fn has_broken_arguments(call: Json<'_>) -> bool {
     let arguments = find(call, "function").and_then(|function| find(function, "arguments")?.decode_string());
     let error = arguments.and_then(|arguments| minimize(arguments.as_bytes(), 0).err());
-    // JSON that this service does not take in, such as deep nesting, may be right.
+    // JSON that this service does not accept, such as deep nesting, may be right.
     error.is_some_and(|error| error.code == codes::INVALID_JSON)
 }

@@ -1,11 +1,11 @@
-//! serde_json is the oracle: what is taken in, and that compact text means the same.
+//! serde_json is the oracle: what is accepted, and that compact text means the same.
 
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::super::{Json, Kind, minimize};
 
-/// Pieces of JSON and of what resembles it; joined at random, they stand on both sides of every rule.
+/// Pieces of JSON and of similar text; joined at random, they are on both sides of every rule.
 pub(super) fn soup() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         6 => prop::sample::select(vec![
@@ -35,7 +35,6 @@ pub(super) fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Removes white space outside strings one character at a time.
 fn strip(text: &str) -> String {
     let (mut within, mut escaped) = (false, false);
     text.chars()

@@ -4,7 +4,6 @@ mod refusals;
 mod repairs;
 mod values;
 
-/// The compact text of `text`, which must be taken in.
 fn compact(text: &str) -> String {
     super::minimize(text.as_bytes(), 0).expect("well-formed").into_string()
 }

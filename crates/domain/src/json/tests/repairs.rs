@@ -13,7 +13,7 @@ const KEYS: Repairs = Repairs { repeated_keys: true, ..NONE };
 
 #[test]
 fn each_repair_is_made_and_reported() {
-    let table: [(&[u8], &str, Repairs); 25] = [
+    let table: [(&[u8], &str, Repairs); 28] = [
         (br#" { "a" : 1.0 } "#, r#"{"a":1.0}"#, NONE),
         (b"[NaN, 1]", "[null,1]", NUMBERS),
         (br#"{"a":Infinity,"b":-Infinity}"#, r#"{"a":null,"b":null}"#, NUMBERS),
@@ -37,6 +37,9 @@ fn each_repair_is_made_and_reported() {
         (br#"{"":[],"":{}}"#, r#"{"":{}}"#, KEYS),
         (br#"{"a":{},"b":{},"a":"}"}"#, r#"{"b":{},"a":"}"}"#, KEYS),
         (br#"{"a":[1,{"b":"x,y"}],"a":null}"#, r#"{"a":null}"#, KEYS),
+        (b"{\"a\nb\" :1, \"a\\nb\" :2 }", r#"{"a\nb":2}"#, CONTROLS.union(KEYS)),
+        (br#"{"\ud800a":1,"\ud800b":2}"#, "{\"\u{fffd}a\":1,\"\u{fffd}b\":2}", CHARACTERS),
+        (br#"{"\ud800":[{"x":1,"x":2}],"\ufffd":2}"#, r#"{"\ufffd":2}"#, CHARACTERS.union(KEYS)),
         (br#"{"a":"NaN","b":"-Infinity"}"#, r#"{"a":"NaN","b":"-Infinity"}"#, NONE),
         (b"[[],{},[{}]]", "[[],{},[{}]]", NONE),
     ];

@@ -27,6 +27,23 @@ fn strings_are_decoded_piece_by_piece() {
 }
 
 #[test]
+fn strings_of_each_length_end_at_their_quote() {
+    // Bytes that differ from a quote or a backslash by one bit.
+    for filling in ["#", "]", "\u{a2}", "\u{dc}", " ", "\u{7f}"] {
+        for length in 0..40 {
+            let plain = filling.repeat(length);
+            let text = format!(r#"{{"{plain}":"{plain}","{plain}\\":"{plain}\"{plain}"}}"#);
+            let members: Vec<_> = read(&text).members().expect("an object").collect();
+            let decoded = |index: usize| (members[index].key(), members[index].value.decode_string());
+            assert_eq!(decoded(0), (plain.as_str().into(), Some(plain.as_str().into())));
+            let (key, value) = (format!("{plain}\\"), format!("{plain}\"{plain}"));
+            assert_eq!(decoded(1), (key.into(), Some(value.into())));
+            assert_eq!(members.len(), 2);
+        }
+    }
+}
+
+#[test]
 fn members_and_elements_are_walked_in_order() {
     let object =
         read(r#"{"a":[1,[2,"]"],{"x":"}"}],"b\u0062":"q\"","c":null}"#).to_object().expect("an object");

@@ -1,4 +1,4 @@
-//! A refusal holds back the request, its account or the replica, by what else is refused and what completes.
+//! A refusal holds back the request, its account or the replica, depending on other refusals and completions.
 
 use super::super::*;
 use super::desk::Desk;
@@ -22,9 +22,7 @@ fn busy_until(desk: &Desk) -> Option<i64> {
 
 #[test]
 fn one_refused_request_waits_by_itself() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=4);
     desk.fail(1, refused(3_000));
     assert_eq!(desk.hear(), ["release lease 1", "send 3 to 1"], "one at a time beside what runs");
     assert!(desk.store.row(1).is_some_and(|row| row.retry_at >= desk.now + 3_000 && row.seen.attempts == 0));
@@ -39,8 +37,7 @@ fn one_refused_request_waits_by_itself() {
 
 #[test]
 fn an_account_whose_requests_are_all_refused_waits_and_others_do_not() {
-    let mut desk = Desk::new(&[4]);
-    desk.enqueue(1, 1..=20);
+    let mut desk = Desk::of(&[4], 1..=20);
     desk.fail(1, refused(3_000));
     assert_eq!(desk.flying().len(), 4, "one at a time beside what runs");
     desk.fail(2, refused(3_000));
@@ -66,8 +63,7 @@ fn an_account_whose_requests_are_all_refused_waits_and_others_do_not() {
 
 #[test]
 fn a_replica_rests_while_several_accounts_are_refused_until_a_request_completes() {
-    let mut desk = Desk::new(&[4]);
-    desk.enqueue(1, 1..=10);
+    let mut desk = Desk::of(&[4], 1..=10);
     desk.enqueue(2, 11..=20);
     while desk.flying().iter().filter(|seq| **seq > 10).count() == 0 {
         desk.complete(desk.flying()[0]);
@@ -87,8 +83,7 @@ fn a_replica_rests_while_several_accounts_are_refused_until_a_request_completes(
 
 #[test]
 fn a_request_that_is_refused_again_and_again_waits_longer_each_time() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, [1]);
+    let mut desk = Desk::of(&[2], [1]);
     let mut last_at = desk.now;
     let mut waits = Vec::new();
     for _ in 0..12 {
@@ -134,8 +129,7 @@ fn a_request_that_an_engine_refuses_until_after_its_window_fails_no_earlier() {
 
 #[test]
 fn a_refusal_that_depends_on_chance_is_tried_again_and_fails_at_the_eighth_time() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, [1]);
+    let mut desk = Desk::of(&[1], [1]);
     for attempt in 1..=8 {
         desk.fail(1, rejected("Already borrowed"));
         desk.probed_healthy();
@@ -148,8 +142,7 @@ fn a_refusal_that_depends_on_chance_is_tried_again_and_fails_at_the_eighth_time(
 
 #[test]
 fn a_request_that_one_engine_refuses_for_hours_is_tried_at_another_within_a_minute() {
-    let mut desk = Desk::new(&[1, 1]);
-    desk.enqueue(1, 1..=2);
+    let mut desk = Desk::of(&[1, 1], 1..=2);
     let to_first = desk.said.iter().find(|it| it.ends_with("to 1")).cloned().unwrap();
     let seq = if to_first.starts_with("send 1 ") { 1 } else { 2 };
     desk.fail(seq, refused(3_600_000));
@@ -158,8 +151,7 @@ fn a_request_that_one_engine_refuses_for_hours_is_tried_at_another_within_a_minu
 
 #[test]
 fn a_long_time_that_the_probe_is_told_too_pauses_the_replica_until_then() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
+    let mut desk = Desk::of(&[2], 1..=4);
     desk.fail(1, refused(3_600_000));
     desk.hear();
     desk.fail(2, refused(3_600_000));
@@ -175,8 +167,7 @@ fn a_long_time_that_the_probe_is_told_too_pauses_the_replica_until_then() {
 
 #[test]
 fn a_long_time_that_only_requests_are_told_holds_back_their_account() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
+    let mut desk = Desk::of(&[2], 1..=4);
     desk.fail(1, refused(3_600_000));
     desk.fail(2, refused(3_600_000));
     desk.probed_healthy();
@@ -191,9 +182,7 @@ fn a_long_time_that_only_requests_are_told_holds_back_their_account() {
 
 #[test]
 fn a_refusal_of_every_request_pauses_the_replica_and_fails_none() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=4);
     desk.fail(1, rejected("usage limit reached, request r1"));
     assert_eq!(desk.hear(), [""; 0], "what is under way may tell");
     desk.fail(2, rejected("usage limit reached, request r2"));
@@ -216,9 +205,7 @@ fn a_request_at_fault_fails_if_the_probe_is_refused_for_another_reason() {
         ProbeOutcome::Refused { code: 400, message: "max_tokens is not supported".into() },
         ProbeOutcome::Refused { code: 422, message: "unknown field".into() },
     ] {
-        let mut desk = Desk::new(&[1]);
-        desk.enqueue(1, 1..=2);
-        desk.hear();
+        let mut desk = Desk::heard(&[1], 1..=2);
         desk.fail(1, rejected("unknown field"));
         desk.probed(outcome);
         assert_eq!(desk.hear()[..2], ["probe 1", "fail 1 engine_rejected: unknown field"]);
@@ -228,9 +215,7 @@ fn a_request_at_fault_fails_if_the_probe_is_refused_for_another_reason() {
 
 #[test]
 fn a_completion_tells_of_a_refusal_only_if_it_was_sent_after_it() {
-    let mut desk = Desk::new(&[3]);
-    desk.enqueue(1, 1..=6);
-    desk.hear();
+    let mut desk = Desk::heard(&[3], 1..=6);
     desk.fail(1, rejected("unknown field"));
     desk.complete(2);
     assert_eq!(desk.hear(), ["send 4 to 1"], "request 2 was under way before");

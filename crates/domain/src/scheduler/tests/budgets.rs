@@ -16,7 +16,6 @@ fn limited(max_concurrency: u32, daily_limits: DailyLimits) -> Replica {
     Replica { daily_limits, ..replica(1, max_concurrency) }
 }
 
-/// A desk with the first replica limited, and others that are not, of so many slots each.
 fn desk(slots: u32, daily_limits: DailyLimits, others: &[u32]) -> Desk {
     desk_of(limited(slots, daily_limits), others)
 }
@@ -97,7 +96,7 @@ fn a_restart_and_another_node_go_on_from_what_was_used() {
     }
     desk.wait(1_000);
     assert_eq!(desk.store.uses[&(FIRST, 0)], (7, 700), "one is in flight");
-    // Killed: what was in flight stays as it was estimated.
+    // Killed: requests in flight keep their estimates.
     let store = desk.store;
     let mut next = Desk { store, ..Desk::new(&[]) };
     next.feed(SchedulerInput::Replicas(vec![limited(1, TOKENS(1_000))]));

@@ -1,4 +1,4 @@
-//! The ordinary walk: release, scan, lease, send, end.
+//! The usual path: release, scan, lease, send, end.
 
 use super::super::*;
 use super::desk::Desk;
@@ -7,8 +7,7 @@ use super::{candidate, partition, position, replica, seen};
 
 #[test]
 fn requests_are_sent_in_key_order_up_to_the_limit_and_slots_refill() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, [3, 1, 2, 4]);
+    let mut desk = Desk::of(&[2], [3, 1, 2, 4]);
     assert_eq!(desk.hear(), ["send 1 to 1", "send 2 to 1"]);
     assert_eq!((desk.waiting(), desk.scheduler.in_flight(ReplicaKey(1))), (2, 2));
     desk.complete(2);
@@ -48,17 +47,14 @@ fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
 
 #[test]
 fn two_idle_replicas_share_a_short_backlog() {
-    let mut desk = Desk::new(&[4, 4]);
-    desk.enqueue(1, 1..=6);
+    let mut desk = Desk::of(&[4, 4], 1..=6);
     let to_first = desk.hear().iter().filter(|it| it.ends_with("to 1")).count();
     assert_eq!((to_first, desk.flying().len()), (3, 6));
 }
 
 #[test]
 fn a_cancelled_request_is_aborted_and_its_slot_is_used_again() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, [1, 2]);
-    desk.hear();
+    let mut desk = Desk::heard(&[1], [1, 2]);
     desk.store.finish(1, End::Cancelled);
     desk.feed(SchedulerInput::Ended { seqs: vec![1, 99] });
     assert_eq!(desk.hear(), ["abort 1", "send 2 to 1"]);
@@ -90,8 +86,7 @@ fn a_request_that_ends_while_it_is_being_leased_is_never_sent() {
 
 #[test]
 fn a_replica_that_leaves_finishes_what_is_in_flight_and_gives_back_the_rest() {
-    let mut desk = Desk::new(&[4]);
-    desk.enqueue(1, 1..=9);
+    let mut desk = Desk::of(&[4], 1..=9);
     assert_eq!(
         (desk.flying(), desk.scheduler.replicas[&ReplicaKey(1)].buffered.len()),
         (vec![1, 2, 3, 4], 1)
@@ -114,8 +109,7 @@ fn a_replica_that_leaves_finishes_what_is_in_flight_and_gives_back_the_rest() {
 
 #[test]
 fn work_for_a_model_without_replicas_waits() {
-    let mut desk = Desk::new(&[]);
-    desk.enqueue(1, 1..=3);
+    let mut desk = Desk::of(&[], 1..=3);
     desk.wait(60_000);
     assert_eq!((desk.hear(), desk.waiting()), (vec![], 3));
     desk.feed(SchedulerInput::Replicas(vec![replica(1, 8)]));
@@ -124,9 +118,7 @@ fn work_for_a_model_without_replicas_waits() {
 
 #[test]
 fn a_drained_scheduler_gives_back_what_was_not_sent_and_starts_nothing() {
-    let mut desk = Desk::new(&[8]);
-    desk.enqueue(1, 1..=20);
-    desk.hear();
+    let mut desk = Desk::heard(&[8], 1..=20);
     let released = desk.scheduler.drain(desk.now);
     assert_eq!(released.iter().filter(|it| matches!(it, SchedulerCommand::ReleaseLease { .. })).count(), 2);
     for seq in 1..=8 {
@@ -149,8 +141,7 @@ fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
 
 #[test]
 fn a_large_backlog_is_leased_by_the_run_and_a_short_run_does_not_wait_for_more_work() {
-    let mut desk = Desk::new(&[256]);
-    desk.enqueue(1, 1..=3);
+    let mut desk = Desk::of(&[256], 1..=3);
     assert_eq!(desk.flying().len(), 3);
     desk.enqueue(1, 4..=5_000);
     assert_eq!(desk.flying().len(), 256);
@@ -277,9 +268,7 @@ fn who_holds_as_many_requests_as_it_may_is_known_by_the_slots_it_takes() {
 
 #[test]
 fn a_lease_that_is_lost_is_dropped_and_a_later_one_of_the_same_request_stays() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, [1]);
-    desk.hear();
+    let mut desk = Desk::heard(&[1], [1]);
     let lease = desk.sent[&1].clone();
     desk.feed(SchedulerInput::Lost(vec![Lease { epoch: lease.epoch - 1, ..lease.clone() }]));
     assert_eq!(desk.hear(), [""; 0], "an older lease is another's affair");

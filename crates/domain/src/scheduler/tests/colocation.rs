@@ -1,4 +1,4 @@
-//! Engines that serve others too.
+//! Engines that also serve others.
 
 use super::super::colocation::Colocation;
 use super::super::*;
@@ -11,14 +11,14 @@ fn colocated(key: u32, max_concurrency: u32, percent: u8) -> Replica {
     Replica { colocated_percent: Some(percent), ..replica(key, max_concurrency) }
 }
 
-/// An engine that runs so many requests at once, first come, first served.
+/// Runs up to `room` requests concurrently, first come, first served.
 struct Engine {
     room: i64,
     online: i64,
 }
 
 impl Engine {
-    /// What it tells while so many of its requests are ours.
+    /// Its load while so many of its requests are ours.
     fn load(&self, ours: usize) -> EngineLoad {
         let all = self.online + i64::try_from(ours).unwrap();
         let running = all.min(self.room);
@@ -26,7 +26,7 @@ impl Engine {
     }
 }
 
-/// The limit of each of so many seconds, all of which is used at once.
+/// The limit in each of so many seconds, if all of it is used.
 fn limits(colocation: &mut Colocation, engine: &Engine, seconds: i64) -> Vec<usize> {
     let told = |second| {
         let ours = colocation.current();
@@ -58,7 +58,7 @@ fn what_others_use_is_left_to_them_before_anything_waits() {
 #[test]
 fn it_is_halved_down_to_none_while_requests_wait_and_grows_again_after() {
     let mut colocation = Colocation::new(&colocated(1, 64, 50)).unwrap();
-    // It runs fewer than somebody believed.
+    // It runs fewer than configured.
     let mut engine = Engine { room: 20, online: 0 };
     limits(&mut colocation, &engine, 20);
     assert_eq!(colocation.current(), 22, "of ours alone, two wait");

@@ -1,4 +1,4 @@
-//! How many requests a replica is sent at once.
+//! Limits of concurrent requests to a replica.
 
 use super::super::concurrency::ConcurrencyLimit;
 use super::super::messages::EngineLoad;
@@ -9,7 +9,7 @@ fn load(running: i64, waiting: i64) -> EngineLoad {
     EngineLoad { running, waiting, cache_permille: 0, preemptions: 0 }
 }
 
-/// An engine that has room for `room` requests tells its load each second, while all of the limit is used.
+/// An engine with room for `room` requests reports its load each second, while all of the limit is used.
 fn told(limit: &mut ConcurrencyLimit, room: usize, seconds: std::ops::Range<i64>) {
     for second in seconds {
         let sent = limit.current();
@@ -122,8 +122,7 @@ fn requests_too_short_to_be_seen_at_work_are_counted_when_they_are_completed() {
     }
 }
 
-/// An engine that tells nothing completes a request in so many microseconds at the limit of each moment, all of which is used;
-/// the limits seen.
+/// Returns the limits of an engine without metrics that completes a request in so many microseconds at each limit, all of which is used.
 fn silent(limit: &mut ConcurrencyLimit, takes_us: impl Fn(usize) -> usize, seconds: i64) -> Vec<usize> {
     let (mut now_us, mut seen) = (0, Vec::new());
     while now_us < seconds * SECOND * 1_000 {

@@ -1,4 +1,4 @@
-//! What a replica used today.
+//! Use of a replica's daily budget.
 
 use super::super::daily_budget::{DailyBudget, DailyLimits, DailyUse};
 use super::super::rate_window::Volume;
@@ -15,7 +15,7 @@ fn limits(requests: u32, tokens: i64) -> DailyLimits {
     }
 }
 
-/// A budget at noon, of which so much was used before.
+/// A budget at noon with previous use.
 fn budget(requests: u32, tokens: i64, used: i64) -> DailyBudget {
     let mut budget = DailyBudget::new(ReplicaKey(1), limits(requests, tokens));
     assert_eq!(budget.pass(NOON), None);
@@ -23,7 +23,7 @@ fn budget(requests: u32, tokens: i64, used: i64) -> DailyBudget {
     budget
 }
 
-/// The store is asked, and says that this was used in all.
+/// The store answers with this sum.
 fn tell(budget: &mut DailyBudget, requests: i64, tokens: i64) {
     let asked = budget.ask().unwrap();
     budget.note_stored(DailyUse { requests, tokens, ..asked });

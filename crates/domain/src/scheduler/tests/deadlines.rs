@@ -1,4 +1,4 @@
-//! Requests that are due first, where not all will be done in time.
+//! Requests that go first because not all will be done in time.
 
 use super::super::deadlines::{Danger, STEP_MS, endangered};
 use super::super::*;
@@ -11,7 +11,7 @@ fn step(minute: i64, cost: i64) -> DeadlineStep {
     DeadlineStep { from: minute * MINUTE, count: 1, cost }
 }
 
-/// What is due first, in minutes, where a cost of one takes a minute.
+/// What goes first, in minutes, if a cost of one takes a minute.
 fn first(steps: &[DeadlineStep]) -> Option<i64> {
     endangered(steps, 0, |cost| Some(cost * MINUTE), GUARD_MS, 0).map(|it| it.last / MINUTE)
 }
@@ -52,7 +52,7 @@ fn work_whose_pace_is_unknown_takes_an_hour() {
     assert_eq!(unknown(99), Some(Danger { first: 99 * MINUTE, last: 99 * MINUTE + STEP_MS - 1 }));
 }
 
-/// A desk with one replica for four requests, on which account 1 has these requests, each due at its minute from now.
+/// A desk with one replica for four requests, and these requests of account 1, each due at its minute from now.
 fn desk(dues: impl IntoIterator<Item = (i64, i64)>) -> Desk {
     let mut desk = Desk::new(&[4]);
     let now = desk.now;
@@ -60,7 +60,6 @@ fn desk(dues: impl IntoIterator<Item = (i64, i64)>) -> Desk {
     desk
 }
 
-/// Completes what is in flight every second, for so long; what was completed.
 fn work(desk: &mut Desk, seconds: i64) -> Vec<i64> {
     let mut completed = Vec::new();
     for _ in 0..seconds {

@@ -1,11 +1,11 @@
-//! A desk for single cases: the store answers at once, the engines only when the case says so.
+//! A desk for single cases: the store answers immediately, the engines only when the case says so.
 
 use super::super::leases_held::Mark;
 use super::super::*;
 use super::store::{End, Store};
 use super::{MODEL, candidate, partition, replica};
 
-/// A scheduler, its store, and what it asked of engines and operators, in words.
+/// A scheduler, its store, and its commands to engines and messages to operators, in words.
 pub(super) struct Desk {
     pub(super) scheduler: Scheduler,
     pub(super) store: Store,
@@ -20,7 +20,21 @@ impl Desk {
         Self::with((1..).zip(limits).map(|(key, limit)| replica(key, *limit)).collect())
     }
 
-    /// These replicas, at time 1,000,000.
+    /// Replicas with these limits, and requests of account 1.
+    pub(super) fn of(limits: &[u32], seqs: impl IntoIterator<Item = i64>) -> Self {
+        let mut desk = Self::new(limits);
+        desk.enqueue(1, seqs);
+        desk
+    }
+
+    /// The same, with its messages already heard.
+    pub(super) fn heard(limits: &[u32], seqs: impl IntoIterator<Item = i64>) -> Self {
+        let mut desk = Self::of(limits, seqs);
+        desk.hear();
+        desk
+    }
+
+    /// At time 1,000,000.
     pub(super) fn with(list: Vec<Replica>) -> Self {
         let scheduler = Scheduler::new(Settings::default(), 7);
         let mut desk = Self {
@@ -35,39 +49,46 @@ impl Desk {
         desk
     }
 
-    /// Requests enter an account's queue.
-    pub(super) fn enqueue(&mut self, account: i64, seqs: impl IntoIterator<Item = i64>) {
-        let partition = partition(account);
+    pub(super) fn arrive(&mut self, partition: QueuePartition, seen: impl IntoIterator<Item = Candidate>) {
         let mut count = 0;
-        for seq in seqs {
-            self.store.insert(partition, candidate(seq));
+        for seen in seen {
+            self.store.insert(partition, seen);
             count += 1;
         }
         let added = vec![Backlog { partition, count }];
         self.feed(SchedulerInput::Released { added, next_ready_at: None });
     }
 
-    /// Requests enter an account's queue, each with its deadline.
+    pub(super) fn enqueue(&mut self, account: i64, seqs: impl IntoIterator<Item = i64>) {
+        self.arrive(partition(account), seqs.into_iter().map(candidate));
+    }
+
     pub(super) fn enqueue_due(&mut self, account: i64, dues: impl IntoIterator<Item = (i64, i64)>) {
         self.enqueue_in(partition(account), dues);
     }
 
-    /// Requests enter a partition, each with its deadline.
-    pub(super) fn enqueue_in(
-        &mut self,
-        partition: QueuePartition,
-        dues: impl IntoIterator<Item = (i64, i64)>,
-    ) {
-        let mut count = 0;
-        for (seq, deadline) in dues {
-            self.store.insert(partition, Candidate { deadline, ..candidate(seq) });
-            count += 1;
-        }
-        let added = vec![Backlog { partition, count }];
-        self.feed(SchedulerInput::Released { added, next_ready_at: None });
+    pub(super) fn enqueue_in(&mut self, of: QueuePartition, dues: impl IntoIterator<Item = (i64, i64)>) {
+        self.arrive(of, dues.into_iter().map(|(seq, deadline)| Candidate { deadline, ..candidate(seq) }));
     }
 
-    /// Feeds an input and answers everything the store can answer, until nothing is left to do.
+    pub(super) fn close(&mut self, replica: ReplicaKey, until: Option<i64>, is_open_for_deadlines: bool) {
+        let hours = EngineHours { is_open: false, until, is_open_for_deadlines };
+        self.feed(SchedulerInput::Hours { replica, hours });
+    }
+
+    /// The last order to start a replica was performed.
+    pub(super) fn started(&mut self, replica: ReplicaKey) {
+        let order = self.scheduler.last_order(replica);
+        self.feed(SchedulerInput::Started { replica, order });
+    }
+
+    /// The process of a replica ended, by its last order or by itself.
+    pub(super) fn stopped(&mut self, replica: ReplicaKey, error: Option<&str>) {
+        let (order, error) = (self.scheduler.last_order(replica), error.map(str::to_owned));
+        self.feed(SchedulerInput::Stopped { replica, order, error });
+    }
+
+    /// Feeds an input and answers everything that the store can answer, until no command is left.
     pub(super) fn feed(&mut self, input: SchedulerInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
@@ -155,17 +176,16 @@ impl Desk {
         self.feed(SchedulerInput::Probed { replica: ReplicaKey(1), outcome });
     }
 
-    /// The probe of replica 1 is answered as an engine does that works.
+    /// The probe of replica 1 is answered as by a working engine.
     pub(super) fn probed_healthy(&mut self) {
         self.probed(ProbeOutcome::Healthy);
     }
 
-    /// The probe of replica 1 fails.
     pub(super) fn probed_failed(&mut self) {
         self.probed(ProbeOutcome::Failed("no".into()));
     }
 
-    /// What was said since the last time.
+    /// Takes the messages since the last call.
     pub(super) fn hear(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
     }
@@ -174,7 +194,6 @@ impl Desk {
         self.scheduler.waiting(MODEL)
     }
 
-    /// The requests in flight.
     pub(super) fn flying(&self) -> Vec<i64> {
         self.sent.keys().copied().collect()
     }

@@ -1,9 +1,9 @@
-//! Deadlines on a device whose engines take long to load, so that a swap there and back is dear.
+//! Deadlines on a device whose engines load slowly, so that swaps there and back are expensive.
 
 use super::super::messages::{DeviceKey, ModelKey, ReplicaKey};
 use super::devices::{HOUR, MINUTE, Night};
 
-/// A night in which both engines are known to take so long, the first has worked for some hours and has more to do.
+/// A night in which both engines are known to load this long, and the first has worked for some hours and has more to do.
 fn night(load_ms: i64) -> Night {
     let mut night = Night::new(2);
     night.load_ms = load_ms;
@@ -69,6 +69,6 @@ fn the_guard_reckons_with_what_the_swap_back_to_the_slowest_engine_costs() {
         night.desk.scheduler.start_guard_ms(ModelKey(2))
     };
     assert_eq!(guard_ms(&mut night, MINUTE), MINUTE, "the device may owe ten minutes");
-    // What it may not owe is earned at a twentieth.
+    // The part that it may not owe is earned at a twentieth.
     assert_eq!(guard_ms(&mut night, 9 * MINUTE), MINUTE + 20 * 7 * MINUTE);
 }

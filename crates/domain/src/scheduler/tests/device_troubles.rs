@@ -1,4 +1,4 @@
-//! Engines that share a device, on nights on which something is wrong.
+//! Engines that share a device, with faults.
 
 use super::super::*;
 use super::devices::{HOUR, MINUTE, Night};
@@ -6,20 +6,18 @@ use super::store::End;
 
 const SECOND: ReplicaKey = ReplicaKey(2);
 
-/// The engine of a model ends by itself, with what it has in flight.
+/// A model's engine ends by itself, with its requests in flight.
 fn crash(night: &mut Night, replica: ReplicaKey) {
     night.changes.remove(&replica);
     night.on_device.remove(&replica);
-    let order = night.desk.scheduler.last_order(replica);
-    let error = Some("it was ended by signal 9".into());
-    night.desk.feed(SchedulerInput::Stopped { replica, order, error });
+    night.desk.stopped(replica, Some("it was ended by signal 9"));
     for seq in night.desk.flying() {
         night.desk.reset(seq);
         night.done_at.remove(&seq);
     }
 }
 
-/// Time passes in which these models always have more work than the device can do; nothing of it is due soon.
+/// Time passes in which these models always have more work than the device can do, none of it due soon.
 fn pass_busily(night: &mut Night, models: &[i64], hours: i64) {
     for _ in 0..2 * hours {
         for model in models {

@@ -1,4 +1,4 @@
-//! Engines that share a device, on a clock of seconds: each holds sixteen requests of twenty seconds, and a swap takes over a minute.
+//! Engines that share a device, simulated by the second: each holds sixteen requests of twenty seconds, and a swap takes over a minute.
 
 use super::super::*;
 use super::desk::Desk;
@@ -12,7 +12,6 @@ const SLOTS: u32 = 16;
 pub(super) const MINUTE: i64 = 60_000;
 pub(super) const HOUR: i64 = 60 * MINUTE;
 
-/// What an engine is about to do, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Change {
     Ready(i64),
@@ -20,29 +19,24 @@ pub(super) enum Change {
     Ended(i64),
 }
 
-/// A night on one device.
 pub(super) struct Night {
     pub(super) desk: Desk,
-    /// How long an engine takes to be ready.
     pub(super) load_ms: i64,
-    /// Models whose engines cannot be started: they give up after as long as others are ready.
+    /// Models whose engines fail to start, after as long as others take.
     pub(super) broken: BTreeSet<i64>,
-    /// The models whose engines were started, in order, and when they were ready.
+    /// The started models, in order, and when each was ready.
     pub(super) turns: Vec<(i64, i64)>,
     pub(super) changes: BTreeMap<ReplicaKey, Change>,
     pub(super) on_device: BTreeSet<ReplicaKey>,
-    /// When each request in flight will be done.
     pub(super) done_at: BTreeMap<i64, i64>,
-    /// When each was done.
     pub(super) done: BTreeMap<i64, i64>,
-    /// For how long an engine was loaded or ended.
+    /// Time in which an engine was loaded or ended.
     pub(super) lost_ms: i64,
     begun_at: i64,
     next_seq: i64,
 }
 
 impl Night {
-    /// An engine for each of so many models.
     pub(super) fn new(models: u32) -> Self {
         let rules = ProcessRules {
             start_after_ms: 10_000,
@@ -71,7 +65,7 @@ impl Night {
         }
     }
 
-    /// So many requests of an account for a model arrive, due in this time; the numbers of them.
+    /// `count` requests of an account for a model arrive, due in this time; returns their numbers.
     pub(super) fn post(&mut self, model: i64, account: i64, count: i64, due_ms: i64) -> std::ops::Range<i64> {
         let seqs = self.next_seq..self.next_seq + count;
         self.next_seq = seqs.end;
@@ -95,7 +89,7 @@ impl Night {
         }
     }
 
-    /// What waits past its deadline ends.
+    /// Ends waiting requests past their deadline.
     fn expire(&mut self) {
         let rows = self.desk.store.rows.values();
         let overdue = rows.filter(|row| row.seen.deadline <= self.desk.now && !row.is_leased);
@@ -124,22 +118,20 @@ impl Night {
                 continue;
             }
             self.changes.remove(&key);
-            let order = self.desk.scheduler.last_order(key);
-            self.desk.feed(match change {
+            match change {
                 Change::Ready(_) => {
                     self.turns.push((key.0.into(), at));
-                    SchedulerInput::Started { replica: key, order }
+                    self.desk.started(key);
                 }
                 Change::Broken(_) | Change::Ended(_) => {
                     self.on_device.remove(&key);
-                    let error = matches!(change, Change::Broken(_)).then(|| "not ready in time".to_owned());
-                    SchedulerInput::Stopped { replica: key, order, error }
+                    let error = matches!(change, Change::Broken(_)).then_some("not ready in time");
+                    self.desk.stopped(key, error);
                 }
-            });
+            }
         }
     }
 
-    /// Does what was said.
     fn obey(&mut self) {
         for said in self.desk.hear() {
             let words: Vec<_> = said.split(' ').collect();
@@ -161,7 +153,6 @@ impl Night {
         }
     }
 
-    /// The models in the order of their turns.
     pub(super) fn order(&self) -> Vec<i64> {
         self.turns.iter().map(|(model, _)| *model).collect()
     }
@@ -258,7 +249,7 @@ fn an_account_that_asks_for_more_than_can_be_done_leaves_the_other_its_turns() {
     let seqs = night.post(2, 2, 4_000, 24 * HOUR);
     let began_at = night.desk.now;
     for _ in 0..20 {
-        // Twice what the device can do.
+        // Twice the device's capacity.
         night.post(1, 1, 1_400, 2 * HOUR);
         night.pass(15 * MINUTE);
     }
@@ -273,9 +264,7 @@ fn an_engine_that_cannot_be_started_takes_the_device_from_nobody() {
     night.post(2, 2, 100, 24 * HOUR);
     night.pass(11_000);
     night.changes.clear();
-    let (replica, error) = (ReplicaKey(2), Some("no such file".into()));
-    let order = night.desk.scheduler.last_order(replica);
-    night.desk.feed(SchedulerInput::Stopped { replica, order, error });
+    night.desk.stopped(ReplicaKey(2), Some("no such file"));
     night.on_device.clear();
     night.post(1, 1, 4_000, 24 * HOUR);
     night.pass(2 * HOUR);

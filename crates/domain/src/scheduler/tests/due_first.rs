@@ -1,4 +1,4 @@
-//! The list of requests that go first, beside that of all.
+//! The list of requests that go first, beside the main list.
 
 use super::super::due_first::Seen;
 use super::super::messages::{Candidate, ReplicaKey};
@@ -9,7 +9,7 @@ use super::{candidate, position};
 
 const FIRST: ReplicaKey = ReplicaKey(1);
 const GUARD_MS: i64 = 600_000;
-/// In danger, and not.
+/// A deadline in danger, and one that is not.
 const SOON: i64 = 300_000;
 const LATE: i64 = 86_400_000;
 
@@ -66,7 +66,7 @@ fn scan(partition: &mut PartitionState) -> Range {
     }
 }
 
-/// The scan for those that go first, whether the taker waits for it or not.
+/// The scan for those that go first, whether or not the taker waits for it.
 fn scan_due_first(partition: &mut PartitionState) -> Range {
     match turn(partition) {
         (_, Some(range)) | (Turn::Wait(Some(range)), None) => range,
@@ -74,7 +74,6 @@ fn scan_due_first(partition: &mut PartitionState) -> Range {
     }
 }
 
-/// Answers a scan as the scheduler does.
 fn answer(partition: &mut PartitionState, range: &Range, candidates: &[Candidate], reached_end: bool) {
     let last = candidates.last().map(|it| it.position.clone());
     let seen = Seen { count: i64::try_from(candidates.len()).unwrap(), last, reached_end };

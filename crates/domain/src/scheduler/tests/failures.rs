@@ -1,4 +1,4 @@
-//! What an attempt's error leads to.
+//! Consequences of an attempt's error.
 
 use super::super::*;
 use super::desk::Desk;
@@ -8,10 +8,9 @@ fn status(code: u16) -> AttemptError {
     AttemptError::Status { code, message: "words".into(), retry_after_ms: None }
 }
 
-/// Request 1 of 1–3 fails so on a replica that completed another before; what is said, but for what is sent next.
+/// Request 1 of 1–3 fails on a replica that completed another before; compares the messages, without what is sent next.
 fn check(error: &AttemptError, expected: &[&str]) {
-    let mut desk = Desk::new(&[3]);
-    desk.enqueue(1, [0]);
+    let mut desk = Desk::of(&[3], [0]);
     desk.complete(0);
     desk.enqueue(1, 1..=3);
     desk.hear();
@@ -54,9 +53,7 @@ fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
 
 #[test]
 fn a_tenants_refusal_never_pauses_a_healthy_replica() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=4);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=4);
     desk.status(1, 410);
     assert_eq!(desk.hear(), ["probe 1"]);
     desk.status(2, 410);
@@ -70,9 +67,7 @@ fn a_tenants_refusal_never_pauses_a_healthy_replica() {
 
 #[test]
 fn a_refusal_that_the_probe_confirms_pauses_the_replica_and_fails_nobody() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=3);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=3);
     desk.status(1, 401);
     desk.probed_failed();
     let reason = "the engine answered with status 401: words; its probe failed: no";
@@ -100,9 +95,7 @@ fn a_request_that_is_too_slow_fails_only_where_the_replica_works() {
         (ProbeOutcome::TimedOut("no answer".into()), "release lease 1"),
         (ProbeOutcome::Failed("no".into()), "release lease 1"),
     ] {
-        let mut desk = Desk::new(&[2]);
-        desk.enqueue(1, 1..=2);
-        desk.hear();
+        let mut desk = Desk::heard(&[2], 1..=2);
         desk.fail(1, AttemptError::TooSlow("too slow".into()));
         desk.probed(outcome.clone());
         assert_eq!(desk.hear()[..2], ["probe 1", expected], "{outcome:?}");
@@ -111,9 +104,7 @@ fn a_request_that_is_too_slow_fails_only_where_the_replica_works() {
 
 #[test]
 fn a_replica_that_only_fails_is_paused_and_nobody_is_blamed() {
-    let mut desk = Desk::new(&[8]);
-    desk.enqueue(1, 1..=20);
-    desk.hear();
+    let mut desk = Desk::heard(&[8], 1..=20);
     for seq in 1..=5 {
         desk.status(seq, 500);
     }
@@ -131,9 +122,7 @@ fn a_replica_that_only_fails_is_paused_and_nobody_is_blamed() {
 
 #[test]
 fn failures_of_any_number_pause_no_replica_whose_probe_is_answered() {
-    let mut desk = Desk::new(&[8]);
-    desk.enqueue(1, 1..=20);
-    desk.hear();
+    let mut desk = Desk::heard(&[8], 1..=20);
     for seq in 1..=8 {
         desk.status(seq, 500);
     }
@@ -148,9 +137,7 @@ fn failures_of_any_number_pause_no_replica_whose_probe_is_answered() {
 
 #[test]
 fn a_busy_probe_tells_that_the_replica_answers() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=3);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=3);
     desk.status(1, 500);
     desk.fail(2, AttemptError::TimedOut("slow".into()));
     desk.probed(busy());
@@ -160,8 +147,7 @@ fn a_busy_probe_tells_that_the_replica_answers() {
 
 #[test]
 fn a_replica_that_cannot_be_reached_is_sent_nothing_and_waits_longer_each_time() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=20);
+    let mut desk = Desk::of(&[2], 1..=20);
     let mut last_ms = 0;
     for _ in 0..10 {
         desk.hear();
@@ -190,8 +176,7 @@ fn a_replica_that_cannot_be_reached_is_sent_nothing_and_waits_longer_each_time()
 
 #[test]
 fn requests_that_only_fail_are_refunded_nothing() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, 1..=40);
+    let mut desk = Desk::of(&[1], 1..=40);
     desk.enqueue(2, 101..=140);
     let mut of_first = 0;
     for _ in 0..20 {
@@ -248,8 +233,7 @@ fn a_generation_that_the_engine_gives_up_is_repeated_uncounted_and_fails_with_it
 
 #[test]
 fn an_answer_that_can_never_be_read_is_paid_for_eight_times() {
-    let mut desk = Desk::new(&[4]);
-    desk.enqueue(1, [1]);
+    let mut desk = Desk::of(&[4], [1]);
     let mut attempts = 0;
     while desk.store.row(1).is_some() {
         if desk.flying() == [1] {

@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! Turns of accounts.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,22 +9,20 @@ use super::{candidate, position};
 
 const REPLICA: ReplicaKey = ReplicaKey(1);
 
-/// The only replica, with room for so many.
 fn taker(wanted: usize, idle: IdleSlots<'_>) -> Taker<'_> {
     Taker { replica: REPLICA, wanted, idle, idle_for_due_first: idle, takes_due_first_only: false }
 }
 
-/// The only replica asks.
 fn choose(model: &mut Model, wanted: usize) -> Choice {
     model.choose(taker(wanted, &|_| Some(wanted)), |_| false, &BTreeSet::new(), 0)
 }
 
-/// Lets partitions with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
+/// Partitions with endless work take turns, `run` requests at a time, until `runs` were taken; returns the cost that each got.
 fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     check_asking(costs, 1, capacity, run, runs)
 }
 
-/// The same where the first account asks for `asks` times what its requests use, which is settled when each was completed.
+/// The same, but the first account asks for `asks` times what its requests use, which is settled when each completes.
 fn check_asking(costs: &[i64], asks: i64, capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     let mut model = Model::new(capacity, false);
     for (account, _) in (1_i64..).zip(costs) {
@@ -208,7 +206,6 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
     assert!((32..=48).contains(&of_other), "{of_other} of 80 turns");
 }
 
-/// Gives a partition `count` requests, which were seen.
 fn fill(model: &mut Model, account: AccountKey, count: i64) {
     let partition = model.partition(account, 0);
     partition.add(count, 0);
@@ -222,7 +219,6 @@ fn fill(model: &mut Model, account: AccountKey, count: i64) {
     model.enlist(account);
 }
 
-/// Takes one request of whose turn it is.
 fn take_one(model: &mut Model) -> AccountKey {
     let account = choose(model, 1).account.expect("a turn");
     let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
@@ -237,7 +233,7 @@ fn who_has_taken_its_part_stands_behind_the_others_whatever_is_settled_later() {
     for account in [AccountKey(1), AccountKey(2)] {
         fill(&mut model, account, 64);
     }
-    // From the second round on the parts are what requests cost.
+    // From the second round on, parts are counted in what requests cost.
     let (first, second) = (take_one(&mut model), take_one(&mut model));
     assert_ne!(first, second);
     assert_eq!(choose(&mut model, 1).account, Some(first));

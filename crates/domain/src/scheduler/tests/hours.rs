@@ -12,10 +12,8 @@ fn is_closed(desk: &Desk) -> bool {
     desk.scheduler.closed_until(FIRST).is_some()
 }
 
-/// A replica is closed for so long, from now on.
 fn close(desk: &mut Desk, replica: ReplicaKey, ms: i64) {
-    let hours = EngineHours { is_open: false, until: Some(desk.now + ms), is_open_for_deadlines: true };
-    desk.feed(SchedulerInput::Hours { replica, hours });
+    desk.close(replica, Some(desk.now + ms), true);
 }
 
 #[test]
@@ -63,8 +61,7 @@ fn the_shell_is_asked_to_wake_it_when_hours_change() {
 
 #[test]
 fn what_is_in_flight_when_a_replica_closes_is_finished_and_what_waits_for_a_slot_is_released() {
-    let mut desk = Desk::new(&[16]);
-    desk.enqueue(1, 1..=20);
+    let mut desk = Desk::of(&[16], 1..=20);
     assert_eq!((desk.flying(), desk.waiting()), ((1..=16).collect(), 0));
     desk.hear();
     close(&mut desk, FIRST, 60_000);
@@ -93,8 +90,7 @@ fn a_lease_that_is_answered_after_the_replica_closed_is_released() {
 
 #[test]
 fn others_take_the_part_of_a_closed_replica() {
-    let mut desk = Desk::new(&[4, 4]);
-    desk.enqueue(1, 1..=40);
+    let mut desk = Desk::of(&[4, 4], 1..=40);
     assert_eq!(desk.flying().len(), 8);
     close(&mut desk, FIRST, 60_000);
     while let Some(seq) = desk.flying().first() {
@@ -123,7 +119,7 @@ fn a_deadline_in_danger_overrules_the_hours_where_that_is_allowed() {
     }
 }
 
-/// Completes what is in flight each second until nothing is; what was completed.
+/// Completes everything in flight each second until none is left; returns what was completed.
 fn work(desk: &mut Desk) -> Vec<i64> {
     let mut completed = Vec::new();
     for _ in 0..60 {
@@ -167,8 +163,7 @@ fn a_replica_that_is_open_for_deadlines_alone_keeps_no_part_of_the_order_from_ot
 
 #[test]
 fn a_paused_replica_is_probed_in_its_hours_alone() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, [1]);
+    let mut desk = Desk::of(&[2], [1]);
     desk.status(1, 500);
     desk.probed_failed();
     assert!(desk.scheduler.is_paused(FIRST));
@@ -197,8 +192,7 @@ fn what_fails_outside_the_hours_runs_again_without_a_probe() {
 
 #[test]
 fn a_closed_replica_has_no_part_in_what_one_account_may_hold() {
-    let mut desk = Desk::new(&[8, 8]);
-    desk.enqueue(1, [1]);
+    let mut desk = Desk::of(&[8, 8], [1]);
     assert_eq!(desk.scheduler.model(MODEL).capacity, 16);
     close(&mut desk, SECOND, 60_000);
     assert_eq!(desk.scheduler.model(MODEL).capacity, 8);

@@ -1,4 +1,4 @@
-//! What engines do wrong, by what it strikes: one account among two, a whole engine for a minute, one of two backends for ten.
+//! Faults of engines by what they affect: one of two accounts, a whole engine for a minute, one of two backends for ten.
 
 use super::super::AttemptError;
 use super::store::End;
@@ -7,14 +7,14 @@ use super::world::{Fault, Luck, Scope, World, status};
 const MINUTE: i64 = 60_000;
 const ACCOUNT: std::ops::Range<i64> = 0..60;
 const OTHER: std::ops::Range<i64> = 1_000..1_300;
-/// So much work of a well account lasts as long as that of the other.
+/// A healthy account's requests, which take as long as those of the other.
 const MUCH: i64 = 600;
 
 fn named(code: u16, retry_after_ms: i64) -> AttemptError {
     AttemptError::Status { code, message: "words".into(), retry_after_ms: Some(retry_after_ms) }
 }
 
-/// Failures that are about the engine or pass by themselves: no request fails of them.
+/// Failures that are about the engine or pass by themselves: they fail no request.
 fn passing() -> Vec<AttemptError> {
     let codes = [301, 401, 402, 403, 404, 407, 408, 409, 423, 424, 425, 429, 449, 498, 499];
     let codes = codes.into_iter().chain([500, 502, 503, 504, 507, 529]).map(status);
@@ -47,7 +47,7 @@ fn lasting() -> Vec<AttemptError> {
     codes.chain(others).collect()
 }
 
-/// How long all requests of the other account take, in milliseconds, beside so many of the first account, of which a number is struck.
+/// Time for all requests of the other account, in milliseconds, beside `count` of the first account, of which `struck` are affected.
 fn time_of_other(error: Option<&AttemptError>, count: i64, struck: i64, seed: u64) -> (World, i64) {
     let mut world = World::new(seed, &[8], Luck::default());
     world.window_ms = 10 * MINUTE;
@@ -71,7 +71,7 @@ fn a_fault_of_one_account_costs_another_less_than_a_fifth_of_its_rate() {
         let (_, well_ms) = time_of_other(None, MUCH, 0, seed);
         for error in passing().into_iter().chain(lasting()) {
             for struck in [1, ACCOUNT.end] {
-                // An engine that is out of reach is paused for both.
+                // An unreachable engine is paused for both.
                 if matches!(error, AttemptError::Connect(_)) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! The scheduler against a store and engines in memory: single cases by hand, and whole worlds by chance.
+//! The scheduler against a store and engines in memory: single cases by hand, and whole worlds at random.
 
 mod blame;
 mod budgets;
@@ -45,7 +45,6 @@ use crate::sort_key::SortKey;
 const MODEL: ModelKey = ModelKey(1);
 
 impl Scheduler {
-    /// The last order to start or stop the process of a replica.
     fn last_order(&self, replica: ReplicaKey) -> ProcessOrder {
         self.replicas[&replica].process.as_ref().unwrap().order
     }

@@ -27,7 +27,7 @@ fn taker() -> Taker<'static> {
     Taker { replica, wanted: 1, idle, idle_for_due_first: idle, takes_due_first_only: false }
 }
 
-/// Replica 1 asks, and its scan is answered with nothing.
+/// Replica 1 asks, and its scan finds no requests.
 fn scan_nothing(partition: &mut PartitionState, now: i64) {
     let scan = scan(partition, now).scan;
     let is_empty = partition.lists.all.absorb(scan, std::iter::empty(), None, true, now);

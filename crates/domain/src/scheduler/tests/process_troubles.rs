@@ -1,16 +1,16 @@
-//! Engines that are started and stopped, when something goes wrong between the scheduler and their processes.
+//! Engines that are started and stopped, with faults between the scheduler and their processes.
 
 use super::super::*;
 use super::desk::Desk;
 use super::processes::{FIRST, desk, running, started, status, stopped, with_process};
 use super::{MODEL, replica};
 
-/// A report of an order that need not be the last one.
+/// Reports an order that need not be the last one.
 fn report_stopped(desk: &mut Desk, order: ProcessOrder, error: Option<&str>) {
     desk.feed(SchedulerInput::Stopped { replica: FIRST, order, error: error.map(str::to_owned) });
 }
 
-/// A desk whose engine has become idle and was told to stop, with the orders to start and to stop it.
+/// A desk whose idle engine was ordered to stop, with the orders to start and to stop it.
 fn stopping() -> (Desk, ProcessOrder, ProcessOrder) {
     let mut desk = running([1]);
     let start = desk.scheduler.last_order(FIRST);
@@ -57,8 +57,7 @@ fn one_that_becomes_ready_after_it_counts_as_stopped_is_ended() {
     desk.enqueue(1, [1]);
     desk.wait(12_000);
     let start = desk.scheduler.last_order(FIRST);
-    let hours = EngineHours { is_open: false, until: None, is_open_for_deadlines: false };
-    desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
+    desk.close(FIRST, None, false);
     desk.wait(2_000);
     assert_eq!(desk.hear(), ["start 1", "stop 1"]);
     stopped(&mut desk, None);
@@ -78,8 +77,7 @@ fn a_start_is_reckoned_with_while_the_engine_that_always_runs_is_paused() {
     let starts = |desk: &mut Desk| desk.hear().iter().filter(|it| *it == "start 2").count();
     desk.wait(60_000);
     assert_eq!(starts(&mut desk), 1);
-    let order = desk.scheduler.last_order(ReplicaKey(2));
-    desk.feed(SchedulerInput::Started { replica: ReplicaKey(2), order });
+    desk.started(ReplicaKey(2));
     desk.probed_healthy();
     assert_eq!(guard_ms(&desk), 0);
     desk.flying().into_iter().for_each(|seq| desk.complete(seq));
@@ -89,8 +87,8 @@ fn a_start_is_reckoned_with_while_the_engine_that_always_runs_is_paused() {
     assert_eq!((stops, starts(&mut desk)), (1, 0), "it is stopped once and not started again");
 }
 
-/// An engine that hangs: each request times out ten minutes after it was sent, and each probe after one. Whether it was told to stop
-/// within three hours, and what was in flight then.
+/// An engine hangs: each request times out after ten minutes, and each probe after one. Returns what was in flight when it was ordered to
+/// stop; `None` if that did not happen within three hours.
 fn hang(desk: &mut Desk) -> Option<usize> {
     let (mut sent_at, mut probed_at) = (BTreeMap::new(), None);
     for second in 0..10_800 {

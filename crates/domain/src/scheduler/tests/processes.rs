@@ -18,13 +18,11 @@ pub(super) fn desk() -> Desk {
 }
 
 pub(super) fn started(desk: &mut Desk) {
-    let order = desk.scheduler.last_order(FIRST);
-    desk.feed(SchedulerInput::Started { replica: FIRST, order });
+    desk.started(FIRST);
 }
 
 pub(super) fn stopped(desk: &mut Desk, error: Option<&str>) {
-    let order = desk.scheduler.last_order(FIRST);
-    desk.feed(SchedulerInput::Stopped { replica: FIRST, order, error: error.map(str::to_owned) });
+    desk.stopped(FIRST, error);
 }
 
 pub(super) fn status(desk: &Desk) -> ProcessStatus {
@@ -91,8 +89,7 @@ fn what_the_last_start_took_tells_when_the_next_will_be_ready() {
 fn an_engine_that_closes_finishes_what_it_has_and_is_stopped() {
     let mut desk = running(1..=9);
     desk.hear();
-    let hours = EngineHours { is_open: false, until: Some(desk.now + 600_000), is_open_for_deadlines: true };
-    desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
+    desk.close(FIRST, Some(desk.now + 600_000), true);
     desk.wait(5_000);
     assert_eq!((desk.flying(), status(&desk)), (vec![1, 2], ProcessStatus::Draining));
     (1..=2).for_each(|seq| desk.complete(seq));
@@ -110,8 +107,7 @@ fn an_engine_that_closes_finishes_what_it_has_and_is_stopped() {
 #[test]
 fn a_deadline_in_danger_starts_it_at_once_and_outside_its_hours() {
     let mut desk = desk();
-    let hours = EngineHours { is_open: false, until: None, is_open_for_deadlines: true };
-    desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
+    desk.close(FIRST, None, true);
     let soon = desk.now + 3_600_000;
     desk.enqueue_due(1, [(1, soon), (2, i64::MAX)]);
     desk.wait(33_000);
@@ -223,8 +219,7 @@ fn requests_that_have_gone_start_nothing_and_those_that_nobody_told_of_do() {
     desk.wait(3_000_000);
     assert!(desk.hear().len() <= 1, "it is started at most once");
     let mut desk = Desk::with(vec![with_process(1, 2)]);
-    let hours = EngineHours { is_open: false, until: Some(desk.now + 200_000), is_open_for_deadlines: false };
-    desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
+    desk.close(FIRST, Some(desk.now + 200_000), false);
     desk.enqueue(1, 1..=3);
     desk.store.rows.clear();
     desk.wait(300_000);
@@ -331,8 +326,7 @@ fn a_start_is_given_up_when_the_hours_close_and_that_is_no_fault_of_it() {
     stopped(&mut desk, Some("no such model"));
     desk.wait(10_000);
     assert_eq!(desk.hear().pop(), Some("start 1".to_owned()));
-    let hours = EngineHours { is_open: false, until: Some(desk.now + 600_000), is_open_for_deadlines: true };
-    desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
+    desk.close(FIRST, Some(desk.now + 600_000), true);
     desk.wait(2_000);
     assert_eq!(desk.hear().pop(), Some("stop 1".to_owned()));
     stopped(&mut desk, Some("it could not be started: it was stopped"));

@@ -17,7 +17,6 @@ fn limited(key: u32, max_concurrency: u32, rate_limits: RateLimits) -> Replica {
     Replica { rate_limits, ..replica(key, max_concurrency) }
 }
 
-/// A desk with the first replica limited, and others that are not, of so many slots each.
 fn desk(slots: u32, rate_limits: RateLimits, others: &[u32]) -> Desk {
     desk_of(limited(1, slots, rate_limits), others)
 }
@@ -62,7 +61,7 @@ fn no_minute_has_more_tokens_than_the_limit() {
         sent.extend(std::iter::repeat_n(desk.now, count));
         desk.now += 1 + random.up_to(900);
         desk.feed(SchedulerInput::Tick);
-        // 60 tokens each, of 100 that are estimated.
+        // 60 tokens each, of an estimate of 100.
         desk.flying().into_iter().take(2).for_each(|seq| complete(&mut desk, seq, 60));
     }
     assert!(sent.windows(17).all(|it| it[16] - it[0] >= 60_000), "16 requests are 960 tokens");

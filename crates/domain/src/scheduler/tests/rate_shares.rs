@@ -1,4 +1,4 @@
-//! Who gets how much of an engine whose rate is limited.
+//! Shares of accounts in an engine with a limited rate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,26 +7,21 @@ use super::desk::Desk;
 use super::store::End;
 use super::{candidate, partition, replica};
 
-/// What the requests of an account ask for and use, in tokens.
 #[derive(Clone, Copy)]
 struct Habit {
     cost: i64,
     used: i64,
 }
 
-/// For so many minutes two accounts always have requests that wait; the requests and tokens that each had completed.
+/// Two accounts always have waiting requests for so many minutes; returns the requests and tokens that each completed.
 fn check(rate_limits: RateLimits, habits: [Habit; 2], minutes: i64) -> [(i64, i64); 2] {
     let mut desk = Desk::new(&[]);
     desk.feed(SchedulerInput::Replicas(vec![Replica { rate_limits, ..replica(1, 64) }]));
     let mut whose = BTreeMap::new();
     for (account, habit) in [1, 2].into_iter().zip(habits) {
         let seqs = account * 100_000..account * 100_000 + 20_000;
-        for seq in seqs.clone() {
-            desk.store.insert(partition(account), Candidate { cost: habit.cost, ..candidate(seq) });
-            whose.insert(seq, (account, habit.used));
-        }
-        let added = vec![Backlog { partition: partition(account), count: seqs.end - seqs.start }];
-        desk.feed(SchedulerInput::Released { added, next_ready_at: None });
+        whose.extend(seqs.clone().map(|seq| (seq, (account, habit.used))));
+        desk.arrive(partition(account), seqs.map(|seq| Candidate { cost: habit.cost, ..candidate(seq) }));
     }
     let mut got = [(0, 0); 2];
     let mut young = BTreeSet::new();

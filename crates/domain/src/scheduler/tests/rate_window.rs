@@ -1,4 +1,4 @@
-//! What a replica was sent in the last minute.
+//! The window of the last minute.
 
 use super::super::random::Random;
 use super::super::rate_window::{RateLimits, RateWindow, Volume};

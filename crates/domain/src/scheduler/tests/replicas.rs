@@ -72,8 +72,7 @@ fn a_probe_settles_the_doubts_that_came_before_it_and_are_still_held() {
 #[test]
 fn what_was_leased_ahead_is_given_to_an_idle_replica_where_a_limit_falls() {
     for has_other in [false, true] {
-        let mut desk = Desk::new(&[64]);
-        desk.enqueue(1, 1..=96);
+        let mut desk = Desk::of(&[64], 1..=96);
         assert_eq!((desk.flying().len(), desk.waiting()), (64, 0), "32 wait for a slot");
         if has_other {
             desk.feed(SchedulerInput::Replicas(vec![replica(1, 64), replica(2, 40)]));

@@ -1,4 +1,4 @@
-//! The segments of one partition: who sweeps what, and where they are cut.
+//! The segments of one partition: their owners and their cuts.
 
 use super::super::messages::{Position, ReplicaKey};
 use super::super::segments::{Range, Segments, Turn};
@@ -10,7 +10,6 @@ use crate::sort_key::SortKey;
 const FIRST: ReplicaKey = ReplicaKey(1);
 const SECOND: ReplicaKey = ReplicaKey(2);
 
-/// Every replica is at work.
 fn none_idle(_: ReplicaKey) -> Option<usize> {
     Some(0)
 }
@@ -22,7 +21,7 @@ fn range(turn: Turn) -> Range {
     }
 }
 
-/// The first replica sweeps everything, and has taken `taken` of `all`, of which its window has the rest.
+/// The first replica sweeps everything, and has taken `taken` of `all`; the rest is in its window.
 fn swept_by_first(all: &[Candidate], taken: usize) -> Segments {
     let mut segments = Segments::new(false);
     let count = i64::try_from(all.len()).unwrap();
@@ -37,7 +36,6 @@ fn take(segments: &mut Segments, replica: ReplicaKey) -> Vec<i64> {
     segments.take(replica, usize::MAX, 0).iter().map(|it| it.position.seq).collect()
 }
 
-/// A request whose key is of these cuts.
 fn keyed(seq: i64, cuts: [u8; 2]) -> Candidate {
     let sort_key = SortKey::from_bytes(&[cuts[0], 0, cuts[1], 0]);
     Candidate { position: Position { sort_key, seq }, ..candidate(seq) }
@@ -111,7 +109,7 @@ fn of_a_long_rest_a_portion_is_surveyed_and_of_a_short_one_all_of_it() {
 #[test]
 fn the_giver_goes_on_where_its_cursor_stands() {
     let mut segments = swept_by_first(&numbered(101..=110), 9);
-    // Requests have come behind the cursor since.
+    // Requests have arrived behind the cursor since.
     segments.add(100);
     range(segments.turn(SECOND, 2, 100, &none_idle, 0));
     segments.split(&[numbered(1..=9), vec![candidate(110)]].concat(), true);

@@ -1,4 +1,4 @@
-//! An account whose requests keep their slots until they time out, beside others.
+//! An account whose requests keep their slots until they time out, among others.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,17 @@ const HANGING: i64 = 2;
 const LIGHT: i64 = 3;
 const HANGING_TOO: [i64; 2] = [4, 5];
 const SECOND_MS: i64 = 1_000;
-/// Requests of the hanging account time out after this.
 const TIMEOUT_MS: i64 = 60_000;
-/// Each account's requests have numbers of their own.
+/// Distance between the request numbers of accounts.
 const NUMBERS: i64 = 10_000_000;
 
-/// A replica, and when each of its requests was sent.
 struct Beside {
     desk: Desk,
     sent_at: BTreeMap<i64, i64>,
 }
 
 impl Beside {
-    /// These slots, and so many waiting requests of the hanging account.
+    /// With these slots, and waiting requests of the hanging account.
     fn new(slots: u32, hanging: i64) -> Self {
         let mut beside = Self { desk: Desk::new(&[slots]), sent_at: BTreeMap::new() };
         beside.enqueue(HONEST, 0, 16);
@@ -37,7 +35,7 @@ impl Beside {
         self.desk.enqueue(account, from..from + count);
     }
 
-    /// Lets time pass, with answers after a second or the timeout; the time of slots that each account had.
+    /// Time passes, with answers after a second or the timeout; returns the slot time of each account.
     fn run(&mut self, ms: i64) -> [i64; 6] {
         let mut had = [0; 6];
         for _ in 0..ms / 100 {
@@ -68,7 +66,7 @@ fn time_out(desk: &mut Desk, seq: i64) {
     desk.fail(seq, AttemptError::TimedOut("no answer".into()));
 }
 
-/// Both accounts had as much, but for what was in flight at the end.
+/// Both accounts had as much, except for what was in flight at the end.
 fn assert_even(had: [i64; 6]) {
     let honest = had[1] as f64 / (had[1] + had[2]) as f64;
     assert!((0.49..0.52).contains(&honest), "{honest}: {had:?}");

@@ -5,12 +5,12 @@ use super::super::*;
 use super::desk::Desk;
 use super::{MODEL, candidate, partition, replica};
 
-/// How many requests each of so many replicas was sent, as was said.
+/// The number of requests that each replica was sent, from messages.
 fn sent_of(said: &[String], replicas: usize) -> Vec<usize> {
     (1..=replicas).map(|key| said.iter().filter(|it| it.ends_with(&format!(" to {key}"))).count()).collect()
 }
 
-/// The same since the last time.
+/// The same since the last call.
 fn sent(desk: &mut Desk, replicas: usize) -> Vec<usize> {
     sent_of(&desk.hear(), replicas)
 }
@@ -21,22 +21,18 @@ fn spread(desk: &Desk) -> Spread {
 
 #[test]
 fn few_requests_are_spread_over_all_replicas() {
-    let mut desk = Desk::new(&[64; 4]);
-    desk.enqueue(1, 1..=100);
+    let mut desk = Desk::of(&[64; 4], 1..=100);
     assert_eq!(sent(&mut desk, 4), [25; 4]);
-    let mut desk = Desk::new(&[64; 6]);
-    desk.enqueue(1, 1..=100);
+    let mut desk = Desk::of(&[64; 6], 1..=100);
     let sent = sent(&mut desk, 6);
     assert!(sent.iter().sum::<usize>() == 100 && sent.iter().all(|it| *it <= 17), "{sent:?}");
 }
 
 #[test]
 fn they_are_spread_in_proportion_to_the_slots() {
-    let mut desk = Desk::new(&[16, 48]);
-    desk.enqueue(1, 1..=32);
+    let mut desk = Desk::of(&[16, 48], 1..=32);
     assert_eq!(sent(&mut desk, 2), [8, 24]);
-    let mut desk = Desk::new(&[2, 62]);
-    desk.enqueue(1, 1..=60);
+    let mut desk = Desk::of(&[2, 62], 1..=60);
     assert_eq!(sent(&mut desk, 2), [2, 58], "a small part still leaves no more than there are slots");
 }
 
@@ -59,8 +55,7 @@ fn a_group_stays_with_one_replica() {
 
 #[test]
 fn very_few_requests_are_left_to_one_replica() {
-    let mut desk = Desk::new(&[64; 4]);
-    desk.enqueue(1, 1..=4);
+    let mut desk = Desk::of(&[64; 4], 1..=4);
     assert_eq!(sent(&mut desk, 4).iter().max(), Some(&4));
 }
 
@@ -90,8 +85,7 @@ fn where_as_many_requests_as_slots_wait_or_run_each_replica_takes_what_it_has_ro
 #[test]
 fn a_replica_that_can_take_nothing_has_no_part() {
     let mut desk = Desk::new(&[64; 3]);
-    let hours = EngineHours { is_open: false, until: None, is_open_for_deadlines: true };
-    desk.feed(SchedulerInput::Hours { replica: ReplicaKey(1), hours });
+    desk.close(ReplicaKey(1), None, true);
     desk.enqueue(1, 1..=40);
     assert_eq!(sent(&mut desk, 3), [0, 20, 20]);
     let mut desk = Desk::new(&[64; 3]);
@@ -104,8 +98,7 @@ fn a_replica_that_can_take_nothing_has_no_part() {
 #[test]
 fn a_replica_outside_its_hours_has_a_part_for_deadlines_and_none_of_what_others_can_take() {
     let mut desk = Desk::new(&[62, 2]);
-    let hours = EngineHours { is_open: false, until: None, is_open_for_deadlines: true };
-    desk.feed(SchedulerInput::Hours { replica: ReplicaKey(1), hours });
+    desk.close(ReplicaKey(1), None, true);
     let (soon, day) = (desk.now + 3_600_000, desk.now + 86_400_000);
     desk.enqueue_due(1, (1..=10).map(|seq| (seq, soon)));
     assert_eq!(sent(&mut desk, 2), [0, 2]);
@@ -118,8 +111,7 @@ fn a_replica_outside_its_hours_has_a_part_for_deadlines_and_none_of_what_others_
 
 #[test]
 fn requests_that_nobody_counted_are_found_though_every_replica_has_its_part() {
-    let mut desk = Desk::new(&[64, 64]);
-    desk.enqueue(1, 1..=10);
+    let mut desk = Desk::of(&[64, 64], 1..=10);
     assert_eq!(sent(&mut desk, 2), [5, 5]);
     desk.store.insert(partition(1), candidate(11));
     desk.wait(11_000);

@@ -1,10 +1,9 @@
-//! How many of a model's engines are started.
+//! The number of a model's engines that are started.
 
 use super::super::*;
 use super::desk::Desk;
 use super::processes::with_process;
 
-/// Engines of four slots each.
 fn desk(engines: u32) -> Desk {
     Desk::with((1..=engines).map(|key| with_process(key, 4)).collect())
 }
@@ -13,13 +12,7 @@ fn status(desk: &Desk, key: u32) -> ProcessStatus {
     desk.scheduler.process_status(ReplicaKey(key)).unwrap().0
 }
 
-fn started(desk: &mut Desk, key: u32) {
-    let replica = ReplicaKey(key);
-    let order = desk.scheduler.last_order(replica);
-    desk.feed(SchedulerInput::Started { replica, order });
-}
-
-/// The engine works for so many minutes, on one request after another: each takes a second.
+/// The engine works for so many minutes, on one request after another, each for a second.
 fn work(desk: &mut Desk, minutes: i64) {
     for _ in 0..60 * minutes {
         desk.wait(1_000);
@@ -29,12 +22,12 @@ fn work(desk: &mut Desk, minutes: i64) {
     }
 }
 
-/// The first of two engines has worked for a while on as much as it has slots for, and how fast is known.
+/// The first of two engines has worked for a while with all its slots, and its speed is known.
 fn one_at_work() -> Desk {
     let mut desk = desk(2);
     desk.enqueue(1, 1..=3);
     desk.wait(12_000);
-    started(&mut desk, 1);
+    desk.started(ReplicaKey(1));
     for seq in 10..100 {
         desk.enqueue(1, [seq]);
         desk.wait(1_000);
@@ -73,7 +66,7 @@ fn of_several_devices_one_is_freed_for_a_model_with_few_requests() {
         desk.enqueue_in(of(model), [(model, i64::MAX)]);
     }
     desk.wait(12_000);
-    (1..=2).for_each(|key| started(&mut desk, key));
+    (1..=2).for_each(|key| desk.started(ReplicaKey(key)));
     desk.wait(2_000);
     desk.enqueue_in(of(1), [(9, desk.now + 900_000)]);
     desk.wait(60_000);
@@ -87,9 +80,7 @@ fn where_one_cannot_be_started_or_takes_too_long_another_is() {
     desk.enqueue(1, 1..=3);
     desk.wait(12_000);
     assert_eq!((status(&desk, 1), status(&desk, 2)), (ProcessStatus::Starting, ProcessStatus::Stopped));
-    let (replica, error) = (ReplicaKey(1), Some("no memory".into()));
-    let order = desk.scheduler.last_order(replica);
-    desk.feed(SchedulerInput::Stopped { replica, order, error });
+    desk.stopped(ReplicaKey(1), Some("no memory"));
     desk.wait(12_000);
     let is_starting = |key| status(&desk, key) == ProcessStatus::Starting;
     assert!(is_starting(1) || is_starting(2));
@@ -117,10 +108,10 @@ fn an_engine_that_runs_is_none_that_will_be_ready() {
     let mut desk = desk(2);
     desk.enqueue(1, 1..=4);
     desk.wait(12_000);
-    started(&mut desk, 1);
+    desk.started(ReplicaKey(1));
     desk.wait(1_000);
     assert_eq!(desk.flying().len(), 4);
-    // No more than it has slots for, which are all taken.
+    // Exactly as many as its slots, which are all taken.
     let mut seqs = 10..;
     while desk.waiting() < 3 {
         desk.enqueue(1, seqs.next());

@@ -8,7 +8,6 @@ use super::super::{
     SchedulerCommand, SchedulerInput,
 };
 
-/// A row of the queue.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) seen: Candidate,
@@ -17,7 +16,6 @@ pub(super) struct Row {
     pub(super) is_leased: bool,
 }
 
-/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Completed,
@@ -25,12 +23,11 @@ pub(super) enum End {
     Cancelled,
 }
 
-/// The queue and the ends of what was in it.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     pub(super) rows: BTreeMap<(QueuePartition, Position), Row>,
     pub(super) ends: BTreeMap<i64, End>,
-    /// The requests and tokens that replicas used, by the day.
+    /// Requests and tokens that replicas used, by day.
     pub(super) uses: BTreeMap<(ReplicaKey, i64), (i64, i64)>,
     places: BTreeMap<i64, (QueuePartition, Position)>,
 }
@@ -110,7 +107,7 @@ impl Store {
         (row.is_leased && row.epoch == lease.epoch).then_some(row)
     }
 
-    /// Ends a leased request; false where the epoch is old.
+    /// Ends a leased request; returns false if the epoch is old.
     pub(super) fn settle(&mut self, lease: &Lease, end: End) -> bool {
         let is_ours = self.leased(lease).is_some();
         if is_ours {

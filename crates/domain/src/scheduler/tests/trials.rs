@@ -1,4 +1,4 @@
-//! Suspects, tried in groups: which of many requests kills its engine?
+//! Suspects, tried in groups, to find which of many requests kills its engine.
 
 use super::super::*;
 use super::desk::Desk;
@@ -10,23 +10,18 @@ const MINUTE: i64 = 60_000;
 
 /// Suspects that broke a connection before enter an account's queue: no node runs them amid ordinary work.
 fn enqueue_apart(desk: &mut Desk, account: i64, seqs: std::ops::RangeInclusive<i64>) {
-    let count = seqs.end() - seqs.start() + 1;
-    for seq in seqs {
-        let seen = Candidate { attempts: 1, suspect: true, ..candidate(seq) };
-        desk.store.insert(partition(account), seen);
-    }
-    let added = vec![Backlog { partition: partition(account), count }];
-    desk.feed(SchedulerInput::Released { added, next_ready_at: None });
+    let seen = seqs.map(|seq| Candidate { attempts: 1, suspect: true, ..candidate(seq) });
+    desk.arrive(partition(account), seen);
 }
 
-/// Everything in flight breaks, and the engine is back at once.
+/// Everything in flight breaks, and the engine is back immediately.
 fn die(desk: &mut Desk) {
     desk.flying().into_iter().for_each(|seq| desk.reset(seq));
     desk.probed_healthy();
 }
 
-/// An engine that dies whenever a guilty request runs, until everything has ended: its deaths, and how many of them struck requests
-/// that were no suspects.
+/// An engine dies whenever a guilty request runs, until everything has ended. Returns its deaths, and how many of them struck requests that
+/// were no suspects.
 fn run_with_guilty(desk: &mut Desk, guilty: &[i64]) -> (usize, usize) {
     let (mut deaths, mut struck) = (0, 0);
     for _ in 0..100_000 {
@@ -50,8 +45,7 @@ fn run_with_guilty(desk: &mut Desk, guilty: &[i64]) -> (usize, usize) {
 
 #[test]
 fn suspects_that_an_engine_dies_with_again_run_by_themselves_in_halves() {
-    let mut desk = Desk::new(&[8]);
-    desk.enqueue(1, 1..=8);
+    let mut desk = Desk::of(&[8], 1..=8);
     die(&mut desk);
     desk.wait(700);
     assert_eq!(desk.flying().len(), 8, "the first death changes nothing but the marks");
@@ -77,8 +71,7 @@ fn suspects_that_an_engine_dies_with_again_run_by_themselves_in_halves() {
 
 #[test]
 fn suspects_that_wait_when_others_kill_an_engine_again_run_by_themselves_too() {
-    let mut desk = Desk::new(&[4, 4]);
-    desk.enqueue(1, 1..=8);
+    let mut desk = Desk::of(&[4, 4], 1..=8);
     assert_eq!(desk.flying().len(), 8);
     die(&mut desk);
     // Only the first engine comes back, with room for half of them.
@@ -106,8 +99,7 @@ fn suspects_that_wait_when_others_kill_an_engine_again_run_by_themselves_too() {
 #[test]
 fn one_guilty_request_of_many_is_found_after_a_logarithm_of_deaths() {
     for guilty in [1, 7, 33, 64] {
-        let mut desk = Desk::new(&[64]);
-        desk.enqueue(1, 1..=200);
+        let mut desk = Desk::of(&[64], 1..=200);
         let (deaths, struck) = run_with_guilty(&mut desk, &[guilty]);
         // Twice amid others, with groups of 32, 16, 8, 4 and 2 at most, and eight times alone.
         assert!(
@@ -122,8 +114,7 @@ fn one_guilty_request_of_many_is_found_after_a_logarithm_of_deaths() {
 
 #[test]
 fn an_account_of_guilty_requests_is_soon_back_at_one_at_a_time() {
-    let mut desk = Desk::new(&[16]);
-    desk.enqueue(1, 1..=16);
+    let mut desk = Desk::of(&[16], 1..=16);
     let guilty: Vec<i64> = (1..=16).collect();
     let (deaths, _) = run_with_guilty(&mut desk, &guilty);
     // Twice all of them, groups of 8, 4 and 2, and each eight times alone.
@@ -133,8 +124,7 @@ fn an_account_of_guilty_requests_is_soon_back_at_one_at_a_time() {
 
 #[test]
 fn another_accounts_suspects_are_cleared_in_a_group_of_their_own() {
-    let mut desk = Desk::new(&[8]);
-    desk.enqueue(1, 1..=4);
+    let mut desk = Desk::of(&[8], 1..=4);
     desk.enqueue(2, 11..=14);
     assert_eq!(desk.flying().len(), 8);
     die(&mut desk);
@@ -160,8 +150,7 @@ fn another_accounts_suspects_are_cleared_in_a_group_of_their_own() {
 
 #[test]
 fn suspects_take_one_replica_while_the_others_go_on() {
-    let mut desk = Desk::new(&[2, 2]);
-    desk.enqueue(1, 3..=20);
+    let mut desk = Desk::of(&[2, 2], 3..=20);
     for seq in desk.flying() {
         desk.complete(seq);
     }
@@ -263,8 +252,7 @@ fn everything_ends_where_requests_kill_engines_and_answers_are_lost() {
         }
         assert!(world.run(24 * 60 * MINUTE), "seed {seed}: {:?}", world.scheduler);
         assert_eq!(world.store.ends.len(), 180, "seed {seed}");
-        world.idle(60 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(60 * MINUTE, seed);
         assert!(
             !world.scheduler.replicas.values().any(|it| it.is_trying()),
             "seed {seed}: a trial without end"

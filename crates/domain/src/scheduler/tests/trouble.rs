@@ -1,4 +1,4 @@
-//! A replica that dies, the suspects it leaves, and a store that is away.
+//! A replica that dies, the suspects it leaves, and an unreachable store.
 
 use super::super::*;
 use super::desk::Desk;
@@ -8,9 +8,7 @@ const MINUTE_MS: i64 = 60_000;
 
 #[test]
 fn connections_that_break_together_make_suspects_that_run_amid_ordinary_work() {
-    let mut desk = Desk::new(&[4]);
-    desk.enqueue(1, 1..=6);
-    desk.hear();
+    let mut desk = Desk::heard(&[4], 1..=6);
     desk.reset(1);
     desk.reset(2);
     assert_eq!(desk.hear(), ["probe 1"], "it is not known yet whether the replica died, and nothing is sent");
@@ -29,9 +27,7 @@ fn connections_that_break_together_make_suspects_that_run_amid_ordinary_work() {
 
 #[test]
 fn a_replica_that_died_and_came_back_before_its_probe_leaves_suspects_too() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=2);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=2);
     desk.reset(1);
     desk.reset(2);
     desk.probed_healthy();
@@ -40,9 +36,7 @@ fn a_replica_that_died_and_came_back_before_its_probe_leaves_suspects_too() {
 
 #[test]
 fn connections_that_break_beside_others_that_hold_are_the_requests_own() {
-    let mut desk = Desk::new(&[3]);
-    desk.enqueue(1, 1..=3);
-    desk.hear();
+    let mut desk = Desk::heard(&[3], 1..=3);
     desk.reset(1);
     desk.reset(2);
     desk.probed_healthy();
@@ -52,9 +46,7 @@ fn connections_that_break_beside_others_that_hold_are_the_requests_own() {
 
 #[test]
 fn a_single_broken_connection_amid_successes_is_the_requests_own() {
-    let mut desk = Desk::new(&[3]);
-    desk.enqueue(1, 1..=5);
-    desk.hear();
+    let mut desk = Desk::heard(&[3], 1..=5);
     desk.reset(2);
     desk.complete(1);
     assert_eq!(desk.hear()[..2], ["probe 1", "release lease 2 counted"]);
@@ -82,8 +74,7 @@ fn breakages_add_up_whatever_harmless_failures_come_between() {
 
 #[test]
 fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, [1]);
+    let mut desk = Desk::of(&[1], [1]);
     let lease = desk.sent[&1].clone();
     desk.fail(1, AttemptError::TimedOut(String::new()));
     desk.hear();
@@ -103,8 +94,7 @@ fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
 
 #[test]
 fn a_request_whose_body_cannot_be_read_waits_uncounted_and_others_go_on() {
-    let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, 1..=2);
+    let mut desk = Desk::of(&[1], 1..=2);
     let lease = desk.sent.remove(&1).unwrap();
     desk.hear();
     desk.feed(SchedulerInput::Unread(lease));
@@ -159,11 +149,7 @@ fn a_model_that_does_not_work_pauses_no_other_model_of_its_replica() {
     desk.feed(SchedulerInput::Replicas(vec![config]));
     desk.enqueue(1, [1]);
     desk.status(1, 404);
-    desk.store.insert(other, candidate(11));
-    desk.feed(SchedulerInput::Released {
-        added: vec![Backlog { partition: other, count: 1 }],
-        next_ready_at: None,
-    });
+    desk.arrive(other, [candidate(11)]);
     desk.probed_failed();
     assert!(desk.scheduler.is_paused(ReplicaKey(1)));
     assert_eq!(
@@ -183,9 +169,7 @@ fn a_model_that_does_not_work_pauses_no_other_model_of_its_replica() {
 
 #[test]
 fn a_probe_that_no_room_is_left_for_pauses_nothing() {
-    let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=2);
-    desk.hear();
+    let mut desk = Desk::heard(&[2], 1..=2);
     desk.fail(1, AttemptError::TimedOut("slow".into()));
     desk.probed(ProbeOutcome::TimedOut("slow".into()));
     assert_eq!(desk.hear(), ["probe 1", "release lease 1"]);

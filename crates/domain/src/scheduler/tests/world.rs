@@ -1,4 +1,4 @@
-//! A world by chance: a store and engines that are slow, fail, die, and lose answers, driven event by event.
+//! A random world: a store and engines that are slow, fail, die, and lose answers, driven event by event.
 
 mod faults;
 mod processes;
@@ -14,11 +14,10 @@ use faults::probed;
 pub(super) use faults::{Fault, Scope};
 use processes::Process;
 
-/// Deadlines lie behind this time, within so long.
+/// Deadlines are after this time, within this span.
 const FAR_MS: i64 = 864_000_000;
 const DEADLINES_MS: i64 = 3_600_000;
 
-/// How often things go wrong, per thousand.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Luck {
     pub(super) error: i64,
@@ -27,7 +26,6 @@ pub(super) struct Luck {
     pub(super) cancel: i64,
 }
 
-/// What is under way.
 #[derive(Debug)]
 enum Event {
     Tell(SchedulerInput),
@@ -41,37 +39,31 @@ struct Engine {
     limit: usize,
     running: BTreeMap<i64, Lease>,
     down_until: i64,
-    /// Where it is started and stopped.
     process: Option<Process>,
 }
 
-/// The world and what was seen of it.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) scheduler: Scheduler,
     pub(super) store: Store,
     pub(super) random: Random,
     pub(super) luck: Luck,
-    /// Requests that kill the engine that runs them.
     pub(super) poison: BTreeSet<i64>,
-    /// What engines do wrong, and to which requests.
+    /// The engines' fault, and the requests that it strikes.
     pub(super) fault: Option<Fault>,
-    /// How long the completion windows of requests last.
     pub(super) window_ms: i64,
     pub(super) pauses: usize,
     /// How often an engine died of poison.
     pub(super) deaths: usize,
-    /// Requests with a counted attempt.
     pub(super) charged: BTreeSet<i64>,
     pub(super) ended_order: Vec<i64>,
     pub(super) leases: usize,
-    /// When a replica was sent a request or a probe: each with its request, 0 of a probe. Those that did not reach it are left out.
+    /// Requests and probes that reached a replica, with their times: a probe has number 0.
     pub(super) sent: Vec<(ReplicaKey, i64, i64)>,
     pub(super) now: i64,
     /// The times that engines named to requests with a `Retry-After`.
     named_times: BTreeMap<i64, i64>,
     engines: BTreeMap<ReplicaKey, Engine>,
-    /// As told last.
     hours: BTreeMap<ReplicaKey, EngineHours>,
     is_on_one_device: bool,
     events: BTreeMap<(i64, u64), Event>,
@@ -115,12 +107,11 @@ impl World {
         world
     }
 
-    /// Some of the deadlines are in danger, as far off as they are.
+    /// Some deadlines are in danger, however far away they are.
     pub(super) fn endanger_deadlines(&mut self) {
         self.scheduler.settings.deadline_guard_ms = FAR_MS + DEADLINES_MS / 2;
     }
 
-    /// Requests of an account enter the queue now, each of this cost.
     pub(super) fn enqueue(&mut self, account: i64, seqs: std::ops::Range<i64>, cost: i64) {
         let (partition, count) = (partition(account), seqs.end - seqs.start);
         for seq in seqs {
@@ -144,34 +135,16 @@ impl World {
         self.later(ms, Event::Tell(SchedulerInput::Replicas(list)));
     }
 
-    /// The first replica serves online traffic too and takes this part of what it can run.
-    pub(super) fn colocate_first(&mut self, percent: u8) {
+    /// Changes the first replica of the list.
+    pub(super) fn change_first(&mut self, change: impl FnOnce(&mut Replica)) {
         let limit = |engine: &Engine| u32::try_from(engine.limit).unwrap();
         let mut list: Vec<_> =
             self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
-        list[0].colocated_percent = Some(percent);
+        change(&mut list[0]);
         self.tell(SchedulerInput::Replicas(list));
     }
 
-    /// The first replica has these limits.
-    pub(super) fn limit_first(&mut self, rate_limits: RateLimits) {
-        let limit = |engine: &Engine| u32::try_from(engine.limit).unwrap();
-        let mut list: Vec<_> =
-            self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
-        list[0].rate_limits = rate_limits;
-        self.tell(SchedulerInput::Replicas(list));
-    }
-
-    /// The first replica has this budget.
-    pub(super) fn budget_first(&mut self, daily_limits: DailyLimits) {
-        let limit = |engine: &Engine| u32::try_from(engine.limit).unwrap();
-        let mut list: Vec<_> =
-            self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
-        list[0].daily_limits = daily_limits;
-        self.tell(SchedulerInput::Replicas(list));
-    }
-
-    /// In `ms`, the first replica tells that so many requests run and wait in it beside ours.
+    /// In `ms`, the first replica reports so many running and waiting requests in addition to ours.
     pub(super) fn tell_load(&mut self, ms: i64, of_others: i64, waiting: i64) {
         let load = EngineLoad { running: of_others, waiting, cache_permille: 0, preemptions: 0 };
         self.later(ms, Event::Tell(SchedulerInput::Load { replica: ReplicaKey(1), load }));
@@ -184,7 +157,7 @@ impl World {
         self.later(ms, Event::Tell(SchedulerInput::Hours { replica: ReplicaKey(key), hours }));
     }
 
-    /// Runs until nothing is left in the queue, or for `ms` at most; whether nothing is left.
+    /// Runs until the queue is empty, or for `ms` at most; returns whether it is empty.
     pub(super) fn run(&mut self, ms: i64) -> bool {
         let until = self.now + ms;
         while !self.store.rows.is_empty() && self.now < until {
@@ -193,12 +166,19 @@ impl World {
         self.store.rows.is_empty()
     }
 
-    /// Lets time pass, with whatever is under way.
+    /// Time passes, with whatever is under way.
     pub(super) fn idle(&mut self, ms: i64) {
         let until = self.now + ms;
         while self.now < until {
             self.step();
         }
+    }
+
+    /// After some time, no ended request is remembered.
+    #[track_caller]
+    pub(super) fn assert_nothing_left(&mut self, ms: i64, seed: impl std::fmt::Display) {
+        self.idle(ms);
+        assert!(self.scheduler.is_idle() && self.scheduler.models.is_empty(), "seed {seed}: a leak");
     }
 
     fn strikes(&mut self, per_thousand: i64) -> bool {

@@ -1,4 +1,4 @@
-//! What must hold in every world; a failure names its seed.
+//! Invariants of every world; a failure names its seed.
 
 use super::super::{DailyLimits, DeviceKey, RateLimits, ReplicaKey};
 use super::store::End;
@@ -36,8 +36,7 @@ fn everything_ends_whatever_is_lost_cancelled_or_fails() {
         assert_eq!(world.store.ends.len(), 240, "seed {seed}");
         let completed = world.store.ends.values().filter(|end| **end == End::Completed).count();
         assert!(completed >= 180, "seed {seed}: {completed} completed");
-        world.idle(60 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(60 * MINUTE, seed);
     }
 }
 
@@ -83,8 +82,7 @@ fn replicas_that_come_and_go_lose_nothing() {
             world.keep_replicas(turn * 300, keys);
         }
         assert!(world.run(60 * MINUTE), "seed {seed}");
-        world.idle(60 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(60 * MINUTE, seed);
         assert_eq!(world.scheduler.replicas.len(), 3, "seed {seed}");
     }
 }
@@ -103,8 +101,7 @@ fn replicas_that_open_and_close_lose_nothing_and_get_nothing_outside_their_hours
         }
         (1..=3).for_each(|key| world.set_hours(8_000, key, true, 600 * MINUTE));
         assert!(world.run(60 * MINUTE), "seed {seed}");
-        world.idle(60 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(60 * MINUTE, seed);
     }
 }
 
@@ -114,12 +111,12 @@ fn replicas_that_yield_to_others_lose_nothing() {
         let luck = Luck { error: 20, undone: 20, lost: 20, cancel: 20 };
         let limits: &[u32] = if seed % 2 == 0 { &[16] } else { &[16, 4] };
         let mut world = World::new(seed, limits, luck);
-        world.colocate_first(50);
+        world.change_first(|it| it.colocated_percent = Some(50));
         world.poison.extend([17, 140]);
         world.enqueue(1, 0..150, 100);
         world.enqueue(2, 150..300, 100);
         for turn in 0..60 * 60 {
-            // Some are lost, and for minutes the engine has too much to do.
+            // Some are lost, and for minutes the engine is overloaded.
             let is_busy = turn % 240 < 120 && turn < 1_800;
             let (of_others, waiting) = if is_busy { (14, world.random.up_to(3)) } else { (2, 0) };
             if turn % 60 >= 8 {
@@ -127,8 +124,7 @@ fn replicas_that_yield_to_others_lose_nothing() {
             }
         }
         assert!(world.run(60 * MINUTE), "seed {seed}");
-        world.idle(120 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(120 * MINUTE, seed);
     }
 }
 
@@ -139,13 +135,13 @@ fn replicas_with_rate_limits_lose_nothing_and_get_no_more_than_they_may() {
         let limits: &[u32] = if seed % 2 == 0 { &[16] } else { &[16, 4] };
         let mut world = World::new(seed, limits, luck);
         let tokens_per_minute = (seed % 4 < 2).then_some(6_000);
-        world.limit_first(RateLimits { requests_per_minute: Some(50), tokens_per_minute });
+        let rate_limits = RateLimits { requests_per_minute: Some(50), tokens_per_minute };
+        world.change_first(|it| it.rate_limits = rate_limits);
         world.poison.extend([17, 140]);
         world.enqueue(1, 0..150, 100);
         world.enqueue(2, 150..300, 100);
         assert!(world.run(60 * MINUTE), "seed {seed}");
-        world.idle(120 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(120 * MINUTE, seed);
         let first: Vec<i64> =
             world.sent.iter().filter(|(key, ..)| *key == ReplicaKey(1)).map(|(_, at, _)| *at).collect();
         assert!(first.len() > if limits.len() == 1 { 300 } else { 20 }, "seed {seed}: {}", first.len());
@@ -161,18 +157,18 @@ fn replicas_with_daily_budgets_lose_nothing_and_get_no_more_than_they_may() {
         let is_alone = seed % 4 == 0;
         let limits: &[u32] = if is_alone { &[16] } else { &[16, 4] };
         let mut world = World::new(seed, limits, luck);
-        // What was planned by the clock before is over when it is set.
+        // Plans by the previous clock are over when it is set.
         world.idle(5_000);
         world.now = DAY - 20 * MINUTE;
         let most = if is_alone { 300 } else { 40 };
         let tokens_per_day = (seed % 2 == 1).then_some(3_000);
-        world.budget_first(DailyLimits { requests_per_day: Some(most), tokens_per_day });
+        let daily_limits = DailyLimits { requests_per_day: Some(most), tokens_per_day };
+        world.change_first(|it| it.daily_limits = daily_limits);
         world.poison.extend([17, 140]);
         world.enqueue(1, 0..150, 100);
         world.enqueue(2, 150..300, 100);
         assert!(world.run(60 * MINUTE), "seed {seed}");
-        world.idle(120 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(120 * MINUTE, seed);
         let first = world.sent.iter().filter(|(key, ..)| *key == ReplicaKey(1)).map(|(_, at, _)| at / DAY);
         let days: Vec<i64> = first.collect();
         assert!(days.len() > if is_alone { 300 } else { 10 }, "seed {seed}: {}", days.len());
@@ -198,8 +194,7 @@ fn engines_that_are_started_and_stopped_lose_nothing_and_one_runs_on_a_device_at
         world.enqueue(2, 300..360, 100);
         assert!(world.run(600 * MINUTE), "seed {seed}: {:?}", world.scheduler);
         assert_eq!(world.store.ends.len(), 360, "seed {seed}");
-        world.idle(60 * MINUTE);
-        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        world.assert_nothing_left(60 * MINUTE, seed);
         assert_eq!(world.started(), 0, "seed {seed}: all are stopped where nothing is to be done");
     }
 }

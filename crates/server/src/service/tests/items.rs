@@ -1,4 +1,4 @@
-//! A panic on one item costs that item: the loop goes on, the service stays ready, and other items are done.
+//! A panic on one item affects only that item: the loop continues, the service stays ready, and other items are done.
 
 use overnight_testkit::engine::{SimConfig, SimEngine};
 
@@ -60,7 +60,7 @@ impl World {
         self.wait_for(&format!("/v1/requests/{id}"), &["\"completed\"", "\"failed\""]).await
     }
 
-    /// Checks that the service is as if nothing had happened: a new request completes.
+    /// Checks that a new request completes.
     async fn check_well(&self) {
         self.break_items(None);
         let id = create(&self.service, &self.key).await;
@@ -124,7 +124,7 @@ async fn panics_of_writes_reads_commands_and_worker_runs_stop_no_loop() {
     {
         let world = World::start().await;
         world.break_items(Some(name));
-        // What comes of it depends on the loop.
+        // The outcome depends on the loop.
         _ = call(&world.service, "POST /v1/requests", &world.key, BODY).await;
         let clock = Arc::clone(&world.service.services().clock);
         clock.sleep_until(clock.now() + 1_200).await;

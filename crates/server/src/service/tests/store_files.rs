@@ -3,11 +3,11 @@
 use std::fs;
 
 use overnight_base::supervision::EXIT_IO_ERROR;
+use overnight_store::{DATABASE_FILE, LOCK_FILE, StoreError};
 use tokio::time::timeout;
 
 use super::{SECONDS_10, call, config, create};
 use crate::service::{Service, ServiceError};
-use crate::store::{DATABASE_FILE, LOCK_FILE, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -58,9 +58,9 @@ async fn a_service_whose_file_is_gone_takes_nothing_more_and_ends() {
                 assert!(again.bootstrapped().is_none(), "{case}: another account");
                 again.shutdown().await;
             }
-            // What stood in the log may be lost, too.
+            // The content of the log may be lost, too.
             Err(ServiceError::Store(StoreError::Lost { .. })) => assert_ne!(name, LOCK_FILE, "{case}"),
-            // The copy may be of a moment at which it was written to.
+            // The copy may be from the middle of a write.
             Err(error) => assert_eq!(fate, Fate::Replaced, "{case}: {error}"),
         }
         let key = fs::read_to_string(&made.key_path).expect("a key");

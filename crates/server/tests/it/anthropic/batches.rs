@@ -1,22 +1,18 @@
-//! Batches of whatever dialect, as Anthropic's clients see them.
+//! Batches of all dialects as Anthropic's clients read them.
 
-use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
 use super::{BATCHES, refused};
-use crate::support::{START, TestApp};
+use crate::support::{START, TestApp, check_json};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The name of a batch here.
 fn named(batch: &str) -> String {
     batch.replace("batch_", "msgbatch_")
 }
 
 async fn get(app: &TestApp, id: &str) -> Value {
-    let answered = app.client().get(&format!("{BATCHES}/{id}?beta=true")).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
-    answered.json()
+    app.client().read(&format!("{BATCHES}/{id}?beta=true")).await
 }
 
 async fn results(app: &TestApp, batch: &Value) -> Vec<Value> {
@@ -33,24 +29,17 @@ async fn a_batch_of_the_native_dialect_is_followed_to_its_results() {
     let (batch, requests) = app.create_batch(2).await;
     let id = named(&batch);
     let live = get(&app, &id).await;
-    assert_eq!(
-        (&live["id"], &live["processing_status"], &live["results_url"]),
-        (&json!(id), &json!("in_progress"), &Value::Null)
-    );
+    check_json(&live, &json!({"id": id, "processing_status": "in_progress", "results_url": null}));
     assert_eq!(live["request_counts"]["processing"], 2);
     let early = app.client().get(&format!("{BATCHES}/{id}/results")).await;
     assert!(refused(&early, 400, "invalid_request_error").contains("has not ended"));
     let leases = app.lease_all().await;
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
-    assert!(app.settle(&leases[1], RequestStatus::Failed).await);
+    app.complete(&leases[0]).await;
+    app.fail(&leases[1]).await;
     let ended = get(&app, &id).await;
-    assert_eq!(
-        (&ended["processing_status"], &ended["request_counts"], &ended["created_at"]),
-        (
-            &json!("ended"),
-            &json!({"processing": 0, "succeeded": 1, "errored": 1, "canceled": 0, "expired": 0}),
-            &json!("2025-06-15T15:06:40Z")
-        )
+    check_json(
+        &ended,
+        &json!({"processing_status": "ended", "request_counts": {"processing": 0, "succeeded": 1, "errored": 1, "canceled": 0, "expired": 0}, "created_at": "2025-06-15T15:06:40Z"}),
     );
     let results = results(&app, &ended).await;
     let ids: Vec<&str> = results.iter().map(|line| line["custom_id"].as_str().expect("an id")).collect();
@@ -68,13 +57,11 @@ async fn requests_whose_window_ended_count_as_expired() {
     let app = TestApp::start().await;
     let (batch, _) = app.create_batch(2).await;
     let lease = app.lease_all().await.remove(0);
-    assert!(app.settle(&lease, RequestStatus::Failed).await);
-    overnight_server::workers::expirer(&app.services, START + DAY_MS).await.expect("an expiry");
+    app.fail(&lease).await;
+    overnight_runtime::workers::expirer(&app.services, START + DAY_MS).await.expect("an expiry");
     let ended = get(&app, &named(&batch)).await;
-    assert_eq!(
-        ended["request_counts"],
-        json!({"processing": 0, "succeeded": 0, "errored": 1, "canceled": 0, "expired": 1})
-    );
+    let expected = json!({"processing": 0, "succeeded": 0, "errored": 1, "canceled": 0, "expired": 1});
+    assert_eq!(ended["request_counts"], expected);
     let mut kinds: Vec<Value> =
         results(&app, &ended).await.iter().map(|line| line["result"]["type"].clone()).collect();
     kinds.sort_unstable_by_key(ToString::to_string);
@@ -87,10 +74,10 @@ async fn a_batch_is_cancelled_and_then_deleted() {
     let app = TestApp::start().await;
     let (batch, _) = app.create_batch(2).await;
     let path = format!("{BATCHES}/{}", named(&batch));
-    let kept = app.client().send("DELETE", &path, "").await;
+    let kept = app.client().delete(&path).await;
     assert!(refused(&kept, 400, "invalid_request_error").contains("cancel it first"));
     for _ in 0..2 {
-        let cancelled = app.client().send("POST", &format!("{path}/cancel"), "").await.json();
+        let cancelled = app.client().cancel(&path).await.json();
         assert_eq!(
             (
                 &cancelled["processing_status"],
@@ -100,13 +87,13 @@ async fn a_batch_is_cancelled_and_then_deleted() {
             (&json!("ended"), &json!(2), &json!("2025-06-15T15:06:40Z"))
         );
     }
-    let deleted = app.client().send("DELETE", &path, "").await;
+    let deleted = app.client().delete(&path).await;
     assert_eq!(deleted.json(), json!({"id": named(&batch), "type": "message_batch_deleted"}));
-    refused(&app.client().send("DELETE", &path, "").await, 404, "not_found_error");
+    refused(&app.client().delete(&path).await, 404, "not_found_error");
     refused(&app.client().get(&path).await, 404, "not_found_error");
     app.client().get(&format!("/v1/batches/{batch}")).await.refused(404, "not_found");
     let completed = app.create_batch(1).await.0;
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let late = app.client().send("POST", &format!("{BATCHES}/{}/cancel", named(&completed)), "").await;
     refused(&late, 400, "invalid_request_error");
     app.stop().await;

@@ -1,12 +1,11 @@
-//! Batches of messages.
+//! Creation of message batches.
 
-use overnight_domain::requests::RequestStatus;
-use overnight_server::app::file_batches::{FillPause, fill_account};
-use overnight_server::workers;
+use overnight_app::file_batches::{FillPause, fill_account};
+use overnight_runtime::workers;
 use serde_json::{Value, json};
 
 use super::{BATCHES, params, params_with, refused};
-use crate::support::{MODEL, START, TestApp};
+use crate::support::{MODEL, START, TestApp, check_json};
 
 fn request(custom_id: &str, params: &Value) -> Value {
     json!({"custom_id": custom_id, "params": params})
@@ -24,8 +23,7 @@ async fn fill(app: &TestApp) {
 
 async fn results(app: &TestApp, batch: &Value) -> Vec<Value> {
     let path = format!("{BATCHES}/{}/results", batch["id"].as_str().expect("an id"));
-    let answered = app.client().get(&path).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
+    let answered = app.client().get(&path).await.checked(200);
     answered.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -40,17 +38,15 @@ async fn a_batch_is_made_though_some_of_its_params_are_bad() {
         request("better", &params_with(&json!({"system": "s"}))),
     ]);
     let made = create(&app, &requests).await;
-    assert_eq!(
-        (&made["processing_status"], &made["request_counts"]["processing"], &made["results_url"]),
-        (&json!("in_progress"), &json!(5), &Value::Null)
-    );
+    let found = (&made["processing_status"], &made["request_counts"]["processing"], &made["results_url"]);
+    assert_eq!(found, (&json!("in_progress"), &json!(5), &Value::Null));
     assert_eq!(app.client().get("/openai/v1/files").await.json()["data"], json!([]), "no file is left");
     fill(&app).await;
     workers::files(&app.services, START).await.expect("a purge");
     let native = made["id"].as_str().expect("an id").replace("msgbatch_", "batch_");
     let counts = app.client().get(&format!("/v1/batches/{native}")).await.json()["requests_counts"].clone();
     assert_eq!((&counts["failed"], &counts["registered"]), (&json!(3), &json!(2)));
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let results = results(&app, &made).await;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let told: Vec<[String; 3]> = results
@@ -79,7 +75,7 @@ async fn a_batch_is_made_though_some_of_its_params_are_bad() {
     assert_eq!(record[0]["metadata"], json!({"custom_id": "good"}));
     assert_eq!(record[1]["result_body"]["error"]["code"], "invalid_input");
     let path = format!("{BATCHES}/{}", made["id"].as_str().expect("an id"));
-    assert_eq!(app.client().send("DELETE", &path, "").await.status, 200);
+    assert_eq!(app.client().delete(&path).await.status, 200);
     assert_eq!(app.client().get("/v1/requests").await.ids(), Vec::<String>::new());
     app.stop().await;
 }
@@ -91,17 +87,14 @@ async fn a_batch_whose_params_are_all_bad_ends_by_itself() {
     fill(&app).await;
     let path = format!("{BATCHES}/{}", made["id"].as_str().expect("an id"));
     let ended = app.client().get(&path).await.json();
-    assert_eq!(
-        (&ended["processing_status"], &ended["request_counts"]["errored"]),
-        (&json!("ended"), &json!(2))
-    );
+    check_json(&ended, &json!({"processing_status": "ended", "request_counts.errored": 2}));
     assert_eq!(results(&app, &made).await.len(), 2);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn what_is_no_batch_makes_none() {
-    let app = TestApp::start_with_limits("3").await;
+    let app = TestApp::start_with(&[("limits.batch_requests", "3")]).await;
     let good = request("a", &params("x"));
     for (body, expected) in [
         (json!([]).to_string(), "the body must be a JSON object"),
@@ -156,7 +149,7 @@ async fn a_batch_of_many_requests_is_larger_than_a_body_may_be() {
     let requests: Vec<Value> = (0..20).map(|n| request(&format!("row-{n}"), &params(&text))).collect();
     let made = create(&app, &json!(requests)).await;
     fill(&app).await;
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let ids: Vec<Value> = results(&app, &made).await.iter().map(|line| line["custom_id"].clone()).collect();
     assert_eq!(ids, (0..20).map(|n| json!(format!("row-{n}"))).collect::<Vec<_>>());
     app.stop().await;

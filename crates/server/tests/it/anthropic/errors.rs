@@ -1,10 +1,7 @@
-//! Refusals as Anthropic's clients read them.
-
-use overnight_server::app::{accounts, api_keys};
 use serde_json::json;
 
 use super::{BATCHES, MESSAGES, params, params_with, refused};
-use crate::support::{Client, TestApp};
+use crate::support::TestApp;
 
 const UNKNOWN: &str = "msgbatch_01jz8m3v6qf8jbk2w5n7y9t0xd";
 
@@ -86,10 +83,7 @@ async fn a_fault_is_told_by_its_path_in_the_params() {
 #[tokio::test]
 async fn an_account_that_cannot_pay_is_told_so() {
     let app = TestApp::start().await;
-    let poor = accounts::create(&app.services, "poor").await.expect("an account");
-    accounts::activate(&app.services, poor.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, poor.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
-    let client = Client::new(app.address, Some(&made.key));
+    let client = app.newcomer("poor").await.1;
     let answered = client.post(MESSAGES, &params("x")).await;
     refused(&answered, 402, "billing_error");
     assert_eq!(answered.header("x-should-retry"), "false");

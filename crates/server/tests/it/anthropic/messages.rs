@@ -1,13 +1,12 @@
-//! Messages, which wait for the ends of their requests.
+//! Messages, which wait until their requests end.
 
-use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
 use super::{MESSAGES, params, params_with, refused};
 use crate::openai::support::Stage;
 use crate::support::MODEL;
 
-/// The events of a stream: their names and data.
+/// The names and data of a stream's events.
 fn events(text: &str) -> Vec<(String, Value)> {
     let parse = |event: &str| {
         let (name, data) = event.split_once('\n').expect("two lines");
@@ -25,9 +24,8 @@ async fn a_message_waits_for_the_end_of_its_request() {
     let body = params_with(&json!({"system": "s", "stop_sequences": ["END"], "metadata": {"user_id": "u"},
         "service_tier": "auto"}));
     let call = Stage::call(client, &format!("{MESSAGES}?beta=true&other=1"), &body);
-    stage.end_all(1, RequestStatus::Completed).await;
-    let answered = stage.answer(call).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
+    stage.complete_all(1).await;
+    let answered = stage.answer(call).await.checked(200);
     let id = answered.header("x-overnight-request").to_owned();
     assert_eq!(
         answered.json(),
@@ -36,7 +34,7 @@ async fn a_message_waits_for_the_end_of_its_request() {
             "stop_sequence": null, "usage": {"input_tokens": 3, "cache_creation_input_tokens": null,
                 "cache_read_input_tokens": null, "output_tokens": 1}})
     );
-    let record = stage.app.client().get(&format!("/v1/requests/{id}")).await.json()[0].clone();
+    let record = stage.app.client().record(&id).await;
     assert_eq!(
         record["request_body"],
         json!({"model": MODEL, "max_tokens": 16, "messages": [{"role": "system", "content": "s"},
@@ -50,7 +48,7 @@ async fn a_bearer_opens_it_too() {
     let stage = Stage::start(&[]).await;
     let client = stage.app.anonymous().with("authorization", &format!("Bearer {}", stage.app.key()));
     let call = Stage::call(client, MESSAGES, &params("hello"));
-    stage.end_all(1, RequestStatus::Completed).await;
+    stage.complete_all(1).await;
     assert_eq!(stage.answer(call).await.status, 200);
     stage.app.stop().await;
 }
@@ -58,9 +56,7 @@ async fn a_bearer_opens_it_too() {
 #[tokio::test]
 async fn a_stream_pings_while_it_waits_and_adds_up_to_the_message() {
     let stage = Stage::start(&[]).await;
-    let call = Stage::call(stage.app.client(), MESSAGES, &params_with(&json!({"stream": true})));
-    stage.end_all(1, RequestStatus::Completed).await;
-    let answered = stage.answer(call).await;
+    let answered = stage.completed(MESSAGES, &params_with(&json!({"stream": true}))).await;
     assert_eq!((answered.status, answered.header("content-type")), (200, "text/event-stream; charset=utf-8"));
     let events = events(answered.text());
     let names: Vec<&str> =
@@ -85,9 +81,7 @@ async fn a_stream_pings_while_it_waits_and_adds_up_to_the_message() {
 #[tokio::test]
 async fn a_stream_whose_request_fails_ends_with_an_error() {
     let stage = Stage::start(&[]).await;
-    let call = Stage::call(stage.app.client(), MESSAGES, &params_with(&json!({"stream": true})));
-    stage.end_all(1, RequestStatus::Failed).await;
-    let answered = stage.answer(call).await;
+    let answered = stage.failed(MESSAGES, &params_with(&json!({"stream": true}))).await;
     let events = events(answered.text());
     let (name, data) = events.last().expect("events");
     assert_eq!((name.as_str(), &data["error"]["type"]), ("error", &json!("invalid_request_error")));
@@ -97,9 +91,7 @@ async fn a_stream_whose_request_fails_ends_with_an_error() {
 #[tokio::test]
 async fn what_did_not_complete_is_an_error_that_is_not_repeated() {
     let stage = Stage::start(&[]).await;
-    let failed = Stage::call(stage.app.client(), MESSAGES, &params("fails"));
-    stage.end_all(1, RequestStatus::Failed).await;
-    let failed = stage.answer(failed).await;
+    let failed = stage.failed(MESSAGES, &params("fails")).await;
     assert_eq!(refused(&failed, 400, "invalid_request_error"), "no");
     assert_eq!(failed.header("x-should-retry"), "false");
     stage.app.stop().await;

@@ -14,12 +14,10 @@ use crate::support::{Answered, MODEL};
 const MESSAGES: &str = "/anthropic/v1/messages";
 const BATCHES: &str = "/anthropic/v1/messages/batches";
 
-/// The smallest params of a message.
 fn params(content: &str) -> Value {
     json!({"model": MODEL, "max_tokens": 16, "messages": [{"role": "user", "content": content}]})
 }
 
-/// The same with more members.
 fn params_with(more: &Value) -> Value {
     let mut params = params("hello");
     for (key, value) in more.as_object().expect("members") {
@@ -28,7 +26,7 @@ fn params_with(more: &Value) -> Value {
     params
 }
 
-/// Checks that it is a refusal as these clients read them; its message.
+/// Checks a refusal in Anthropic's form and returns its message.
 #[track_caller]
 fn refused(answered: &Answered, status: u16, kind: &str) -> String {
     assert_eq!(answered.status, status, "{}", answered.text());

@@ -1,5 +1,3 @@
-//! Models.
-
 use serde_json::json;
 
 use super::refused;
@@ -9,9 +7,7 @@ use crate::support::{MODEL, TestApp};
 async fn models_are_listed_in_pages_that_begin_at_either_side_of_one() {
     let app = TestApp::start().await;
     let list = async |query: &str| {
-        let answered = app.client().get(&format!("/anthropic/v1/models{query}")).await;
-        assert_eq!(answered.status, 200, "{answered:?}");
-        let page = answered.json();
+        let page = app.client().read(&format!("/anthropic/v1/models{query}")).await;
         let ids: Vec<String> = page["data"]
             .as_array()
             .expect("a list")

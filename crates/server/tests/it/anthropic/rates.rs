@@ -1,4 +1,4 @@
-//! How clients are told how they stand with their rate of requests.
+//! Headers with the state of a client's request rate.
 
 use serde_json::json;
 
@@ -20,8 +20,7 @@ async fn an_account_with_a_rate_is_told_what_is_left_of_it_and_until_when() {
         app.client().create("x").await;
     }
     let body = json!({"model": MODEL, "max_tokens": 5, "messages": [{"role": "user", "content": "x"}]});
-    let answered = app.client().post("/anthropic/v1/messages", &body).await;
-    assert_eq!(answered.status, 429, "{answered:?}");
+    let answered = app.client().post("/anthropic/v1/messages", &body).await.checked(429);
     let full_at = overnight_wire::anthropic::times::rfc3339(crate::support::START + 10_000);
     assert_eq!(told(&answered), ["10", "0", full_at.as_str()]);
     assert_eq!(told(&app.client().get("/anthropic/v1/models").await), ["", "", ""]);

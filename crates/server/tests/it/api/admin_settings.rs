@@ -1,44 +1,28 @@
-//! What API keys with the scope `admin` set of accounts, and how they end them.
+//! Settings and ends of accounts through API keys with the scope `admin`.
 
+use overnight_app::accounts::low_credits;
+use overnight_app::webhooks;
 use overnight_domain::ids::AccountId;
-use overnight_server::app::{accounts, audit_log, low_credits, webhooks};
-use overnight_server::store::audit_log::{Filter, Place};
-use overnight_server::workers;
+use overnight_runtime::workers;
 use serde_json::{Value, json};
 
 use super::administration::administrator;
-use crate::support::{Answered, Client, TestApp};
+use crate::support::{TestApp, check_json};
 
 pub(super) const HOOK: &str = "https://hooks.example/low";
 
-pub(super) async fn post(client: &Client, path: &str, body: &Value) -> Answered {
-    client.send("POST", path, body.to_string()).await
-}
-
-fn ok(answered: &Answered) -> Value {
-    assert_eq!(answered.status, 200, "{answered:?}");
-    answered.json()
-}
-
-/// The path of the account of [`TestApp::client`], and what follows it.
+/// A path below the account of [`TestApp::client`].
 pub(super) async fn at(app: &TestApp, rest: &str) -> String {
-    let own = accounts::get_own(&app.services, app.account).await.expect("an account").id;
-    format!("/v1/admin/accounts/{own}{rest}")
+    format!("/v1/admin/accounts/{}{rest}", app.own().await.id)
 }
 
-/// What the log says of an account, the newest first: the action and its details, all of an API key.
+/// The audit log of an account, newest first: the actions of API keys with their details.
 async fn noted(app: &TestApp) -> Vec<(String, Value)> {
-    let filter = Filter { account: Some(app.account), action: None, since: 0, before: Place::END };
-    let entries = audit_log::list(&app.services, &filter, 99).await.expect("entries").entries;
-    let by_keys = entries.into_iter().filter(|entry| entry.actor_name.as_deref() == Some("provisioning"));
+    let by_keys =
+        app.noted().await.into_iter().filter(|entry| entry.actor_name.as_deref() == Some("provisioning"));
+    let details = |text: &str| serde_json::from_str(text).expect("an object");
     by_keys
-        .map(|entry| {
-            let details = entry
-                .details
-                .as_deref()
-                .map_or(Value::Null, |text| serde_json::from_str(text).expect("an object"));
-            (entry.action.as_str().to_owned(), details)
-        })
+        .map(|it| (it.action.as_str().to_owned(), it.details.as_deref().map_or(Value::Null, details)))
         .collect()
 }
 
@@ -57,7 +41,7 @@ async fn what_is_set_of_an_account_is_shown_and_noted() {
         ("/retention", json!({"retention_seconds": "none"}), "retention_seconds", Value::Null),
         ("/retention", json!({"retention_seconds": null}), "retention_seconds", of_settings),
     ] {
-        let set = ok(&post(&admin, &at(&app, rest).await, &body).await);
+        let set = admin.call(&at(&app, rest).await, &body, 200).await;
         assert_eq!(set[field], value, "{rest} {body}");
         assert_eq!(app.client().get("/v1/account").await.json()[field], value, "{rest} {body}");
         let other = app.stranger().get("/v1/account").await.json();
@@ -81,29 +65,20 @@ async fn a_repeat_of_a_change_that_was_changed_since_changes_nothing() {
     let app = TestApp::start().await;
     let (admin, ..) = administrator(&app).await;
     let once = admin.clone().with("idempotency-key", "one");
+    let low = |threshold: &str| json!({"threshold": threshold, "webhook": HOOK});
+    let retained = |seconds: i64| json!({"retention_seconds": seconds});
     for (rest, body, other, field) in [
         ("/monthly_credits", json!({"amount": "25"}), json!({"amount": null}), "monthly_credits"),
-        (
-            "/low_credits",
-            json!({"threshold": "1", "webhook": HOOK}),
-            json!({"threshold": "2", "webhook": HOOK}),
-            "low_credits",
-        ),
-        (
-            "/retention",
-            json!({"retention_seconds": 86_400}),
-            json!({"retention_seconds": 172_800}),
-            "retention_seconds",
-        ),
+        ("/low_credits", low("1"), low("2"), "low_credits"),
+        ("/retention", retained(86_400), retained(172_800), "retention_seconds"),
     ] {
         let path = at(&app, rest).await;
-        let first = post(&once, &path, &body).await;
+        let first = once.post(&path, &body).await.checked(200);
         assert_eq!(first.header("idempotent-replayed"), "", "{path}");
-        ok(&first);
-        let since = ok(&post(&admin, &path, &other).await);
-        let again = post(&once, &path, &body).await;
-        assert_eq!((&ok(&again)[field], again.header("idempotent-replayed")), (&since[field], "true"));
-        post(&once, &path, &other).await.refused(422, "idempotency_key_reused");
+        let since = admin.call(&path, &other, 200).await;
+        let again = once.post(&path, &body).await.checked(200);
+        assert_eq!((&again.json()[field], again.header("idempotent-replayed")), (&since[field], "true"));
+        once.post(&path, &other).await.refused(422, "idempotency_key_reused");
     }
     assert_eq!(noted(&app).await.len(), 6);
     app.stop().await;
@@ -113,7 +88,7 @@ async fn a_repeat_of_a_change_that_was_changed_since_changes_nothing() {
 async fn what_cannot_be_set_is_named_and_nothing_is_done() {
     let app = TestApp::start().await;
     let (admin, ..) = administrator(&app).await;
-    let before = ok(&admin.get(&at(&app, "").await).await);
+    let before = admin.read(&at(&app, "").await).await;
     for (rest, body, param) in [
         ("/monthly_credits", json!({}), "amount"),
         ("/monthly_credits", json!({"amount": 25}), "amount"),
@@ -137,7 +112,7 @@ async fn what_cannot_be_set_is_named_and_nothing_is_done() {
         ("/retention", json!({"retention_seconds": i64::MAX}), "retention_seconds"),
         ("/retention", json!({"retention_seconds": "7d"}), "retention_seconds"),
     ] {
-        let refused = post(&admin, &at(&app, rest).await, &body).await;
+        let refused = admin.post(&at(&app, rest).await, &body).await;
         assert_eq!(refused.refused(422, "invalid_input")["param"], param, "{rest} {body}");
     }
     let unknown = format!("/v1/admin/accounts/{}", AccountId::from_bits(1));
@@ -148,9 +123,9 @@ async fn what_cannot_be_set_is_named_and_nothing_is_done() {
         ("/close", json!({})),
         ("/erase", json!({})),
     ] {
-        post(&admin, &format!("{unknown}{rest}"), &body).await.refused(404, "not_found");
+        admin.post(&format!("{unknown}{rest}"), &body).await.refused(404, "not_found");
     }
-    assert_eq!(ok(&admin.get(&at(&app, "").await).await), before);
+    assert_eq!(admin.read(&at(&app, "").await).await, before);
     assert_eq!(noted(&app).await, []);
     app.stop().await;
 }
@@ -160,20 +135,20 @@ async fn an_account_is_closed_then_erased_and_one_that_calls_is_not() {
     let app = TestApp::start().await;
     let (admin, own, _) = administrator(&app).await;
     app.create("what is cancelled").await;
-    let refused = post(&admin, &format!("/v1/admin/accounts/{own}/close"), &json!({})).await;
+    let refused = admin.post(&format!("/v1/admin/accounts/{own}/close"), &json!({})).await;
     assert_eq!(refused.refused(422, "invalid_input")["param"], "account_id");
     let [close, erase] = [at(&app, "/close").await, at(&app, "/erase").await];
-    let refused = post(&admin, &erase, &json!({})).await;
+    let refused = admin.post(&erase, &json!({})).await;
     assert_eq!(refused.refused(422, "invalid_input")["param"], "account", "it is not closed");
     app.client().get("/v1/account").await;
 
     let once = admin.clone().with("idempotency-key", "one");
     for is_repeat in ["", "true"] {
-        let closed = post(&once, &close, &json!({})).await;
+        let closed = once.post(&close, &json!({})).await.checked(200);
         assert_eq!(closed.header("idempotent-replayed"), is_repeat);
-        assert_eq!((&ok(&closed)["closed"], &ok(&closed)["erased"]), (&json!(true), &json!(false)));
+        check_json(&closed.json(), &json!({"closed": true, "erased": false}));
     }
-    ok(&post(&admin, &close, &json!({})).await);
+    admin.call(&close, &json!({}), 200).await;
     app.client().get("/v1/account").await.refused(401, "invalid_api_key");
     for (rest, body) in [
         ("/monthly_credits", json!({"amount": "1"})),
@@ -182,17 +157,17 @@ async fn an_account_is_closed_then_erased_and_one_that_calls_is_not() {
         ("/resume", json!({})),
         ("/api_keys", json!({})),
     ] {
-        post(&admin, &at(&app, rest).await, &body).await.refused(422, "invalid_input");
+        admin.post(&at(&app, rest).await, &body).await.refused(422, "invalid_input");
     }
     for _ in 0..2 {
-        ok(&post(&admin, &erase, &json!({})).await);
+        admin.call(&erase, &json!({}), 200).await;
     }
     let now = app.services.clock.now();
     workers::account_closer(&app.services, now).await.expect("a run");
     for _ in 0..2 {
         workers::account_eraser(&app.services, now).await.expect("a run");
     }
-    let erased = ok(&admin.get(&at(&app, "").await).await);
+    let erased = admin.read(&at(&app, "").await).await;
     assert_eq!((&erased["erased"], &erased["name"]), (&json!(true), &json!("erased account")));
     assert_eq!(app.stranger().get("/v1/account").await.status, 200);
     app.stop().await;
@@ -202,12 +177,12 @@ async fn an_account_is_closed_then_erased_and_one_that_calls_is_not() {
 async fn whoever_reads_the_credits_sees_when_a_webhook_is_told_and_not_where() {
     let app = TestApp::start().await;
     let (admin, ..) = administrator(&app).await;
-    let id = accounts::get_own(&app.services, app.account).await.expect("an account").id;
+    let id = app.own().await.id;
     let page = format!("/console/{id}/credits");
     let mut operator = crate::console::operator(&app).await;
     assert!(!operator.get(&page).await.text().contains("a webhook is told"));
     let low = json!({"threshold": "10.5", "webhook": HOOK});
-    ok(&post(&admin, &at(&app, "/low_credits").await, &low).await);
+    admin.call(&at(&app, "/low_credits").await, &low, 200).await;
     let answered = operator.get(&page).await;
     let shown = answered.text();
     assert!(shown.contains("10.5") && shown.contains("a webhook is told"), "{shown}");
@@ -215,7 +190,7 @@ async fn whoever_reads_the_credits_sees_when_a_webhook_is_told_and_not_where() {
     app.stop().await;
 }
 
-/// The newest events of the account of [`TestApp::client`], by their type and where they lead.
+/// The newest events of the account of [`TestApp::client`]: their types and addresses.
 async fn events(app: &TestApp) -> Vec<(&'static str, Option<String>)> {
     let events = webhooks::list_own_events(&app.services, app.account, None, None, 99).await.expect("events");
     events.rows.into_iter().map(|event| (event.kind.as_str(), event.url)).collect()
@@ -225,13 +200,13 @@ async fn events(app: &TestApp) -> Vec<(&'static str, Option<String>)> {
 async fn an_account_that_passes_its_threshold_again_and_again_is_told_once_an_hour() {
     let app = TestApp::start().await;
     let (admin, ..) = administrator(&app).await;
-    let own = ok(&admin.get(&at(&app, "").await).await);
+    let own = admin.read(&at(&app, "").await).await;
     let low = json!({"threshold": own["available"], "webhook": HOOK});
-    ok(&post(&admin, &at(&app, "/low_credits").await, &low).await);
+    admin.call(&at(&app, "/low_credits").await, &low, 200).await;
     let start = app.services.clock.now();
     low_credits::notify_due(&app.services, start).await.expect("a run");
     assert_eq!(events(&app).await, [], "not less than the threshold is available");
-    // Sixty times in two hours, each create and cancel passes it in both directions.
+    // Sixty times in two hours, a create and a cancel pass the threshold in both directions.
     for minute in 0..60 {
         let id = app.create("a").await;
         low_credits::notify_due(&app.services, start + minute * 120_000).await.expect("a run");
@@ -244,10 +219,10 @@ async fn an_account_that_passes_its_threshold_again_and_again_is_told_once_an_ho
 
 #[tokio::test]
 async fn where_requests_cost_nothing_nobody_is_told_of_credits() {
-    let app = TestApp::start_without_billing().await;
+    let app = TestApp::start_with(&[("billing.enabled", "false")]).await;
     let (admin, ..) = administrator(&app).await;
     let low = json!({"threshold": "1000000", "webhook": HOOK});
-    ok(&post(&admin, &at(&app, "/low_credits").await, &low).await);
+    admin.call(&at(&app, "/low_credits").await, &low, 200).await;
     low_credits::notify_due(&app.services, app.services.clock.now()).await.expect("a run");
     assert_eq!(events(&app).await, []);
     app.stop().await;

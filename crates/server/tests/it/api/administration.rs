@@ -1,33 +1,24 @@
-//! What API keys with the scope `admin` do under `/v1/admin`.
+//! Calls under `/v1/admin` with API keys of the scope `admin`.
 
+use overnight_app::api_keys::{self, KeyDraft};
+use overnight_app::{accounts, audit_log};
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::roles::Role;
-use overnight_server::app::api_keys::{self, KeyDraft};
-use overnight_server::app::{accounts, audit_log};
-use overnight_server::store::audit_log::{Filter, Place};
+use overnight_store::audit_log::{Filter, Place};
 use serde_json::{Value, json};
 
-use crate::console::{both_accounts, member};
-use crate::support::{Answered, Client, TestApp};
+use crate::console::member;
+use crate::support::{Client, TestApp, check_json};
 
 const ALL: Filter = Filter { account: None, action: None, since: 0, before: Place::END };
 
-/// A key for administration, in an account of the operator's own whose payments are not activated; and that account.
+/// A key for administration in an operator's account, whose payments are not activated.
 pub(super) async fn administrator(app: &TestApp) -> (Client, AccountId, KeyId) {
     let account = accounts::create(&app.services, "operations").await.expect("an account").id;
     let draft = KeyDraft { name: Some("provisioning"), scope: KeyScope::Admin, ..KeyDraft::PLAIN };
-    let made = api_keys::create(&app.services, account, draft).await.expect("a key");
-    (Client::new(app.address, Some(&made.key)), account, made.record.id)
-}
-
-fn ok(answered: &Answered, status: u16) -> Value {
-    assert_eq!(answered.status, status, "{answered:?}");
-    answered.json()
-}
-
-async fn post(client: &Client, path: &str, body: &Value) -> Answered {
-    client.send("POST", path, body.to_string()).await
+    let (client, made) = app.new_key(account, draft).await;
+    (client, account, made.record.id)
 }
 
 fn text(value: &Value) -> &str {
@@ -38,43 +29,40 @@ fn text(value: &Value) -> &str {
 async fn an_account_is_made_keyed_funded_limited_suspended_and_resumed() {
     let app = TestApp::start().await;
     let (admin, ..) = administrator(&app).await;
-    let account = ok(&post(&admin, "/v1/admin/accounts", &json!({"name": "acme"})).await, 201);
+    let account = admin.call("/v1/admin/accounts", &json!({"name": "acme"}), 201).await;
     assert_eq!((&account["name"], &account["payments_activated"]), (&json!("acme"), &json!(false)));
     let at = |rest: &str| format!("/v1/admin/accounts/{}{rest}", text(&account["id"]));
-    let key = ok(&post(&admin, &at("/api_keys"), &json!({"name": "nightly", "expires_in": 3600})).await, 201);
+    let key = admin.call(&at("/api_keys"), &json!({"name": "nightly", "expires_in": 3600}), 201).await;
     let client = Client::new(app.address, Some(text(&key["key"])));
     client.get("/v1/account").await.refused(402, "payments_not_activated");
-    assert_eq!(ok(&post(&admin, &at("/activate"), &json!({})).await, 200)["payments_activated"], true);
+    assert_eq!(admin.call(&at("/activate"), &json!({}), 200).await["payments_activated"], true);
     assert_eq!(client.get("/v1/account").await.status, 200);
 
-    let granted =
-        ok(&post(&admin, &at("/grants"), &json!({"amount": "25", "source": "invoice 7"})).await, 201);
+    let granted = admin.call(&at("/grants"), &json!({"amount": "25", "source": "invoice 7"}), 201).await;
     assert_eq!((&granted["available"], &granted["is_new"]), (&json!("25"), &json!(true)));
-    let again = ok(&post(&admin, &at("/grants"), &json!({"amount": "25", "source": "invoice 7"})).await, 201);
+    let again = admin.call(&at("/grants"), &json!({"amount": "25", "source": "invoice 7"}), 201).await;
     assert_eq!((&again["available"], &again["is_new"]), (&json!("25"), &json!(false)));
-    let grants = ok(&admin.get(&at("/grants")).await, 200);
+    let grants = admin.read(&at("/grants")).await;
     assert_eq!(grants["data"].as_array().expect("grants").len(), 1);
-    let totals = ok(&admin.get(&at("/totals")).await, 200);
+    let totals = admin.read(&at("/totals")).await;
     for (name, value) in [("balance", "25"), ("held", "0"), ("available", "25"), ("spent", "0")] {
         assert_eq!(totals[name], value, "{name}");
     }
 
     let limits = json!({"tokens_per_day": 7, "live_requests": "none", "stored_bytes": null});
-    let limited = ok(&post(&admin, &at("/limits"), &limits).await, 200);
-    assert_eq!(limited["quotas"]["tokens_per_day"]["limit"], 7);
-    assert_eq!(limited["quotas"]["live_requests"]["limit"], Value::Null);
-    assert_eq!(ok(&post(&admin, &at("/suspend"), &json!({})).await, 200)["suspended"], true);
+    let limited = admin.call(&at("/limits"), &limits, 200).await;
+    check_json(&limited, &json!({"quotas.tokens_per_day.limit": 7, "quotas.live_requests.limit": null}));
+    assert_eq!(admin.call(&at("/suspend"), &json!({}), 200).await["suspended"], true);
     let sent = json!({"request_body": {"model": "other", "messages": [{"role": "user", "content": "a"}]}});
-    post(&client, "/v1/requests", &sent).await.refused(403, "account_suspended");
-    // Accounts that are suspended are administrated too.
-    ok(&post(&admin, &at("/grants"), &json!({"amount": "1"})).await, 201);
-    assert_eq!(ok(&post(&admin, &at("/resume"), &json!({})).await, 200)["suspended"], false);
-    assert_eq!(ok(&admin.get(&at("")).await, 200)["available"], "26");
+    client.post("/v1/requests", &sent).await.refused(403, "account_suspended");
+    admin.call(&at("/grants"), &json!({"amount": "1"}), 201).await;
+    assert_eq!(admin.call(&at("/resume"), &json!({}), 200).await["suspended"], false);
+    assert_eq!(admin.read(&at("")).await["available"], "26");
 
     let path = at(&format!("/api_keys/{}/revoke", text(&key["record"]["id"])));
-    assert!(ok(&post(&admin, &path, &json!({})).await, 200)["revoked_at"].is_i64());
+    assert!(admin.call(&path, &json!({}), 200).await["revoked_at"].is_i64());
     client.get("/v1/account").await.refused(401, "invalid_api_key");
-    let keys = ok(&admin.get(&at("/api_keys")).await, 200);
+    let keys = admin.read(&at("/api_keys")).await;
     assert!(!keys.to_string().contains(text(&key["key"])), "a key is told once");
     app.stop().await;
 }
@@ -84,11 +72,11 @@ async fn everything_is_in_the_audit_log_with_the_key_as_actor() {
     let app = TestApp::start().await;
     let (admin, _, key) = administrator(&app).await;
     let before = audit_log::list(&app.services, &ALL, 999).await.expect("entries").entries.len();
-    let account = ok(&post(&admin, "/v1/admin/accounts", &json!({"name": "acme"})).await, 201);
+    let account = admin.call("/v1/admin/accounts", &json!({"name": "acme"}), 201).await;
     let at = |rest: &str| format!("/v1/admin/accounts/{}{rest}", text(&account["id"]));
-    ok(&post(&admin, &at("/grants"), &json!({"amount": "25"})).await, 201);
-    let made = ok(&post(&admin, &at("/api_keys"), &json!({})).await, 201);
-    ok(&post(&admin, &at("/suspend"), &json!({})).await, 200);
+    admin.call(&at("/grants"), &json!({"amount": "25"}), 201).await;
+    let made = admin.call(&at("/api_keys"), &json!({}), 201).await;
+    admin.call(&at("/suspend"), &json!({}), 200).await;
     let entries = audit_log::list(&app.services, &ALL, 999).await.expect("entries").entries;
     let new = &entries[..entries.len() - before];
     let actions: Vec<&str> = new.iter().map(|entry| entry.action.as_str()).collect();
@@ -108,23 +96,23 @@ async fn calls_with_one_idempotency_key_are_done_once() {
     let app = TestApp::start().await;
     let (admin, ..) = administrator(&app).await;
     let once = admin.clone().with("idempotency-key", "one");
-    let account = ok(&post(&once, "/v1/admin/accounts", &json!({"name": "acme"})).await, 201);
-    let again = post(&once, "/v1/admin/accounts", &json!({"name": "acme"})).await;
-    assert_eq!((ok(&again, 201), again.header("idempotent-replayed")), (account.clone(), "true"));
+    let account = once.call("/v1/admin/accounts", &json!({"name": "acme"}), 201).await;
+    let again = once.post("/v1/admin/accounts", &json!({"name": "acme"})).await.checked(201);
+    assert_eq!((again.json(), again.header("idempotent-replayed")), (account.clone(), "true"));
     let at = |rest: &str| format!("/v1/admin/accounts/{}{rest}", text(&account["id"]));
     for (path, body, other) in [
         (at("/api_keys"), json!({"name": "nightly"}), json!({"name": "daily"})),
         (at("/grants"), json!({"amount": "25"}), json!({"amount": "26"})),
     ] {
-        let first = ok(&post(&once, &path, &body).await, 201);
-        let again = post(&once, &path, &body).await;
-        assert_eq!((ok(&again, 201), again.header("idempotent-replayed")), (first, "true"), "{path}");
-        post(&once, &path, &other).await.refused(422, "idempotency_key_reused");
+        let first = once.call(&path, &body, 201).await;
+        let again = once.post(&path, &body).await.checked(201);
+        assert_eq!((again.json(), again.header("idempotent-replayed")), (first, "true"), "{path}");
+        once.post(&path, &other).await.refused(422, "idempotency_key_reused");
     }
-    post(&once, "/v1/admin/accounts", &json!({"name": "b"})).await.refused(422, "idempotency_key_reused");
-    let keys = ok(&admin.get(&at("/api_keys")).await, 200);
+    once.post("/v1/admin/accounts", &json!({"name": "b"})).await.refused(422, "idempotency_key_reused");
+    let keys = admin.read(&at("/api_keys")).await;
     assert_eq!(keys["data"].as_array().expect("keys").len(), 1);
-    assert_eq!(ok(&admin.get(&at("")).await, 200)["balance"], "25");
+    assert_eq!(admin.read(&at("")).await["balance"], "25");
     app.stop().await;
 }
 
@@ -140,11 +128,11 @@ async fn accounts_and_grants_are_listed_page_by_page() {
     for (path, count) in
         [("/v1/admin/accounts".to_owned(), 8), (format!("/v1/admin/accounts/{account}/grants"), 5)]
     {
-        let all = ok(&admin.get(&format!("{path}?limit=100")).await, 200);
+        let all = admin.read(&format!("{path}?limit=100")).await;
         assert_eq!((all["data"].as_array().expect("rows").len(), &all["next"]), (count, &Value::Null));
         let (mut rows, mut query) = (Vec::new(), "?limit=2".to_owned());
         loop {
-            let page = ok(&admin.get(&format!("{path}{query}")).await, 200);
+            let page = admin.read(&format!("{path}{query}")).await;
             rows.extend(page["data"].as_array().expect("rows").clone());
             let Some(next) = page["next"].as_str() else { break };
             query = format!("?limit=2&after={next}");
@@ -172,7 +160,7 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         ("/api_keys", json!({})),
         ("/grants", json!({"amount": "1"})),
     ] {
-        post(&admin, &format!("{unknown}{rest}"), &body).await.refused(404, "not_found");
+        admin.post(&format!("{unknown}{rest}"), &body).await.refused(404, "not_found");
     }
     let at = |rest: &str| format!("/v1/admin/accounts/{account}{rest}");
     for (path, body, param) in [
@@ -187,7 +175,7 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         (at("/grants"), json!({"amount": "much"}), "amount"),
         (at("/grants"), json!({"amount": "-1"}), "amount"),
     ] {
-        let refused = post(&admin, &path, &body).await;
+        let refused = admin.post(&path, &body).await;
         assert_eq!(refused.refused(422, "invalid_input")["param"], param, "{path} {body}");
     }
     assert_eq!(accounts::list(&app.services).await.expect("accounts").len(), 3);
@@ -199,19 +187,19 @@ async fn a_key_locks_itself_out_in_no_way() {
     let app = TestApp::start().await;
     let (admin, account, key) = administrator(&app).await;
     let path = format!("/v1/admin/accounts/{account}/api_keys/{key}/revoke");
-    let refused = post(&admin, &path, &json!({})).await;
+    let refused = admin.post(&path, &json!({})).await;
     assert_eq!(refused.refused(422, "invalid_input")["param"], "api_key_id");
     let at = |rest: &str| format!("/v1/admin/accounts/{account}{rest}");
-    assert_eq!(ok(&post(&admin, &at("/suspend"), &json!({})).await, 200)["suspended"], true);
-    post(&admin, "/v1/batches", &json!({})).await.refused(403, "account_suspended");
-    assert_eq!(ok(&post(&admin, &at("/resume"), &json!({})).await, 200)["suspended"], false);
+    assert_eq!(admin.call(&at("/suspend"), &json!({}), 200).await["suspended"], true);
+    admin.post("/v1/batches", &json!({})).await.refused(403, "account_suspended");
+    assert_eq!(admin.call(&at("/resume"), &json!({}), 200).await["suspended"], false);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn only_operators_make_keys_for_administration_and_no_other_key_administrates() {
     let app = TestApp::start().await;
-    let [own, _] = both_accounts(&app).await;
+    let own = app.own().await;
     let keys = format!("/console/{}/keys", own.id);
     let form = [("name", "mine"), ("expires", "never"), ("scope", "admin")];
     for role in [Role::Owner, Role::Developer] {
@@ -230,7 +218,7 @@ async fn only_operators_make_keys_for_administration_and_no_other_key_administra
     for client in [app.client(), app.stranger()] {
         client.get("/v1/admin/accounts").await.refused(403, "insufficient_scope");
         client.get("/v1/admin/accounts/").await.refused(403, "insufficient_scope");
-        post(&client, "/v1/admin/accounts", &json!({"name": "a"})).await.refused(403, "insufficient_scope");
+        client.post("/v1/admin/accounts", &json!({"name": "a"})).await.refused(403, "insufficient_scope");
     }
     app.anonymous().get("/v1/admin/accounts").await.refused(401, "invalid_api_key");
     app.stop().await;

@@ -1,12 +1,10 @@
-//! Cancel Batch.
-
+use overnight_app::batches;
 use overnight_domain::ids::BatchId;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::batches;
-use overnight_server::store;
+use overnight_store as store;
 use serde_json::json;
 
-use crate::support::{TestApp, keys};
+use crate::support::{TestApp, check_json, keys};
 
 #[tokio::test]
 async fn a_cancelled_batch_takes_its_live_requests_along_and_leaves_the_others() {
@@ -15,12 +13,11 @@ async fn a_cancelled_batch_takes_its_live_requests_along_and_leaves_the_others()
     let outside = app.create("in no batch").await;
     let leases = app.lease_all().await;
     let of = |seq: i64| leases.iter().find(|lease| lease.key.position.seq == seq).expect("a lease");
-    assert!(app.settle(of(1), RequestStatus::Completed).await);
+    app.complete(of(1)).await;
     app.services.signals.take();
 
     let path = format!("/v1/batches/{batch}/cancel");
-    let cancelled = app.client().send("POST", &path, "").await;
-    assert_eq!(cancelled.status, 200);
+    let cancelled = app.client().send("POST", &path, "").await.checked(200);
     let all =
         "id status requests_counts created_at in_progress_at cancelled_at requests_ids webhook metadata";
     assert_eq!(keys(cancelled.text()), all);
@@ -32,7 +29,7 @@ async fn a_cancelled_batch_takes_its_live_requests_along_and_leaves_the_others()
     assert_eq!(app.services.signals.take().ended, [2, 3]);
 
     assert!(!app.settle(of(2), RequestStatus::Completed).await);
-    assert!(app.settle(of(4), RequestStatus::Completed).await);
+    app.complete(of(4)).await;
     let status = async |id: &str| {
         app.client().get(&format!("/v1/requests/{id}/status")).await.json()["status"].clone()
     };
@@ -48,9 +45,8 @@ async fn a_cancelled_batch_takes_its_live_requests_along_and_leaves_the_others()
 async fn a_completed_batch_is_not_cancelled() {
     let app = TestApp::start().await;
     let (batch, _) = app.create_batch(1).await;
-    app.settle_all(RequestStatus::Failed).await;
-    let answered = app.client().send("POST", &format!("/v1/batches/{batch}/cancel"), "").await;
-    let error = answered.refused(409, "already_ended");
+    app.fail_all().await;
+    let error = app.client().cancel(&format!("/v1/batches/{batch}")).await.refused(409, "already_ended");
     assert_eq!(error["message"], "the batch has already ended: it is completed");
     app.stop().await;
 }
@@ -59,12 +55,11 @@ async fn a_completed_batch_is_not_cancelled() {
 async fn cancelling_one_request_leaves_the_rest_of_its_batch() {
     let app = TestApp::start().await;
     let (batch, ids) = app.create_batch(2).await;
-    let record = app.client().send("POST", &format!("/v1/batches/{}/cancel", ids[0]), "").await.json();
+    let record = app.client().cancel(&format!("/v1/batches/{}", ids[0])).await.json();
     assert_eq!((&record["status"], &record["batch_id"]), (&json!("cancelled"), &json!(batch)));
     let status = app.client().get(&format!("/v1/batches/{batch}/status")).await.json();
-    assert_eq!(status["status"], "in progress");
-    assert_eq!(status["requests_counts"]["registered"], 1);
-    app.settle_all(RequestStatus::Completed).await;
+    check_json(&status, &json!({"status": "in progress", "requests_counts.registered": 1}));
+    app.complete_all().await;
     let status = app.client().get(&format!("/v1/batches/{batch}/status")).await.json();
     assert_eq!(status["status"], "completed");
     app.stop().await;

@@ -1,4 +1,4 @@
-//! List Batches: which batches, and in which order.
+//! Filters and order of List Batches.
 
 use serde_json::json;
 
@@ -6,8 +6,7 @@ use crate::support::{START, TestApp};
 
 async fn batch(app: &TestApp, content: &str) -> String {
     let ids = [app.create(content).await];
-    let created = app.client().post("/v1/batches", &json!({"requests_ids": ids})).await;
-    created.json()["id"].as_str().expect("an id").to_owned()
+    app.client().post("/v1/batches", &json!({"requests_ids": ids})).await.id()
 }
 
 #[tokio::test]
@@ -34,11 +33,8 @@ async fn batches_are_listed_by_status_time_and_place_in_either_order() {
         ("?is_no_filter=1&limit=1".to_owned(), vec![0]),
     ] {
         let listed = app.client().get(&format!("/v1/batches{query}")).await.ids();
-        assert_eq!(
-            listed,
-            expected.iter().map(|&place: &usize| ids[place].clone()).collect::<Vec<_>>(),
-            "{query}"
-        );
+        let expected = expected.iter().map(|&place: &usize| ids[place].clone()).collect::<Vec<_>>();
+        assert_eq!(listed, expected, "{query}");
     }
     let exxa = app.client().get("/exxa/v1/batches?status=in_progress").await;
     assert_eq!((exxa.status, exxa.text()), (200, ""));

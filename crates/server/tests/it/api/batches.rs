@@ -1,9 +1,8 @@
-//! Batches: made, refused, followed, listed.
+//! Batches: created, refused, followed, listed.
 
-use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, keys};
+use crate::support::{TestApp, check_json, keys};
 
 const CREATED: &str = "id status requests_counts created_at";
 
@@ -30,7 +29,7 @@ async fn a_batch_follows_its_requests_from_registered_to_completed() {
     assert_eq!((created.status, keys(created.text())), (201, CREATED.to_owned()));
     assert_eq!(created.json()["status"], "registered");
     assert_eq!(created.json()["requests_counts"], counts(3, 0, 0, 0, 3, 0));
-    let path = format!("/v1/batches/{}", created.json()["id"].as_str().expect("an id"));
+    let path = format!("/v1/batches/{}", created.id());
     let status = async || app.client().get(&format!("{path}/status")).await;
     assert_eq!(keys(status().await.text()), format!("{CREATED} cancelled_at"));
 
@@ -38,10 +37,10 @@ async fn a_batch_follows_its_requests_from_registered_to_completed() {
     assert_eq!(status().await.json()["status"], "in progress");
     assert_eq!(status().await.json()["requests_counts"], counts(3, 0, 0, 3, 0, 0));
     assert_eq!(keys(status().await.text()), format!("{CREATED} in_progress_at cancelled_at"));
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
-    assert!(app.settle(&leases[1], RequestStatus::Failed).await);
+    app.complete(&leases[0]).await;
+    app.fail(&leases[1]).await;
     assert_eq!(status().await.json()["requests_counts"], counts(3, 1, 1, 1, 0, 0));
-    assert!(app.settle(&leases[2], RequestStatus::Completed).await);
+    app.complete(&leases[2]).await;
     assert_eq!(status().await.json()["status"], "completed");
     assert_eq!(keys(status().await.text()), format!("{CREATED} in_progress_at completed_at cancelled_at"));
 
@@ -65,7 +64,7 @@ async fn the_lists_of_a_batch_run_in_order_of_arrival_and_hold_every_request() {
     let path = format!("/v1/batches/{}", batch.as_str().expect("an id"));
     let leases = app.lease_all().await;
     let lease = leases.iter().find(|lease| lease.key.position.seq == 3).expect("the second's lease");
-    assert!(app.settle(lease, RequestStatus::Completed).await);
+    app.complete(lease).await;
 
     let requests = app.client().get(&format!("{path}/requests")).await;
     assert_eq!(requests.ids(), ids);
@@ -86,17 +85,16 @@ async fn the_lists_of_a_batch_run_in_order_of_arrival_and_hold_every_request() {
 async fn a_batch_of_ended_requests_says_registered_once_and_then_the_truth() {
     let app = TestApp::start().await;
     let ids = [app.create("one").await, app.create("two").await];
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let created = app.client().post("/v1/batches", &json!({"requests_ids": ids})).await.json();
     assert_eq!(created["status"], "registered");
     let path = format!("/v1/batches/{}/status", created["id"].as_str().expect("an id"));
     let status = app.client().get(&path).await.json();
-    assert_eq!(status["status"], "completed");
-    assert_eq!(status["requests_counts"], counts(2, 2, 0, 0, 0, 0));
+    check_json(&status, &json!({"status": "completed", "requests_counts": counts(2, 2, 0, 0, 0, 0)}));
     app.stop().await;
 }
 
-/// Sends Create Batch and checks its faults: each place, id and code, and how many there are.
+/// Sends Create Batch and checks its faults (index, id and code) and their number.
 async fn check(app: &TestApp, body: &Value, expected: &[(&str, Option<&str>, &str)]) {
     let error = app.client().post("/v1/batches", body).await.refused(422, "invalid_input");
     let details = error["details"].as_array().expect("details");
@@ -143,7 +141,7 @@ async fn nothing_is_grouped_unless_everything_can_be() {
 
 #[tokio::test]
 async fn the_body_of_create_batch_is_held_to_its_rules() {
-    let app = TestApp::start_with_limits("3").await;
+    let app = TestApp::start_with(&[("limits.batch_requests", "3")]).await;
     let id = app.create("one").await;
     let wrong = "wrong_type";
     for (body, param, code) in [
@@ -175,8 +173,7 @@ async fn the_first_thousand_faults_are_named_and_all_are_counted() {
     let answered = app.client().post("/v1/batches", &json!({"requests_ids": ids})).await;
     let error = answered.refused(422, "invalid_input");
     assert_eq!(error["details"].as_array().map(Vec::len), Some(1_000));
-    assert_eq!(error["details"][999]["param"], "requests_ids[999]");
-    assert_eq!(error["details_total"], 1_500);
+    check_json(&error, &json!({"details.999.param": "requests_ids[999]", "details_total": 1_500}));
     app.stop().await;
 }
 

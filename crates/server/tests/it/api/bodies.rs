@@ -1,25 +1,24 @@
-//! Bodies that break a rule: each is refused with what is wrong, and none does harm.
+//! Each invalid body is refused with its faults, and none does harm.
 
 use serde_json::{Value, json};
 
-use crate::support::{MODEL, TestApp};
+use crate::support::{MODEL, TestApp, check_json};
 
-/// Create Request's body around the text of a `request_body`.
 fn around(request_body: &str) -> String {
     format!(r#"{{"request_body":{request_body}}}"#)
 }
 
-/// Create Request's body around the text of one message's content.
+/// A Create Request with this text as a message's content.
 fn saying(content: &str) -> String {
     around(&format!(r#"{{"model":"{MODEL}","messages":[{{"role":"user","content":{content}}}]}}"#))
 }
 
-/// A whole body with members added to its `request_body`.
+/// A Create Request with members added to its `request_body`.
 fn with(members: &str) -> String {
     around(&format!(r#"{{"model":"{MODEL}","messages":[{{"role":"user","content":"x"}}],{members}}}"#))
 }
 
-/// A whole body with members beside its `request_body`.
+/// A Create Request with members beside its `request_body`.
 fn beside(members: &str) -> String {
     let plain = TestApp::quick_start("x").to_string();
     format!("{},{members}}}", plain.strip_suffix('}').expect("an object"))
@@ -29,18 +28,14 @@ fn nested(depth: usize) -> String {
     beside(&format!(r#""metadata":{{"a":{}{}}}"#, "[".repeat(depth - 2), "]".repeat(depth - 2)))
 }
 
-/// Checks that Create Request refuses `body`, and the first fault's place and code.
+/// Checks that Create Request refuses `body`, and the path and code of the first fault.
 async fn check(app: &TestApp, body: impl Into<Vec<u8>>, param: &str, code: &str) {
     let body = body.into();
     let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
-    let answered = app.client().send("POST", "/v1/requests", body).await;
-    let error = answered.refused(422, "invalid_input");
+    let error = app.client().send("POST", "/v1/requests", body).await.refused(422, "invalid_input");
     let first = &error["details"][0];
-    assert_eq!(
-        (first["param"].as_str().unwrap_or(""), first["code"].as_str()),
-        (param, Some(code)),
-        "{shown}"
-    );
+    let found = (first["param"].as_str().unwrap_or(""), first["code"].as_str());
+    assert_eq!(found, (param, Some(code)), "{shown}");
     assert_eq!(error["param"], first["param"]);
 }
 
@@ -125,7 +120,6 @@ async fn values_of_the_wrong_type_or_beyond_their_bounds_are_refused_where_they_
 #[tokio::test]
 async fn every_fault_is_named_at_once() {
     let app = TestApp::start().await;
-    // A model of no name, and one that there is not.
     for model in [json!(1), json!("gpt-17")] {
         let body = json!({
             "request_body": {"model": model, "messages": [{"role": "king", "content": 2}], "n": 0},
@@ -184,12 +178,10 @@ async fn hostile_text_is_only_text() {
     for text in texts {
         let mut body = TestApp::quick_start(text);
         body["metadata"] = json!({ text: text });
-        let created = app.client().post("/v1/requests", &body).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        let path = format!("/v1/requests/{}", created.json()[0]["id"].as_str().expect("an id"));
+        let created = app.client().post("/v1/requests", &body).await.checked(201);
+        let path = format!("/v1/requests/{}", created.id());
         let record: Value = app.client().get(&path).await.json()[0].clone();
-        assert_eq!(record["metadata"], body["metadata"]);
-        assert_eq!(record["request_body"], body["request_body"]);
+        check_json(&record, &json!({"metadata": body["metadata"], "request_body": body["request_body"]}));
     }
     assert_eq!(app.client().get("/v1/requests?full=true").await.lines().len(), texts.len());
     app.stop().await;
@@ -206,8 +198,7 @@ async fn what_is_within_the_bounds_is_taken() {
         beside(&format!(r#""metadata":{{"a":"{}"}}"#, "x".repeat((16 << 10) - 8))),
         saying(&format!("\"{}\"", "x".repeat(7 << 20))),
     ] {
-        let answered = app.client().send("POST", "/v1/requests", body).await;
-        assert_eq!(answered.status, 201, "{}", answered.text());
+        app.client().send("POST", "/v1/requests", body).await.checked(201);
     }
     app.stop().await;
 }
@@ -220,8 +211,7 @@ async fn a_body_is_json_or_says_nothing_of_its_type() {
         let answered = app.client().with("content-type", content_type).post("/v1/requests", &body).await;
         assert_eq!(answered.status, 201, "{content_type}");
     }
-    let identity = app.client().with("content-encoding", "identity").post("/v1/requests", &body).await;
-    assert_eq!(identity.status, 201);
+    app.client().with("content-encoding", "identity").post("/v1/requests", &body).await.checked(201);
     for (name, value) in [
         ("content-type", "text/plain"),
         ("content-type", "application/x-www-form-urlencoded"),

@@ -1,9 +1,8 @@
-//! Bulk create: lines in, lines out.
+//! Bulk creates.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use overnight_domain::requests::RequestStatus;
 use overnight_wire::native::bulk::LineDigest;
 use serde_json::{Value, json};
 
@@ -20,16 +19,14 @@ fn line(content: &str) -> String {
 }
 
 async fn send(client: &Client, body: impl Into<axum::body::Bytes>) -> Answered {
-    let answered = client.send("POST", "/v1/requests", body).await;
-    assert_eq!(answered.status, 200, "{}", answered.text());
-    answered
+    client.send("POST", "/v1/requests", body).await.checked(200)
 }
 
 fn numbers(answered: &Answered) -> Vec<u64> {
     answered.lines().iter().map(|line| line["line"].as_u64().expect("a number")).collect()
 }
 
-/// The head of a bulk create whose body is sent in chunks.
+/// Sends the head of a bulk create with a chunked body.
 async fn begin(app: &TestApp, from: &str, window: u32) -> Raw {
     begin_with(app, from, window, "transfer-encoding: chunked\r\n").await
 }
@@ -59,16 +56,14 @@ async fn each_line_makes_a_request_and_is_answered_in_its_order() {
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 2_000);
     for place in [0, 999, 1_999] {
         let answer = &answered.lines()[place];
-        assert_eq!(
-            (&answer["status"], answer.as_object().expect("an object").len()),
-            (&json!("registered"), 6)
-        );
+        let found = (&answer["status"], answer.as_object().expect("an object").len());
+        assert_eq!(found, (&json!("registered"), 6));
         let record = app.client().get(&format!("/v1/requests/{}", ids[place])).await.json();
         assert_eq!(record[0]["request_body"]["messages"][0]["content"], format!("request {place}"));
         assert_eq!(record[0]["expires_at"], answer["expires_at"]);
         assert_eq!(answer["sha256"], LineDigest::of(all[place].as_bytes()));
     }
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     app.stop().await;
 }
 
@@ -159,7 +154,7 @@ async fn answers_that_fill_the_memory_of_their_account_begin_before_the_body_has
 async fn a_body_that_breaks_off_leaves_what_was_answered_and_no_part_of_a_line() {
     let app = TestApp::start().await;
     let mut raw = begin(&app, "127.0.0.1", 1 << 16).await;
-    // What came of the last line could be read as a whole one.
+    // The received part of the last line could be read as a complete one.
     raw.send(chunk(&format!("{}\n{}", line("first"), line("second")))).await;
     raw.until("\"line\":1").await;
     drop(raw);
@@ -200,7 +195,7 @@ async fn lines_wait_where_their_account_may_create_no_more_in_a_second() {
     app.stop().await;
 }
 
-/// Sends lines for ever and reads no answer.
+/// Sends lines forever and reads no answer.
 async fn flood(mut raw: Raw, lines: String) {
     let many = chunk(&lines);
     loop {
@@ -214,7 +209,7 @@ async fn accounts_that_read_no_answers_keep_nothing_from_others() {
     let app = TestApp::start_with(&[("limits.response_buffer", "16 MiB")]).await;
     let mut floods = tokio::task::JoinSet::new();
     for place in 0..12 {
-        // What each waits for is shared: memory, readers (a refused line with a key is looked for), places for long texts.
+        // Waits use shared resources: memory, readers (a refused line with a key is looked up), places for long texts.
         let key = if place % 2 == 0 { format!("idempotency-key: k{place}\r\n") } else { String::new() };
         let lines = match place % 3 {
             0 => format!("{}\n", " {".repeat(35_000)).repeat(4),
@@ -285,8 +280,7 @@ async fn an_account_has_sixteen_bulk_creates_under_way_and_its_other_calls_go_on
         raw.send(chunk(&(line("x") + "\n"))).await.until("\"line\":1").await;
         open.push(raw);
     }
-    let refused = lines_client(&app).send("POST", "/v1/requests", line("y")).await;
-    refused.refused(429, "too_many_calls");
+    lines_client(&app).send("POST", "/v1/requests", line("y")).await.refused(429, "too_many_calls");
     app.create("a single one").await;
     let stranger = app.stranger().with("content-type", LINES);
     assert_eq!(numbers(&send(&stranger, line("z")).await), [1]);

@@ -1,4 +1,4 @@
-//! Cancel Request, by its own path and by the guide's.
+//! Cancel Request, on its own path and on the guide's.
 
 use overnight_domain::requests::RequestStatus;
 
@@ -13,8 +13,7 @@ async fn a_cancelled_request_stays_cancelled_and_says_so_each_time() {
     let app = TestApp::start().await;
     for way in 0..2 {
         let id = app.create("to be cancelled").await;
-        let first = app.client().send("POST", &paths(&id)[way], "").await;
-        assert_eq!(first.status, 200, "{}", first.text());
+        let first = app.client().send("POST", &paths(&id)[way], "").await.checked(200);
         assert_eq!(first.json()["status"], "cancelled");
         let expected = "id status created_at expires_at ended_at batch_id metadata request_body completion_window webhook";
         assert_eq!(keys(first.text()), expected);

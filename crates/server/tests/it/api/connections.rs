@@ -1,4 +1,4 @@
-//! What clients do to connections.
+//! Misbehaving clients.
 
 use crate::support::{Raw, TestApp};
 
@@ -100,7 +100,7 @@ async fn who_stalls_is_let_go() {
         let answer = raw.rest().await;
         assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("request_timeout"), "{answer}");
     }
-    // Refused at once, and let go once nothing more comes.
+    // Refused immediately, and closed once the client stops sending.
     let mut raw = app.raw().await;
     raw.send(head(&app, "/v1/requests", "content-length: 9999999\r\n") + "{").await;
     assert!(raw.rest().await.starts_with("HTTP/1.1 413 "));

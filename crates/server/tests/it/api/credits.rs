@@ -1,22 +1,22 @@
-//! Credits as clients meet them: payments that are not activated, credits that do not suffice, and what is left.
+//! Credits in the API: payments not activated, insufficient credits, and balances.
 
 use futures_util::future::join_all;
+use overnight_app::api_keys::KeyDraft;
+use overnight_app::{Services, accounts};
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::store::Store;
-use overnight_server::store::identity::accounts::Account;
+use overnight_store::Store;
+use overnight_store::identity::accounts::Account;
 use serde_json::{Value, json};
 
 use crate::support::{Client, MODEL, TestApp, store_options};
 
-/// What a request of [`body`] holds: 16 + 32 tokens read and 1,000 written, at 0.10 and 0.15 for a million.
+/// The hold of a request of [`body`]: 16 + 32 tokens read and 1,000 written, at 0.10 and 0.15 for a million.
 const HOLD: &str = "0.0001548";
 
 fn body() -> Value {
     json!({"request_body": {"model": MODEL, "max_tokens": 1000, "messages": [{"role": "user", "content": "a"}]}})
 }
 
-/// A new account with these credits, and its client.
 async fn account(app: &TestApp, credits: &str, is_activated: bool) -> (Account, Client) {
     let services = &app.services;
     let account = accounts::create(services, "poor").await.expect("an account");
@@ -27,11 +27,11 @@ async fn account(app: &TestApp, credits: &str, is_activated: bool) -> (Account, 
     if is_activated {
         accounts::activate(services, account.id).await.expect("an activation");
     }
-    let made = api_keys::create(services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
-    (account, Client::new(app.address, Some(&made.key)))
+    let client = app.new_key(account.id, KeyDraft::PLAIN).await.0;
+    (account, client)
 }
 
-/// Its balance, what is held and what is available.
+/// The balance, held and available credits.
 async fn amounts(client: &Client) -> [Value; 3] {
     let account = client.get("/v1/account").await.json();
     ["balance", "held", "available"].map(|name| account[name].clone())
@@ -54,7 +54,7 @@ async fn without_activated_payments_no_operation_works_and_with_them_at_once() {
         assert_eq!(error["type"], "billing_error", "{path}");
     }
     app.anonymous().get("/v1/models").await.refused(401, "invalid_api_key");
-    // By the operator, in a process of their own.
+    // The operator's process.
     let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
     let Services { clock, ids, .. } = app.services.clone();
     let config = app.services.config();
@@ -69,27 +69,25 @@ async fn without_activated_payments_no_operation_works_and_with_them_at_once() {
 async fn a_create_beyond_the_credits_names_what_it_needs_and_what_there_is_and_nothing_else_is_barred() {
     let app = TestApp::start().await;
     let (account, client) = account(&app, "0.0002", true).await;
-    let answered = client.post("/v1/requests", &body()).await;
-    assert_eq!(answered.status, 201, "{answered:?}");
-    let id = answered.json()[0]["id"].as_str().expect("an id").to_owned();
+    let id = client.post("/v1/requests", &body()).await.checked(201).id();
     assert_eq!(amounts(&client).await, ["0.0002", HOLD, "0.0000452"]);
 
     let error = client.post("/v1/requests", &body()).await.refused(402, "insufficient_credits");
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains(HOLD) && message.contains("0.0000452"), "{message}");
-    // What is wrong with a body is told first.
+    // Faults of the body have precedence.
     client.post("/v1/requests", &json!({})).await.refused(422, "invalid_input");
     assert_eq!(client.get("/v1/requests").await.ids(), std::slice::from_ref(&id));
     assert_eq!(client.post("/v1/batches", &json!({"requests_ids": [id]})).await.status, 201);
-    // What has no price needs no credits.
+    // A model without a price needs no credits.
     let free = json!({"request_body": {"model": "other", "messages": [{"role": "user", "content": "a"}]}});
     assert_eq!(client.post("/v1/requests", &free).await.status, 201);
 
-    assert_eq!(client.send("POST", &format!("/v1/requests/{id}/cancel"), "").await.status, 200);
+    assert_eq!(client.cancel(&format!("/v1/requests/{id}")).await.status, 200);
     assert_eq!(amounts(&client).await, ["0.0002", "0", "0.0002"]);
     assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
     client.post("/v1/requests", &body()).await.refused(402, "insufficient_credits");
-    // A grant counts from the moment it returns.
+    // A grant counts as soon as the call returns.
     let more = "0.0002".parse().expect("credits");
     accounts::grant(&app.services, account.id, more, None).await.expect("a grant");
     assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
@@ -126,8 +124,8 @@ async fn a_result_is_charged_for_what_was_used() {
     }
     let leases = app.lease_all().await;
     // 3 tokens read and 1 written.
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
-    assert!(app.settle(&leases[1], RequestStatus::Failed).await);
+    app.complete(&leases[0]).await;
+    app.fail(&leases[1]).await;
     assert_eq!(amounts(&app.client()).await, ["999.99999955", HOLD, "999.99984475"]);
     assert!(!app.settle(&leases[0], RequestStatus::Completed).await);
     assert_eq!(amounts(&app.client()).await[0], "999.99999955");
@@ -136,13 +134,13 @@ async fn a_result_is_charged_for_what_was_used() {
 
 #[tokio::test]
 async fn where_billing_is_off_nothing_is_priced_and_nobody_is_refused() {
-    let app = TestApp::start_without_billing().await;
+    let app = TestApp::start_with(&[("billing.enabled", "false")]).await;
     let (_, client) = account(&app, "0", false).await;
     assert_eq!(client.get("/v1/models").await.json()["data"][0]["input_price"], json!(null));
     assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
     assert_eq!(amounts(&client).await, ["0", "0", "0"]);
     assert_eq!(app.client().post("/v1/requests", &body()).await.status, 201);
-    assert!(app.settle(&app.lease_all().await[0], RequestStatus::Completed).await);
+    app.complete(&app.lease_all().await[0]).await;
     assert_eq!(amounts(&app.client()).await, ["1000", "0", "1000"]);
     app.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What one client leaves to the others: places for connections, calls, and the health paths.
+//! Fair shares between clients: connections, calls, and the health paths.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::support::{Client, Raw, TestApp};
 const LIVEZ: &str = "GET /livez HTTP/1.1\r\nhost: test\r\n\r\n";
 const WINDOW: u32 = 64 << 10;
 
-/// A service to which nobody on this machine is a proxy.
+/// A service without trusted proxies on this machine.
 async fn start(settings: &[(&str, &str)]) -> TestApp {
     let mut settings = settings.to_vec();
     settings.push(("console.trusted_proxies", "[]"));
@@ -25,7 +25,7 @@ fn get_models(app: &TestApp) -> String {
     format!("GET /v1/models HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\n\r\n", app.key())
 }
 
-/// A create of which the end is still to come.
+/// A create whose body is incomplete.
 struct Unfinished {
     raw: Raw,
     rest: String,
@@ -38,7 +38,7 @@ impl Unfinished {
         announced
     }
 
-    /// Announces a create, whose body may be asked for.
+    /// Sends the head of a create that expects `100 Continue`.
     async fn announce(app: &TestApp, from: &str, content: &str) -> Self {
         let body = TestApp::quick_start(content).to_string();
         let mut raw = connect(app, from).await;
@@ -47,7 +47,7 @@ impl Unfinished {
         Self { raw, rest: body }
     }
 
-    /// The call is under way once its body is asked for.
+    /// The call has begun once the service asks for its body.
     async fn is_asked_for(&mut self) {
         assert!(self.raw.until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
     }
@@ -58,7 +58,6 @@ impl Unfinished {
     }
 }
 
-/// The refusal that `answer` is, with its status.
 fn refusal<'a>(answer: &'a str, status: &str) -> (&'a str, Value) {
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
     assert!(head.starts_with(&format!("HTTP/1.1 {status} ")) && head.contains("retry-after: 1"), "{answer}");
@@ -82,7 +81,7 @@ async fn idle_connections_that_fill_the_limit_keep_nobody_out() {
     let mut honest = connect(&app, "127.0.0.2").await;
     honest.send(get_models(&app)).await;
     honest.until("other").await;
-    // However many come after it from elsewhere, it keeps its place.
+    // The call keeps its place, however many calls from other addresses follow.
     for _ in 0..32 {
         let mut raw = connect(&app, "127.0.0.1").await;
         raw.send(LIVEZ).await;
@@ -119,7 +118,7 @@ async fn no_more_connections_are_open_than_the_limit() {
     app.stop().await;
 }
 
-/// A form of which the end is never to come.
+/// A form that never ends.
 async fn slow_form(app: &TestApp, from: &str) -> Raw {
     let mut raw = connect(app, from).await;
     let head = "POST /console/sign-in HTTP/1.1\r\nsec-fetch-site: same-origin\r\nexpect: 100-continue\r\n\
@@ -137,7 +136,7 @@ async fn calls_without_a_key_that_fill_the_limit_keep_nobody_out() {
     let forms = [slow_form(&app, "127.0.0.2").await, slow_form(&app, "127.0.0.3").await];
     let honest = Unfinished::begin(&app, "127.0.0.4").await;
     assert_eq!(first.rest().await, "");
-    // They come again, and one after another of them makes room.
+    // More such forms: each replaces an earlier one.
     let more = [slow_form(&app, "127.0.0.2").await, slow_form(&app, "127.0.0.5").await];
     call.finish().await;
     honest.finish().await;
@@ -214,10 +213,10 @@ async fn bodies_that_do_not_come_hold_their_accounts_memory_and_no_more() {
         unfinished.push(announced);
     }
     let mut waiting = Unfinished::announce(&app, "127.0.0.2", &large).await;
-    // Small bodies need none, and another account has its own.
+    // Small bodies need no place, and another account has its own.
     app.create("small").await;
     app.stranger().create(&large).await;
-    // What is left makes room for what waits.
+    // A call that ends makes room for a waiting one.
     unfinished.pop().expect("a call");
     waiting.is_asked_for().await;
     waiting.finish().await;
@@ -243,7 +242,7 @@ async fn a_body_that_finds_no_memory_is_refused_after_a_while() {
 
 #[tokio::test]
 async fn probes_may_ask_where_clients_do_not_come() {
-    let app = TestApp::start_with_metrics("127.0.0.1:0").await;
+    let app = TestApp::start_with(&[("metrics_listen", "127.0.0.1:0")]).await;
     let address: SocketAddr = app.metrics_address.expect("an address");
     let prober = Client::new(address, None);
     for (path, status) in [("/livez", 200), ("/readyz", 200), ("/metrics", 200), ("/v1/models", 401)] {

@@ -1,7 +1,7 @@
-//! What clients are told while the disk fills up. Only the folder of SQLite is on this machine's disk.
+//! Answers while the disk fills up. Only SQLite's folder is on this machine's disk.
 
-use overnight_domain::requests::{RequestState, RequestStatus};
-use overnight_server::app::waiting::{self, WaitingReason};
+use overnight_app::requests::waiting::{self, WaitingReason};
+use overnight_domain::requests::RequestState;
 use serde_json::json;
 
 use crate::support::{MODEL, TestApp};
@@ -23,18 +23,15 @@ async fn a_disk_that_fills_up_refuses_creates_and_nothing_else() {
     for (path, body) in &bodies {
         let answered = client.post(path, body).await;
         let error = answered.refused(503, "unavailable");
-        assert!(
-            error["message"].as_str().is_some_and(|it| it.contains("the disk is nearly full")),
-            "{error}"
-        );
+        let is_so = error["message"].as_str().is_some_and(|it| it.contains("the disk is nearly full"));
+        assert!(is_so, "{error}");
         assert_eq!(answered.header("retry-after"), "1");
     }
-    assert!(app.settle(first, RequestStatus::Completed).await);
+    app.complete(first).await;
     let settled = client.get(&format!("/v1/requests/{done}/status")).await.json();
     assert_eq!(settled["status"], "completed");
     assert_eq!(client.get("/v1/requests").await.status, 200);
-    let cancelled = client.send("POST", &format!("/v1/requests/{waits}/cancel"), "").await;
-    assert_eq!(cancelled.status, 200, "{cancelled:?}");
+    client.cancel(&format!("/v1/requests/{waits}")).await.checked(200);
     let reason = waiting::reason(&app.services, MODEL, &RequestState::Queued).await;
     assert_eq!(reason.expect("a reason"), Some(WaitingReason::DiskReserved));
     assert_eq!(app.anonymous().get("/readyz").await.status, 200);

@@ -1,9 +1,8 @@
 //! The dialect under `/exxa/v1` over a real socket.
 
-use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
-use crate::support::{MODEL, TestApp, keys};
+use crate::support::{MODEL, TestApp, check_json, keys};
 
 const CREATED: &str = "id status created_at expires_at";
 const FULL: &str = "id status created_at expires_at in_progress_at ended_at batch_id metadata request_body \
@@ -23,7 +22,7 @@ async fn a_request_is_created_as_its_clients_send_it_and_read_as_a_bare_object()
         "response_schema": "{\"type\": \"object\"}"}, "metadata": null});
     let created = app.client().post("/exxa/v1/requests/", &body).await;
     assert_eq!((created.status, keys(created.text())), (201, CREATED.to_owned()));
-    let id = created.json()["id"].as_str().expect("an id").to_owned();
+    let id = created.id();
     let native = app.client().get(&format!("/v1/requests/{id}")).await.json();
     let stored = &native[0]["request_body"];
     assert_eq!(stored["messages"][0]["content"][0], json!({"type": "text", "text": "hello"}));
@@ -32,12 +31,11 @@ async fn a_request_is_created_as_its_clients_send_it_and_read_as_a_bare_object()
     let leases = app.lease_all().await;
     let path = format!("/exxa/v1/requests/{id}");
     assert_eq!(app.client().get(&format!("{path}/status")).await.json()["status"], "in_progress");
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
+    app.complete(&leases[0]).await;
     let result = app.client().get(&path).await;
     assert_eq!((result.status, keys(result.text())), (200, FULL.to_owned()));
     let result = result.json();
-    assert_eq!((&result["metadata"], &result["error"]), (&json!({}), &Value::Null));
-    assert_eq!(result["result_body"]["object"], "chat.completion");
+    check_json(&result, &json!({"metadata": {}, "error": null, "result_body.object": "chat.completion"}));
     app.stop().await;
 }
 
@@ -63,18 +61,13 @@ async fn every_line_of_a_batch_can_be_read_whatever_became_of_it() {
     let app = TestApp::start().await;
     let ids = [app.create("a").await, app.create("b").await, app.create("c").await, app.create("d").await];
     let created = app.client().post("/exxa/v1/batches", &json!({"requests_ids": ids})).await;
-    assert_eq!(
-        (created.status, keys(created.text())),
-        (201, "id status requests_counts created_at".to_owned())
-    );
-    let path = format!("/exxa/v1/batches/{}", created.json()["id"].as_str().expect("an id"));
-    assert_eq!(
-        app.client().post(&format!("/exxa/v1/requests/{}/cancel", ids[3]), &json!({})).await.status,
-        200
-    );
+    let expected = (201, "id status requests_counts created_at".to_owned());
+    assert_eq!((created.status, keys(created.text())), expected);
+    let path = format!("/exxa/v1/batches/{}", created.id());
+    app.client().post(&format!("/exxa/v1/requests/{}/cancel", ids[3]), &json!({})).await.checked(200);
     let leases = app.lease_all().await;
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
-    assert!(app.settle(&leases[1], RequestStatus::Failed).await);
+    app.complete(&leases[0]).await;
+    app.fail(&leases[1]).await;
 
     assert_eq!(app.client().get(&path).await.json()["status"], "in_progress");
     assert_eq!(app.client().get(&format!("{path}/status")).await.json()["status"], "in_progress");
@@ -83,10 +76,8 @@ async fn every_line_of_a_batch_can_be_read_whatever_became_of_it() {
     let results = lines(results.text());
     assert_eq!(results.len(), 4);
     for line in &results {
-        assert!(
-            line["result_body"]["choices"].is_array() && line["result_body"]["usage"].is_object(),
-            "{line}"
-        );
+        let is_so = line["result_body"]["choices"].is_array() && line["result_body"]["usage"].is_object();
+        assert!(is_so, "{line}");
         assert!(line["error"].is_null() || line["error"].is_string(), "{line}");
         assert!(line["metadata"].is_object(), "{line}");
     }

@@ -1,12 +1,11 @@
-//! Ends of batches of files that were not filled to their end.
+//! Batches of files that end before they are completely filled.
 
-use overnight_domain::requests::RequestStatus;
-use overnight_server::app::file_batches::FillPause;
-use overnight_server::workers;
+use overnight_app::file_batches::FillPause;
+use overnight_runtime::workers;
 use serde_json::json;
 
 use super::openai_files::{batch, content, create, fill, lines, upload};
-use crate::support::{START, TestApp};
+use crate::support::{START, TestApp, check_json};
 
 #[tokio::test]
 async fn a_batch_that_is_cancelled_half_filled_ends_with_what_it_had() {
@@ -15,15 +14,12 @@ async fn a_batch_that_is_cancelled_half_filled_ends_with_what_it_had() {
     let made = create(&app, &file).await;
     fill(&app).await;
     let lease = app.lease_all().await.remove(0);
-    assert!(app.settle(&lease, RequestStatus::Completed).await);
+    app.complete(&lease).await;
     let path = format!("/openai/v1/batches/{}", made["id"].as_str().expect("an id"));
     let cancelled = app.client().post(&format!("{path}/cancel"), &json!({})).await.json();
     assert_eq!(cancelled["status"], "cancelled");
     let counts = &cancelled["request_counts"];
-    assert_eq!(
-        (&counts["total"], &counts["completed"], &counts["cancelled"]),
-        (&json!(700), &json!(1), &json!(699))
-    );
+    check_json(counts, &json!({"total": 700, "completed": 1, "cancelled": 699}));
     let native = path.replace("/openai/v1/", "/v1/");
     let seen = app.client().get(&native).await.json();
     let counts = &seen["requests_counts"];
@@ -34,7 +30,7 @@ async fn a_batch_that_is_cancelled_half_filled_ends_with_what_it_had() {
     assert_eq!(content(&app, &cancelled["error_file_id"]).await.lines().count(), 299);
     let followed = app.client().get(&format!("{native}/results?follow=true")).await;
     assert_eq!(followed.lines().len(), 300, "what was no request has no record");
-    assert_eq!(app.client().send("DELETE", &native, "").await.status, 200);
+    assert_eq!(app.client().delete(&native).await.status, 200);
     app.stop().await;
 }
 
@@ -66,7 +62,7 @@ async fn what_is_wrong_with_lines_is_stored_until_their_file_and_batch_are_delet
     assert!(used().await - with_file > 100 * 50);
     let batch = format!("/v1/batches/{}", failed["id"].as_str().expect("an id"));
     for path in [format!("/openai/v1/files/{file}"), batch] {
-        assert_eq!(app.client().send("DELETE", &path, "").await.status, 200, "{path}");
+        assert_eq!(app.client().delete(&path).await.status, 200, "{path}");
     }
     assert_eq!(used().await, before);
     app.stop().await;

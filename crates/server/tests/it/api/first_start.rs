@@ -1,31 +1,28 @@
-//! The first start of a service over an empty store.
+//! The first start of a service with an empty store.
 
 use std::fs;
 use std::sync::Arc;
 
-use overnight_base::clock::{SharedClock, SystemClock};
-use overnight_base::ids::Ids;
+use overnight_app::api_keys::{self, Presented};
+use overnight_app::{Services, accounts, bootstrap, closing};
+use overnight_base::clock::SystemClock;
+use overnight_config::{Config, Sources};
 use overnight_domain::ids::AccountId;
-use overnight_server::app::api_keys::{self, Presented};
-use overnight_server::app::{Services, accounts, bootstrap, closing};
-use overnight_server::config::{Config, Sources};
-use overnight_server::store::Store;
 use tempfile::TempDir;
 
-use crate::support::store_options;
+use crate::support::{open_services, store_options};
 
-async fn services(folder: &TempDir) -> Services {
+async fn start() -> (TempDir, Services) {
+    let folder = tempfile::tempdir().expect("a folder");
     let flags = vec![("data_dir".to_owned(), folder.path().display().to_string())];
     let config = Config::load(&Sources { flags, ..Sources::default() }).expect("settings");
-    let clock: SharedClock = Arc::new(SystemClock);
-    let store = Store::open(&store_options(folder.path()), Arc::clone(&clock)).await.expect("a store");
-    Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config)).await.expect("services")
+    let services = open_services(&store_options(folder.path()), config, Arc::new(SystemClock)).await;
+    (folder, services)
 }
 
 #[tokio::test]
 async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let services = services(&folder).await;
+    let (folder, services) = start().await;
     let made = bootstrap::run(&services).await.expect("a first start").expect("a key");
     assert_eq!(made.key_path, folder.path().join("api-key"));
     assert_eq!(fs::read_to_string(&made.key_path).expect("the key").trim_end(), made.key);
@@ -50,15 +47,14 @@ async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
 
 #[tokio::test]
 async fn a_first_start_that_was_interrupted_is_completed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let services = services(&folder).await;
+    let (folder, services) = start().await;
     let account = accounts::create(&services, "default").await.expect("an account");
     accounts::activate(&services, account.id).await.expect("an activation");
     fs::write(folder.path().join("api-key"), "a key that was never stored").expect("a file");
-    fs::write(folder.path().join("api-key.new"), "half a key").expect("a file");
+    fs::write(folder.path().join("api-key.part"), "half a key").expect("a file");
     let made = bootstrap::run(&services).await.expect("a start").expect("a key");
     assert_eq!(fs::read_to_string(&made.key_path).expect("the key").trim_end(), made.key);
-    assert!(!folder.path().join("api-key.new").exists());
+    assert!(!folder.path().join("api-key.part").exists());
     assert_eq!(accounts::list(&services).await.expect("accounts").len(), 1);
     services.store.close().await;
 }
@@ -66,11 +62,10 @@ async fn a_first_start_that_was_interrupted_is_completed() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_in_the_place_of_the_key_is_replaced_and_not_followed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let services = services(&folder).await;
+    let (folder, services) = start().await;
     let target = folder.path().join("elsewhere");
     fs::write(&target, "untouched").expect("a file");
-    for name in ["api-key", "api-key.new"] {
+    for name in ["api-key", "api-key.part"] {
         std::os::unix::fs::symlink(&target, folder.path().join(name)).expect("a link");
     }
     bootstrap::run(&services).await.expect("a start").expect("a key");
@@ -80,8 +75,7 @@ async fn a_link_in_the_place_of_the_key_is_replaced_and_not_followed() {
 
 #[tokio::test]
 async fn a_store_with_an_account_of_the_operators_own_is_left_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let services = services(&folder).await;
+    let (_folder, services) = start().await;
     let account: AccountId = accounts::create(&services, "ours").await.expect("an account").id;
     assert!(bootstrap::run(&services).await.expect("a start").is_none());
     assert_eq!(api_keys::list(&services, account).await.expect("keys").keys, []);
@@ -90,8 +84,7 @@ async fn a_store_with_an_account_of_the_operators_own_is_left_alone() {
 
 #[tokio::test]
 async fn a_service_whose_only_account_is_closed_starts() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let services = services(&folder).await;
+    let (_folder, services) = start().await;
     let account = accounts::create(&services, "default").await.expect("an account").id;
     closing::close(&services, account).await.expect("an end");
     assert!(bootstrap::run(&services).await.expect("a start").is_none());

@@ -1,4 +1,4 @@
-//! Results in the order in which requests end, and those who follow them.
+//! Results in the order in which requests end, and clients that follow them.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn results(batch: &str) -> String {
     format!("/v1/batches/{batch}/results")
 }
 
-/// Begins to follow over a bare connection.
+/// Starts to follow over a raw connection.
 async fn follow(app: &TestApp, batch: &str, headers: &str) -> Raw {
     let mut raw = app.raw().await;
     ask(app, &mut raw, batch, headers).await;
@@ -28,7 +28,7 @@ async fn ask(app: &TestApp, raw: &mut Raw, batch: &str, headers: &str) {
     raw.send(head).await;
 }
 
-/// A batch of which requests ended in another order than they came: the ids in the order of their ends, and one that has not ended.
+/// A batch with requests that ended in another order than they were created: their ids in the order of ends, and one that has not ended.
 async fn ended_in_part(app: &TestApp) -> (String, Vec<String>, String) {
     let (batch, _) = app.create_batch(6).await;
     let leases = app.lease_all().await;
@@ -37,10 +37,7 @@ async fn ended_in_part(app: &TestApp) -> (String, Vec<String>, String) {
     }
     let mut running = in_status(app, &batch, "in progress").await;
     let cancelled = running.remove(0);
-    assert_eq!(
-        app.client().post(&format!("/v1/requests/{cancelled}/cancel"), &json!(null)).await.status,
-        200
-    );
+    app.client().post(&format!("/v1/requests/{cancelled}/cancel"), &json!(null)).await.checked(200);
     let mut order = in_status(app, &batch, "completed").await;
     order.extend(in_status(app, &batch, "failed").await);
     order.push(cancelled);
@@ -54,7 +51,7 @@ async fn in_status(app: &TestApp, batch: &str, status: &str) -> Vec<String> {
     lines.map(|line| line["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// The events of an answer: the id of each, and its data.
+/// The ids and data of an answer's events.
 fn events(answered: &Answered) -> Vec<(String, String)> {
     assert_eq!(answered.header("content-type"), "text/event-stream");
     assert!(answered.body.is_empty() || answered.body.ends_with(b"\n\n"), "{answered:?}");
@@ -102,7 +99,7 @@ async fn what_is_no_place_in_the_order_of_ends_is_refused_by_its_name() {
     let (batch, order, live) = ended_in_part(&app).await;
     let (_, others) = app.create_batch(1).await;
     let path = results(&batch);
-    assert_eq!(app.client().send("DELETE", &format!("/v1/requests/{}", order[0]), "").await.status, 200);
+    assert_eq!(app.client().delete(&format!("/v1/requests/{}", order[0])).await.status, 200);
     for (id, code) in [
         (order[0].as_str(), "unknown"),
         (&others[0], "unknown"),
@@ -128,11 +125,8 @@ async fn what_is_no_place_in_the_order_of_ends_is_refused_by_its_name() {
     app.client().get(&exxa).await.refused(422, "invalid_input");
     let after = format!("{path}?follow=true&after={}", order[1]);
     app.stranger().get(&after).await.refused(404, "not_found");
-    assert_eq!(
-        app.client().get(&format!("{path}?after={}", order[1])).await.ids(),
-        order[2..],
-        "a place stays"
-    );
+    let found = app.client().get(&format!("{path}?after={}", order[1])).await.ids();
+    assert_eq!(found, order[2..], "a place stays");
     app.stop().await;
 }
 
@@ -151,7 +145,7 @@ async fn each_line_is_sent_as_its_request_ends_and_the_list_closes_with_the_batc
         assert!(event.contains(&format!("id: {id}\ndata: {{\"id\":\"{id}\"")), "{event}");
     }
     let leases = app.lease_all().await;
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
+    app.complete(&leases[0]).await;
     seen += &lines.until("\n\r\n").await;
     assert!(seen.contains("\"result_body\":"), "{seen}");
     app.client().post(&format!("/v1/batches/{batch}/cancel"), &json!(null)).await;
@@ -175,7 +169,7 @@ async fn those_who_follow_are_cut_when_the_service_stops_and_are_told_no_end() {
     for raw in &mut raws {
         raw.until(&ids[0]).await;
     }
-    // The clock stands still: nothing but the cut ends them.
+    // The clock is stopped, so only the shutdown ends them.
     let (_, rests) = tokio::join!(app.stop(), async { [raws[0].rest().await, raws[1].rest().await] });
     for rest in rests {
         assert!(!rest.ends_with(LAST_CHUNK), "a part was taken for the whole: {rest}");

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: calls that are repeated.
+//! Repeated calls with `Idempotency-Key`.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -17,10 +17,8 @@ async fn five_calls_with_one_key_make_one_request_and_get_one_answer() {
     let client = keyed(&app, "nightly-17");
     let body = TestApp::quick_start("once");
     let answers = join_all((0..5).map(|_| client.post("/v1/requests", &body))).await;
-    assert!(
-        answers.iter().all(|answer| answer.status == 201 && answer.body == answers[0].body),
-        "{answers:?}"
-    );
+    let is_so = answers.iter().all(|answer| answer.status == 201 && answer.body == answers[0].body);
+    assert!(is_so, "{answers:?}");
     assert_eq!(answers.iter().filter(|answer| answer.header(REPLAYED) == "true").count(), 4);
     assert_eq!(app.client().get("/v1/requests").await.lines().len(), 1);
     let late = client.post("/v1/requests/", &body).await;
@@ -41,10 +39,8 @@ async fn a_key_stands_for_one_body_path_and_account() {
         keyed(&app, "other").post("/v1/requests", &TestApp::quick_start("b")).await,
         app.client().post("/v1/requests", &TestApp::quick_start("b")).await,
     ];
-    assert!(
-        answers.iter().all(|answer| answer.status == 201 && answer.header(REPLAYED).is_empty()),
-        "{answers:?}"
-    );
+    let is_so = answers.iter().all(|answer| answer.status == 201 && answer.header(REPLAYED).is_empty());
+    assert!(is_so, "{answers:?}");
     app.stop().await;
 }
 

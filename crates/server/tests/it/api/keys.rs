@@ -1,14 +1,14 @@
-//! Keys: what they open, and for how long.
+//! Rights and lifetimes of API keys.
 
+use overnight_app::api_keys::{KeyDraft, USABLE_MAX};
+use overnight_app::{Services, accounts, api_keys};
 use overnight_domain::api_keys::KeyScope;
-use overnight_server::app::api_keys::{KeyDraft, USABLE_MAX};
-use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::store::Store;
-use overnight_server::workers;
+use overnight_runtime::workers;
+use overnight_store::Store;
 
 use crate::support::{Client, START, TestApp, store_options};
 
-/// The operator's commands, in a process of their own.
+/// A second process for the operator's commands.
 async fn operator(app: &TestApp) -> Services {
     let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
     let (clock, ids) = (app.services.clock.clone(), app.services.ids.clone());
@@ -47,7 +47,7 @@ async fn a_network_that_brings_many_wrong_keys_waits_and_keys_that_worked_go_on(
         app.clock.set(at);
         assert_eq!(app.client().get("/v1/models").await.status, 200, "{at}");
     }
-    // What cannot be a key costs nothing.
+    // Calls without a key are not limited.
     app.anonymous().get("/v1/models").await.refused(401, "invalid_api_key");
     app.stranger().get("/v1/models").await.refused(429, "too_many_wrong_keys");
     app.clock.set(START + 1_000);
@@ -78,14 +78,8 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "brief").await.expect("an account");
     accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(
-        &app.services,
-        account.id,
-        KeyDraft { name: Some("brief"), expires_in_ms: Some(300), ..KeyDraft::PLAIN },
-    )
-    .await
-    .expect("a key");
-    let client = Client::new(app.address, Some(&made.key));
+    let draft = KeyDraft { name: Some("brief"), expires_in_ms: Some(300), ..KeyDraft::PLAIN };
+    let (client, made) = app.new_key(account.id, draft).await;
     assert_eq!(client.get("/v1/models").await.status, 200);
     let listed = api_keys::list(&app.services, account.id).await.expect("keys").keys;
     assert_eq!(listed, std::slice::from_ref(&made.record));
@@ -102,22 +96,21 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "used").await.expect("an account");
     accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, account.id, KeyDraft::PLAIN).await.expect("a key");
-    let gone = api_keys::create(&app.services, account.id, KeyDraft::PLAIN).await.expect("a key");
-    api_keys::revoke(&app.services, gone.record.id).await.expect("a revocation");
+    let (client, _) = app.new_key(account.id, KeyDraft::PLAIN).await;
+    let (gone, revoked) = app.new_key(account.id, KeyDraft::PLAIN).await;
+    api_keys::revoke(&app.services, revoked.record.id).await.expect("a revocation");
     let listed = async || {
         workers::key_usage_flusher(&app.services).await.expect("a note");
         let keys = api_keys::list(&app.services, account.id).await.expect("keys").keys;
         keys.into_iter().map(|key| key.last_used_at).collect::<Vec<_>>()
     };
     assert_eq!(listed().await, [None, None]);
-    Client::new(app.address, Some(&gone.key)).get("/v1/models").await.refused(401, "invalid_api_key");
-    assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
-    let used = listed().await;
-    assert_eq!(used, [Some(START), None]);
+    gone.get("/v1/models").await.refused(401, "invalid_api_key");
+    assert_eq!(client.get("/v1/models").await.status, 200);
+    assert_eq!(listed().await, [Some(START), None]);
     for (later_ms, used_at) in [(59_000, START), (60_000, START + 60_000)] {
         app.clock.set(START + later_ms);
-        assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
+        assert_eq!(client.get("/v1/models").await.status, 200);
         assert_eq!(listed().await, [Some(used_at), None], "once a minute");
     }
     app.stop().await;
@@ -126,7 +119,7 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
 #[tokio::test]
 async fn no_key_is_made_for_nobody_or_for_no_time() {
     let app = TestApp::start().await;
-    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    let account = app.own().await.id;
     let nobody = overnight_domain::ids::AccountId::from_bits(1);
     let plain = KeyDraft::PLAIN;
     for (account, draft) in [
@@ -159,12 +152,10 @@ async fn an_account_whose_keys_all_work_gets_no_more_until_one_is_revoked() {
 
 #[tokio::test]
 async fn a_key_that_reads_changes_nothing_in_any_dialect() {
-    let app = TestApp::start_without_billing().await;
-    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    let app = TestApp::start_with(&[("billing.enabled", "false")]).await;
     let draft = KeyDraft { scope: KeyScope::Read, ..KeyDraft::PLAIN };
-    let made = api_keys::create(&app.services, account, draft).await.expect("a key");
+    let (reader, made) = app.new_key(app.own().await.id, draft).await;
     assert_eq!(made.record.scope, KeyScope::Read);
-    let reader = Client::new(app.address, Some(&made.key));
     let id = app.create("by another key").await;
     assert_eq!(reader.get(&format!("/v1/requests/{id}")).await.status, 200);
     assert_eq!(reader.get("/v1/requests").await.status, 200);
@@ -192,17 +183,17 @@ async fn a_key_that_reads_changes_nothing_in_any_dialect() {
 async fn a_suspended_account_reads_and_changes_nothing_until_it_is_resumed() {
     let app = TestApp::start().await;
     let id = app.create("before").await;
-    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    let account = app.own().await.id;
     for _ in 0..2 {
         accounts::suspend(&app.services, account).await.expect("a suspension");
     }
     let body = TestApp::quick_start("no").to_string();
     let refused = app.client().send("POST", "/v1/requests", body.clone()).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &"account_suspended".into()));
-    assert_eq!(app.client().send("POST", &format!("/v1/requests/{id}/cancel"), "").await.status, 403);
+    assert_eq!(app.client().cancel(&format!("/v1/requests/{id}")).await.status, 403);
     assert_eq!(app.client().get(&format!("/v1/requests/{id}")).await.status, 200);
     assert_eq!(app.client().get("/v1/account").await.json()["suspended"], true);
-    // Others are not.
+    // Other accounts are not limited.
     assert_eq!(app.stranger().send("POST", "/v1/requests", body.clone()).await.status, 201);
     accounts::resume(&app.services, account).await.expect("an account that goes on");
     assert_eq!(app.client().send("POST", "/v1/requests", body).await.status, 201);

@@ -1,10 +1,8 @@
-//! List Requests: its filters, its order, its pages.
-
-use overnight_domain::requests::RequestStatus;
+//! List Requests: filters, order and pages.
 
 use crate::support::{Client, TestApp, keys};
 
-/// Checks which requests a query lists, by their place in `ids`.
+/// Checks the requests of a list by their indices in `ids`.
 async fn check(client: &Client, ids: &[String], query: &str, expected: &[usize]) {
     let answered = client.get(&format!("/v1/requests?{query}")).await;
     assert_eq!(answered.status, 200, "{query}: {}", answered.text());
@@ -20,12 +18,12 @@ async fn check(client: &Client, ids: &[String], query: &str, expected: &[usize])
 async fn requests_are_listed_by_what_a_query_asks_for() {
     let app = TestApp::start().await;
     let mut ids = vec![app.create("zero").await, app.create("one").await];
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     ids.push(app.create("two").await);
     app.lease_all().await;
     ids.push(app.create("three").await);
     ids.push(app.create("four").await);
-    app.client().send("POST", &format!("/v1/requests/{}/cancel", ids[4]), "").await;
+    app.client().cancel(&format!("/v1/requests/{}", ids[4])).await;
     app.stranger().create("foreign").await;
     let created = app.client().get(&format!("/v1/requests/{}/status", ids[0])).await.json();
     let created_at = created["created_at"].as_i64().expect("a time");
@@ -67,7 +65,7 @@ async fn requests_are_listed_by_what_a_query_asks_for() {
 async fn a_simple_line_is_a_status_and_a_full_one_the_record() {
     let app = TestApp::start().await;
     let id = app.create("hello").await;
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let simple = app.client().get("/v1/requests").await;
     assert_eq!(keys(simple.text().trim_end()), "id status created_at expires_at in_progress_at ended_at");
     let full = app.client().get("/v1/requests?full=true").await;
@@ -100,8 +98,7 @@ async fn an_invalid_query_is_refused_with_every_fault() {
         ("full=%zz", &["query"]),
         ("limit=x&order=y&z=1", &["z", "limit", "order"]),
     ] {
-        let answered = app.client().get(&format!("/v1/requests?{query}")).await;
-        let error = answered.refused(422, "invalid_input");
+        let error = app.client().get(&format!("/v1/requests?{query}")).await.refused(422, "invalid_input");
         let found: Vec<_> = error["details"].as_array().expect("details").iter().collect();
         let found: Vec<_> = found.iter().map(|detail| detail["param"].as_str().unwrap_or("")).collect();
         assert_eq!(found, params, "{query}");

@@ -1,6 +1,4 @@
-//! What the log says of calls.
-
-use overnight_server::app::accounts;
+//! Log lines about calls.
 
 use crate::support::{Log, TestApp};
 
@@ -8,7 +6,7 @@ use crate::support::{Log, TestApp};
 async fn what_is_logged_of_a_call_names_its_route_its_identifier_and_its_account() {
     let log = Log::keep();
     let app = TestApp::start().await;
-    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    let account = app.own().await.id;
     let id = app.create("logged").await;
     for (answered, route, account) in [
         (app.client().get(&format!("/v1/requests/{id}")).await, "/v1/requests/{request_id}", Some(account)),

@@ -1,4 +1,4 @@
-//! The API over a real socket: every operation with every answer it may give.
+//! The API over a real socket: every operation with each of its answers.
 
 mod admin_repeats;
 mod admin_settings;

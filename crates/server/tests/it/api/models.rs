@@ -1,12 +1,12 @@
-//! Models with other names, and models that retire, as clients of every dialect see them.
+//! Aliases and retirement of models in every dialect.
 
-use overnight_server::app::file_batches::FillPause;
+use overnight_app::file_batches::FillPause;
 use serde_json::{Value, json};
 
 use super::openai_files::{batch, create, fill, upload};
-use crate::support::{Answered, START, TestApp};
+use crate::support::{Answered, START, TestApp, check_json};
 
-/// When `old` retires: a minute after the start.
+/// `old` retires one minute after the start.
 const RETIRES_AT: i64 = START + 60_000;
 
 const MODELS: &str = r#"[{ name = "new", aliases = ["short"], input_price = "0.10", output_price = "0.15" },
@@ -36,7 +36,7 @@ async fn a_request_may_have_an_alias_and_keeps_it() {
     let held = async || app.client().get("/v1/account").await.json()["held"].as_str().map(str::to_owned);
     let (none, by_alias) = (held().await, create_of(&app, "short").await);
     assert_eq!(by_alias.status, 201, "{by_alias:?}");
-    let id = by_alias.json()[0]["id"].as_str().expect("an id").to_owned();
+    let id = by_alias.id();
     let once = held().await;
     assert_ne!(once, none, "the price is that of the model");
     assert_eq!(create_of(&app, "new").await.status, 201);
@@ -49,14 +49,13 @@ async fn a_request_may_have_an_alias_and_keeps_it() {
     for path in ["/openai/v1/models/short", "/anthropic/v1/models/short"] {
         assert_eq!(app.client().get(path).await.json()["id"], "new", "{path}");
     }
-    let chat = app
-        .client()
+    app.client()
         .post(
             "/anthropic/v1/messages/batches",
             &json!({"requests": [{"custom_id": "a", "params": chat("short")}]}),
         )
-        .await;
-    assert_eq!(chat.status, 200, "{chat:?}");
+        .await
+        .checked(200);
     app.stop().await;
 }
 
@@ -72,10 +71,7 @@ async fn a_model_is_offered_until_it_retires_and_the_refusal_names_its_successor
     assert_eq!((&new["aliases"], &new["retires_at"]), (&json!(["short"]), &Value::Null));
     assert_eq!((&old["retires_at"], &old["replaced_by"]), (&json!(RETIRES_AT / 1_000), &json!("new")));
     let old = app.client().get("/anthropic/v1/models/old").await.json();
-    assert_eq!(
-        (&old["lifecycle"], &old["retires_at"]),
-        (&json!("deprecated"), &json!("2025-06-15T15:07:40Z"))
-    );
+    check_json(&old, &json!({"lifecycle": "deprecated", "retires_at": "2025-06-15T15:07:40Z"}));
     assert_eq!(create_of(&app, "old").await.status, 201);
 
     app.clock.set(RETIRES_AT);
@@ -85,8 +81,7 @@ async fn a_model_is_offered_until_it_retires_and_the_refusal_names_its_successor
     for path in ["/openai/v1/models/old", "/anthropic/v1/models/old"] {
         assert_eq!(app.client().get(path).await.status, 404, "{path}");
     }
-    let refused = create_of(&app, "old").await;
-    assert_eq!(refused.status, 422, "{refused:?}");
+    let refused = create_of(&app, "old").await.checked(422);
     let detail = refused.json()["error"]["details"][0].clone();
     assert_eq!((&detail["param"], &detail["code"]), (&json!("request_body.model"), &json!("model_retired")));
     let message = "must not be 'old', which takes no new requests since 2025-06-15T15:07:40Z: use 'new'";
@@ -111,18 +106,12 @@ async fn the_lines_of_a_batch_are_those_of_its_creation() {
     app.clock.set(RETIRES_AT);
     let after = create(&app, &file).await;
     assert_eq!(fill(&app).await, FillPause::Idle);
-    assert_eq!(
-        batch(&app, &before).await["status"],
-        "in_progress",
-        "it was created before the model retired"
-    );
+    let found = batch(&app, &before).await["status"].take();
+    assert_eq!(found, "in_progress", "it was created before the model retired");
     let after = batch(&app, &after).await;
     assert_eq!((&after["status"], &after["request_counts"]["completed"]), (&json!("cancelled"), &json!(0)));
     let late = upload(&app, &format!("{line}\n")).await;
     let failed = create(&app, &late).await;
-    assert_eq!(
-        (&failed["status"], &failed["errors"]["data"][0]["code"]),
-        (&json!("failed"), &json!("model_retired"))
-    );
+    check_json(&failed, &json!({"status": "failed", "errors.data.0.code": "model_retired"}));
     app.stop().await;
 }

@@ -1,9 +1,8 @@
-//! What clients are told of large bodies, which are objects beside the database.
+//! Answers about large bodies, which are stored outside the database.
 
 use std::fs;
 
-use overnight_domain::requests::RequestStatus;
-use overnight_server::workers;
+use overnight_runtime::workers;
 
 use crate::support::{Log, START, TestApp};
 
@@ -37,10 +36,9 @@ async fn while_the_object_store_is_away_large_bodies_are_told_to_come_later_and_
     fs::rename(&elsewhere, &objects).expect("a move");
     let read = client.get(&format!("/v1/requests/{before}")).await.json();
     assert!(read[0]["request_body"]["messages"][0]["content"].as_str().is_some_and(|it| it == long));
-    let stranger = app.stranger().get(&format!("/v1/requests/{before}")).await;
-    stranger.refused(404, "not_found");
-    app.settle_all(RequestStatus::Completed).await;
-    assert_eq!(client.send("DELETE", &format!("/v1/requests/{before}"), "").await.status, 200);
+    app.stranger().get(&format!("/v1/requests/{before}")).await.refused(404, "not_found");
+    app.complete_all().await;
+    assert_eq!(client.delete(&format!("/v1/requests/{before}")).await.status, 200);
     let left = || {
         fs::read_dir(&objects)
             .expect("a folder")
@@ -55,13 +53,13 @@ async fn while_the_object_store_is_away_large_bodies_are_told_to_come_later_and_
     app.stop().await;
 }
 
-/// On one thread, because the log is kept of one.
+/// Single-threaded, because the log is recorded for one thread.
 #[tokio::test]
 async fn the_log_says_once_that_large_bodies_go_into_the_database_until_the_account_may_put_again() {
     let log = Log::keep();
     let folder = tempfile::tempdir().expect("a folder");
     let url = format!("file://{}", folder.path().join("objects").display());
-    // Two bodies are as long as the quota.
+    // The quota is two bodies.
     let frame = TestApp::quick_start("")["request_body"].to_string().len();
     let long = "x".repeat((512 << 10) - frame);
     let settings =
@@ -74,15 +72,15 @@ async fn the_log_says_once_that_large_bodies_go_into_the_database_until_the_acco
             now += 8 * DAY_MS;
             workers::objects(&app.services, now).await.expect("a sweep");
         }
-        // By then it is asked anew.
+        // The next check is due.
         now += 60_000;
         app.clock.set(now);
         let id = app.create(&long).await;
-        app.settle_all(RequestStatus::Completed).await;
-        assert_eq!(app.client().send("DELETE", &format!("/v1/requests/{id}"), "").await.status, 200);
+        app.complete_all().await;
+        assert_eq!(app.client().delete(&format!("/v1/requests/{id}")).await.status, 200);
         warned.push(log.lines_with("large bodies of an account are stored in the database").len());
     }
-    // Two that wait to be deleted do not exceed it, three do; before the sixth round all are deleted.
+    // Two bodies that wait for deletion do not exceed the quota, three do; before the sixth round all are deleted.
     assert_eq!(warned, [0, 0, 0, 1, 1, 1, 1, 1, 2]);
     app.stop().await;
 }

@@ -1,12 +1,10 @@
-//! Files of batch lines and batches that are made of them, under `/openai/v1`.
+//! Files of batch lines and their batches under `/openai/v1`.
 
-use overnight_domain::requests::RequestStatus;
-use overnight_server::app::file_batches::{FillPause, fill_account};
-use overnight_server::app::{accounts, api_keys};
-use overnight_server::workers;
+use overnight_app::file_batches::{FillPause, fill_account};
+use overnight_runtime::workers;
 use serde_json::{Value, json};
 
-use crate::support::{Answered, Client, MODEL, START, TestApp};
+use crate::support::{Answered, Client, MODEL, START, TestApp, check_json};
 
 const BOUNDARY: &str = "a-boundary";
 
@@ -23,7 +21,6 @@ fn part(head: &str, content: &str) -> String {
     format!("--{BOUNDARY}\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n")
 }
 
-/// Sends a form of these parts.
 async fn send_form(client: Client, parts: &[String]) -> Answered {
     let client = client.with("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"));
     client.send("POST", "/openai/v1/files", format!("{}--{BOUNDARY}--\r\n", parts.concat())).await
@@ -39,9 +36,7 @@ pub(super) async fn upload(app: &TestApp, content: &str) -> String {
 }
 
 pub(super) async fn upload_as(client: &Client, content: &str) -> String {
-    let answered = send_file(client.clone(), content).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
-    answered.json()["id"].as_str().expect("an id").to_owned()
+    send_file(client.clone(), content).await.checked(200).id()
 }
 
 fn create_body(file: &str) -> Value {
@@ -53,9 +48,7 @@ pub(super) async fn create(app: &TestApp, file: &str) -> Value {
 }
 
 pub(super) async fn create_as(client: &Client, file: &str) -> Value {
-    let answered = client.post("/openai/v1/batches", &create_body(file)).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
-    answered.json()
+    client.call("/openai/v1/batches", &create_body(file), 200).await
 }
 
 pub(super) async fn batch(app: &TestApp, batch: &Value) -> Value {
@@ -96,7 +89,7 @@ async fn a_batch_of_a_file_is_seen_in_both_dialects_and_its_answers_are_read_whi
 
     let leases = app.lease_all().await;
     for lease in &leases[..2] {
-        assert!(app.settle(lease, RequestStatus::Completed).await);
+        app.complete(lease).await;
     }
     let running = batch(&app, &made).await;
     assert_eq!((&running["status"], &running["error_file_id"]), (&json!("in_progress"), &Value::Null));
@@ -104,9 +97,9 @@ async fn a_batch_of_a_file_is_seen_in_both_dialects_and_its_answers_are_read_whi
     let first: Value = serde_json::from_str(output.lines().next().expect("a line")).expect("JSON");
     assert_eq!((output.lines().count(), &first["response"]["status_code"]), (2, &json!(200)));
     assert_eq!(first["response"]["body"]["object"], "chat.completion");
-    assert!(app.settle(&leases[2], RequestStatus::Failed).await);
+    app.fail(&leases[2]).await;
     for lease in &leases[3..] {
-        assert!(app.settle(lease, RequestStatus::Completed).await);
+        app.complete(lease).await;
     }
     let ended = batch(&app, &made).await;
     assert_eq!((&ended["status"], &ended["request_counts"]["failed"]), (&json!("completed"), &json!(1)));
@@ -141,20 +134,14 @@ async fn lines_may_ask_for_completions_and_embeddings_all_of_a_file_for_the_same
         let made = app.client().post("/openai/v1/batches", &create).await.json();
         assert_eq!((&made["endpoint"], &made["status"]), (&json!(url), &json!("validating")), "{made}");
         fill(&app).await;
-        app.settle_all(RequestStatus::Completed).await;
+        app.complete_all().await;
         let ended = batch(&app, &made).await;
-        assert_eq!(
-            (&ended["status"], &ended["request_counts"]["completed"]),
-            (&json!("completed"), &json!(2))
-        );
+        check_json(&ended, &json!({"status": "completed", "request_counts.completed": 2}));
         let output = content(&app, &ended["output_file_id"]).await;
         let output: Value = serde_json::from_str(output.lines().next().expect("a line")).expect("JSON");
         let native = format!("/v1/batches/{}", made["id"].as_str().expect("an id"));
         let results = app.client().get(&format!("{native}/results")).await.lines();
-        assert_eq!(
-            (&results[0]["request_body"], &results[0]["metadata"]),
-            (&body, &json!({"custom_id": "a"}))
-        );
+        check_json(&results[0], &json!({"request_body": body, "metadata": {"custom_id": "a"}}));
         assert_eq!(output["response"]["body"], results[0]["result_body"]);
 
         let mixed = line(url, "a", &body) + &line("/v1/chat/completions", "b", &json!({"model": MODEL}));
@@ -242,7 +229,7 @@ async fn a_file_that_is_deleted_while_its_batch_is_filled_harms_it_not_and_then_
     let made = create(&app, &file).await;
     let mut done = 0;
     assert!(matches!(fill(&app).await, FillPause::Waits(_)), "300 of 700 lines");
-    let deleted = app.client().send("DELETE", &path, "").await;
+    let deleted = app.client().delete(&path).await;
     assert_eq!(deleted.json(), json!({"id": file, "object": "file", "deleted": true}));
     let gone = app.client().get(&format!("{path}/content")).await;
     assert_eq!((gone.status, &gone.json()["error"]["code"]), (404, &json!("not_found")));
@@ -253,7 +240,7 @@ async fn a_file_that_is_deleted_while_its_batch_is_filled_harms_it_not_and_then_
         let leases = app.lease_all().await;
         assert!(!leases.is_empty() && leases.len() <= 300);
         for lease in &leases {
-            assert!(app.settle(lease, RequestStatus::Completed).await);
+            app.complete(lease).await;
         }
         done += leases.len();
         fill(&app).await;
@@ -276,7 +263,7 @@ async fn a_repeated_upload_or_create_is_done_once_whatever_its_boundary_and_the_
     assert_eq!((second.status, &second.body), (200, &first.body));
     assert_eq!(second.header("idempotent-replayed"), "true");
     assert_eq!(send_file(keyed(), &lines(4)).await.status, 422, "another file under the same key");
-    let id = first.json()["id"].as_str().expect("an id").to_owned();
+    let id = first.id();
     let made = keyed().post("/openai/v1/batches", &create_body(&id)).await;
     assert_eq!(keyed().post("/openai/v1/batches", &create_body(&id)).await.body, made.body);
     assert_eq!(app.client().get("/openai/v1/files").await.json()["data"].as_array().map(Vec::len), Some(1));
@@ -344,8 +331,7 @@ async fn an_upload_that_is_no_file_of_batch_lines_is_refused_and_leaves_nothing(
     let answered = send_form(app.client(), &[endless, purpose]).await.json();
     let message = answered["error"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("a part whose head is longer"), "{answered}");
-    let json = app.client().post("/openai/v1/files", &json!({})).await;
-    assert_eq!(json.status, 415, "{json:?}");
+    app.client().post("/openai/v1/files", &json!({})).await.checked(415);
     assert_eq!(app.client().get("/openai/v1/files").await.json()["data"], json!([]));
     app.stop().await;
 }
@@ -367,19 +353,10 @@ async fn a_batch_that_cannot_be_paid_or_has_another_endpoint_is_refused_or_fails
         assert!((400..500).contains(&answered.status), "{answered:?}");
     }
     assert!(app.client().get("/v1/batches").await.lines().is_empty());
-    let poor = poor(&app).await;
+    let poor = app.newcomer("poor").await.1;
     let dear = send_file(poor.clone(), &lines(2)).await.json();
     let dear = create_body(dear["id"].as_str().expect("an id"));
-    let answered = poor.post("/openai/v1/batches", &dear).await;
-    assert!(answered.text().contains("credits"), "{answered:?}");
+    poor.post("/openai/v1/batches", &dear).await.shows("credits");
     assert!(poor.get("/v1/batches").await.lines().is_empty());
     app.stop().await;
-}
-
-/// The client of an account that can pay for no request.
-async fn poor(app: &TestApp) -> Client {
-    let account = accounts::create(&app.services, "poor").await.expect("an account");
-    accounts::activate(&app.services, account.id).await.expect("an activation");
-    let made = api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
-    Client::new(app.address, Some(&made.key))
 }

@@ -1,8 +1,7 @@
 //! Uploads in parts under `/openai/v1`.
 
-use overnight_domain::requests::RequestStatus;
-use overnight_server::app::file_batches::fill_account;
-use overnight_server::workers;
+use overnight_app::file_batches::fill_account;
+use overnight_runtime::workers;
 use serde_json::{Value, json};
 
 use crate::support::{Answered, Client, MODEL, START, TestApp, pause};
@@ -25,12 +24,10 @@ fn create_body(bytes: usize) -> Value {
 }
 
 async fn begin(client: &Client, bytes: usize) -> String {
-    let answered = client.post("/openai/v1/uploads", &create_body(bytes)).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
-    answered.json()["id"].as_str().expect("an id").to_owned()
+    client.post("/openai/v1/uploads", &create_body(bytes)).await.checked(200).id()
 }
 
-/// Sends a part, as the published clients do.
+/// Sends a part in the form of the published clients.
 async fn send(client: Client, upload: &str, content: &[u8]) -> Answered {
     let head = format!(
         "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"data\"; filename=\"upload\"\r\nContent-Type: application/octet-stream\r\n\r\n"
@@ -41,9 +38,7 @@ async fn send(client: Client, upload: &str, content: &[u8]) -> Answered {
 }
 
 async fn part(app: &TestApp, upload: &str, content: &[u8]) -> String {
-    let answered = send(app.client(), upload, content).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
-    let part = answered.json();
+    let part = send(app.client(), upload, content).await.checked(200).json();
     assert_eq!((&part["object"], &part["upload_id"]), (&json!("upload.part"), &json!(upload)));
     part["id"].as_str().expect("an id").to_owned()
 }
@@ -53,10 +48,10 @@ async fn complete(client: &Client, upload: &str, body: &Value) -> Answered {
 }
 
 async fn cancel(client: &Client, upload: &str) -> Answered {
-    client.send("POST", &format!("/openai/v1/uploads/{upload}/cancel"), "").await
+    client.cancel(&format!("/openai/v1/uploads/{upload}")).await
 }
 
-/// Checks a refusal's status, and that it names what is wrong.
+/// Checks the status of a refusal, and that its message has `words`.
 fn assert_refused(answered: &Answered, status: u16, words: &str) {
     let error = answered.json()["error"].clone();
     let message = error["message"].as_str().unwrap_or_default();
@@ -69,7 +64,7 @@ async fn stored_bytes(app: &TestApp) -> i64 {
     account["quotas"]["stored_bytes"]["used"].as_i64().expect("a number")
 }
 
-/// Waits until what was given up is given back: that happens beside the calls.
+/// Waits until the space of cancelled uploads is free, which happens in the background.
 async fn assert_stored(app: &TestApp, bytes: i64) {
     for _ in 0..10_000 {
         if stored_bytes(app).await == bytes {
@@ -85,7 +80,7 @@ async fn parts_in_any_order_become_a_file_whose_lines_straddle_their_borders() {
     let app = TestApp::start().await;
     let text = lines(500);
     let upload = begin(&app.client(), text.len()).await;
-    // One border stands within a line, the other within a character.
+    // One boundary is within a line, the other within a character.
     let first = text.find("row-100").expect("a line");
     let second = text.rfind('é').expect("a character") + 1;
     let bytes = text.as_bytes();
@@ -114,7 +109,7 @@ async fn parts_in_any_order_become_a_file_whose_lines_straddle_their_borders() {
     let create = json!({"input_file_id": id, "endpoint": "/v1/chat/completions", "completion_window": "24h"});
     let made = app.client().post("/openai/v1/batches", &create).await.json();
     fill_account(&app.services, app.account).await.expect("a filling");
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let path = format!("/openai/v1/batches/{}", made["id"].as_str().expect("an id"));
     assert_eq!(app.client().get(&path).await.json()["request_counts"]["completed"], 500);
     workers::files(&app.services, START).await.expect("a purge");
@@ -207,7 +202,7 @@ async fn a_completion_is_repeated_safely_and_another_one_conflicts() {
     }
     assert_refused(&send(app.client(), &upload, b"late").await, 409, "completed");
     let file = first.json()["file"]["id"].as_str().expect("an id").to_owned();
-    assert_eq!(client.send("DELETE", &format!("/openai/v1/files/{file}"), "").await.status, 200);
+    assert_eq!(client.delete(&format!("/openai/v1/files/{file}")).await.status, 200);
     assert_eq!(complete(&client, &upload, &body).await.json()["file"], Value::Null, "it was deleted");
     assert_stored(&app, 512).await;
     app.stop().await;
@@ -221,7 +216,7 @@ async fn a_call_with_an_idempotency_key_is_done_once() {
     let mut answers = Vec::new();
     for _ in 0..2 {
         let begun = keyed().post("/openai/v1/uploads", &create_body(text.len())).await;
-        let upload = begun.json()["id"].as_str().expect("an id").to_owned();
+        let upload = begun.id();
         let part = send(keyed(), &upload, text.as_bytes()).await;
         let body = json!({"part_ids": [part.json()["id"]]});
         let completed = complete(&keyed(), &upload, &body).await;
@@ -322,7 +317,7 @@ async fn what_is_no_upload_or_part_is_refused_and_leaves_nothing() {
         app.client().with("content-type", &form).send("POST", &path, format!("--{BOUNDARY}--\r\n")).await;
     assert_refused(&empty, 400, "data");
     assert_stored(&app, 512).await;
-    // What is refused for its lines is refused once it is whole.
+    // Invalid lines are refused when the upload is completed.
     let long = vec![b'x'; 40 << 10];
     let upload = begin(&app.client(), 40 << 10).await;
     let part = part(&app, &upload, &long).await;

@@ -1,10 +1,10 @@
-//! Every operation with every refusal that its head alone may earn.
+//! Every operation with every refusal that its head can cause.
 
 use serde_json::json;
 
 use crate::support::{Client, TestApp};
 
-/// Every operation: its method and its path, with `REQ` and `BATCH` in the place of identifiers.
+/// The method and path of every operation, with `REQ` and `BATCH` for identifiers.
 const OPERATIONS: [(&str, &str); 32] = [
     ("GET", "/v1/requests"),
     ("POST", "/v1/requests"),
@@ -94,12 +94,11 @@ async fn a_bearer_opens_as_the_header_does() {
     app.stop().await;
 }
 
-/// Checks that every operation on an identifier answers the same 404 to `client`, but for the name of the call.
+/// Checks that every operation on an identifier gives `client` the same 404, apart from the name of the call.
 async fn check_not_found(client: &Client, ids: (&str, &str)) {
     for (method, path) in with_id() {
         let path = fill(path, ids);
-        let answered = client.send(method, &path, "").await;
-        let error = answered.refused(404, "not_found");
+        let error = client.send(method, &path, "").await.refused(404, "not_found");
         let noun = if path.contains("/batches/") { "batch" } else { "request" };
         let noun = if path.contains("/batches/req_") { "request" } else { noun };
         assert_eq!(error["message"], format!("there is no such {noun}"), "{path}");
@@ -113,21 +112,17 @@ async fn a_foreign_an_unknown_and_a_malformed_id_look_alike() {
     let (batch, requests) = app.create_batch(1).await;
     check_not_found(&app.stranger(), (&requests[0], &batch)).await;
     check_not_found(&app.client(), UNKNOWN).await;
-    // A batch is no request, and the other way round.
-    let request = app.client().get(&format!("/v1/requests/{batch}")).await;
-    request.refused(404, "not_found");
+    app.client().get(&format!("/v1/requests/{batch}")).await.refused(404, "not_found");
     app.client().get(&format!("/v1/batches/{}", requests[0])).await.refused(404, "not_found");
-    app.client().send("POST", &format!("/v1/requests/{batch}/cancel"), "").await.refused(404, "not_found");
+    app.client().cancel(&format!("/v1/requests/{batch}")).await.refused(404, "not_found");
     for (method, path) in with_id() {
         for id in
             ["x", "req_", "1%20OR%201=1", "%27--", "a%2Fb", "%00", "%C3%A9", "req_0000000000000000000000000u"]
         {
-            let answered = app.client().send(method, &fill(path, (id, id)), "").await;
-            answered.refused(404, "not_found");
+            app.client().send(method, &fill(path, (id, id)), "").await.refused(404, "not_found");
         }
         let long = "x".repeat(8_000);
-        let answered = app.client().send(method, &fill(path, (&long, &long)), "").await;
-        answered.refused(404, "not_found");
+        app.client().send(method, &fill(path, (&long, &long)), "").await.refused(404, "not_found");
     }
     let status = app.client().get(&format!("/v1/requests/{}/status", requests[0])).await;
     assert_eq!(status.json()["status"], "registered");
@@ -185,8 +180,7 @@ async fn a_trailing_slash_is_the_same_path() {
         );
         assert_eq!((plain.status, plain.body), (slashed.status, slashed.body), "{path}");
     }
-    let created = app.client().post("/v1/requests/", &TestApp::quick_start("slashed")).await;
-    assert_eq!(created.status, 201);
+    app.client().post("/v1/requests/", &TestApp::quick_start("slashed")).await.checked(201);
     assert_eq!(app.client().get("/v1/requests/?full=1").await.lines().len(), 2);
     app.client().get("/v1/requests//").await.refused(404, "not_found");
     app.stop().await;
@@ -212,8 +206,7 @@ async fn a_query_is_refused_where_none_is_taken() {
         let error = app.client().send(method, &path, "").await.refused(422, "invalid_input");
         assert_eq!(error["details"][0]["code"], "unknown_parameter");
     }
-    let created = app.client().post("/v1/requests?x=1", &TestApp::quick_start("x")).await;
-    created.refused(422, "invalid_input");
+    app.client().post("/v1/requests?x=1", &TestApp::quick_start("x")).await.refused(422, "invalid_input");
     for path in ["/v1/batches?anything=%ff&x", "/v1/models?x=1", "/v1/requests?", "/v1/requests/?&"] {
         assert_eq!(app.client().get(path).await.status, 200, "{path}");
     }

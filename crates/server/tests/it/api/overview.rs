@@ -1,16 +1,17 @@
-//! What an account is told of how it stands, what ended, and why a request waits.
+//! An account's overview: its state, ended requests, and why a request waits.
 
 use std::sync::Arc;
 
+use overnight_app::Services;
+use overnight_app::accounts::{activity, overview};
+use overnight_app::engines::{EnginePause, EngineState};
+use overnight_app::requests::waiting::{self, WaitingReason};
 use overnight_domain::requests::RequestState;
-use overnight_server::app::engines::{EnginePause, EngineState};
-use overnight_server::app::waiting::{self, WaitingReason};
-use overnight_server::app::{Services, activity, overview};
 use serde_json::json;
 
 use crate::support::{MODEL, START, TestApp, idle_engine};
 
-/// The same services, which remember nothing that they counted.
+/// The same services without cached counts.
 fn afresh(app: &TestApp) -> Services {
     Services { live_counts: Arc::default(), ..app.services.clone() }
 }
@@ -25,7 +26,7 @@ async fn how_an_account_stands_is_counted_and_remembered_for_a_while() {
     let day_ms = 86_400_000;
     assert_eq!((standing.counted_at, standing.oldest_deadline), (START, Some(START + day_ms)));
 
-    app.client().send("POST", &format!("/v1/requests/{}/cancel", ids[0]), "").await;
+    app.client().cancel(&format!("/v1/requests/{}", ids[0])).await;
     let again = overview::get(&services, app.account).await.expect("a standing");
     let after = overview::get(&afresh(&app), app.account).await.expect("a standing");
     assert_eq!((after.waiting, again), (2, standing));
@@ -39,7 +40,7 @@ async fn what_ended_is_told_by_quarters_of_an_hour() {
     let app = TestApp::start().await;
     assert_eq!(activity::list(&app.services, app.account, 24).await.expect("activity"), []);
     let id = app.create("one").await;
-    app.client().send("POST", &format!("/v1/requests/{id}/cancel"), "").await;
+    app.client().cancel(&format!("/v1/requests/{id}")).await;
     let records = activity::list(&app.services, app.account, 24).await.expect("activity");
     let [record] = records.as_slice() else { panic!("{records:?}") };
     assert_eq!((record.completed, record.failed, record.cancelled, record.amount), (0, 0, 1, 0));
@@ -94,7 +95,7 @@ async fn a_request_that_was_asked_for_by_itself_says_what_it_waits_for() {
     }
     let list = app.client().get("/v1/requests?full=true").await;
     assert!(!list.text().contains("waiting_for"), "lists say nothing of it");
-    app.client().send("POST", &format!("/v1/requests/{id}/cancel"), "").await;
+    app.client().cancel(&format!("/v1/requests/{id}")).await;
     assert_eq!(waiting_for(&status).await, json!(null), "it waits no longer");
     app.stop().await;
 }

@@ -1,12 +1,12 @@
-//! What is served beside the API: the reference, health, figures, models.
+//! Pages beside the API: reference, health, metrics and models.
 
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use overnight_server::app::{MetricsAccess, Services};
-use overnight_server::http::OPENAPI_JSON;
-use overnight_server::store::queue::releases;
-use overnight_server::workers;
+use overnight_app::{MetricsAccess, Services};
+use overnight_http::OPENAPI_JSON;
+use overnight_runtime::workers;
+use overnight_store::queue::releases;
 use serde_json::json;
 
 use crate::support::{Client, MODEL, START, TestApp};
@@ -118,7 +118,7 @@ async fn figures_name_routes_and_no_account() {
 #[tokio::test]
 async fn lengths_of_runs_are_shown_in_buckets() {
     let app = TestApp::start().await;
-    // Nothing is recorded before the figures were looked at once.
+    // Nothing is recorded before the first look at the metrics.
     app.anonymous().get("/metrics").await;
     metrics::histogram!("overnight_run_length_requests", "engine" => "bucketed").record(5.0);
     for (bound, count) in [("1", 0), ("4", 0), ("8", 1), ("256", 1), ("+Inf", 1)] {
@@ -131,7 +131,7 @@ async fn lengths_of_runs_are_shown_in_buckets() {
 #[tokio::test]
 async fn the_time_to_the_earliest_deadline_is_shown() {
     let app = TestApp::start().await;
-    // The process's own is set by the workers of other tests.
+    // Workers of other tests also set the process's own recorder.
     let recorder = PrometheusBuilder::new().build_recorder();
     let slack = async || {
         workers::deadline_slack(&app.services, app.services.clock.now()).await.expect("a read");
@@ -147,7 +147,7 @@ async fn the_time_to_the_earliest_deadline_is_shown() {
     app.stop().await;
 }
 
-/// On SQLite the scheduler, which knows of each of them, shows it.
+/// On SQLite, the scheduler shows these counts, because it knows every request.
 #[tokio::test]
 async fn what_waits_is_counted_where_nodes_share_the_queue() {
     let app = TestApp::start().await;
@@ -176,7 +176,7 @@ async fn figures_are_open_only_where_no_other_machine_calls() {
         assert_eq!(answered.status, status, "{setting} = {value}: {answered:?}");
         app.stop().await;
     }
-    // Only a node of a PostgreSQL has another role; here the settings alone say so.
+    // Only a node on PostgreSQL has another role; here only the settings say so.
     let role = [("role", "scheduler"), ("database_url", "postgres://h/d"), ("listen", "0.0.0.0:8080")];
     let scheduler = TestApp::start_with(&role).await;
     scheduler.anonymous().get("/metrics").await.refused(404, "not_found");
@@ -200,11 +200,10 @@ async fn figures_with_a_token_are_for_those_who_show_it() {
         let refused = app.anonymous().with(name, value).get("/metrics").await;
         refused.refused(401, "invalid_token");
         assert_eq!(refused.header("www-authenticate"), "Bearer");
-        assert!(!refused.text().contains("overnight_"), "{name}: {refused:?}");
+        refused.lacks("overnight_");
     }
-    let scraped = anonymous.with("authorization", "Bearer secret-token").get("/metrics").await;
-    assert_eq!(scraped.status, 200);
-    assert!(scraped.text().contains("overnight_http_connections"), "{scraped:?}");
+    let scraped = anonymous.with("authorization", "Bearer secret-token").get("/metrics").await.checked(200);
+    scraped.shows("overnight_http_connections");
     app.stop().await;
 }
 
@@ -218,8 +217,7 @@ async fn figures_may_have_an_address_of_their_own() {
         app.anonymous().get("/metrics").await.refused(404, "not_found");
         let there = Client::new(app.metrics_address.expect("an address"), None);
         assert_eq!(there.get("/metrics").await.status, status);
-        let shown = there.with("authorization", "Bearer secret-token").get("/metrics").await;
-        assert_eq!(shown.status, 200);
+        there.with("authorization", "Bearer secret-token").get("/metrics").await.checked(200);
         app.stop().await;
     }
 }

@@ -1,32 +1,33 @@
-//! What one account may use, as clients meet it: an abusive account is refused, and an honest one beside it is not.
+//! Quotas: an abusive account is refused, and an honest one beside it is not.
 
+use overnight_app::accounts::quotas;
+use overnight_app::errors::AppError;
+use overnight_app::submissions;
 use overnight_domain::quotas::{Quota, Quotas};
-use overnight_server::app::errors::AppError;
-use overnight_server::app::{accounts, quotas, submissions};
-use overnight_server::workers;
+use overnight_runtime::workers;
 use serde_json::{Value, json};
 
 use crate::support::{Answered, Client, MODEL, START, TestApp};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Creates a request of about so many bytes.
+/// Creates a request of about this many bytes.
 async fn post(client: &Client, bytes: usize) -> Answered {
     client.post("/v1/requests", &TestApp::quick_start(&"a".repeat(bytes))).await
 }
 
 fn id(answered: &Answered) -> String {
-    answered.json()[0]["id"].as_str().expect("an id").to_owned()
+    answered.id()
 }
 
-/// What is used of a quota and what may be.
+/// The used amount and the limit of a quota.
 async fn quota(client: &Client, quota: Quota) -> [Value; 2] {
     let account = client.get("/v1/account").await.json();
     ["used", "limit"].map(|name| account["quotas"][quota.name()][name].clone())
 }
 
 async fn allow(app: &TestApp, quota: Quota, limit: Option<i64>) {
-    let account = accounts::get_own(&app.services, app.account).await.expect("the account");
+    let account = app.own().await;
     quotas::set(&app.services, account.id, &[(quota, limit)]).await.expect("a write");
 }
 
@@ -44,7 +45,7 @@ async fn live_requests_are_bounded_until_some_end() {
     assert_eq!(client.get("/v1/requests").await.lines().len(), 2, "reads go on, and nothing was stored");
     assert_eq!(post(&app.stranger(), 1).await.status, 201, "another account has its own");
     app.check_counted(r#"overnight_quota_exceeded_total{quota="live_requests"}"#).await;
-    assert_eq!(client.send("POST", &format!("/v1/requests/{first}/cancel"), "").await.status, 200);
+    assert_eq!(client.cancel(&format!("/v1/requests/{first}")).await.status, 200);
     assert_eq!(post(&client, 1).await.status, 201);
     app.stop().await;
 }
@@ -69,7 +70,7 @@ async fn an_account_that_creates_and_cancels_for_ever_fills_its_own_quota_and_no
     assert_eq!(limit, 2 << 20);
     assert!(used.as_i64().is_some_and(|used| (2_000_000..=2 << 20).contains(&used)), "{used}");
     assert_eq!(post(&app.stranger(), 400_000).await.status, 201);
-    // The operator gives it more, which is felt at once.
+    // The operator raises the quota, which takes effect immediately.
     allow(&app, Quota::StoredBytes, Some(Quotas::UNLIMITED)).await;
     assert_eq!(post(&client, 400_000).await.status, 201);
     assert_eq!(quota(&client, Quota::StoredBytes).await[1], Value::Null);
@@ -115,7 +116,7 @@ async fn what_ended_long_enough_ago_is_gone_and_its_batch_keeps_its_counts() {
     let app = TestApp::start_with(&[("retention", "2d")]).await;
     let client = app.client();
     let (batch, ids) = app.create_batch(2).await;
-    assert_eq!(client.send("POST", &format!("/v1/batches/{batch}/cancel"), "").await.status, 200);
+    assert_eq!(client.cancel(&format!("/v1/batches/{batch}")).await.status, 200);
     let live = app.create("alive").await;
     for (now, status) in [(START + 2 * DAY_MS - 1, 200), (START + 2 * DAY_MS, 404)] {
         app.clock.set(now);
@@ -128,7 +129,7 @@ async fn what_ended_long_enough_ago_is_gone_and_its_batch_keeps_its_counts() {
     let kept = client.get(&format!("/v1/batches/{batch}")).await.json();
     assert_eq!(kept["requests_ids"].as_array().map(Vec::len), Some(2), "{kept}");
     assert_eq!(client.get(&format!("/v1/batches/{batch}/results")).await.body, b"");
-    // Other tests of this process delete, too.
+    // Other tests of this process delete too.
     let shown = app.anonymous().get("/metrics").await;
     let count = shown.text().lines().find_map(|line| line.strip_prefix("overnight_requests_deleted_total "));
     assert!(count.is_some_and(|count| count.parse::<f64>().is_ok_and(|count| count >= 2.0)), "{count:?}");

@@ -1,10 +1,10 @@
-//! Requests, from Create Request to their result.
+//! Requests from their creation to their result.
 
 use overnight_domain::requests::RequestStatus;
 use overnight_wire::native::requests::CREATE_MEMBERS;
 use serde_json::{Value, json};
 
-use crate::support::{MODEL, TestApp, keys};
+use crate::support::{MODEL, TestApp, check_json, keys};
 
 const CREATED: &str = "id status created_at expires_at";
 const FULL: &str = "id status created_at expires_at in_progress_at ended_at batch_id metadata request_body \
@@ -13,8 +13,7 @@ const FULL: &str = "id status created_at expires_at in_progress_at ended_at batc
 #[tokio::test]
 async fn a_request_is_created_read_and_completed() {
     let app = TestApp::start().await;
-    let created = app.client().post("/v1/requests", &TestApp::quick_start("hello")).await;
-    assert_eq!(created.status, 201);
+    let created = app.client().post("/v1/requests", &TestApp::quick_start("hello")).await.checked(201);
     assert_eq!(keys(created.text()), CREATED);
     let created = created.json()[0].clone();
     assert_eq!(created["status"], "registered");
@@ -32,7 +31,7 @@ async fn a_request_is_created_read_and_completed() {
     assert_eq!(status.json()["status"], "in progress");
     assert_eq!(keys(status.text()), format!("{CREATED} in_progress_at"));
 
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
+    app.complete(&leases[0]).await;
     let status = app.client().get(&format!("{path}/status")).await;
     assert_eq!(keys(status.text()), format!("{CREATED} in_progress_at ended_at"));
     let result = app.client().get(&path).await;
@@ -49,11 +48,10 @@ async fn a_request_is_created_read_and_completed() {
 async fn a_failed_request_shows_its_error_and_a_fresh_one_no_result() {
     let app = TestApp::start().await;
     let failed = app.create("fails").await;
-    app.settle_all(RequestStatus::Failed).await;
+    app.fail_all().await;
     let fresh = app.create("waits").await;
     let failed = app.client().get(&format!("/v1/requests/{failed}")).await.json();
-    assert_eq!(failed[0]["status"], "failed");
-    assert_eq!(failed[0]["result_body"]["error"]["code"], "engine_rejected");
+    check_json(&failed, &json!({"0.status": "failed", "0.result_body.error.code": "engine_rejected"}));
     let fresh = app.client().get(&format!("/v1/requests/{fresh}")).await;
     let absent = FULL.replace(" in_progress_at ended_at", "").replace(" result_body", "");
     assert_eq!(keys(fresh.text()), format!("{absent} waiting_for"));
@@ -67,7 +65,7 @@ async fn every_record_of_a_request_has_the_warnings_of_its_completion() {
     let told = r#"[{"param":"request_body.n","message":"The engine did not honour `n`: the answer has 1 of 2 choices."}]"#;
     let leases = app.lease_all().await;
     assert!(app.settle_with_warnings(&leases[0], RequestStatus::Completed, Some(told.into())).await);
-    assert!(app.settle(&leases[1], RequestStatus::Completed).await);
+    app.complete(&leases[1]).await;
     let warned_seq = leases[0].key.position.seq;
     let warned = usize::from(warned_seq > leases[1].key.position.seq);
     let with = |place: usize| if place == warned { format!("{FULL} warnings") } else { FULL.to_owned() };
@@ -84,11 +82,11 @@ async fn every_record_of_a_request_has_the_warnings_of_its_completion() {
     app.stop().await;
 }
 
-/// Sends `body`, and checks that `field` of the full record is `expected`.
+/// Sends `body` and checks a field of the full record.
 async fn check(app: &TestApp, body: &Value, field: &str, expected: &Value) {
     let created = app.client().post("/v1/requests", body).await;
     assert_eq!(created.status, 201, "{body}: {}", created.text());
-    let path = format!("/v1/requests/{}", created.json()[0]["id"].as_str().expect("an id"));
+    let path = format!("/v1/requests/{}", created.id());
     let record = app.client().get(&path).await.json()[0].clone();
     assert_eq!(record.get(field), Some(expected), "{body}");
 }
@@ -143,15 +141,14 @@ async fn the_text_of_a_body_is_kept_but_for_white_space() {
         "{{ \"request_body\" :\n{{\"seed\": 1.50e1, \"model\":\t\"{MODEL}\", \"messages\": [ {{\"content\":\"a \\n \\u00e9\
          \\u0000\", \"role\":\"user\"}} ]}} }}\r\n"
     );
-    let created = app.client().send("POST", "/v1/requests", text).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    let path = format!("/v1/requests/{}", created.json()[0]["id"].as_str().expect("an id"));
+    let created = app.client().send("POST", "/v1/requests", text).await.checked(201);
+    let path = format!("/v1/requests/{}", created.id());
     let record = app.client().get(&path).await;
     let kept = format!(
         "\"request_body\":{{\"seed\":1.50e1,\"model\":\"{MODEL}\",\"messages\":[{{\"content\":\"a \\n \\u00e9\\u0000\",\
          \"role\":\"user\"}}]}}"
     );
-    assert!(record.text().contains(&kept), "{}", record.text());
+    record.shows(&kept);
     app.stop().await;
 }
 

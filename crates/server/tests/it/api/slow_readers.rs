@@ -1,4 +1,4 @@
-//! Clients that read responses slowly, or not at all.
+//! Clients that read responses slowly or not at all.
 
 use std::time::Duration;
 
@@ -14,16 +14,15 @@ const LIST: &str = "/v1/requests?full=true";
 const RECORDS: usize = 12;
 const RECORD_BYTES: usize = 1 << 20;
 
-/// Longer than the services of these tests wait for a client that takes nothing.
+/// Longer than the services of these tests wait for a client that reads nothing.
 const LONG: Duration = Duration::from_secs(61);
 
-/// Not so long, but longer than half of that.
+/// Shorter than that, but longer than half of it.
 const SHORT: Duration = Duration::from_secs(50);
 
-/// What a client takes between two short waits: more than is on the way to it at a time.
+/// Bytes that a client reads between two short waits: more than fit into the connection's buffers.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A service with a long list.
 async fn start(settings: &[(&str, &str)]) -> (TestApp, std::sync::Arc<SteppedClock>) {
     let (app, clock) = TestApp::start_stepped(settings).await;
     let content = "x".repeat(RECORD_BYTES);
@@ -49,7 +48,7 @@ async fn a_connection_whose_client_reads_nothing_is_broken_off() {
     app.stop().await;
 }
 
-/// Ends once the account `test` has no call under way, of which it may have one.
+/// Returns once the account `test`, which may have one call, has none.
 async fn no_call(app: &TestApp) {
     while app.client().get("/v1/models").await.status != 200 {
         pause().await;
@@ -111,15 +110,15 @@ async fn lists_that_nobody_reads_hold_their_accounts_memory_and_no_more() {
     let lists = join_all((0..80).map(|_| client.get(LIST)));
     let stranger = app.stranger();
     stranger.create("of a stranger").await;
-    // The lists that wait for memory are refused after a while.
+    // Lists that wait for memory are refused after a while.
     let answers = clock.advance_until(Duration::from_secs(1), lists).await;
     let answers: Vec<Response<Incoming>> = answers.into_iter().map(|it| it.expect("an answer")).collect();
     let of = |status| answers.iter().filter(|answer| answer.status() == status).count();
-    // A page is two records of a mebibyte, and a sixteenth is there to read the next one; the share is 16 MiB.
+    // A page is two records of 1 MiB, plus a sixteenth to read the next one; the share is 16 MiB.
     assert!((1..=8).contains(&of(StatusCode::OK)), "{} lists were begun", of(StatusCode::OK));
     assert_eq!(of(StatusCode::OK) + of(StatusCode::SERVICE_UNAVAILABLE), 80);
     assert_eq!(stranger.get(LIST).await.ids().len(), 1);
-    // What is begun is reset when nobody takes it, and the connection closed when it has nothing more to do.
+    // A response that the client does not read is reset, and the connection is closed when it is idle.
     clock.advance_until(AGES, client.closed()).await;
     drop(answers);
     assert_eq!(app.client().get(LIST).await.ids().len(), RECORDS);

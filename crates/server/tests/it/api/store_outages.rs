@@ -1,5 +1,5 @@
-//! What callers and probes are told while a PostgreSQL refuses the service, and that it is used again by itself. Only a PostgreSQL has roles
-//! and rights, so this test has one of its own.
+//! Answers to callers and probes while PostgreSQL refuses the service, and its recovery. Only PostgreSQL has roles and rights, so this test
+//! has its own database.
 
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use crate::support::TestApp;
 
 const NAME: &str = "store_outages";
 
-/// Ends the sessions of the service.
 const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'store_outages'";
 
 #[tokio::test]
@@ -44,7 +43,7 @@ async fn a_database_that_refuses_the_service_is_told_with_its_reason_until_it_ta
         ),
     ] {
         execute(broken);
-        // What ended the sessions may be told first.
+        // The end of the sessions may be reported first.
         let told = async {
             loop {
                 let answered = app.client().get("/v1/requests").await;

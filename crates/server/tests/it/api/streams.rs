@@ -1,11 +1,10 @@
-//! Long lists: whole, in order, in constant memory, and never cut short in silence.
+//! Long lists: complete, in order, in constant memory, and never cut off without an error.
 
 use axum::http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use overnight_domain::requests::RequestStatus;
 use serde_json::json;
 
 use crate::support::TestApp;
@@ -27,7 +26,7 @@ async fn a_list_of_many_pages_is_whole_and_in_order() {
             ids.push(create.await.expect("a create"));
         }
     }
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let body = json!({"requests_ids": ids});
     let batch = app.client().post("/v1/batches", &body).await.json()["id"].clone();
     let path = format!("/v1/batches/{}", batch.as_str().expect("an id"));

@@ -1,4 +1,4 @@
-//! The API by https, with certificates from files.
+//! The API over HTTPS with certificates from files.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const HTTP2: &[u8] = b"h2";
 
 const MODELS: &str = "GET /v1/models HTTP/1.1\r\nhost: night.example.com\r\n";
 
-/// More than lies between two looks at the files.
+/// Longer than the interval between two checks of the files.
 const STEP: Duration = Duration::from_secs(5);
 
 async fn start(files: &TlsFiles, more: &[(&str, &str)]) -> TestApp {
@@ -23,7 +23,7 @@ async fn start(files: &TlsFiles, more: &[(&str, &str)]) -> TestApp {
     TestApp::start_with(&settings).await
 }
 
-/// The status line and the end of the answer of a call with the key of the account `test`.
+/// Calls with the key of the account `test`: the status line and the end of the answer.
 async fn models(app: &TestApp, connection: &mut Secured) -> String {
     connection.send(&format!("{MODELS}x-api-key: {}\r\n\r\n", app.key())).await.until("]}").await
 }
@@ -83,7 +83,7 @@ async fn a_new_certificate_is_served_and_open_connections_go_on() {
         body.len()
     );
     open.send(&head).await;
-    // A file that is half written, or belongs to the other no longer, changes nothing.
+    // An incomplete file, or one that does not match the other, changes nothing.
     std::fs::write(files.key(), "-----BEGIN PRIVATE KEY-----\n").unwrap();
     for _ in 0..4 {
         clock.advance(STEP);
@@ -113,7 +113,7 @@ async fn who_never_finishes_a_handshake_is_let_go() {
         silent.send(said).await;
         assert_eq!(clock.advance_until(STEP, silent.rest()).await, "");
     }
-    // Nor is one who says what is no handshake.
+    // Nor does an invalid handshake.
     let mut liar = Raw::connect(app.address).await;
     liar.send("\u{16}this is no handshake at all").await.rest().await;
     app.stop().await;
@@ -122,7 +122,7 @@ async fn who_never_finishes_a_handshake_is_let_go() {
 #[tokio::test]
 async fn probes_are_answered_by_https_where_an_address_holds_its_share() {
     let files = TlsFiles::new();
-    // Not a proxy, which may have every connection.
+    // Not a proxy, which may use every connection.
     let settings = [("limits.connections_per_address", "1"), ("console.trusted_proxies", "[]")];
     let app = start(&files, &settings).await;
     let mut holder = files.connect(app.address, &[HTTP1]).await;

@@ -1,50 +1,42 @@
-//! What completed, by day, model and API key: by whichever way a request came, it counts for the key that created it.
+//! Usage by day, model and API key. In every dialect, a request counts for the key that created it.
 
+use overnight_app::api_keys::{self, KeyDraft};
+use overnight_app::{closing, requests};
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::{AccountId, KeyId};
-use overnight_domain::requests::RequestStatus;
 use overnight_domain::roles::Role;
-use overnight_server::app::api_keys::{self, KeyDraft};
-use overnight_server::app::{accounts, closing, requests};
-use overnight_server::workers;
+use overnight_runtime::workers;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
 use super::administration::administrator;
 use super::openai_files::{create_as, fill, lines, upload_as};
 use crate::console::member;
-use crate::support::{Client, MODEL, START, TestApp};
+use crate::support::{Client, MODEL, START, TestApp, check_json};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// What a request costs of which 3 tokens are read and 1 is written, at 0.10 and 0.15 for a million.
+/// The price of a request that reads 3 tokens and writes 1, at 0.10 and 0.15 for a million.
 const COST: &str = "0.00000045";
 
-/// A client with a key of its own of the first account, and the key.
+/// A new key of the first account, and its client.
 pub(super) async fn team(app: &TestApp, name: &str) -> (Client, KeyId) {
-    let draft = KeyDraft { name: Some(name), ..KeyDraft::PLAIN };
-    let made = api_keys::create(&app.services, first_account(app).await, draft).await.expect("a key");
-    (Client::new(app.address, Some(&made.key)), made.record.id)
+    let (client, made) = app.new_key_named(app.own().await.id, name).await;
+    (client, made.record.id)
 }
 
-pub(super) async fn first_account(app: &TestApp) -> AccountId {
-    accounts::get_own(&app.services, app.account).await.expect("an account").id
-}
-
-/// The records that a call lists, of all of its pages.
+/// The records on all pages of a list.
 pub(super) async fn usage(client: &Client, path: &str) -> Vec<Value> {
     let (mut rows, mut after) = (Vec::new(), String::new());
     loop {
-        let answered = client.get(&format!("{path}{after}")).await;
-        assert_eq!(answered.status, 200, "{answered:?}");
-        let page = answered.json();
+        let page = client.read(&format!("{path}{after}")).await;
         rows.extend(page["data"].as_array().expect("records").clone());
         let Some(next) = page["next"].as_str() else { return rows };
         after = format!("&after={}", byte_serialize(next.as_bytes()).collect::<String>());
     }
 }
 
-/// How many requests completed by each key, by its name.
+/// The number of completed requests by name of the key.
 pub(super) async fn by_name(client: &Client) -> Vec<(String, i64)> {
     let told = |row: &Value| {
         let name = row["api_key_name"].as_str().unwrap_or("none").to_owned();
@@ -65,15 +57,15 @@ async fn what_each_key_spent_is_told_by_day_and_model_and_named_when_it_is_revok
     let id = eval.create("one").await;
     crawl.create("two").await;
     crawl.create("three").await;
-    app.settle_all(RequestStatus::Completed).await;
-    // It was sent before, and completes on the next day, when its key works no more.
+    app.complete_all().await;
+    // Created earlier, and completed on the next day, when its key is revoked.
     eval.create("late").await;
     api_keys::revoke(&app.services, key).await.expect("a revocation");
     app.clock.set(START + DAY_MS);
-    app.settle_all(RequestStatus::Completed).await;
-    // What fails and what is cancelled costs nothing.
+    app.complete_all().await;
+    // Failed and cancelled requests cost nothing.
     crawl.create("four").await;
-    app.settle_all(RequestStatus::Failed).await;
+    app.fail_all().await;
 
     let rows = usage(&crawl, "/v1/usage?group_by=api_key,model,day").await;
     let expected = |day: &str, name: &str, count: i64, credits: &str| {
@@ -93,20 +85,17 @@ async fn what_each_key_spent_is_told_by_day_and_model_and_named_when_it_is_revok
     let keys = usage(&crawl, "/v1/usage?group_by=api_key").await;
     assert_eq!(usage(&crawl, "/v1/usage?group_by=api_key&limit=1").await, keys);
     assert_eq!((&keys[0]["day"], &keys[0]["model"]), (&Value::Null, &Value::Null));
-    // Without keys: as before there were any.
+    // Without the grouping by key, as before keys were counted.
     let days_and_models = usage(&crawl, "/v1/usage?limit=1").await;
     assert_eq!(days_and_models.len(), 2);
-    assert_eq!(
-        (&days_and_models[0]["requests"], &days_and_models[0]["api_key_id"]),
-        (&json!(3), &Value::Null)
-    );
+    check_json(&days_and_models[0], &json!({"requests": 3, "api_key_id": null}));
     let first = usage(&crawl, &format!("/v1/usage?first_day={0}&last_day={0}&group_by=model", days[0])).await;
     assert_eq!((first.len(), &first[0]["requests"], &first[0]["model"]), (1, &json!(3), &json!(MODEL)));
 
-    // A key that reads sees it too; nobody else does.
+    // A read key may read it too; other accounts may not.
     let draft = KeyDraft { scope: KeyScope::Read, ..KeyDraft::PLAIN };
-    let reads = api_keys::create(&app.services, first_account(&app).await, draft).await.expect("a key");
-    assert_eq!(by_name(&Client::new(app.address, Some(&reads.key))).await.len(), 2);
+    let reads = app.new_key(app.own().await.id, draft).await.0;
+    assert_eq!(by_name(&reads).await.len(), 2);
     assert_eq!(usage(&app.stranger(), "/v1/usage?group_by=api_key").await, Vec::<Value>::new());
     let record = crawl.get(&format!("/v1/requests/{id}")).await.json();
     assert!(!record.to_string().contains("api_key"), "records of requests stay as they are: {record}");
@@ -128,23 +117,20 @@ async fn by_whichever_way_a_request_comes_it_counts_for_the_key_that_created_it(
     let sent = bulk.clone().with("content-type", "application/x-ndjson");
     let answered = sent.send("POST", "/v1/requests", lines_of.join("\n")).await;
     assert_eq!(answered.ids().len(), 3);
-    // The batch is by another key than its requests, which count for theirs.
+    // The batch has another key than its requests, which count for their own.
     let ids = [vec![first], answered.ids()].concat();
     assert_eq!(files.post("/v1/batches", &json!({"requests_ids": ids})).await.status, 201);
     let file = upload_as(&bulk, &lines(5)).await;
     create_as(&files, &file).await;
     let body = json!({"model": MODEL, "max_tokens": 5, "messages": [{"role": "user", "content": "a"}]});
     let batch = json!({"requests": [{"custom_id": "a", "params": body}, {"custom_id": "b", "params": body}]});
-    let made = messages.post("/anthropic/v1/messages/batches", &batch).await;
-    assert_eq!(made.status, 200, "{made:?}");
+    messages.post("/anthropic/v1/messages/batches", &batch).await.checked(200);
     fill(&app).await;
     fill(&app).await;
-    let made = exxa.post("/exxa/v1/requests", &TestApp::quick_start("exxa")).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    exxa.post("/exxa/v1/requests", &TestApp::quick_start("exxa")).await.checked(201);
     let body = json!({"model": MODEL, "input": "in the background", "background": true});
-    let made = responses.post("/openai/v1/responses", &body).await;
-    assert_eq!(made.status, 200, "{made:?}");
-    app.settle_all(RequestStatus::Completed).await;
+    responses.post("/openai/v1/responses", &body).await.checked(200);
+    app.complete_all().await;
     let wanted = [("single", 1), ("bulk", 3), ("files", 5), ("messages", 2), ("exxa", 1), ("responses", 1)];
     assert_eq!(by_name(&single).await, counts(&wanted));
     app.stop().await;
@@ -159,16 +145,15 @@ async fn a_repeat_by_another_key_is_the_first_keys_and_what_came_by_none_is_told
         let once = client.clone().with("idempotency-key", "the-same");
         assert_eq!(once.post("/v1/requests", &TestApp::quick_start("once")).await.status, 201);
     }
-    let account = accounts::get_own(&app.services, app.account).await.expect("an account");
+    let account = app.own().await;
     let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
     let line = TestApp::quick_start("by hand").to_string();
     let path = format!("/console/{}/new", account.id);
     let form = [("lines", &*line), ("file", ""), ("name", "by hand"), ("webhook", "")];
     assert_eq!(browser.post_parts(&path, &form).await.status, 303);
-    // As a command of the operator does.
     let body = TestApp::quick_start("by an operator").to_string();
-    requests::create(&app.services, app.account, body.into(), Ok, None).await.expect("a request");
-    app.settle_all(RequestStatus::Completed).await;
+    requests::create(&app.services, app.account, requests::Sent::native(body)).await.expect("a request");
+    app.complete_all().await;
     assert_eq!(by_name(&second).await, counts(&[("none", 2), ("first", 1)]));
 
     let credits = browser.get(&format!("/console/{}/credits", account.id)).await;
@@ -186,8 +171,8 @@ async fn administrators_read_the_usage_of_every_account_until_it_is_erased() {
     let (admin, ..) = administrator(&app).await;
     let (client, _) = team(&app, "eval").await;
     client.create("one").await;
-    app.settle_all(RequestStatus::Completed).await;
-    let account = first_account(&app).await;
+    app.complete_all().await;
+    let account = app.own().await.id;
     let path = format!("/v1/admin/accounts/{account}/usage?group_by=api_key,day");
     let rows = usage(&admin, &path).await;
     assert_eq!(rows, usage(&client, "/v1/usage?group_by=day,api_key").await);

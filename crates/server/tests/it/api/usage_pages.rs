@@ -1,13 +1,11 @@
-//! Where lists of usage begin and end: their pages, their days, and what the console shows of them.
+//! Pages and day ranges of usage lists, and the console's page of them.
 
-use overnight_domain::requests::RequestStatus;
+use overnight_app::usage::{self as uses, Days};
 use overnight_domain::roles::Role;
-use overnight_server::app::accounts;
-use overnight_server::app::usage::{self as uses, Days};
 use serde_json::Value;
 
 use super::usage::{by_name, counts, team, usage};
-use crate::console::member;
+use crate::console::visit;
 use crate::support::{Client, MODEL, START, TestApp};
 
 const DAY_MS: i64 = 86_400_000;
@@ -18,14 +16,14 @@ async fn page(client: &Client, query: &str) -> Value {
     answered.json()
 }
 
-/// Two keys by each of which one request completed; a client with the second.
+/// Creates two keys with one completed request each; the client has the second key.
 async fn two_keys(app: &TestApp) -> Client {
     let (first, _) = team(app, "first").await;
     let (second, _) = team(app, "second").await;
     for client in [&first, &second] {
         client.create("one").await;
     }
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     second
 }
 
@@ -45,13 +43,13 @@ async fn the_last_page_names_no_other_be_it_full_or_not() {
 async fn the_pages_of_a_list_are_about_the_same_days_when_a_day_ends_between_them() {
     let app = TestApp::start().await;
     let client = two_keys(&app).await;
-    // As far back as may be, seen from the day of the first page.
+    // The earliest possible first day, counted from the day of the first page.
     let query = "group_by=api_key&limit=1&first_day=2025-05-16";
     let first = page(&client, query).await;
     let next = first["next"].as_str().expect("a place").to_owned();
     app.clock.set(START + DAY_MS);
     client.create("of the next day").await;
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let second = page(&client, &format!("{query}&after={next}")).await;
     assert_eq!((&second["data"][0]["requests"], &second["next"]), (&1.into(), &Value::Null), "{second}");
     let told = page(&client, &format!("{query}&after={next}&last_day=2025-06-15")).await;
@@ -70,7 +68,7 @@ async fn a_place_of_another_grouping_is_refused() {
     let client = two_keys(&app).await;
     client.create("one").await;
     app.clock.set(START + DAY_MS);
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let named = usage(&client, "/v1/usage?group_by=day,model,api_key").await;
     let key = named[0]["api_key_id"].as_str().expect("a key");
     for of in GROUPINGS {
@@ -110,15 +108,13 @@ async fn thirty_days_are_asked_about_where_nobody_says() {
 
 #[tokio::test]
 async fn the_console_shows_twenty_keys_and_says_where_there_are_others() {
-    let app = TestApp::start().await;
-    let account = accounts::get_own(&app.services, app.account).await.expect("an account");
-    let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Owner).await;
     let credits = format!("/console/{}/credits", account.id);
     let mut shown = Vec::new();
     for count in 1..=21 {
         let (client, _) = team(&app, &format!("team-{count}")).await;
         client.create("one").await;
-        app.settle_all(RequestStatus::Completed).await;
+        app.complete_all().await;
         if count >= 20 {
             let page = browser.get(&credits).await;
             let says_more = page.text().contains("The 20 keys that spent most are shown.");

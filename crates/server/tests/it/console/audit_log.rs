@@ -1,9 +1,9 @@
-//! The audit log in the console: whose it is, and what is in it.
+//! The audit log in the console: its readers and its content.
 
+use overnight_app::audit_log;
 use overnight_domain::roles::Role;
-use overnight_server::app::audit_log;
-use overnight_server::store::audit_log::{CHANGES_OF_ONE_A_DAY_MAX, Filter, Place};
-use overnight_server::workers;
+use overnight_runtime::workers;
+use overnight_store::audit_log::{CHANGES_OF_ONE_A_DAY_MAX, Filter, Place};
 
 use super::{both_accounts, member, operator};
 use crate::support::{START, TestApp};
@@ -14,11 +14,9 @@ async fn owners_see_what_was_changed_in_their_account_and_nobody_elses() {
     let [own, foreign] = both_accounts(&app).await;
     let mut owner = member(&app, &own, "owner@example.com", Role::Owner).await;
     let mut stranger = member(&app, &foreign, "stranger@example.com", Role::Owner).await;
-    let keys = |account: &overnight_server::app::accounts::Account| format!("/console/{}/keys", account.id);
-    let made = owner.post(&keys(&own), &[("name", "of the owner"), ("expires", "never")]).await;
-    assert_eq!(made.status, 200, "{made:?}");
-    let made = stranger.post(&keys(&foreign), &[("name", "of the stranger"), ("expires", "never")]).await;
-    assert_eq!(made.status, 200, "{made:?}");
+    let keys = |account: &overnight_app::accounts::Account| format!("/console/{}/keys", account.id);
+    owner.post(&keys(&own), &[("name", "of the owner"), ("expires", "never")]).await.checked(200);
+    stranger.post(&keys(&foreign), &[("name", "of the stranger"), ("expires", "never")]).await.checked(200);
 
     let page = owner.get(&format!("/console/{}/audit-log", own.id)).await;
     let text = page.text();
@@ -27,8 +25,7 @@ async fn owners_see_what_was_changed_in_their_account_and_nobody_elses() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("stranger"), "{text}");
-    let filtered = owner.get(&format!("/console/{}/audit-log?action=account.create", own.id)).await;
-    assert!(!filtered.text().contains("of the owner"), "{filtered:?}");
+    owner.get(&format!("/console/{}/audit-log?action=account.create", own.id)).await.lacks("of the owner");
     for path in [format!("/console/{}/audit-log", foreign.id), "/console/operator/audit-log".to_owned()] {
         assert_eq!(owner.get(&path).await.status, 404, "{path}");
     }
@@ -45,12 +42,11 @@ async fn owners_see_what_was_changed_in_their_account_and_nobody_elses() {
 #[tokio::test]
 async fn owners_learn_that_the_operator_did_something_and_not_who_that_is() {
     let app = TestApp::start().await;
-    let [own, _] = both_accounts(&app).await;
+    let own = app.own().await;
     let mut owner = member(&app, &own, "owner@example.com", Role::Owner).await;
     let mut operator = operator(&app).await;
     let grant = format!("/console/operator/accounts/{}/grant", own.id);
-    let granted = operator.post(&grant, &[("amount", "25"), ("source", "invoice 7")]).await;
-    assert_eq!(granted.status, 303, "{granted:?}");
+    operator.post(&grant, &[("amount", "25"), ("source", "invoice 7")]).await.checked(303);
     let log = format!("/console/{}/audit-log", own.id);
     let seen = owner.get(&log).await.text().to_owned();
     assert!(seen.contains("invoice 7") && seen.contains("the operator"), "{seen}");
@@ -63,7 +59,7 @@ async fn owners_learn_that_the_operator_did_something_and_not_who_that_is() {
 #[tokio::test]
 async fn a_page_of_the_log_leads_to_the_next_one() {
     let app = TestApp::start().await;
-    let [own, _] = both_accounts(&app).await;
+    let own = app.own().await;
     let mut owner = member(&app, &own, "owner@example.com", Role::Owner).await;
     for number in 0..60 {
         let name = format!("key number {number:02}");
@@ -84,7 +80,7 @@ async fn a_page_of_the_log_leads_to_the_next_one() {
 async fn what_is_older_than_the_setting_says_is_deleted() {
     const DAY_MS: i64 = 86_400_000;
     let app = TestApp::start_with(&[("audit_log_retention", "7d")]).await;
-    let [own, _] = both_accounts(&app).await;
+    let own = app.own().await;
     let filter = Filter { account: Some(own.key), action: None, since: 0, before: Place::END };
     let count = async || audit_log::list(&app.services, &filter, 99).await.expect("a page").entries.len();
     let made = count().await;
@@ -98,7 +94,7 @@ async fn what_is_older_than_the_setting_says_is_deleted() {
 #[tokio::test]
 async fn a_member_who_makes_keys_in_a_loop_is_told_to_stop_and_can_be_thrown_out() {
     let app = TestApp::start().await;
-    let [own, _] = both_accounts(&app).await;
+    let own = app.own().await;
     let mut owner = member(&app, &own, "owner@example.com", Role::Owner).await;
     let mut developer = member(&app, &own, "developer@example.com", Role::Developer).await;
     let keys = format!("/console/{}/keys", own.id);

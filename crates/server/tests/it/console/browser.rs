@@ -1,4 +1,4 @@
-//! A browser: it keeps cookies, names the console as people do, and says where a form comes from.
+//! A browser: it keeps cookies, uses the console's name as host, and sends the origin of a form.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use url::form_urlencoded::Serializer;
 
 use crate::support::{Answered, Client, TestApp};
 
-/// A browser that calls the console by this machine's name.
+/// Its host is this machine's name.
 pub(crate) struct Browser {
     client: Client,
     host: String,
@@ -20,7 +20,6 @@ impl Browser {
         Self::at(app, "127.0.0.1:8080")
     }
 
-    /// A browser that calls the console by this name.
     pub(crate) fn at(app: &TestApp, host: &str) -> Self {
         let client = Client::new(app.address, None);
         Self { client, host: host.to_owned(), cookies: BTreeMap::new(), headers: Vec::new() }
@@ -32,24 +31,21 @@ impl Browser {
         self
     }
 
-    /// A copy with the same cookies.
     pub(crate) fn copy(&self) -> Self {
         let Self { client, host, cookies, headers } = self;
         let (client, host) = (client.clone(), host.clone());
         Self { client, host, cookies: cookies.clone(), headers: headers.clone() }
     }
 
-    /// Follows a link.
     pub(crate) async fn get(&mut self, path: &str) -> Answered {
         self.send("GET", path, &[], String::new()).await
     }
 
-    /// Sends a form of the console's own.
+    /// Sends a form of the console.
     pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
         self.post_with(path, fields, &[("sec-fetch-site", "same-origin")]).await
     }
 
-    /// Sends a form, with these headers.
     pub(crate) async fn post_with(
         &mut self,
         path: &str,
@@ -61,7 +57,6 @@ impl Browser {
         self.send("POST", path, &[headers, &[kind]].concat(), body).await
     }
 
-    /// Sends a form of the console's own that may carry a file.
     pub(crate) async fn post_parts(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
         let part = |(name, value): &(&str, &str)| {
             format!("--form\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
@@ -71,7 +66,6 @@ impl Browser {
         self.send("POST", path, &[("sec-fetch-site", "same-origin"), kind], body).await
     }
 
-    /// Sends a call with these headers besides its own.
     pub(crate) async fn send(
         &mut self,
         method: &str,
@@ -100,13 +94,11 @@ impl Browser {
         answered
     }
 
-    /// What it shows of itself.
     pub(crate) fn cookie_header(&self) -> String {
         let pairs: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         pairs.join("; ")
     }
 
-    /// Whether a page of signed-in people is shown.
     pub(crate) async fn is_signed_in(&mut self) -> bool {
         let answered = self.get("/console/you").await;
         assert!(answered.status == 200 || is_redirected_to_sign_in(&answered), "{answered:?}");
@@ -114,7 +106,6 @@ impl Browser {
     }
 }
 
-/// Whether a browser is sent to where somebody signs in.
 pub(crate) fn is_redirected_to_sign_in(answered: &Answered) -> bool {
     answered.status == 303 && answered.header("location").starts_with("/console/sign-in")
 }

@@ -1,13 +1,13 @@
-//! Where a call comes from, as proxies tell it.
+//! The client's address in headers of proxies.
 
 use super::browser::Browser;
 use super::try_password;
 use crate::support::TestApp;
 
-/// So many tries from one network cost nothing.
+/// The number of free tries from one network.
 const FREE: usize = 40;
 
-/// The status of a wrong sign-in that proxies say comes from there.
+/// The status of a wrong sign-in with these forwarded addresses.
 async fn status(app: &TestApp, number: &mut u32, forwarded: &str) -> u16 {
     *number += 1;
     let mut browser = Browser::new(app).with("x-forwarded-for", forwarded);
@@ -25,10 +25,10 @@ async fn a_proxy_that_is_believed_says_where_a_guesser_is() {
         "192.0.2.9",
         "192.0.2.9:4711",
         "::ffff:192.0.2.9",
-        // What stands before it, the guesser wrote.
+        // The guesser wrote the addresses before it.
         "203.0.113.1, 192.0.2.9",
         "nonsense, 192.0.2.9",
-        // A second proxy of ours.
+        // A second trusted proxy.
         "203.0.113.1, 192.0.2.9, 10.1.2.3",
     ] {
         assert_eq!(status(&app, &mut number, forwarded).await, 429, "{forwarded}");

@@ -1,16 +1,16 @@
-//! Which calls are let in, and what goes out with every answer.
+//! Accepted calls, and headers of every answer.
 
-use overnight_server::app::users::Standing;
-use overnight_server::app::{api_keys, users};
+use overnight_app::users::Standing;
+use overnight_app::{api_keys, users};
 
 use super::browser::Browser;
-use super::{both_accounts, link, operator};
+use super::{link, operator};
 use crate::support::TestApp;
 
 #[tokio::test]
 async fn a_form_of_somebody_elses_page_does_nothing() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let mut browser = operator(&app).await;
     let keys = format!("/console/{}/keys", account.id);
     let count = async || api_keys::list(&app.services, account.id).await.unwrap().keys.len();
@@ -35,11 +35,8 @@ async fn a_form_of_somebody_elses_page_does_nothing() {
     }
     assert!(browser.is_signed_in().await);
     for headers in [&[("sec-fetch-site", "same-origin")][..], &[("origin", "http://127.0.0.1:8080")]] {
-        assert_eq!(
-            browser.post_with(&keys, &[("name", "own"), ("expires", "never")], headers).await.status,
-            200,
-            "{headers:?}"
-        );
+        let answered = browser.post_with(&keys, &[("name", "own"), ("expires", "never")], headers).await;
+        assert_eq!(answered.status, 200, "{headers:?}");
     }
     assert_eq!(count().await, before + 2);
     app.stop().await;
@@ -63,11 +60,8 @@ async fn the_console_answers_to_its_own_names_alone() {
         let is_told = answered.text().contains("not called by this name");
         assert_eq!(is_told, status == 403, "{host}");
     }
-    assert_eq!(
-        app.anonymous().with("host", "anything").get("/livez").await.status,
-        200,
-        "the API does not mind"
-    );
+    let answered = app.anonymous().with("host", "anything").get("/livez").await;
+    assert_eq!(answered.status, 200, "the API does not mind");
     app.stop().await;
 }
 
@@ -133,7 +127,7 @@ async fn there_is_no_console_where_passwords_would_go_in_the_open() {
         for path in ["/console", "/console/sign-in", "/console/you", "/console/sign-in/oidc"] {
             let answered = Browser::at(&app, "night.example.com").get(path).await;
             assert_eq!(answered.status, 403, "{name}: {path}");
-            assert!(answered.text().contains(sentence), "{}", answered.text());
+            answered.shows(sentence);
             assert_eq!(answered.header("x-frame-options"), "DENY");
         }
         let mut browser = Browser::at(&app, "night.example.com");

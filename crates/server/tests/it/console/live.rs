@@ -1,10 +1,9 @@
-//! Pages that follow what happens.
+//! Pages that update themselves.
 
-use overnight_domain::requests::RequestStatus;
+use overnight_app::{sessions, users};
 use overnight_domain::roles::Role;
-use overnight_server::app::{accounts, api_keys, sessions, users};
 
-use super::{both_accounts, member};
+use super::visit;
 use crate::support::TestApp;
 
 fn asking(path: &str, cookie: &str) -> String {
@@ -15,44 +14,26 @@ fn asking(path: &str, cookie: &str) -> String {
 
 #[tokio::test]
 async fn a_page_is_sent_when_it_changes_and_no_more_once_its_reader_is_signed_out() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
-    let browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    let (app, account, browser) = visit("a@example.com", Role::Viewer).await;
     let mut raw = app.raw().await;
     raw.send(asking(&format!("/console/{}/keys", account.id), &browser.cookie_header())).await;
     let first = raw.until("</html>").await;
-    assert!(
-        first.contains("content-type: text/event-stream") && first.contains("data: <!doctype html>"),
-        "{first}"
-    );
-    api_keys::create(
-        &app.services,
-        account.id,
-        api_keys::KeyDraft { name: Some("new-on-the-page"), ..api_keys::KeyDraft::PLAIN },
-    )
-    .await
-    .unwrap();
+    let is_so = first.contains("content-type: text/event-stream") && first.contains("data: <!doctype html>");
+    assert!(is_so, "{first}");
+    app.new_key_named(account.id, "new-on-the-page").await;
     assert!(raw.until("</html>").await.contains("new-on-the-page"));
     let user = users::named(&app.services, "a@example.com").await.unwrap();
     sessions::sign_out_everywhere(&app.services, &user, None).await.unwrap();
-    api_keys::create(
-        &app.services,
-        account.id,
-        api_keys::KeyDraft { name: Some("not-to-be-seen"), ..api_keys::KeyDraft::PLAIN },
-    )
-    .await
-    .unwrap();
+    app.new_key_named(account.id, "not-to-be-seen").await;
     assert!(!raw.rest().await.contains("not-to-be-seen"));
     app.stop().await;
 }
 
 #[tokio::test]
 async fn a_look_at_the_credits_adds_up_no_keys() {
-    let app = TestApp::start().await;
-    let account = accounts::get_own(&app.services, app.account).await.expect("an account");
-    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Viewer).await;
     app.create("one").await;
-    app.settle_all(RequestStatus::Completed).await;
+    app.complete_all().await;
     let path = format!("/console/{}/credits", account.id);
     let page = browser.get(&path).await;
     assert!(page.text().contains("Spent by model") && page.text().contains("Spent by API key"));

@@ -1,14 +1,13 @@
-//! Forms that are sent more than once: by two clicks, by a reload, and by the way back.
+//! Forms that are sent more than once: by a double click, a reload, or the back button.
 
-use overnight_domain::requests::RequestStatus;
+use overnight_app::{api_keys, webhooks};
 use overnight_domain::roles::Role;
-use overnight_server::app::{api_keys, webhooks};
 
 use super::browser::Browser;
-use super::{both_accounts, member};
+use super::visit;
 use crate::support::TestApp;
 
-/// What a page names its forms by.
+/// The token of a page's forms.
 async fn token_on(browser: &mut Browser, path: &str) -> String {
     let page = browser.get(path).await;
     let (_, rest) = page.text().split_once("name=\"once\" value=\"").expect("a form with a name");
@@ -17,7 +16,6 @@ async fn token_on(browser: &mut Browser, path: &str) -> String {
     token
 }
 
-/// The key that a page shows.
 fn key_on(page: &str) -> &str {
     let start = page.find("on_live_").expect("a key");
     &page[start..start + 57]
@@ -25,9 +23,7 @@ fn key_on(page: &str) -> &str {
 
 #[tokio::test]
 async fn a_key_is_made_once_and_every_answer_shows_it() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Owner).await;
     let path = format!("/console/{}/keys", account.id);
     let token = token_on(&mut browser, &path).await;
     let count = async || api_keys::list(&app.services, account.id).await.expect("a list").keys.len();
@@ -40,9 +36,8 @@ async fn a_key_is_made_once_and_every_answer_shows_it() {
     let key = key_on(first.text());
     assert_eq!((key_on(second.text()), key_on(reloaded.text())), (key, key));
     assert_eq!(count().await, before + 1);
-    let answered = crate::support::Client::new(app.address, Some(key)).get("/v1/requests").await;
-    assert_eq!(answered.status, 200, "{}", answered.text());
-    // The way back, and something else filled in.
+    crate::support::Client::new(app.address, Some(key)).get("/v1/requests").await.checked(200);
+    // The back button, and other values in the form.
     let changed = browser.post(&path, &form("weekly")).await;
     assert_ne!(key_on(changed.text()), key);
     assert_eq!(count().await, before + 2);
@@ -51,9 +46,7 @@ async fn a_key_is_made_once_and_every_answer_shows_it() {
 
 #[tokio::test]
 async fn lines_that_are_sent_twice_are_one_batch() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Owner).await;
     let path = format!("/console/{}/new", account.id);
     let token = token_on(&mut browser, &path).await;
     let line = TestApp::quick_start("hello").to_string();
@@ -61,7 +54,7 @@ async fn lines_that_are_sent_twice_are_one_batch() {
     let mut other = browser.copy();
     let (first, second) = tokio::join!(browser.post_parts(&path, &form), other.post_parts(&path, &form));
     let answers = [first, second, browser.post_parts(&path, &form).await];
-    // Of two at once the second one may come while the first arrives, and is refused then.
+    // The second of two concurrent forms may arrive while the first is being processed, and is refused then.
     let sent: Vec<_> = answers.iter().filter(|it| it.status == 303).map(|it| it.header("location")).collect();
     assert!(sent.len() >= 2 && sent.iter().all(|it| it == &sent[0]), "{answers:?}");
     let count = async |path| app.client().get(path).await.lines().len();
@@ -71,7 +64,7 @@ async fn lines_that_are_sent_twice_are_one_batch() {
     assert_eq!(browser.post_parts(&path, &changed).await.status, 303);
     assert_eq!((count("/v1/batches").await, count("/v1/requests").await), (2, 3));
 
-    app.settle_all(RequestStatus::Failed).await;
+    app.fail_all().await;
     let batch = format!("/console/{}", sent[0].split_once("/console/").map_or(sent[0], |(_, rest)| rest));
     let batch = batch.split_once('?').expect("a flash").0.to_owned();
     let again = token_on(&mut browser, &batch).await;
@@ -85,17 +78,14 @@ async fn lines_that_are_sent_twice_are_one_batch() {
 
 #[tokio::test]
 async fn a_secret_is_replaced_once_and_a_test_is_sent_once() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Owner).await;
     let home = format!("/console/{}/webhooks", account.id);
     let token = token_on(&mut browser, &home).await;
     let count = async || webhooks::secrets(&app.services, account.id).await.expect("secrets").len();
     let before = count().await;
     for _ in 0..2 {
         let form = [("once", &*token), ("overlap", "24h")];
-        let answered = browser.post(&format!("{home}/rotate"), &form).await;
-        assert_eq!(answered.status, 303, "{}", answered.text());
+        browser.post(&format!("{home}/rotate"), &form).await.checked(303);
     }
     assert_eq!(count().await, before + 1);
     let form = [("once", &*token), ("url", "https://example.com/hook")];

@@ -1,18 +1,19 @@
-//! Who may do what, and what others never learn.
+//! Rights of roles, and data that other users never see.
 
+use overnight_app::accounts::members;
+use overnight_app::engines::{EngineRates, EngineState, ModelOut, PrefixCacheState};
+use overnight_app::{api_keys, users};
 use overnight_domain::api_keys::KeyScope;
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
-use overnight_server::app::engines::{EngineRates, EngineState, ModelOut, PrefixCacheState};
-use overnight_server::app::{api_keys, members, users};
 
-use super::{PASSWORD, both_accounts, member, operator};
+use super::{PASSWORD, both_accounts, member, operator, visit};
 use crate::support::{START, TestApp, idle_engine};
 
 #[tokio::test]
 async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let overview = format!("/console/{}", account.id);
     let mut operator = operator(&app).await;
     for (tokens_per_second, cache_hit_percent, fifo_hit_percent, saved_tokens, cells) in [
@@ -41,41 +42,36 @@ async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves(
     }
     let mut owner = member(&app, &account, "a@example.com", Role::Owner).await;
     for path in ["", "/models", "/playground"] {
-        let page = owner.get(&format!("{overview}{path}")).await;
-        assert_eq!(page.status, 200, "{page:?}");
+        let page = owner.get(&format!("{overview}{path}")).await.checked(200);
         assert!(!page.text().contains("gpu-0") && !page.text().contains("87 %"), "it is others' work too");
     }
     app.stop().await;
 }
 
 #[tokio::test]
-async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
+async fn an_engine_that_gets_nothing_is_shown_with_the_reason_and_until_when() {
     let app = TestApp::start().await;
-    app.report_engine(EngineState { closed_until: Some(START + 60_000), ..idle_engine() }).await;
-    let page = operator(&app).await.get("/console/operator").await;
-    assert!(page.text().contains("outside its hours</span> <span class=\"label\">until "), "{page:?}");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn an_engine_that_is_paused_for_one_of_its_models_is_shown_with_it() {
-    let app = TestApp::start().await;
-    let (model, until, reason) = ("large".to_owned(), Some(START + 60_000), Some("it said 500".to_owned()));
-    let models_out = vec![ModelOut { model, until, reason, is_over_budget: false, is_busy: false }];
-    app.report_engine(EngineState { models_out, ..idle_engine() }).await;
-    let page = operator(&app).await.get("/console/operator").await;
-    assert!(page.text().contains("large paused until ") && page.text().contains(": it said 500"), "{page:?}");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn an_engine_whose_budget_is_used_up_is_shown_with_the_end_of_the_day() {
-    let app = TestApp::start().await;
-    let (model, until) = ("large".to_owned(), Some(START + 60_000));
-    let models_out = vec![ModelOut { model, until, reason: None, is_over_budget: true, is_busy: false }];
-    app.report_engine(EngineState { models_out, ..idle_engine() }).await;
-    let page = operator(&app).await.get("/console/operator").await;
-    assert!(page.text().contains("large over its daily budget until "), "{page:?}");
+    let mut operator = operator(&app).await;
+    let until = Some(START + 60_000);
+    let out = |reason: Option<&str>, is_over_budget| {
+        let (model, reason) = ("large".to_owned(), reason.map(str::to_owned));
+        EngineState {
+            models_out: vec![ModelOut { model, until, reason, is_over_budget, is_busy: false }],
+            ..idle_engine()
+        }
+    };
+    for (engine, words) in [
+        (
+            EngineState { closed_until: until, ..idle_engine() },
+            ["outside its hours</span> <span class=\"label\">until ", ""],
+        ),
+        (out(Some("it said 500"), false), ["large paused until ", ": it said 500"]),
+        (out(None, true), ["large over its daily budget until ", ""]),
+    ] {
+        app.report_engine(engine).await;
+        let page = operator.get("/console/operator").await;
+        page.shows(words[0]).shows(words[1]);
+    }
     app.stop().await;
 }
 
@@ -123,7 +119,7 @@ async fn a_foreign_account_looks_like_one_that_does_not_exist() {
 #[tokio::test]
 async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let key = api_keys::list(&app.services, account.id).await.unwrap().keys[0].id;
     let at = |page: &str| format!("/console/{}/{page}", account.id);
     let invitation = [("email", "new@example.com"), ("role", "owner")];
@@ -139,14 +135,11 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
     ] {
         let refused = viewer.post(&at(&page), fields).await;
         assert_eq!(refused.status, 403, "{page}");
-        assert!(refused.text().contains("You are a viewer"), "{}", refused.text());
+        refused.shows("You are a viewer");
     }
     let mut developer = member(&app, &account, "dev@example.com", Role::Developer).await;
     assert_eq!(developer.post(&at("account/invitations"), &invitation).await.status, 403);
-    assert_eq!(
-        developer.post(&at(&format!("account/members/{viewer_id}")), &[("role", "none")]).await.status,
-        403
-    );
+    developer.post(&at(&format!("account/members/{viewer_id}")), &[("role", "none")]).await.checked(403);
     let keys = api_keys::list(&app.services, account.id).await.unwrap().keys;
     assert!(keys.len() == 1 && keys[0].revoked_at.is_none());
     let members = members::list(&app.services, &account).await.unwrap();
@@ -162,29 +155,25 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
 #[tokio::test]
 async fn the_last_owner_of_an_account_stays() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
     let id = async |email| users::named(&app.services, email).await.unwrap().id;
     let own = format!("/console/{}/account/members/{}", account.id, id("owner@example.com").await);
     for role in ["none", "viewer", "developer"] {
         let refused = owner.post(&own, &[("role", role)]).await;
         assert_eq!(refused.status, 422, "{role}");
-        assert!(refused.text().contains("an account keeps an owner"), "{}", refused.text());
+        refused.shows("an account keeps an owner");
     }
     let mut chief = operator(&app).await;
     assert_eq!(chief.post(&own, &[("role", "none")]).await.status, 422, "an operator does no other");
     member(&app, &account, "second@example.com", Role::Owner).await;
     let left = owner.post(&own, &[("role", "none")]).await;
     assert_eq!((left.status, left.header("location")), (303, "/console"));
-    assert_eq!(
-        owner.get(&format!("/console/{}/keys", account.id)).await.status,
-        404,
-        "from the next click on"
-    );
+    let answered = owner.get(&format!("/console/{}/keys", account.id)).await;
+    assert_eq!(answered.status, 404, "from the next click on");
     app.stop().await;
 }
 
-/// The path of the link that a page shows.
 fn invitation_on(page: &str) -> String {
     let from = page.find("/console/invitation/").expect("a link");
     page[from..].chars().take_while(|it| it.is_ascii_graphic() && *it != '<').collect()
@@ -204,16 +193,14 @@ async fn whoever_has_an_invitation_joins_once() {
     let link = invitation_on(made.text());
     let mut known = member(&app, &other, "known@example.com", Role::Viewer).await;
     assert_eq!(known.get(&keys).await.status, 404, "nobody is made a member without wanting to");
-    let shown = known.get(&link).await;
-    assert!(shown.status == 200 && shown.text().contains("Join as known@example.com"), "{}", shown.text());
+    known.get(&link).await.checked(200).shows("Join as known@example.com");
     assert_eq!(known.post(&link, &[]).await.status, 303);
     assert_eq!(known.get(&keys).await.status, 200);
     assert_eq!(known.get(&link).await.status, 403, "it works once");
     let link = invitation_on(invite(&mut owner, "new@example.com").await.text());
     let mut new = super::Browser::new(&app);
     assert_eq!(new.post(&link, &[("password", "short")]).await.status, 422);
-    let joined = new.post(&link, &[("password", "a long enough one")]).await;
-    assert_eq!(joined.status, 303, "{}", joined.text());
+    new.post(&link, &[("password", "a long enough one")]).await.checked(303);
     assert_eq!(new.get(&keys).await.status, 200);
     for wrong in ["", "x", "@example.com", "a b@example.com", "owner@example.com"] {
         assert_eq!(invite(&mut owner, wrong).await.status, 422, "{wrong}");
@@ -239,35 +226,27 @@ async fn an_invitation_is_joined_under_the_invited_address_alone() {
     let link = invite(&mut owner, "new@example.com").await;
     let mut known = member(&app, &other, "known@example.com", Role::Viewer).await;
     let shown = known.get(&link).await;
-    assert!(shown.text().contains("for <strong>new@example.com</strong>"), "{}", shown.text());
+    shown.shows("for <strong>new@example.com</strong>");
     assert!(!shown.text().contains("<form"), "an address that nobody verified is not another's");
     assert_eq!(known.post(&link, &[]).await.status, 422);
     assert_eq!(known.get(&format!("/console/{}", account.id)).await.status, 404);
 
     let mut new = super::Browser::new(&app);
-    let shown = new.get(&link).await;
-    assert!(
-        shown.text().contains("value=\"new@example.com\" autocomplete=\"username\" readonly"),
-        "{}",
-        shown.text()
-    );
+    new.get(&link).await.shows("value=\"new@example.com\" autocomplete=\"username\" readonly");
     let fields = [("email", "victim@example.com"), ("password", PASSWORD)];
     assert_eq!(new.post(&link, &fields).await.status, 303);
     assert!(users::named(&app.services, "victim@example.com").await.is_err());
     assert!(users::named(&app.services, "new@example.com").await.unwrap().has_password);
 
     let link = invite(&mut owner, "known@example.com").await;
-    let taken = super::Browser::new(&app).post(&link, &[("password", PASSWORD)]).await;
-    assert!(taken.status == 422 && taken.text().contains("is somebody"), "{}", taken.text());
+    super::Browser::new(&app).post(&link, &[("password", PASSWORD)]).await.checked(422).shows("is somebody");
     assert_eq!(known.post(&link, &[]).await.status, 303);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn who_is_removed_is_out_at_once() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Viewer).await;
     let mut chief = operator(&app).await;
     let id = async |email| users::named(&app.services, email).await.unwrap().id;
     let remove = async |id| format!("/console/operator/users/{id}/remove");
@@ -282,7 +261,7 @@ async fn who_is_removed_is_out_at_once() {
 #[tokio::test]
 async fn the_address_of_a_top_up_leads_back_to_the_credits() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
     let page = format!("/console/{}/credits", account.id);
     let led = owner.get(&format!("{page}/top-up")).await;
@@ -293,7 +272,7 @@ async fn the_address_of_a_top_up_leads_back_to_the_credits() {
 #[tokio::test]
 async fn members_of_a_suspended_account_read_and_change_nothing_and_the_operator_resumes_it() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
     let mut operator = operator(&app).await;
     let keys = format!("/console/{}/keys", account.id);
@@ -301,18 +280,13 @@ async fn members_of_a_suspended_account_read_and_change_nothing_and_the_operator
     assert_eq!(operator.post(&of_account("suspend"), &[]).await.status, 303);
     assert!(operator.get("/console/operator").await.text().contains("suspended</span>"));
     let fields = [("name", "a key"), ("expires", "90d"), ("scope", "read")];
-    let refused = owner.post(&keys, &fields).await;
-    assert_eq!(refused.status, 403);
-    assert!(refused.text().contains("This account is suspended"), "{}", refused.text());
-    let page = owner.get(&keys).await;
-    assert_eq!(page.status, 200);
-    assert!(page.text().contains("This account is suspended"), "{}", page.text());
+    owner.post(&keys, &fields).await.checked(403).shows("This account is suspended");
+    owner.get(&keys).await.checked(200).shows("This account is suspended");
     assert_eq!(operator.post(&of_account("resume"), &[]).await.status, 303);
     assert_eq!(owner.post(&keys, &fields).await.status, 200);
     let made = api_keys::list(&app.services, account.id).await.unwrap().keys;
     assert_eq!(made.last().map(|key| key.scope), Some(KeyScope::Read));
     assert!(!owner.get(&keys).await.text().contains("This account is suspended"));
-    let refused = owner.post(&keys, &[("name", "a"), ("expires", "90d"), ("scope", "all")]).await;
-    assert_eq!(refused.status, 400);
+    owner.post(&keys, &[("name", "a"), ("expires", "90d"), ("scope", "all")]).await.checked(400);
     app.stop().await;
 }

@@ -1,8 +1,8 @@
-//! Signing in, and out again.
+//! Sign-in and sign-out.
 
 use futures_util::future::{join, join_all};
-use overnight_server::app::users::Standing;
-use overnight_server::app::{bootstrap, sessions, users};
+use overnight_app::users::Standing;
+use overnight_app::{bootstrap, sessions, users};
 
 use super::browser::Browser;
 use super::{PASSWORD, link, operator, try_password, with_password};
@@ -19,7 +19,7 @@ async fn the_link_of_the_first_start_signs_in_once_and_only_by_a_click() {
     for _ in 0..2 {
         let page = browser.get(&path).await;
         assert_eq!((page.status, page.headers.get("set-cookie")), (200, None), "a look uses nothing up");
-        assert!(page.text().contains("operator"), "{}", page.text());
+        page.shows("operator");
     }
     let welcomed = browser.post(&path, &[]).await;
     assert_eq!((welcomed.status, welcomed.header("location")), (303, "/console/you?flash=welcome"));
@@ -67,18 +67,15 @@ async fn a_password_signs_in_and_guessing_takes_longer_each_time() {
     }
     let throttled = try_password(&mut guesser, "a@example.com", "wrong").await;
     assert_eq!(throttled.status, 429, "five tries at one user from one network");
-    assert!(throttled.text().contains("tried too often: try again in 1 s"), "{}", throttled.text());
+    throttled.shows("tried too often: try again in 1 s");
     assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 429, "a right one too");
     app.clock.set(START + 999);
     assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 429);
     app.clock.set(START + 1_000);
     assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 303);
     for _ in 0..5 {
-        assert_eq!(
-            try_password(&mut guesser, "a@example.com", "wrong").await.status,
-            403,
-            "all is forgotten"
-        );
+        let answered = try_password(&mut guesser, "a@example.com", "wrong").await;
+        assert_eq!(answered.status, 403, "all is forgotten");
     }
     assert_eq!(try_password(&mut guesser, "a@example.com", "wrong").await.status, 429);
     app.stop().await;
@@ -104,19 +101,15 @@ async fn a_guesser_with_a_password_of_their_own_does_not_begin_anew_by_it() {
         let email = format!("{number}@example.com");
         assert_eq!(try_password(&mut guesser, &email, "wrong").await.status, 403, "{number}");
         if number % 8 == 0 {
-            let own = try_password(&mut Browser::new(&app), "own@example.com", PASSWORD).await;
-            assert_eq!(own.status, 303);
+            try_password(&mut Browser::new(&app), "own@example.com", PASSWORD).await.checked(303);
         }
     }
     assert_eq!(try_password(&mut guesser, "40@example.com", "wrong").await.status, 429);
     assert_eq!(try_password(&mut guesser, "own@example.com", PASSWORD).await.status, 429);
     app.clock.set(START + 1_000);
     assert_eq!(try_password(&mut guesser, "own@example.com", PASSWORD).await.status, 303);
-    assert_eq!(
-        try_password(&mut guesser, "41@example.com", "wrong").await.status,
-        403,
-        "of the wait that is over"
-    );
+    let answered = try_password(&mut guesser, "41@example.com", "wrong").await;
+    assert_eq!(answered.status, 403, "of the wait that is over");
     assert_eq!(try_password(&mut guesser, "42@example.com", "wrong").await.status, 429);
     app.stop().await;
 }
@@ -136,7 +129,7 @@ async fn who_guesses_elsewhere_keeps_nobody_out_for_long() {
     app.stop().await;
 }
 
-/// One wrong try from each of so many networks at one user, none of which has tried before.
+/// One wrong try for a user from each of several networks, all of them new.
 async fn guess_from_elsewhere(app: &TestApp, email: &str, third: u8) {
     for place in 0..20 {
         let mut guesser = Browser::new(app).with("x-forwarded-for", &format!("192.0.{third}.{place}"));
@@ -158,7 +151,7 @@ async fn who_guesses_elsewhere_keeps_nobody_out_of_a_browser_that_is_known() {
     }
     assert_eq!(try_password(&mut known.copy(), "b@example.com", PASSWORD).await.status, 429, "of a alone");
     assert_eq!(try_password(&mut known.copy(), "a@example.com", PASSWORD).await.status, 303);
-    // It guesses no more often than others.
+    // A known browser has no more tries than others.
     for _ in 0..5 {
         assert_eq!(try_password(&mut known, "a@example.com", "wrong").await.status, 403);
     }
@@ -168,7 +161,7 @@ async fn who_guesses_elsewhere_keeps_nobody_out_of_a_browser_that_is_known() {
     app.stop().await;
 }
 
-/// All of them are of one network, which has few permits for hashing.
+/// All guesses are from one network, which has few permits for hashing.
 #[tokio::test]
 async fn who_guesses_beside_it_keeps_nobody_out_of_a_browser_that_is_known() {
     let app = TestApp::start().await;
@@ -194,14 +187,12 @@ async fn who_guesses_elsewhere_keeps_nobody_from_another_password() {
     let fields =
         |current| [("email", "a@example.com"), ("current", current), ("password", "a new long password")];
     for _ in 0..5 {
-        let wrong = browser.post("/console/you", &fields("wrong")).await;
-        assert!(wrong.status == 422 && wrong.text().contains("is wrong"), "{}", wrong.text());
+        browser.post("/console/you", &fields("wrong")).await.checked(422).shows("is wrong");
     }
-    let throttled = browser.post("/console/you", &fields(PASSWORD)).await;
-    assert!(throttled.text().contains("was not looked at"), "{}", throttled.text());
+    browser.post("/console/you", &fields(PASSWORD)).await.shows("was not looked at");
     app.clock.set(START + 15 * MINUTE_MS + 1_000);
     assert_eq!(browser.post("/console/you", &fields(PASSWORD)).await.status, 303);
-    // The browser that changed it is known by the new one.
+    // The browser in which the password was changed is known with the new one.
     browser.post("/console/sign-out", &[]).await;
     assert_eq!(try_password(&mut browser, "a@example.com", "a new long password").await.status, 303);
     app.stop().await;
@@ -215,8 +206,7 @@ async fn a_link_replaces_a_password_that_was_forgotten() {
     let mut thief = Browser::new(&app);
     assert_eq!(try_password(&mut thief, "a@example.com", PASSWORD).await.status, 303);
     let unused = link(&app, &user).await;
-    let told = Browser::new(&app).get(&unused).await;
-    assert!(told.text().contains("Once you sign in with it, your password stops working"), "{}", told.text());
+    Browser::new(&app).get(&unused).await.shows("Once you sign in with it, your password stops working");
     assert!(thief.is_signed_in().await, "a look ends nothing");
     let mut browser = Browser::new(&app);
     assert_eq!(browser.post(&unused, &[]).await.header("location"), "/console/you?flash=by_link");
@@ -224,14 +214,11 @@ async fn a_link_replaces_a_password_that_was_forgotten() {
     assert_eq!(try_password(&mut thief, "a@example.com", PASSWORD).await.status, 403);
     let fields = |password| [("email", "a@example.com"), ("password", password)];
     assert_eq!(browser.post("/console/you", &fields("a new long passwort")).await.status, 303);
-    // Whoever misspells it may correct it, but not for ever.
+    // Typing errors may be corrected, but not forever.
     assert_eq!(browser.post("/console/you", &fields("a new long password")).await.status, 303);
     app.clock.set(START + 15 * MINUTE_MS);
     assert_eq!(browser.post("/console/you", &fields("another long password")).await.status, 422);
-    assert_eq!(
-        try_password(&mut Browser::new(&app), "a@example.com", "a new long password").await.status,
-        303
-    );
+    try_password(&mut Browser::new(&app), "a@example.com", "a new long password").await.checked(303);
     app.stop().await;
 }
 
@@ -282,7 +269,7 @@ async fn every_sign_in_gets_a_session_of_its_own() {
     let app = TestApp::start().await;
     let mut browser = with_password(&app, "a@example.com").await;
     let by_link = browser.cookie_header();
-    // What somebody else put into the browser is not what signs in.
+    // A planted cookie does not sign in.
     let mut planted = Browser::new(&app)
         .with("cookie", "overnight_session_8080=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
     assert_eq!(try_password(&mut planted, "a@example.com", PASSWORD).await.status, 303);
@@ -344,8 +331,7 @@ async fn nobody_takes_the_e_mail_address_of_somebody_who_is_yet_to_come() {
     let app = TestApp::start().await;
     let mut browser = with_password(&app, "a@example.com").await;
     let fields = [("email", "victim@example.com"), ("current", PASSWORD)];
-    let refused = browser.post("/console/you", &fields).await;
-    assert_eq!(refused.status, 422, "{}", refused.text());
+    browser.post("/console/you", &fields).await.checked(422);
     assert!(users::named(&app.services, "victim@example.com").await.is_err());
     let mut operator = operator(&app).await;
     assert_eq!(operator.post("/console/you", &[("email", "chief@example.com")]).await.status, 303);

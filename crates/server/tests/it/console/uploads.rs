@@ -1,8 +1,8 @@
-//! Texts that arrive slowly.
+//! Uploads that arrive slowly.
 
 use overnight_domain::roles::Role;
 
-use super::{both_accounts, member};
+use super::member;
 use crate::support::TestApp;
 
 const BOUNDARY: &str = "----form";
@@ -20,15 +20,14 @@ fn form(text: &str) -> String {
     )
 }
 
-/// Five accounts send the beginning of a file and no more.
+/// Five accounts send only the beginning of a file.
 #[tokio::test]
 async fn uploads_that_stand_still_refuse_nobody_else() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let mut idle = Vec::new();
     for number in 0..5 {
-        let other =
-            overnight_server::app::accounts::create(&app.services, &format!("idle {number}")).await.unwrap();
+        let other = overnight_app::accounts::create(&app.services, &format!("idle {number}")).await.unwrap();
         let browser = member(&app, &other, &format!("idle-{number}@example.com"), Role::Owner).await;
         let path = format!("/console/{}/new/check", other.id);
         let mut raw = app.raw().await;
@@ -57,14 +56,14 @@ async fn uploads_that_stand_still_refuse_nobody_else() {
     app.stop().await;
 }
 
-/// Only the folder of SQLite has a reserve, and an upload lies there.
+/// Only SQLite's folder, which also holds uploads, has a reserve.
 #[tokio::test]
 async fn an_upload_is_refused_where_a_create_would_be_for_want_of_space() {
     let app = TestApp::start().await;
     if app.services.store.is_shared() {
         return app.stop().await;
     }
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let browser = member(&app, &account, "a@example.com", Role::Owner).await;
     app.services.store.set_disk_reserve(u64::MAX).await.expect("a reserve");
     let lines = form("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}");

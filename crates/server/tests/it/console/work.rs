@@ -1,29 +1,23 @@
-//! How pages show what was asked: in whose order, under whose names, and what became of it.
+//! Requests on pages: their order, names and results.
 
-use overnight_domain::requests::RequestStatus;
+use overnight_app::engines::{EnginePause, EngineState};
 use overnight_domain::roles::Role;
-use overnight_server::app::engines::{EnginePause, EngineState};
 use serde_json::json;
 
-use super::{both_accounts, member, operator};
+use super::{both_accounts, member, operator, visit};
 use crate::support::{START, TestApp, idle_engine};
 
-/// Creates a request with these metadata; its identifier.
 async fn create(app: &TestApp, content: &str, metadata: serde_json::Value) -> String {
     let mut body = TestApp::quick_start(content);
     body["metadata"] = metadata;
-    let created = app.client().post("/v1/requests", &body).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    created.json()[0]["id"].as_str().expect("an id").to_owned()
+    app.client().post("/v1/requests", &body).await.checked(201).id()
 }
 
 async fn group(app: &TestApp, ids: &[String]) -> String {
-    let batch = app.client().post("/v1/batches", &json!({"requests_ids": ids})).await;
-    assert_eq!(batch.status, 201, "{}", batch.text());
-    batch.json()["id"].as_str().expect("an id").to_owned()
+    app.client().post("/v1/batches", &json!({"requests_ids": ids})).await.checked(201).id()
 }
 
-/// Where each of these stands in a page, in this order.
+/// Checks that a page has these texts in this order.
 fn assert_in_order(page: &str, texts: &[&str]) {
     let places: Vec<_> =
         texts.iter().map(|text| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"))).collect();
@@ -32,8 +26,7 @@ fn assert_in_order(page: &str, texts: &[&str]) {
 
 #[tokio::test]
 async fn requests_of_a_batch_stand_in_its_order_under_the_names_that_people_gave_them() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Viewer).await;
     let mut ids = Vec::new();
     for number in 1..=55 {
         let metadata = match number {
@@ -43,11 +36,10 @@ async fn requests_of_a_batch_stand_in_its_order_under_the_names_that_people_gave
         ids.push(create(&app, &format!("prompt {number:02}"), metadata).await);
     }
     let batch = group(&app, &ids).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
     let list = format!("/console/{}/requests?batch={batch}", account.id);
     let first = browser.get(&list).await;
     assert_in_order(first.text(), &["item-01", "row 1 dataset=reviews", "Row 2<", "item-03", "item-50"]);
-    assert!(!first.text().contains("item-51"), "{}", first.text());
+    first.lacks("item-51");
     let next = first.text().split("href=\"").find(|part| part.contains("\">Next requests")).expect("a page");
     let next = next.split('"').next().unwrap().replace("&#38;", "&");
     let second = browser.get(&next).await;
@@ -57,15 +49,13 @@ async fn requests_of_a_batch_stand_in_its_order_under_the_names_that_people_gave
 
 #[tokio::test]
 async fn failed_requests_keep_their_prompts_and_stand_together_with_those_that_failed_alike() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Viewer).await;
     let mut ids = Vec::new();
     for number in 1..=3 {
         ids.push(create(&app, &format!("prompt {number}"), json!({})).await);
     }
     let batch = group(&app, &ids).await;
-    app.settle_all(RequestStatus::Failed).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    app.fail_all().await;
     let list = format!("/console/{}/requests?batch={batch}", account.id);
     let failed = browser.get(&format!("{list}&status=failed")).await;
     assert_in_order(
@@ -80,33 +70,27 @@ async fn failed_requests_keep_their_prompts_and_stand_together_with_those_that_f
 
 #[tokio::test]
 async fn a_cancelled_batch_costs_nothing_more_and_its_bar_says_what_became_of_it() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Owner).await;
     let (batch, _) = app.create_batch(3).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
     let path = format!("/console/{}/batches/{batch}", account.id);
-    let before = browser.get(&path).await;
-    assert!(before.text().contains("more for unfinished requests"), "{}", before.text());
-    let cancelled = browser.post(&format!("{path}/cancel"), &[]).await;
-    assert_eq!(cancelled.status, 303, "{}", cancelled.text());
+    browser.get(&path).await.shows("more for unfinished requests");
+    browser.post(&format!("{path}/cancel"), &[]).await.checked(303);
     let after = browser.get(&path).await;
-    assert!(!after.text().contains("unfinished requests"), "{}", after.text());
-    assert!(after.text().contains("aria-label=\"3 cancelled\""), "{}", after.text());
-    assert!(after.text().contains("class=\"drop\" x=\"0.0\" width=\"100.0\""), "{}", after.text());
+    after.lacks("unfinished requests");
+    after.shows("aria-label=\"3 cancelled\"");
+    after.shows("class=\"drop\" x=\"0.0\" width=\"100.0\"");
     app.stop().await;
 }
 
 #[tokio::test]
 async fn a_request_is_sent_again_once_and_tells_what_happened_to_it() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Developer).await;
     let id = create(&app, "tell me", json!({"custom_id": "item-7"})).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Developer).await;
     let path = format!("/console/{}/requests/{id}", account.id);
     let waiting = browser.get(&path).await;
     assert_in_order(waiting.text(), &["item-7", "Created", "Grouping similar prompts until", "Ends by"]);
-    assert!(!waiting.text().contains("Send again"), "{}", waiting.text());
-    app.settle_all(RequestStatus::Failed).await;
+    waiting.lacks("Send again");
+    app.fail_all().await;
     let failed = browser.get(&path).await;
     assert_in_order(failed.text(), &["Send again", "Created", "First sent to an engine", ">Failed<"]);
     let form = [("once", "one")];
@@ -125,7 +109,7 @@ async fn a_request_is_sent_again_once_and_tells_what_happened_to_it() {
 #[tokio::test]
 async fn who_waits_for_a_paused_engine_reads_so_and_operators_read_which_and_why() {
     let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let account = app.own().await;
     let (batch, ids) = app.create_batch(1).await;
     app.lease_all().await;
     let home = format!("/console/{}", account.id);
@@ -141,33 +125,27 @@ async fn who_waits_for_a_paused_engine_reads_so_and_operators_read_which_and_why
     app.clock.set(START + 60_000);
     for page in &pages {
         let seen = owner.get(page).await;
-        assert!(
-            seen.text().contains("Stalled:") && seen.text().contains("is paused until"),
-            "{page}: {seen:?}"
-        );
+        let is_so = seen.text().contains("Stalled:") && seen.text().contains("is paused until");
+        assert!(is_so, "{page}: {seen:?}");
         assert!(!seen.text().contains("gpu-0") && !seen.text().contains("it said 500"), "{page}: {seen:?}");
-        let all = operator.get(page).await;
-        assert!(all.text().contains("<code>gpu-0</code>: it said 500"), "{page}: {all:?}");
+        operator.get(page).await.shows("<code>gpu-0</code>: it said 500");
     }
     app.stop().await;
 }
 
 #[tokio::test]
 async fn unfinished_batches_come_first_however_old_they_are() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Viewer).await;
     let (oldest, _) = app.create_batch(1).await;
     let mut ended = Vec::new();
     for _ in 0..6 {
         let (batch, _) = app.create_batch(1).await;
-        let cancelled = app.client().post(&format!("/v1/batches/{batch}/cancel"), &json!({})).await;
-        assert_eq!(cancelled.status, 200, "{}", cancelled.text());
+        app.client().post(&format!("/v1/batches/{batch}/cancel"), &json!({})).await.checked(200);
         ended.push(batch);
     }
-    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
     let page = browser.get(&format!("/console/{}", account.id)).await;
     assert_in_order(page.text(), &[&oldest, &ended[5], &ended[2]]);
-    assert!(!page.text().contains(&ended[1]), "{}", page.text());
+    page.lacks(&ended[1]);
     app.stop().await;
 }
 
@@ -178,7 +156,7 @@ async fn the_places_of_an_account_stay_on_the_pages_of_the_visitor() {
     let mut browser = member(&app, &account, "a@example.com", Role::Owner).await;
     let link = format!("href=\"/console/{}/batches\"", account.id);
     assert!(browser.get("/console/you").await.text().contains(&link));
-    // A foreign account is not kept, whatever was asked for.
+    // The browser does not keep a foreign account, whatever was requested.
     assert_eq!(browser.get(&format!("/console/{}", other.id)).await.status, 404);
     assert!(browser.get("/console/you").await.text().contains(&link));
     let mut operator = operator(&app).await;
@@ -190,9 +168,7 @@ async fn the_places_of_an_account_stay_on_the_pages_of_the_visitor() {
 
 #[tokio::test]
 async fn one_prompt_is_sent_from_the_playground_once() {
-    let app = TestApp::start().await;
-    let [account, _] = both_accounts(&app).await;
-    let mut browser = member(&app, &account, "a@example.com", Role::Developer).await;
+    let (app, account, mut browser) = visit("a@example.com", Role::Developer).await;
     let path = format!("/console/{}/playground", account.id);
     let page = browser.get(&path).await;
     let model = page.text().split("<option value=\"").nth(1).expect("a model").split('"').next().unwrap();
@@ -204,14 +180,12 @@ async fn one_prompt_is_sent_from_the_playground_once() {
         ("Hello", "many", "a whole number"),
         ("Hello", "0", "max_tokens"),
     ] {
-        let refused = browser.post(&path, &form(prompt, limit)).await;
-        assert!(refused.status == 422 && refused.text().contains(said), "{}", refused.text());
+        browser.post(&path, &form(prompt, limit)).await.checked(422).shows(said);
     }
     let first = browser.post(&path, &form("Hello <you>", "16")).await;
     let second = browser.post(&path, &form("Hello <you>", "16")).await;
     assert_eq!((first.status, first.header("location")), (303, second.header("location")));
-    let shown = browser.get(first.header("location")).await;
-    assert!(shown.text().contains("Hello &#60;you&#62;"), "{}", shown.text());
+    browser.get(first.header("location")).await.shows("Hello &#60;you&#62;");
     let mut viewer = member(&app, &account, "b@example.com", Role::Viewer).await;
     assert_eq!(viewer.post(&path, &form("Hello", "16")).await.status, 403);
     app.stop().await;

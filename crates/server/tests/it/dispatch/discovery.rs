@@ -1,4 +1,4 @@
-//! Engines that DNS names.
+//! Engines discovered through DNS.
 
 use std::io;
 use std::net::IpAddr;
@@ -6,20 +6,19 @@ use std::sync::{Arc, Mutex};
 
 use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_base::ids::Ids;
-use overnight_domain::requests::RequestStatus;
-use overnight_server::config::{Config, EngineKind, KeySource};
-use overnight_server::engines::{Engines, Lookup};
+use overnight_config::{Config, EngineKind, KeySource};
+use overnight_engine_clients::{Engines, Lookup};
 use overnight_testkit::engine::{SimConfig, SimEngine};
 
 use super::reloading::slow;
 use super::{Rig, Setup, config, eventually};
 
-/// What a name server answers, as the test says.
+/// A name server with the test's answers.
 #[derive(Clone, Default)]
 struct NameServer(Arc<Mutex<Option<Vec<IpAddr>>>>);
 
 impl NameServer {
-    /// From now on it answers these addresses; none where it is away.
+    /// Sets the answer; `None` makes the server unreachable.
     fn answer(&self, addresses: Option<&[&str]>) {
         let parsed = addresses.map(|texts| texts.iter().map(|text| text.parse().unwrap()).collect());
         *self.0.lock().unwrap() = parsed;
@@ -35,7 +34,7 @@ impl NameServer {
     }
 }
 
-/// The same engine under a name.
+/// The same engine under a host name.
 fn under_name(config: &Config) -> Config {
     let mut config = config.clone();
     config.engines.truncate(1);
@@ -133,18 +132,12 @@ async fn engines_that_dns_names_come_and_go_while_requests_run() {
     let second = SimEngine::start_at(format!("127.0.0.2:{port}").parse().unwrap(), slow(10)).unwrap();
     server.answer(Some(&["127.0.0.1"]));
     rig.reload(|config| *config = under_name(config)).await.unwrap();
-    let contents: Vec<_> = (0..64).map(|number| format!("one {number}")).collect();
-    let mut ids = Vec::new();
-    for content in &contents {
-        ids.push(rig.create(content).await);
-    }
+    let ids = rig.create_all(64, "one").await;
     eventually("the first works", || rig.engines[0].counters().arrived >= 16).await;
     server.answer(Some(&["127.0.0.2"]));
     assert!(rig.clients.look_up_again().await.unwrap());
     rig.services.signals.engines_changed();
-    for id in ids {
-        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
-    }
+    rig.all_completed(&ids).await;
     let by = [rig.engines[0].counters().arrived, second.counters().arrived];
     assert!(by.iter().sum::<u64>() == 64 && by[1] >= 16, "each once, and the second did the rest: {by:?}");
     rig.finish().await;

@@ -1,13 +1,13 @@
-//! Work that waits for space on the disk.
+//! Requests that wait for free disk space.
 
 use overnight_domain::requests::RequestStatus;
-use overnight_server::store::queue::releases;
+use overnight_store::queue::releases;
 use overnight_testkit::engine::SimConfig;
 
 use super::{Rig, create_in, pause};
 use crate::support::Log;
 
-/// On one thread, because the log is kept of one. The second request gathers still.
+/// Single-threaded, because the log is recorded for one thread. The second request is still in its aggregation period.
 #[tokio::test]
 async fn what_waits_for_space_on_the_disk_runs_once_there_is_some() {
     let log = Log::keep();
@@ -30,8 +30,6 @@ async fn what_waits_for_space_on_the_disk_runs_once_there_is_some() {
         assert_eq!(log.lines_with("will retry"), [""; 0], "the writer says so once");
     }
     rig.services.store.set_disk_reserve(0).await.expect("a reserve");
-    for id in ids {
-        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
-    }
+    rig.all_completed(&ids).await;
     rig.finish().await;
 }

@@ -1,7 +1,7 @@
-//! Requests that come to a good end, or are stopped.
+//! Completed and cancelled requests.
 
+use overnight_app as app;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app;
 use overnight_testkit::engine::{SimConfig, echo_of};
 
 use super::{Rig, eventually, result_of};
@@ -10,13 +10,9 @@ use super::{Rig, eventually, result_of};
 async fn every_request_gets_its_own_answer() {
     let rig = Rig::start(vec![SimConfig::default(), SimConfig::default()]).await;
     let contents: Vec<String> = (0..300).map(|number| format!("question {number}")).collect();
-    let mut ids = Vec::new();
-    for content in &contents {
-        ids.push(rig.create(content).await);
-    }
+    let ids = rig.create_all(300, "question").await;
     for (id, content) in ids.iter().zip(&contents) {
-        let record = rig.ended(*id).await;
-        assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+        let record = rig.completed(*id).await;
         assert!(result_of(&record).contains(&echo_of(content)), "{content}: {}", result_of(&record));
         assert!(result_of(&record).contains(r#""model":"sim""#));
     }

@@ -1,20 +1,20 @@
 //! Engines that misbehave.
 
+use overnight_app::requests::explanation;
+use overnight_app::requests::waiting::WaitingReason;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::waiting::WaitingReason;
-use overnight_server::app::{explanation, requests};
 use overnight_testkit::engine::{Fault, FaultRates, SimConfig};
 
-use super::{Rig, Setup, pause, result_of};
+use super::{Rig, Setup, result_of, until};
 
-async fn check_failure(content: &str, code: &str) {
+async fn check_refusal(content: &str) {
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let id = rig.create(content).await;
     let record = rig.ended(id).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Failed, "{content}");
     let result = result_of(&record);
-    assert!(result.contains(&format!(r#""code":"{code}""#)), "{content}: {result}");
+    assert!(result.contains(r#""code":"engine_rejected""#), "{content}: {result}");
     let healthy = rig.create("afterwards").await;
     assert_eq!(rig.ended(healthy).await.summary.state.status(), RequestStatus::Completed, "after {content}");
     rig.finish().await;
@@ -29,15 +29,10 @@ async fn check_recovery(content: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_engine_refuses_fails_at_once_with_its_words() {
-    check_failure("[[sim:status=400]]", "engine_rejected").await;
-    check_failure("[[sim:status=422]]", "engine_rejected").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lasting_refusal_fails_its_request_and_pauses_nobody() {
-    check_failure("[[sim:status=410]]", "engine_rejected").await;
-    check_failure("[[sim:status=451]]", "engine_rejected").await;
+async fn a_request_that_its_engine_refuses_fails_at_once_with_the_message_and_pauses_no_replica() {
+    for status in [400, 410, 422, 451] {
+        check_refusal(&format!("[[sim:status={status}]]")).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,13 +50,11 @@ async fn a_refused_request_is_said_to_wait_for_the_time_that_its_engine_named() 
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let begun_at = rig.services.clock.now();
     let id = rig.create("[[sim:status=429/600 x1]]").await;
-    let until = loop {
-        let (_, prospect) = requests::get_summary(&rig.services, rig.account, id).await.expect("a request");
-        if let Some(WaitingReason::Retry { until, reason: None }) = prospect.waiting {
-            break until;
-        }
-        pause().await;
-    };
+    let until = until("it waits", async || match rig.summary(id).await.1.waiting {
+        Some(WaitingReason::Retry { until, reason: None }) => Some(until),
+        _ => None,
+    })
+    .await;
     assert!(until >= begun_at + 600_000, "{until}");
     let explained = explanation::explain(&rig.services, id).await.expect("a request");
     assert!(matches!(explained.waiting, Some(WaitingReason::Retry { until: at, .. }) if at == until));
@@ -80,13 +73,8 @@ async fn an_answer_with_line_breaks_is_kept_on_one_line() {
 async fn a_request_that_always_fails_is_retried_and_its_neighbours_complete() {
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let poison = rig.create("[[sim:status=500 x99]]").await;
-    let mut neighbours = Vec::new();
-    for number in 0..40 {
-        neighbours.push(rig.create(&format!("neighbour {number}")).await);
-    }
-    for id in neighbours {
-        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
-    }
+    let neighbours = rig.create_all(40, "neighbour").await;
+    rig.all_completed(&neighbours).await;
     let record = rig.failed_times(poison, 4).await;
     assert_eq!(record.summary.state.status(), RequestStatus::InProgress);
     rig.finish().await;
@@ -113,8 +101,7 @@ async fn a_request_that_takes_longer_than_it_may_fails_at_its_second_timeout() {
 async fn a_timeout_among_other_failures_is_one_attempt_of_several() {
     let rig = start_impatient().await;
     let content = "[[sim:status=500 x1]][[sim:hang x1]][[sim:status=500 x1]]";
-    let record = rig.ended(rig.create(content).await).await;
-    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+    let record = rig.completed(rig.create(content).await).await;
     assert!(record.attempts.len() == 3 && record.attempts.iter().any(FailedAttempt::is_timeout));
     rig.finish().await;
 }
@@ -130,9 +117,7 @@ async fn an_engine_that_dies_and_returns_loses_nothing() {
             rig.engines[0].die(700);
         }
     }
-    for id in ids {
-        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
-    }
+    rig.all_completed(&ids).await;
     rig.finish().await;
 }
 
@@ -143,13 +128,7 @@ async fn a_third_of_all_attempts_failing_delays_and_loses_nothing() {
         .with(Fault::Status { code: 503, retry_after_s: None }, 0.2)
         .with(Fault::ResetBeforeHeaders, 0.1);
     rig.engines[0].tune(|tunables| tunables.faults = rates);
-    let mut ids = Vec::new();
-    for number in 0..100 {
-        ids.push(rig.create(&format!("number {number}")).await);
-    }
-    for id in ids {
-        let record = rig.ended(id).await;
-        assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
-    }
+    let ids = rig.create_all(100, "number").await;
+    rig.all_completed(&ids).await;
     rig.finish().await;
 }

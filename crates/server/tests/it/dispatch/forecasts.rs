@@ -1,14 +1,14 @@
-//! When requests and batches will have been completed.
+//! Estimated completion times of requests and batches.
 
+use overnight_app::{batches, forecasts};
 use overnight_domain::ids::{BatchId, RequestId};
-use overnight_server::app::{batches, forecasts, requests};
 use overnight_testkit::engine::{SimConfig, Tunables};
 
-use super::{Rig, eventually, pause};
+use super::{Rig, eventually, until};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// What is forecast of the first of these requests that has not ended, of the batch and of the account: as it is known by now.
+/// The current estimates for the first of these requests that has not ended, for the batch and for the account.
 async fn forecasts_of(rig: &Rig, requests: &[RequestId], batch: BatchId) -> [Option<i64>; 3] {
     let record = batches::get_record(&rig.services, rig.account, batch).await.expect("the batch");
     [
@@ -20,8 +20,7 @@ async fn forecasts_of(rig: &Rig, requests: &[RequestId], batch: BatchId) -> [Opt
 
 async fn of_first_live(rig: &Rig, requests: &[RequestId]) -> Option<i64> {
     for id in requests {
-        let (summary, prospect) =
-            requests::get_summary(&rig.services, rig.account, *id).await.expect("a request");
+        let (summary, prospect) = rig.summary(*id).await;
         if !summary.state.is_terminal() {
             return prospect.completed_at;
         }
@@ -34,7 +33,7 @@ async fn ends_are_forecast_once_it_is_known_what_requests_take_and_until_they_ha
     let tunables = Tunables { base_latency_ms: 400, ..Tunables::default() };
     let rig = Rig::start(vec![SimConfig { tunables, ..SimConfig::default() }]).await;
     let mut ids = Vec::new();
-    // Once it is known what they take, they take for ever: a slow machine has time enough to forecast their ends.
+    // Once durations are known, requests never end, so that a slow machine has time for the estimates.
     let stands_still = || {
         let is_known = rig.engines[0].counters().arrived > 100;
         if is_known {
@@ -54,28 +53,20 @@ async fn ends_are_forecast_once_it_is_known_what_requests_take_and_until_they_ha
     let created = batches::create(&rig.services, rig.account, body.into(), None).await.expect("a batch");
     let batch = created.into_new().expect("a call without a key").id;
     eventually("some have been completed", stands_still).await;
-    let known = async {
-        loop {
-            if let [Some(request), Some(batch), Some(account)] = forecasts_of(&rig, &ids, batch).await {
-                return [request, batch, account];
-            }
-            pause().await;
-        }
-    };
-    let known = tokio::time::timeout(super::PATIENCE, known).await.expect("they are forecast in time");
+    let known = until("they are forecast", async || match forecasts_of(&rig, &ids, batch).await {
+        [Some(request), Some(batch), Some(account)] => Some([request, batch, account]),
+        _ => None,
+    })
+    .await;
     let now = rig.services.clock.now();
     assert!(known.iter().all(|at| (now - DAY_MS..now + DAY_MS).contains(at)), "{known:?} at {now}");
     batches::cancel(&rig.services, rig.account, batch).await.expect("a cancel");
-    let ended = async {
-        loop {
-            let record = batches::get_record(&rig.services, rig.account, batch).await.expect("the batch");
-            if record.counters.live() == 0 {
-                return forecasts::of_batch(&rig.services, rig.account, &record).await.expect("a forecast");
-            }
-            pause().await;
-        }
-    };
-    let ended = tokio::time::timeout(super::PATIENCE, ended).await.expect("it is cancelled in time");
-    assert_eq!(ended, None, "it has ended");
+    let record = until("it is cancelled", async || {
+        let record = batches::get_record(&rig.services, rig.account, batch).await.expect("the batch");
+        (record.counters.live() == 0).then_some(record)
+    })
+    .await;
+    let forecast = forecasts::of_batch(&rig.services, rig.account, &record).await.expect("a forecast");
+    assert_eq!(forecast, None, "it has ended");
     rig.finish().await;
 }

@@ -1,11 +1,12 @@
-//! Engines outside their hours.
+//! Engines outside their opening hours.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_app::engines;
+use overnight_app::requests::waiting;
 use overnight_base::clock::Clock;
 use overnight_domain::requests::{RequestState, RequestStatus};
-use overnight_server::app::{engines, waiting};
 use overnight_testkit::engine::SimConfig;
 
 use super::{Rig, Setup, pause};
@@ -16,7 +17,7 @@ const MINUTE_MS: i64 = 60_000;
 /// Midnight in Paris: 22:00 of 2025-06-15 in UTC.
 const MIDNIGHT: i64 = 1_750_024_800_000;
 
-/// Until when the engine is said to be closed.
+/// The reported end of the closed period.
 async fn closed_until(rig: &Rig) -> Option<i64> {
     engines::list(&rig.services).await.expect("reports").first().and_then(|report| report.engine.closed_until)
 }
@@ -47,7 +48,7 @@ async fn an_engine_gets_nothing_outside_its_hours_and_opens_at_the_minute() {
 
     let record = steps.advance_until(STEP, rig.ended(early)).await;
     assert_eq!((record.summary.state.status(), arrived()), (RequestStatus::Completed, 1));
-    // How far the steps went meanwhile depends on the machine.
+    // The progress of the steps depends on the machine.
     assert!((0..24 * 60 * MINUTE_MS).contains(&(clock.now() - MIDNIGHT)), "{}", clock.now() - MIDNIGHT);
 
     go_on_until(MIDNIGHT + 2 * MINUTE_MS).await;

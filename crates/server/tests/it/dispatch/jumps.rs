@@ -1,4 +1,4 @@
-//! The machine's clock is set forward and back, or the machine sleeps, while requests gather, run and come.
+//! The machine's clock jumps forward and back, or the machine sleeps, while requests are aggregated, run and created.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,15 +13,15 @@ use overnight_testkit::proof;
 use super::{Rig, Setup, eventually};
 use crate::support::{START, SharedSteps, SteppedClock};
 
-/// Time passes in such steps, so that what the machine's disk takes is a small part of what a request may.
+/// Small steps, so that the disk's time is a small part of a request's time limit.
 const STEP: Duration = Duration::from_millis(20);
 const SECOND: Duration = Duration::from_secs(1);
 const SECOND_MS: i64 = 1_000;
 const HOUR_MS: i64 = 3_600 * SECOND_MS;
-/// Far less than the clock is set by where that would hold something up.
+/// Far less than a jump that would delay a request.
 const SOON_MS: i64 = 15 * SECOND_MS;
 
-/// A machine's clock that is ahead of the time that passes.
+/// A machine's clock that is ahead of the elapsed time.
 struct MachineClock {
     steps: Arc<SteppedClock>,
     ahead_ms: AtomicI64,
@@ -32,7 +32,6 @@ impl MachineClock {
         self.ahead_ms.fetch_add(by_ms, Ordering::Relaxed);
     }
 
-    /// The time that has passed.
     fn passed(&self) -> i64 {
         SharedSteps(Arc::clone(&self.steps)).now()
     }
@@ -48,7 +47,7 @@ impl Clock for MachineClock {
     }
 }
 
-/// A service on the clock that services have, its machine's clock, and the time that the test lets pass.
+/// A service on the production clock, its machine's clock, and the elapsed time under the test's control.
 async fn start(engine_settings: &'static str) -> (Rig, Arc<MachineClock>, Arc<SteppedClock>) {
     let steps = SteppedClock::at(START);
     let machine = Arc::new(MachineClock { steps: Arc::clone(&steps), ahead_ms: AtomicI64::new(0) });
@@ -59,15 +58,15 @@ async fn start(engine_settings: &'static str) -> (Rig, Arc<MachineClock>, Arc<St
     (rig, machine, steps)
 }
 
-async fn create(rig: &Rig, count: usize, name: &str) -> Vec<RequestId> {
-    let mut ids = Vec::new();
-    for number in 0..count {
-        ids.push(rig.create(&format!("{name} {number}")).await);
-    }
-    ids
+/// A request that the engine has received.
+async fn sent(rig: &Rig, steps: &SteppedClock, content: &str) -> RequestId {
+    let id = rig.create(content).await;
+    let arrives = eventually("it is sent", || rig.engines[0].attempts_of(content) == 1);
+    steps.advance_until(STEP, arrives).await;
+    id
 }
 
-/// All of them complete, and soon by the time that passes; how long that took, in milliseconds.
+/// All requests complete soon in elapsed time; returns the elapsed milliseconds.
 async fn complete_soon(rig: &Rig, machine: &MachineClock, ids: &[RequestId], case: &str) -> i64 {
     let began = machine.passed();
     for id in ids {
@@ -79,7 +78,7 @@ async fn complete_soon(rig: &Rig, machine: &MachineClock, ids: &[RequestId], cas
     took_ms
 }
 
-/// Waits until the service's time is that of the machine.
+/// Waits until the service's time is the machine's.
 async fn followed(rig: &Rig, machine: &MachineClock) {
     let clock = &rig.services.clock;
     let is_followed = || (clock.now() - machine.now()).abs() <= CORRECTION_MS_MAX && !clock.is_apart();
@@ -95,12 +94,12 @@ async fn after_a_jump_of_any_size_requests_are_sent_at_once_and_nothing_is_lost(
     let (mut count, mut longest_ms) = (0, 0);
     for (number, by_ms) in jumps.enumerate() {
         let case = format!("jump {number}, {by_ms} ms");
-        let before = create(&rig, 12, "before").await;
+        let before = rig.create_all(12, "before").await;
         machine.jump(by_ms);
-        let after = create(&rig, 4, "after").await;
+        let after = rig.create_all(4, "after").await;
         let soon_ms = complete_soon(&rig, &machine, &[before, after].concat(), &case).await;
         followed(&rig, &machine).await;
-        let later = create(&rig, 4, "later").await;
+        let later = rig.create_all(4, "later").await;
         let later_ms = complete_soon(&rig, &machine, &later, &case).await;
         (count, longest_ms) = (count + 1, longest_ms.max(soon_ms).max(later_ms));
     }
@@ -116,7 +115,7 @@ async fn after_a_jump_of_any_size_requests_are_sent_at_once_and_nothing_is_lost(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_waits_no_longer_because_the_clock_is_set_back() {
     let (rig, machine, steps) = start("").await;
-    // It fails until its waits are half a minute long, and gathers by the time that is wrong.
+    // It fails until its backoff is half a minute, and is aggregated by the wrong time.
     let id = rig.create("[[sim:status=500 x5]]").await;
     steps.advance_until(STEP, rig.failed_times(id, 1)).await;
     machine.jump(-25 * HOUR_MS);
@@ -131,14 +130,10 @@ async fn a_retry_waits_no_longer_because_the_clock_is_set_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_machine_that_slept_goes_on_at_once_and_expires_nothing_in_the_first_minute() {
     let (rig, machine, steps) = start("request_timeout = \"24h\"").await;
-    let running = rig.create("[[sim:delay=500]]").await;
-    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:delay=500]]") == 1);
-    steps.advance_until(STEP, arrives).await;
-    let hopeless = rig.create("[[sim:hang]]").await;
-    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:hang]]") == 1);
-    steps.advance_until(STEP, arrives).await;
+    let running = sent(&rig, &steps, "[[sim:delay=500]]").await;
+    let hopeless = sent(&rig, &steps, "[[sim:hang]]").await;
     machine.jump(25 * HOUR_MS);
-    let fresh = create(&rig, 3, "fresh").await;
+    let fresh = rig.create_all(3, "fresh").await;
     complete_soon(&rig, &machine, &[vec![running], fresh].concat(), "asleep for 25 h").await;
     assert_eq!(rig.status(hopeless).await, RequestStatus::InProgress, "not yet");
     followed(&rig, &machine).await;
@@ -150,9 +145,7 @@ async fn a_machine_that_slept_goes_on_at_once_and_expires_nothing_in_the_first_m
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_is_wrong_for_less_than_a_minute_expires_nothing() {
     let (rig, machine, steps) = start("request_timeout = \"24h\"").await;
-    let hopeless = rig.create("[[sim:hang]]").await;
-    let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:hang]]") == 1);
-    steps.advance_until(STEP, arrives).await;
+    let hopeless = sent(&rig, &steps, "[[sim:hang]]").await;
     machine.jump(25 * HOUR_MS);
     let is_apart = || rig.services.clock.is_apart();
     steps.advance_until(STEP, eventually("the jump is seen", is_apart)).await;

@@ -1,4 +1,4 @@
-//! What the log says of work at engines.
+//! Log lines about attempts at engines.
 
 use overnight_domain::requests::RequestStatus;
 use overnight_testkit::engine::SimConfig;
@@ -6,7 +6,7 @@ use overnight_testkit::engine::SimConfig;
 use super::Rig;
 use crate::support::Log;
 
-/// On one thread, because the log is kept of one.
+/// Single-threaded, because the log is recorded for one thread.
 #[tokio::test]
 async fn what_is_logged_of_an_attempt_names_its_model_its_replica_its_request_and_its_account() {
     let log = Log::keep();

@@ -1,5 +1,5 @@
-//! Requests from their create to their end: the real use cases, store, shell and HTTP client, against an engine on a
-//! real socket that misbehaves on demand.
+//! Requests from creation to end: the real use cases, store, shell and HTTP client, with an engine on a real socket that misbehaves on
+//! demand.
 
 mod budgets;
 mod caches;
@@ -28,28 +28,26 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_app::{self as app, Services};
 use overnight_base::clock::{SharedClock, SystemClock};
-use overnight_base::ids::Ids;
+use overnight_config::{Config, Sources};
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::{self, Services};
-use overnight_server::config::{Config, Sources};
-use overnight_server::engines::{Engines, Lookup};
-use overnight_server::scheduler::Shell;
-use overnight_server::store::Store;
-use overnight_server::store::operations::audit;
-use overnight_server::workers;
+use overnight_engine_clients::{Engines, Lookup};
+use overnight_runtime::scheduler::Shell;
+use overnight_runtime::workers;
+use overnight_store::operations::audit;
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::support::store_options;
+use crate::support::{open_services, store_options};
 
-/// Only what hangs takes so long. Requests that break connections are tried one by one, and the engine rests after each for four times as long
-/// as the trial took: a minute passes where a trial takes 200 ms on a busy machine.
+/// Only a hang lasts this long. Requests that break connections are tried one by one, and after each the engine rests for four times the
+/// trial's duration: a minute passes if a trial takes 200 ms on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A service without HTTP, over simulated engines.
@@ -65,16 +63,16 @@ struct Rig {
     setup: Setup,
 }
 
-/// What a service may have otherwise.
+/// Options of a service.
 #[derive(Clone)]
 struct Setup {
     environment: Vec<(String, String)>,
-    /// Models besides, which each engine serves under the same names.
+    /// Other models, which each engine serves under the same names.
     other_models: &'static [&'static str],
-    /// More settings of each engine, one a line.
+    /// More settings of each engine, one on each line.
     engine_settings: &'static str,
     clock: SharedClock,
-    /// Who looks up the names of engines, if not this machine.
+    /// Replaces the machine's DNS.
     lookup: Option<Lookup>,
 }
 
@@ -91,13 +89,12 @@ impl Rig {
         Self::start_after(configs, async |_, _| {}).await
     }
 
-    /// The same, with settings of the environment.
     async fn start_with(configs: Vec<SimConfig>, environment: &[(&str, &str)]) -> Self {
         let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         Self::start_all(configs, Setup { environment, ..Setup::default() }, async |_, _| {}).await
     }
 
-    /// The same, with `work` done before anything is scheduled.
+    /// The same, but runs `work` before anything is scheduled.
     async fn start_after(configs: Vec<SimConfig>, work: impl AsyncFnOnce(&Services, AccountKey)) -> Self {
         Self::start_all(configs, Setup::default(), work).await
     }
@@ -118,7 +115,7 @@ impl Rig {
         Self { services, account, engines, clients, stop, shell, workers, folder, setup }
     }
 
-    /// Ends the service and starts it again in the same folder; the engines run on.
+    /// Stops the service and starts it again in the same folder; the engines keep running.
     async fn restart(self) -> Self {
         let Self { services, account, engines, stop, shell, workers, folder, setup, .. } = self;
         let _ = stop.send(());
@@ -132,13 +129,21 @@ impl Rig {
         Self { services, account, engines, clients, stop, shell, workers, folder, setup }
     }
 
-    /// Takes in a request whose user says `content`.
     async fn create(&self, content: &str) -> RequestId {
         self.create_for(self.account, content).await
     }
 
     async fn create_for(&self, account: AccountKey, content: &str) -> RequestId {
         create_in(&self.services, account, content).await
+    }
+
+    /// Creates `count` requests with numbered contents.
+    async fn create_all(&self, count: usize, name: &str) -> Vec<RequestId> {
+        let mut ids = Vec::new();
+        for number in 0..count {
+            ids.push(self.create(&format!("{name} {number}")).await);
+        }
+        ids
     }
 
     async fn record(&self, id: RequestId) -> RequestRecord {
@@ -149,43 +154,56 @@ impl Rig {
         app::requests::get_record(&self.services, account, id).await.expect("a record")
     }
 
+    /// The summary of a request, with its estimated time and the reason why it waits.
+    async fn summary(&self, id: RequestId) -> (RequestSummary, app::requests::Prospect) {
+        app::requests::get_summary(&self.services, self.account, id).await.expect("a request")
+    }
+
     async fn status(&self, id: RequestId) -> RequestStatus {
         self.record(id).await.summary.state.status()
     }
 
-    /// Waits until the request has ended; its whole record.
+    /// Waits until the request has ended; returns its record.
     async fn ended(&self, id: RequestId) -> RequestRecord {
         self.ended_of(self.account, id).await
     }
 
+    /// Waits until the request has completed; returns its record.
+    async fn completed(&self, id: RequestId) -> RequestRecord {
+        let record = self.ended(id).await;
+        assert_eq!(
+            record.summary.state.status(),
+            RequestStatus::Completed,
+            "{}: {record:?}",
+            result_of(&record)
+        );
+        record
+    }
+
+    async fn all_completed(&self, ids: &[RequestId]) {
+        for id in ids {
+            self.completed(*id).await;
+        }
+    }
+
     async fn ended_of(&self, account: AccountKey, id: RequestId) -> RequestRecord {
-        let ended = async {
-            loop {
-                let record = self.record_of(account, id).await;
-                if record.summary.state.is_terminal() {
-                    return record;
-                }
-                pause().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, ended).await.expect("the request ends")
+        until("the request ends", async || {
+            let record = self.record_of(account, id).await;
+            record.summary.state.is_terminal().then_some(record)
+        })
+        .await
     }
 
-    /// The record of a request once so many attempts at it have failed.
+    /// The record of a request after this many failed attempts.
     async fn failed_times(&self, id: RequestId, attempts: usize) -> RequestRecord {
-        let failed = async {
-            loop {
-                let record = self.record_of(self.account, id).await;
-                if record.attempts.len() >= attempts {
-                    return record;
-                }
-                pause().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, failed).await.expect("the attempts fail")
+        until("the attempts fail", async || {
+            let record = self.record_of(self.account, id).await;
+            (record.attempts.len() >= attempts).then_some(record)
+        })
+        .await
     }
 
-    /// Stops the service; every invariant holds.
+    /// Stops the service and checks every invariant.
     async fn finish(self) {
         let _ = self.stop.send(());
         self.shell.await.expect("the shell ends");
@@ -196,16 +214,12 @@ impl Rig {
     }
 }
 
-/// The services over a folder.
+/// The services of a folder.
 async fn open(folder: &Path, engines: &[SimEngine], setup: &Setup) -> Services {
-    let config = Arc::new(config(folder, engines, setup));
-    let clock = Arc::clone(&setup.clock);
-    let store = Store::open(&store_options(folder), Arc::clone(&clock)).await.expect("a store");
-    let services = Services::new(store, clock, Arc::new(Ids::from_system()), config);
-    services.await.expect("services")
+    open_services(&store_options(folder), config(folder, engines, setup), Arc::clone(&setup.clock)).await
 }
 
-/// A running scheduler, its engines, and what ends it.
+/// A running scheduler, its engines, and the channel that stops it.
 async fn schedule(services: &Services, setup: &Setup) -> (Arc<Engines>, oneshot::Sender<()>, JoinHandle<()>) {
     let clients = Engines::start(&services.config(), &services.clock, &services.ids).expect("clients");
     let clients = Arc::new(match setup.lookup.clone() {
@@ -231,25 +245,32 @@ async fn create_for_model(services: &Services, account: AccountKey, model: &str,
     create_of(services, account, body).await.id
 }
 
-/// Takes in what Create Request would be sent.
+/// Creates a request with this body.
 async fn create_of(services: &Services, account: AccountKey, body: String) -> RequestSummary {
-    let created = app::requests::create(services, account, body.into(), Ok, None).await;
+    let created = app::requests::create(services, account, app::requests::Sent::native(body)).await;
     created.expect("a create").into_new().expect("a call without a key")
 }
 
-/// What the result of a record says, as text.
+/// The text of a record's result.
 fn result_of(record: &RequestRecord) -> String {
     String::from_utf8(record.result.clone().unwrap_or_default().into()).expect("text")
 }
 
-/// Waits until `holds`.
 async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    until(what, async || holds().then_some(())).await;
+}
+
+/// Waits until `look` returns a value.
+async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     let wait = async {
-        while !holds() {
-            pause().await;
+        loop {
+            match look().await {
+                Some(found) => return found,
+                None => pause().await,
+            }
         }
     };
-    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "these tests live in real time")]

@@ -3,39 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_app::accounts;
+use overnight_app::requests::waiting::{self, WaitingReason};
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::{self, waiting::WaitingReason};
 use overnight_testkit::engine::{Loads, SimConfig, Tunables};
 
-use super::stepped::STEP;
-use super::{Rig, Setup, create_for_model, eventually, pause};
+use super::stepped::{STEP, complete_smoothly};
+use super::{Rig, Setup, create_for_model, eventually, pause, until};
 use crate::support::{SharedSteps, SteppedClock};
 
 const START: i64 = 1_750_000_000_000;
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// An engine that serves three models and takes so long to load one, and for each request.
+/// An engine with three models, with a loading time and a time for each request.
 fn swapping(load_ms: u64, base_latency_ms: u64) -> SimConfig {
     let models = ["sim-model", "other", "third"].map(str::to_owned).into();
     let tunables = Tunables { models, load_ms: Some(load_ms), base_latency_ms, ..Tunables::default() };
     SimConfig { tunables, ..SimConfig::default() }
 }
 
-/// What a service has that sends such an engine requests of two models, on a clock that the test moves on.
+/// A service for two models of such an engine, on a clock under the test's control.
 fn setup(engine_settings: &'static str) -> (Setup, Arc<SteppedClock>) {
     let steps = SteppedClock::at(START);
     let clock = Arc::new(SharedSteps(Arc::clone(&steps)));
     (Setup { other_models: &["other"], engine_settings, clock, ..Setup::default() }, steps)
 }
 
-/// Mixed requests of two models and two accounts, all of which complete without a failed attempt: what the engine loaded for them.
+/// Completes mixed requests of two models and two accounts without a failed attempt; returns the engine's loads.
 async fn loads_of_mixed_requests(engine_settings: &'static str) -> Loads {
     let (setup, steps) = setup(engine_settings);
     let mut ids: Vec<(AccountKey, RequestId)> = Vec::new();
     let rig = Rig::start_all(vec![swapping(20, 5)], setup, async |services, account| {
-        let second = app::accounts::create(services, "second").await.expect("an account").key;
+        let second = accounts::create(services, "second").await.expect("an account").key;
         for number in 0..10 {
             for account in [account, second] {
                 for model in ["sim", "other"] {
@@ -58,9 +59,9 @@ async fn loads_of_mixed_requests(engine_settings: &'static str) -> Loads {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mixed_requests_of_two_models_are_gathered_by_model() {
     let loads = loads_of_mixed_requests("one_model_at_a_time = true").await;
-    // Nobody's deadline is in danger and no slice of an hour ends: whichever model is first has all its requests done, then the other.
+    // No deadline is near and no slice of an hour ends, so one model's requests all run before the other's.
     assert_eq!((loads.loaded.len(), loads.mixed), (2, 0), "{loads:?}");
-    // The engine does swap where it is sent both.
+    // The engine does swap if it receives both.
     let unaware = loads_of_mixed_requests("").await;
     assert!(unaware.loaded.len() > 2 && unaware.mixed > 0, "{unaware:?}");
 }
@@ -70,7 +71,7 @@ async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterward
     let (setup, steps) = setup("one_model_at_a_time = true\ntime_slice = \"24h\"\nrequest_timeout = \"24h\"");
     let rig = Rig::start_all(vec![swapping(20, 100)], setup, async |_, _| {}).await;
     let create = async |content: &str| create_for_model(&rig.services, rig.account, "other", content).await;
-    // One request keeps the model in use while hours pass, after which the deadlines of the rest lie behind that of the urgent one.
+    // One request keeps the model in use for hours, after which the other deadlines are later than the urgent request's.
     let mut others = vec![create("[[sim:delay=1000]]").await];
     let arrives = eventually("it is sent", || rig.engines[0].attempts_of("[[sim:delay=1000]]") == 1);
     steps.advance_until(STEP, arrives).await;
@@ -84,7 +85,7 @@ async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterward
     assert_eq!(rig.engines[0].loads().loaded, ["other"]);
 
     steps.advance(3 * HOUR);
-    // However long the swap takes, the other model has work.
+    // The other model always has work, however long the swap takes.
     let more = async {
         loop {
             while (others.len() as u64) < rig.engines[0].counters().answered + 100 {
@@ -101,14 +102,9 @@ async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterward
     };
     let record = steps.advance_until(STEP, ended).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed);
-    for id in others {
-        let record = steps.advance_until(STEP, rig.ended(id)).await;
-        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
-    }
-    assert_eq!(
-        rig.engines[0].loads(),
-        Loads { loaded: ["other", "sim-model", "other"].map(str::to_owned).into(), mixed: 0 }
-    );
+    complete_smoothly(&rig, &steps, &others).await;
+    let expected = Loads { loaded: ["other", "sim-model", "other"].map(str::to_owned).into(), mixed: 0 };
+    assert_eq!(rig.engines[0].loads(), expected);
     steps.advance_until(STEP, rig.finish()).await;
 }
 
@@ -119,23 +115,16 @@ async fn an_engine_that_is_away_is_paused_with_the_reason_and_no_attempt_counts(
     rig.engines[0].die(2_000);
     let (one, other) =
         (rig.create("one").await, create_for_model(&rig.services, rig.account, "other", "other").await);
-    let waits = async {
-        loop {
-            let record = rig.record(one).await;
-            let reason =
-                app::waiting::reason_for_operators(&rig.services, "sim", &record.summary.state).await;
-            if let Ok(Some(WaitingReason::EnginesPaused { reason: Some(reason), .. })) = reason {
-                return reason;
-            }
-            pause().await;
+    let waits = until("it waits", async || {
+        let state = rig.record(one).await.summary.state;
+        match waiting::reason_for_operators(&rig.services, "sim", &state).await {
+            Ok(Some(WaitingReason::EnginesPaused { reason, .. })) => reason,
+            _ => None,
         }
-    };
+    });
     let reason = steps.advance_until(STEP, waits).await;
     assert!(reason.starts_with("it could not be loaded: "), "{reason}");
-    for id in [one, other] {
-        let record = steps.advance_until(STEP, rig.ended(id)).await;
-        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
-    }
+    complete_smoothly(&rig, &steps, &[one, other]).await;
     steps.advance_until(STEP, rig.finish()).await;
 }
 
@@ -143,15 +132,11 @@ async fn an_engine_that_is_away_is_paused_with_the_reason_and_no_attempt_counts(
 async fn a_model_that_is_added_and_one_that_is_removed_leave_the_others_alone() {
     let (setup, steps) = setup("one_model_at_a_time = true");
     let rig = Rig::start_all(vec![swapping(20, 50)], setup, async |_, _| {}).await;
-    let mut ids = Vec::new();
-    for number in 0..60 {
-        ids.push(rig.create(&format!("one {number}")).await);
-    }
+    let mut ids = rig.create_all(60, "one").await;
     let runs = eventually("the model works", || rig.engines[0].counters().answered > 5);
     steps.advance_until(STEP, runs).await;
     let changed = rig.reload(|config| {
-        let third =
-            overnight_server::config::ModelConfig { name: "third".to_owned(), ..config.models[0].clone() };
+        let third = overnight_config::ModelConfig { name: "third".to_owned(), ..config.models[0].clone() };
         config.models.push(third);
         config.models.retain(|model| model.name != "other");
         let served = &mut config.engines[0].models;
@@ -160,10 +145,7 @@ async fn a_model_that_is_added_and_one_that_is_removed_leave_the_others_alone() 
     });
     changed.await.expect("a reload");
     ids.push(create_for_model(&rig.services, rig.account, "third", "third").await);
-    for id in ids {
-        let record = steps.advance_until(STEP, rig.ended(id)).await;
-        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
-    }
+    complete_smoothly(&rig, &steps, &ids).await;
     let names: Vec<_> = rig.clients.list().iter().map(|client| client.config().name.clone()).collect();
     assert_eq!(names, ["sim-0/sim", "sim-0/third"]);
     let loads = rig.engines[0].loads();

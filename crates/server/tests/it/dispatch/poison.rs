@@ -1,15 +1,15 @@
-//! An account whose requests an engine cannot answer, beside one whose requests it can.
+//! An account with requests that the engine cannot answer, beside an account without.
 
+use overnight_app as app;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app;
 use overnight_testkit::engine::SimConfig;
 
 use super::{Rig, result_of};
 use crate::support::Log;
 
-/// Six requests of one account get this fault each time; those of another complete meanwhile, and nothing is paused. The error, or
-/// nothing if the requests have failed so many times and are still retried; and the statuses of the attempts that the first account
-/// reads. On one thread, because the log is kept of one.
+/// Six requests of one account always get this fault; another account's complete meanwhile, and nothing is paused. Returns the error, empty
+/// if the requests are still retried after `attempts` failures, and the statuses of the attempts. Single-threaded, because the log is
+/// recorded for one thread.
 async fn check(fault: &str, attempts: usize) -> (String, Vec<Option<u16>>) {
     let log = Log::keep();
     let rig = Rig::start(vec![SimConfig::default()]).await;

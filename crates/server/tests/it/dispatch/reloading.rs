@@ -1,20 +1,20 @@
-//! Settings that are loaded again while requests wait and run.
+//! Settings that are reloaded while requests wait and run.
 
+use overnight_app::errors::AppError;
+use overnight_config::{Config, EngineKind, KeySource, Millis, Reloaded};
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::errors::AppError;
-use overnight_server::config::{Config, EngineKind, KeySource, Millis, Reloaded};
 use overnight_server::service::{ServiceError, reload};
 use overnight_testkit::engine::{Fault, FaultRates, SimConfig, Tunables};
 
-use super::{Rig, eventually, result_of};
+use super::{Rig, eventually};
 
-/// An engine that takes so long for each request that some are in flight when settings change.
+/// An engine whose requests are still in flight when the settings change.
 pub(super) fn slow(ms: u64) -> SimConfig {
     SimConfig { tunables: Tunables { base_latency_ms: ms, ..Tunables::default() }, ..SimConfig::default() }
 }
 
 impl Rig {
-    /// Loads the settings again, which are those of now but for `change`.
+    /// Reloads the current settings with a change.
     pub(super) async fn reload(&self, change: impl FnOnce(&mut Config)) -> Result<Reloaded, ServiceError> {
         let mut config = (*self.services.config()).clone();
         change(&mut config);
@@ -39,19 +39,14 @@ async fn an_engine_that_is_removed_ends_its_work_and_one_that_is_added_gets_the_
     let changed = rig.reload(|config| keep(config, &["sim-0"])).await.unwrap().changed;
     assert_eq!(changed, ["engines (removed `sim-1`)"]);
     let contents: Vec<_> = (0..64).map(|number| format!("one {number}")).collect();
-    let mut ids = Vec::new();
-    for content in &contents {
-        ids.push(rig.create(content).await);
-    }
+    let ids = rig.create_all(64, "one").await;
     eventually("the first engine works", || rig.engines[0].counters().arrived >= 16).await;
     assert_eq!(rig.engines[1].counters().arrived, 0, "nothing is sent to an engine that is not configured");
 
     let added = vec![both[1].clone()];
     let changed = rig.reload(|config| config.engines = added).await.unwrap().changed;
     assert_eq!(changed, ["engines (added `sim-1`; removed `sim-0`)"]);
-    for id in ids {
-        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
-    }
+    rig.all_completed(&ids).await;
     assert!(rig.is_once(&contents), "what was in flight was neither broken off nor repeated");
     let by = [0, 1].map(|engine: usize| rig.engines[engine].counters().arrived);
     assert!(by.iter().sum::<u64>() == 64 && by[1] >= 16, "the first got nothing new: {by:?}");
@@ -75,9 +70,7 @@ async fn nothing_is_lost_or_repeated_while_engines_come_and_go() {
             rig.reload(|config| config.engines = engines).await.unwrap();
         }
     }
-    for id in ids {
-        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
-    }
+    rig.all_completed(&ids).await;
     assert!(rig.is_once(&contents));
     assert!(rig.engines.iter().filter(|engine| engine.counters().arrived > 0).count() > 1);
     rig.finish().await;
@@ -90,7 +83,11 @@ async fn prices_models_and_limits_hold_from_the_next_request_on() {
         let body = format!(
             r#"{{"request_body":{{"model":"{model}","messages":[{{"role":"user","content":"hello"}}]}}}}"#
         );
-        overnight_server::app::requests::create(&rig.services, rig.account, body.into(), Ok, None)
+        overnight_app::requests::create(
+            &rig.services,
+            rig.account,
+            overnight_app::requests::Sent::native(body),
+        )
     };
     assert!(matches!(create("other").await, Err(AppError::Invalid(_))));
     let changed = rig
@@ -105,7 +102,7 @@ async fn prices_models_and_limits_hold_from_the_next_request_on() {
         .changed;
     assert_eq!(changed, ["models (added `other`)", "engines (changed `sim-0`)"]);
     let id = create("other").await.expect("a create").into_new().expect("a new one").id;
-    assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    rig.completed(id).await;
 
     let Reloaded { changed, needs_restart, .. } = rig
         .reload(|config| {
@@ -140,24 +137,21 @@ async fn the_key_of_an_engine_is_read_again_from_its_file() {
     };
     rig.reload(with_file).await.unwrap();
     let id = rig.create("one").await;
-    assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    rig.completed(id).await;
 
     set("second");
     assert!(rig.reload(|_| {}).await.unwrap().changed.is_empty(), "no setting has changed");
     let id = rig.create("two").await;
-    assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    rig.completed(id).await;
     assert_eq!(rig.engines[0].attempts_of("two"), 1, "it was sent with the new key at once");
 
     std::fs::remove_file(&file).unwrap();
     let refused = rig.reload(|config| config.limits.batch_requests = 7).await.unwrap_err().to_string();
-    assert!(
-        refused.starts_with("engine `sim-0`: the file ") && refused.contains("cannot be read"),
-        "{refused}"
-    );
+    let is_so = refused.starts_with("engine `sim-0`: the file ") && refused.contains("cannot be read");
+    assert!(is_so, "{refused}");
     assert_ne!(rig.services.config().limits.batch_requests, 7, "all of it is as before");
     let id = rig.create("three").await;
-    let record = rig.ended(id).await;
-    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+    rig.completed(id).await;
     rig.finish().await;
 }
 
@@ -180,9 +174,9 @@ async fn an_engine_that_moves_keeps_its_name_and_gets_its_work_at_the_new_addres
         .changed;
     assert_eq!(changed, ["engines (changed `sim-0`)"]);
     let id = rig.create("moved").await;
-    assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    rig.completed(id).await;
     assert_eq!((rig.engines[0].attempts_of("moved"), rig.engines[1].attempts_of("moved")), (0, 1));
     assert_eq!(rig.status(stuck).await, RequestStatus::InProgress, "what it has is not broken off");
-    overnight_server::app::requests::cancel(&rig.services, rig.account, stuck).await.unwrap();
+    overnight_app::requests::cancel(&rig.services, rig.account, stuck).await.unwrap();
     rig.finish().await;
 }

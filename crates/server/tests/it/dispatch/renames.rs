@@ -1,18 +1,18 @@
-//! Models that get another name, retire or are removed while requests wait for them.
+//! Models that are renamed, retire or are removed while requests wait for them.
 
+use overnight_app::requests::waiting::{self, WaitingReason};
+use overnight_app::requests::{BrowseQuery, browse};
+use overnight_app::{accounts, left_behind};
+use overnight_config::{Config, EngineConfig, RetiresAt};
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app::requests::{BrowseQuery, browse, get_summary};
-use overnight_server::app::waiting::{self, WaitingReason};
-use overnight_server::app::{accounts, left_behind};
-use overnight_server::config::{Config, EngineConfig, RetiresAt};
 use overnight_testkit::engine::{Recording, SimConfig};
 
 use super::reloading::slow;
-use super::{Rig, create_of};
+use super::{Rig, create_for_model, until};
 use crate::support::Log;
 
-/// Lets the model `sim` be `new` from now on, with its old name as an alias.
+/// Renames the model `sim` to `new`, with the old name as an alias.
 fn rename(config: &mut Config) {
     config.models[0].name = "new".to_owned();
     config.models[0].aliases = vec!["sim".to_owned()];
@@ -28,7 +28,7 @@ fn in_order(config: SimConfig) -> SimConfig {
     SimConfig { recording: Recording::Order, ..config }
 }
 
-/// What waits is sent nowhere before the test says so.
+/// Reloads without engines, so that no waiting request is sent.
 async fn without_engines(rig: &Rig) -> Vec<EngineConfig> {
     let engines = rig.services.config().engines.clone();
     rig.reload(|config| config.engines.clear()).await.unwrap();
@@ -36,19 +36,10 @@ async fn without_engines(rig: &Rig) -> Vec<EngineConfig> {
 }
 
 async fn create(rig: &Rig, model: &str, content: &str) -> RequestId {
-    let body = format!(
-        r#"{{"request_body":{{"model":"{model}","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
-    );
-    create_of(&rig.services, rig.account, body).await.id
+    create_for_model(&rig.services, rig.account, model, content).await
 }
 
-async fn all_complete(rig: &Rig, ids: &[RequestId]) {
-    for id in ids {
-        assert_eq!(rig.ended(*id).await.summary.state.status(), RequestStatus::Completed);
-    }
-}
-
-/// The requests that a list of this model has.
+/// The number of requests in a list filtered by this model.
 async fn listed(rig: &Rig, model: &str) -> usize {
     let query = BrowseQuery { model: Some(model.to_owned()), ..BrowseQuery::default() };
     let page = browse(&rig.services, rig.account, &query).await.unwrap();
@@ -70,43 +61,35 @@ async fn what_waits_under_the_old_name_of_a_model_is_served_by_its_new_one() {
         ids.push(create(&rig, "sim", &format!("alias {number}")).await);
         ids.push(create(&rig, "new", &format!("name {number}")).await);
     }
-    let for_an_engine = async {
-        let reason = async || get_summary(&rig.services, rig.account, ids[0]).await.unwrap().1.waiting;
-        while reason().await != Some(WaitingReason::NoEngine) {
-            super::pause().await;
-        }
-    };
-    tokio::time::timeout(super::PATIENCE, for_an_engine).await.expect("it waits for an engine");
+    until("it waits for an engine", async || {
+        rig.summary(ids[0]).await.1.waiting.filter(|reason| *reason == WaitingReason::NoEngine)
+    })
+    .await;
 
     rig.reload(|config| config.engines = of_new(&engines)).await.unwrap();
-    all_complete(&rig, &ids).await;
+    rig.all_completed(&ids).await;
     assert_eq!(rig.engines[0].arrivals().len(), 7, "each was sent once");
     for (id, model) in [(ids[0], "sim"), (ids[3], "sim"), (ids[4], "new")] {
         let record = rig.record(id).await;
         let body = String::from_utf8(record.body.to_vec()).unwrap();
         assert!(body.starts_with(&format!(r#"{{"model":"{model}""#)), "{body}");
     }
-    assert_eq!(
-        (listed(&rig, "sim").await, listed(&rig, "new").await),
-        (5, 2),
-        "lists go by the name that was sent"
-    );
+    let found = (listed(&rig, "sim").await, listed(&rig, "new").await);
+    assert_eq!(found, (5, 2), "lists go by the name that was sent");
     rig.finish().await;
 }
 
-/// On one thread, because the log is kept of one.
+/// Single-threaded, because the log is recorded for one thread.
 #[tokio::test]
 async fn what_waits_for_a_model_that_was_removed_is_told_and_served_when_its_name_is_back() {
     let log = Log::keep();
     let rig = Rig::start(vec![in_order(SimConfig::default())]).await;
     let engines = without_engines(&rig).await;
     let ids = [create(&rig, "sim", "one").await, create(&rig, "sim", "two").await];
-    let released = async || {
-        while waiting::count(&rig.services, "sim").await.unwrap() < 2 {
-            super::pause().await;
-        }
-    };
-    tokio::time::timeout(super::PATIENCE, released()).await.expect("both wait in the queue");
+    until("both wait in the queue", async || {
+        (waiting::count(&rig.services, "sim").await.unwrap() >= 2).then_some(())
+    })
+    .await;
     rig.reload(|config| config.models[0].name = "other".to_owned()).await.unwrap();
     let expected = [("sim".to_owned(), 2)];
     assert_eq!(left_behind(&rig.services.store, &rig.services.config()).await.unwrap(), expected);
@@ -119,7 +102,7 @@ async fn what_waits_for_a_model_that_was_removed_is_told_and_served_when_its_nam
     })
     .await
     .unwrap();
-    all_complete(&rig, &ids).await;
+    rig.all_completed(&ids).await;
     assert_eq!(log.lines_with("requests wait for a model that is not configured").len(), 1);
     rig.finish().await;
 }
@@ -134,18 +117,22 @@ async fn what_waits_for_a_model_that_retires_is_served() {
         rig.reload(|config| config.models[0].retires_at = Some(RetiresAt(now))).await.unwrap().changed;
     assert_eq!(changed, ["models (changed `sim`)"]);
     let body = r#"{"request_body":{"model":"sim","messages":[{"role":"user","content":"after"}]}}"#;
-    let refused =
-        overnight_server::app::requests::create(&rig.services, rig.account, body.into(), Ok, None).await;
+    let refused = overnight_app::requests::create(
+        &rig.services,
+        rig.account,
+        overnight_app::requests::Sent::native(body),
+    )
+    .await;
     let Err(refused) = refused else { panic!("it is taken") };
     let refused = refused.to_string();
     assert!(refused.contains("takes no new requests since"), "{refused}");
     rig.reload(|config| config.engines = engines.clone()).await.unwrap();
-    all_complete(&rig, &[id]).await;
+    rig.completed(id).await;
     assert_eq!(rig.engines[0].arrivals(), ["before"]);
     rig.finish().await;
 }
 
-/// An alias is no second queue: an account that names a model both ways has one turn in it, as one that names it one way.
+/// An alias is not a second queue: an account that uses both names has one turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_that_uses_both_names_of_a_model_gets_no_more_turns_than_one_that_uses_one() {
     let rig = Rig::start(vec![in_order(slow(5))]).await;
@@ -158,10 +145,7 @@ async fn an_account_that_uses_both_names_of_a_model_gets_no_more_turns_than_one_
         create(&rig, "new", &format!("greedy name {number}")).await;
     }
     for number in 0..40 {
-        let body = format!(
-            r#"{{"request_body":{{"model":"new","max_tokens":8,"messages":[{{"role":"user","content":"honest {number}"}}]}}}}"#
-        );
-        ids.push(create_of(&rig.services, honest, body).await.id);
+        ids.push(create_for_model(&rig.services, honest, "new", &format!("honest {number}")).await);
     }
     engines[0].max_concurrency = 1;
     engines[0].first_concurrency = 1;
@@ -172,9 +156,7 @@ async fn an_account_that_uses_both_names_of_a_model_gets_no_more_turns_than_one_
     let arrivals = rig.engines[0].arrivals();
     let last = arrivals.iter().rposition(|content| content.starts_with("honest")).unwrap();
     let greedy = arrivals[..last].iter().filter(|content| content.starts_with("greedy")).count();
-    assert!(
-        (36..=44).contains(&greedy),
-        "turns are by account: {greedy} of the other's came before the last of 40"
-    );
+    let is_so = (36..=44).contains(&greedy);
+    assert!(is_so, "turns are by account: {greedy} of the other's came before the last of 40");
     rig.finish().await;
 }

@@ -1,33 +1,28 @@
-//! What people are told of the engines.
+//! Reports about engines for people.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
+use overnight_app as app;
+use overnight_app::engines::{self, EngineRates, EngineReport, EngineState};
+use overnight_app::requests::waiting::WaitingReason;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app;
-use overnight_server::app::engines::{self, EngineRates, EngineReport, EngineState};
-use overnight_server::app::waiting::WaitingReason;
 use overnight_testkit::engine::SimConfig;
 
-use super::{PATIENCE, Rig, Setup, caches, pause};
+use super::{Rig, Setup, caches, pause, until};
 use crate::support::{START, SharedSteps, SteppedClock};
 
 const STEP: Duration = Duration::from_secs(1);
 
-/// Waits until the engines are told so.
+/// Waits until the reports satisfy `holds`.
 async fn told(rig: &Rig, what: &str, holds: impl Fn(&[EngineState]) -> bool) {
-    let wait = async {
-        loop {
-            let reports = engines::list(&rig.services).await.expect("reports");
-            let states: Vec<_> = reports.into_iter().map(|report| report.engine).collect();
-            if holds(&states) {
-                return;
-            }
-            pause().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+    until(what, async || {
+        let reports = engines::list(&rig.services).await.expect("reports");
+        let states: Vec<_> = reports.into_iter().map(|report| report.engine).collect();
+        holds(&states).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,7 +47,7 @@ async fn an_engine_is_shown_with_its_pause_and_the_reason() {
         pauses.any(|pause| pause.until.is_some() && !pause.reason.is_empty())
     })
     .await;
-    assert_eq!(rig.ended(waits).await.summary.state.status(), RequestStatus::Completed);
+    rig.completed(waits).await;
     told(&rig, "both are used again", |states| states.iter().all(|state| state.pause.is_none())).await;
     rig.finish().await;
 }
@@ -70,19 +65,17 @@ async fn requests_wait_for_an_engine_that_refuses_a_name_that_it_does_not_list()
         pauses.any(|pause| pause.reason.contains("not list"))
     })
     .await;
-    let (summary, prospect) =
-        app::requests::get_summary(&rig.services, rig.account, id).await.expect("it waits");
+    let (summary, prospect) = rig.summary(id).await;
     assert_eq!(summary.state.status(), RequestStatus::InProgress, "it was sent once");
     let waiting = prospect.waiting.expect("a reason");
     assert!(matches!(waiting, WaitingReason::EnginesPaused { reason: None, .. }), "{waiting:?}");
     rig.engines[0].tune(|tunables| tunables.models = vec!["sim-model".to_owned()]);
-    let record = rig.ended(id).await;
-    assert_eq!(record.summary.state.status(), RequestStatus::Completed);
+    let record = rig.completed(id).await;
     assert!(record.attempts.is_empty(), "no attempt counts");
     rig.finish().await;
 }
 
-/// The one report of the one engine.
+/// The report of the only engine.
 async fn only(rig: &Rig) -> EngineReport {
     engines::list(&rig.services).await.expect("reports").remove(0)
 }
@@ -90,7 +83,7 @@ async fn only(rig: &Rig) -> EngineReport {
 #[tokio::test]
 async fn an_engine_at_work_is_reported_with_its_rates_and_an_idle_one_not_before_a_minute() {
     let recorder = PrometheusBuilder::new().build_recorder();
-    // All of the service runs on this thread.
+    // The whole service runs on this thread.
     let _guard = metrics::set_default_local_recorder(&recorder);
     let steps = SteppedClock::at(START);
     let setup = Setup { clock: Arc::new(SharedSteps(Arc::clone(&steps))), ..Setup::default() };
@@ -118,7 +111,7 @@ async fn an_engine_at_work_is_reported_with_its_rates_and_an_idle_one_not_before
     steps.advance_until(STEP, rig.finish()).await;
 }
 
-/// Takes steps until the rates of the one engine are so.
+/// Steps until the rates of the only engine satisfy `holds`.
 async fn told_within(rig: &Rig, step: &impl AsyncFn(), holds: impl Fn(EngineRates) -> bool) {
     for _ in 0..120 {
         if holds(only(rig).await.engine.rates) {

@@ -1,16 +1,16 @@
-//! What the order of the queue saves, as people are told.
+//! Reported savings of the queue's order.
 
-use overnight_server::app::engines::{self, PrefixCacheState};
-use overnight_server::app::fifo_baselines;
+use overnight_app::engines::{self, PrefixCacheState};
+use overnight_app::requests::fifo_baselines;
 use overnight_testkit::engine::{CostModel, SimConfig, Speed, Tunables};
 
-use super::{PATIENCE, Rig, pause};
+use super::{Rig, until};
 
-/// Documents, and questions about each.
+/// The number of documents; each has several questions.
 const DOCUMENTS: usize = 8;
 const QUESTIONS: usize = 6;
 
-/// A vLLM whose prefix cache holds three of the documents, and half of the prompts of each question.
+/// A vLLM whose prefix cache holds three documents. Each question is half of a prompt.
 fn engine() -> SimConfig {
     let cost = CostModel {
         prompt_tokens_per_second: 1e6,
@@ -27,31 +27,19 @@ async fn prefix_cache(rig: &Rig) -> PrefixCacheState {
     reports.first().map(|report| report.engine.prefix_cache).unwrap_or_default()
 }
 
-/// What is known of the engine's prefix cache as soon as it is so.
+/// The state of the engine's prefix cache, once it satisfies `holds`.
 async fn known(rig: &Rig, holds: impl Fn(&PrefixCacheState) -> bool) -> PrefixCacheState {
-    let wait = async {
-        loop {
-            let known = prefix_cache(rig).await;
-            if holds(&known) {
-                return known;
-            }
-            pause().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, wait).await.expect("a report in time")
+    until("a report", async || Some(prefix_cache(rig).await).filter(&holds)).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_that_the_order_saves_are_those_that_arrival_would_have_computed_again() {
-    // All gathers before the first is sent, one at a time.
+    // All requests are aggregated before the first is sent, one at a time.
     let environment = [("OVERNIGHT_AGGREGATION_PERIOD", "3s")];
     let rig = Rig::start_with(vec![engine()], &environment).await;
     let size = known(&rig, |cache| cache.body_bytes.is_some()).await;
-    assert_eq!(
-        (size.body_bytes, size.saved_tokens),
-        (Some(16_000), None),
-        "four bytes a token, to two digits"
-    );
+    let found = (size.body_bytes, size.saved_tokens);
+    assert_eq!(found, (Some(16_000), None), "four bytes a token, to two digits");
     fifo_baselines::learn_cache_sizes(&rig.services).await.expect("a read");
     let mut ids = Vec::new();
     for question in 0..QUESTIONS {

@@ -1,4 +1,4 @@
-//! What the tests of rate limits and of daily budgets share: a service whose clock the test steps.
+//! A service on a clock that the test steps, for the tests of rate limits and daily budgets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use overnight_testkit::engine::SimConfig;
 use super::{Rig, Setup};
 use crate::support::{SharedSteps, SteppedClock};
 
-/// How far the clock is stepped at once.
+/// One step of the clock.
 pub(super) const STEP: Duration = Duration::from_secs(1);
 
-/// A service whose one engine has this setting, and its clock, which shows `now`.
+/// A service whose only engine has these settings, with its clock at `now`.
 pub(super) async fn start_at(
     now: i64,
     engine_settings: &'static str,
@@ -25,11 +25,10 @@ pub(super) async fn start_at(
     (rig, steps, clock)
 }
 
-/// So many requests, each of its own content.
-pub(super) async fn create(rig: &Rig, count: usize) -> Vec<RequestId> {
-    let mut ids = Vec::new();
-    for number in 0..count {
-        ids.push(rig.create(&format!("request {number}")).await);
+/// All requests complete, each at the first attempt that counts.
+pub(super) async fn complete_smoothly(rig: &Rig, steps: &SteppedClock, ids: &[RequestId]) {
+    for id in ids {
+        let record = steps.advance_until(STEP, rig.completed(*id)).await;
+        assert_eq!(record.attempts.len(), 0, "{record:?}");
     }
-    ids
 }

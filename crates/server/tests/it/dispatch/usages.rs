@@ -1,4 +1,4 @@
-//! Answers whose tokens the engine did not report.
+//! Answers without the engine's token counts.
 
 use overnight_domain::records::{FailedAttempt, RequestRecord};
 use overnight_domain::requests::RequestStatus;

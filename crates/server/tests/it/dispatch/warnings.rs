@@ -1,20 +1,19 @@
-//! Fields that an engine passes over, as the record of a request tells them.
+//! Fields that an engine ignores, as warnings in a request's record.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::records::RequestRecord;
-use overnight_domain::requests::RequestStatus;
 use overnight_testkit::engine::{SimConfig, Tunables};
 use serde_json::{Value, json};
 
 use super::{Rig, create_of, result_of};
 
-/// An engine that passes over `n` and `logprobs`, and knows no `response_format`.
+/// An engine that ignores `n` and `logprobs`, and does not know `response_format`.
 fn forgetful() -> SimConfig {
     let tunables = Tunables { ignores_fields: true, ..Tunables::default() };
     SimConfig { tunables, ..SimConfig::default() }
 }
 
-/// Sends a request for two choices in a given form, with log probabilities; its record at its end.
+/// The record of a completed request for two choices with a response format and log probabilities.
 async fn ask(rig: &Rig, content: &str) -> RequestRecord {
     let schema = json!({"type": "object", "required": ["answer"]});
     let body = json!({"request_body": {
@@ -23,15 +22,13 @@ async fn ask(rig: &Rig, content: &str) -> RequestRecord {
         "response_format": {"type": "json_schema", "json_schema": {"name": "s", "schema": schema}},
     }});
     let created = create_of(&rig.services, rig.account, body.to_string()).await;
-    let record = rig.ended(created.id).await;
-    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
-    record
+    rig.completed(created.id).await
 }
 
 #[tokio::test]
 async fn fields_that_an_engine_passes_over_are_told_beside_its_own_answer() {
     let recorder = PrometheusBuilder::new().build_recorder();
-    // All of the service runs on this thread.
+    // The whole service runs on this thread.
     let _guard = metrics::set_default_local_recorder(&recorder);
     let rig = Rig::start(vec![forgetful()]).await;
     let record = ask(&rig, "hello").await;
@@ -49,7 +46,7 @@ async fn fields_that_an_engine_passes_over_are_told_beside_its_own_answer() {
     let mut keys: Vec<_> = result.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_eq!(keys, ["choices", "created", "id", "model", "object", "usage"], "it is the engine's own");
-    // The second choice was asked for alone.
+    // The second choice was requested separately.
     assert_eq!(result["choices"].as_array().map(Vec::len), Some(2));
     for field in ["logprobs", "response_format"] {
         let counted = format!(r#"overnight_engine_ignored_fields_total{{engine="sim-0",field="{field}"}} 1"#);

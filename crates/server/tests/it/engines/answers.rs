@@ -1,14 +1,14 @@
-//! Every answer that an engine may give.
+//! Every possible answer of an engine.
 
 use std::sync::Arc;
 
 use overnight_domain::scheduler::AttemptError;
-use overnight_server::engines::EngineClient;
+use overnight_engine_clients::EngineClient;
 use overnight_testkit::engine::echo_of;
 
-use super::{ask, client_of, impatient_client_of, simulate};
+use super::{ask, client_of, impatient_client_of, simulate, simulate_with_client};
 
-/// What became of an attempt, as tables tell it.
+/// The outcome of an attempt, in the words of the tables.
 pub(super) fn told(error: &AttemptError) -> String {
     match error {
         AttemptError::Connect(_) => "connect".to_owned(),
@@ -27,12 +27,7 @@ pub(super) fn told(error: &AttemptError) -> String {
     }
 }
 
-async fn check(faults: &[(&str, &str)]) {
-    let engine = simulate(|_| {});
-    check_by(&client_of(&engine), faults).await;
-}
-
-async fn check_by(client: &Arc<EngineClient>, faults: &[(&str, &str)]) {
+async fn check(client: &Arc<EngineClient>, faults: &[(&str, &str)]) {
     for (fault, expected) in faults {
         let error = ask(client, &format!("[[sim:{fault}]]")).await.expect_err(fault);
         assert_eq!(told(&error), *expected, "{fault}: {error:?}");
@@ -51,8 +46,7 @@ async fn a_completion_is_the_engines_with_our_name_of_the_model() {
 
 #[tokio::test]
 async fn an_answer_that_is_only_odd_is_taken() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (_engine, client) = simulate_with_client(|_| {});
     for fault in ["delay=20", "drip=1", "pretty", "usage_inflated", "lie"] {
         let completion = ask(&client, &format!("[[sim:{fault}]]")).await;
         let completion = completion.unwrap_or_else(|error| panic!("{fault}: {error:?}"));
@@ -61,33 +55,28 @@ async fn an_answer_that_is_only_odd_is_taken() {
 }
 
 #[tokio::test]
-async fn an_error_status_is_told_with_what_retry_after_asked() {
-    check(&[
+async fn an_attempt_that_fails_is_told_by_how_it_failed() {
+    let faults = [
         ("status=302", "status 302 None"),
         ("status=400", "status 400 None"),
         ("status=404", "status 404 None"),
         ("status=429/7", "status 429 Some(7000)"),
         ("status=500", "status 500 None"),
         ("status=503/0", "status 503 Some(0)"),
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_before_the_end_is_a_reset() {
-    check(&[("reset", "reset"), ("reset_after_headers", "reset"), ("truncated", "reset")]).await;
+        ("reset", "reset"),
+        ("reset_after_headers", "reset"),
+        ("truncated", "reset"),
+        ("bad_json", "not a completion"),
+        ("huge", "too long"),
+    ];
+    check(&client_of(&simulate(|_| {})), &faults).await;
 }
 
 #[tokio::test]
 async fn an_answer_that_does_not_end_is_timed_out() {
     let engine = simulate(|_| {});
     let faults = [("hang", "timed out"), ("hang_mid_body", "timed out")];
-    check_by(&impatient_client_of(&engine), &faults).await;
-}
-
-#[tokio::test]
-async fn an_answer_that_is_not_json_is_told_apart_from_one_that_is_too_long() {
-    check(&[("bad_json", "not a completion"), ("huge", "too long")]).await;
+    check(&impatient_client_of(&engine), &faults).await;
 }
 
 #[tokio::test]

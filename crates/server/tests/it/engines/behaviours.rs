@@ -1,4 +1,4 @@
-//! Every behaviour of real engines that the test engine knows, over HTTP.
+//! Every behaviour of real engines that the test engine simulates, over HTTP.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use overnight_domain::answers::Completion;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::minimize;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_server::engines::{Asked, EngineClient};
+use overnight_engine_clients::{Asked, EngineClient};
 use overnight_testkit::engine::{Behaviour, Fault, FaultRates, Outcome, SimEngine};
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn is_required(outcome: Outcome, attempt: &Attempt) -> bool {
             by_status(*code, message) == "fails"
         }
         (Outcome::Retried, Err(Status { code, message, .. })) => by_status(*code, message) == "is retried",
-        // Which words these are is a table of the scheduler's.
+        // The scheduler's table has these words.
         (Outcome::Unlucky, Err(Status { code, .. })) => *code == 400,
         (Outcome::Retried, Err(Reset(_)))
         | (Outcome::NoUsage, Err(NoUsage(_)))
@@ -93,7 +93,7 @@ fn is_required(outcome: Outcome, attempt: &Attempt) -> bool {
     }
 }
 
-/// The meaning of a status for a request at an engine that works.
+/// The meaning of a status for a request, if the engine works.
 fn by_status(code: u16, message: &str) -> &'static str {
     match code {
         429 if message.starts_with("Request too large for ") => "fails",
@@ -109,7 +109,7 @@ fn has_warning(completion: &Completion, param: &str) -> bool {
     completion.warnings.iter().map(|warning| warning.param).eq([param])
 }
 
-/// All that the client can read of an attempt.
+/// All text of an attempt that the client can read.
 fn text_of(attempt: &Attempt) -> String {
     match attempt {
         Ok(completion) => {
@@ -134,7 +134,7 @@ fn text_of(attempt: &Attempt) -> String {
     }
 }
 
-/// A model without a price needs no usage.
+/// A model without a price does not need `usage`.
 async fn check_without_price(client: &Arc<EngineClient>, body: &Value) -> Result<(), String> {
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
     let free = Asked { is_charged: false, ..asked(Endpoint::ChatCompletions, body.as_json()) };

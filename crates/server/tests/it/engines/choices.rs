@@ -1,11 +1,10 @@
-//! Several choices of one request, and engines whose `usage` counts one of them.
+//! Requests for several choices, and engines whose `usage` counts only one of them.
 
 use overnight_testkit::engine::SimEngine;
 use serde_json::{Value, json};
 
 use super::{client_of, send, simulate};
 
-/// An engine that calls itself so and counts one choice.
 fn forgetful(owned_by: &str) -> SimEngine {
     simulate(|tunables| {
         tunables.owned_by = Some(owned_by.to_owned());

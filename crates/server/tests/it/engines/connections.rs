@@ -1,13 +1,12 @@
-//! What happens to connections.
+//! Connections to engines.
 
 use std::time::Duration;
 
 use overnight_domain::scheduler::AttemptError;
 use overnight_testkit::engine::Counters;
 
-use super::{ask, at, client_of, config, impatient_client_of, simulate, start};
+use super::{ask, at, config, impatient_client_of, simulate, simulate_with_client, start};
 
-/// Waits until the engine has counted what is meant.
 async fn counted(engine: &overnight_testkit::engine::SimEngine, meant: impl Fn(&Counters) -> bool) {
     let wait = async {
         while !meant(&engine.counters()) {
@@ -20,8 +19,7 @@ async fn counted(engine: &overnight_testkit::engine::SimEngine, meant: impl Fn(&
 
 #[tokio::test]
 async fn a_connection_serves_one_request_after_another() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     for number in 0..20 {
         ask(&client, &format!("number {number}")).await.unwrap();
     }
@@ -30,8 +28,7 @@ async fn a_connection_serves_one_request_after_another() {
 
 #[tokio::test]
 async fn an_attempt_that_is_dropped_stops_the_engine() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     let attempt = tokio::spawn(async move { ask(&client, "[[sim:hang]]").await });
     counted(&engine, |counters| counters.in_flight == 1).await;
     attempt.abort();
@@ -47,8 +44,7 @@ async fn an_attempt_that_is_timed_out_stops_the_engine() {
 
 #[tokio::test]
 async fn a_port_that_nobody_listens_on_is_a_failed_connection() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     ask(&client, "hello").await.unwrap();
     engine.stop().await;
     let error = ask(&client, "hello").await.unwrap_err();
@@ -57,8 +53,7 @@ async fn a_port_that_nobody_listens_on_is_a_failed_connection() {
 
 #[tokio::test]
 async fn an_engine_that_died_is_used_again_when_it_is_back() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (_engine, client) = simulate_with_client(|_| {});
     let error = ask(&client, "[[sim:die=100 x1]]").await.unwrap_err();
     assert!(matches!(error, AttemptError::Reset(_)), "{error:?}");
     while let Err(error) = ask(&client, "again").await {
@@ -68,8 +63,7 @@ async fn an_engine_that_died_is_used_again_when_it_is_back() {
 
 #[tokio::test]
 async fn many_attempts_run_at_once() {
-    let engine = simulate(|tunables| tunables.base_latency_ms = 100);
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|tunables| tunables.base_latency_ms = 100);
     let attempts = (0..64).map(|number| {
         let client = client.clone();
         tokio::spawn(async move { ask(&client, &format!("number {number}")).await })

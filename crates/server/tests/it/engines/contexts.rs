@@ -1,20 +1,20 @@
-//! Requests without an output limit at engines whose context is no longer than ours, which is 64 tokens.
+//! Requests without an output limit, at engines whose context is at most our 64 tokens.
 
 use std::sync::Arc;
 
 use overnight_domain::scheduler::AttemptError;
-use overnight_server::engines::EngineClient;
+use overnight_engine_clients::EngineClient;
 use overnight_testkit::engine::SimEngine;
 use serde_json::json;
 
-use super::{ask, client_of, send, simulate, simulate_with_context};
+use super::{ask, client_of, send, simulate_with_client, simulate_with_context};
 
-/// How many requests an engine refused before it looked at them.
+/// The number of requests that the engine refused unread.
 fn refused(engine: &SimEngine) -> u64 {
     engine.counters().rejected
 }
 
-/// The words of a 400.
+/// The message of a 400.
 async fn refusal(client: &Arc<EngineClient>, content: &str) -> String {
     match ask(client, content).await {
         Err(AttemptError::Status { code: 400, message, .. }) => message,
@@ -33,15 +33,14 @@ async fn an_engine_whose_listed_context_is_no_longer_than_our_limit_is_sent_none
 
 #[tokio::test]
 async fn a_limit_of_ours_that_is_refused_is_left_out() {
-    // It lists no context; or lists one of which the prompt leaves less than the limit.
+    // Two engines: one lists no context; the context of the other leaves less than the limit after the prompt.
     for (context, lists_context) in [(64, false), (72, true)] {
         let engine = simulate_with_context(context, |tunables| tunables.lists_context = lists_context);
         let content = "a prompt of some length, of which there are ten tokens";
         let completion = ask(&client_of(&engine), content).await.unwrap();
         assert_eq!((completion.usage.completion_tokens, refused(&engine)), (16, 1), "{context}");
     }
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     let content = "[[sim:status=422 x1]]";
     ask(&client, content).await.unwrap();
     assert_eq!(engine.attempts_of(content), 2);
@@ -69,8 +68,7 @@ async fn a_limit_of_the_clients_own_is_never_left_out() {
 
 #[tokio::test]
 async fn other_refusals_are_not_repeated() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     for code in [401, 404, 413, 429, 500] {
         let content = format!("[[sim:status={code}]]");
         ask(&client, &content).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The supervisor of the embedded engine, with real processes and real pipes.
+//! The supervisor of the embedded engine with real processes and pipes.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,23 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::answers::Completion;
+use overnight_domain::chat::CacheSalt;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::minimize;
-use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_server::engines::{Asked, EmbeddedState, EngineClient, Engines};
+use overnight_domain::scheduler::{AccountKey, AttemptError, ProbeOutcome};
+use overnight_engine_clients::{Asked, EmbeddedState, EngineClient, Engines};
 
 use super::{ask, asked, config, fake, start};
 
-/// Names the folder in which the process of a test starts an engine; without it, that "test" does nothing.
+/// The folder in which a test's process starts an engine. Without the variable, that "test" does nothing.
 const FOLDER_VARIABLE: &str = "EMBEDDED_ENGINE_FOLDER";
 
-/// The model in the box.
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/overnight-tiny.gguf");
 
-/// A model whose answers are vectors.
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/models/tiny-bert.gguf");
 
-/// An engine whose program is this one; it waits for a child for at most as long as a test may take.
+/// An engine with this program. It waits for a child as long as a test may take.
 fn start_program(program: &Path, more: &str) -> Engines {
     start_model(program, Path::new(MODEL), more)
 }
@@ -40,7 +39,7 @@ fn only(engines: &Engines) -> Arc<EngineClient> {
     engines.list().remove(0)
 }
 
-/// Waits for a state; the reason, where it is down.
+/// Waits for a state; returns the reason if the engine is down.
 async fn wait_for(engines: &Engines, meant: impl Fn(&EmbeddedState) -> bool) -> String {
     let mut state = only(engines).embedded_state().unwrap();
     let found = tokio::time::timeout(Duration::from_secs(30), state.wait_for(meant)).await;
@@ -59,7 +58,6 @@ fn is_down(state: &EmbeddedState) -> bool {
     matches!(state, EmbeddedState::Down { .. })
 }
 
-/// The process that answered.
 fn process_of(completion: &Completion) -> String {
     let body: serde_json::Value = serde_json::from_str(completion.body.as_str()).unwrap();
     body["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
@@ -81,6 +79,18 @@ async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
     assert!(matches!(listening()[..], [address] if address.ip().is_loopback() && address.port() > 0));
 }
 
+#[tokio::test]
+async fn a_child_is_sent_the_name_of_a_requests_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let engines = start_program(&fake::script(folder.path(), ""), "");
+    let account = CacheSalt::new(&[7; 32], AccountKey(5));
+    let body = br#"{"model":"ours","messages":[{"role":"user","content":"a"}]}"#;
+    let body = minimize(body, 0).unwrap();
+    let request = Asked { account: Some(&account), ..asked(Endpoint::ChatCompletions, body.as_json()) };
+    let completion = only(&engines).complete(request).await.unwrap();
+    assert_eq!(process_of(&completion), account.render_account());
+}
+
 #[test]
 fn a_childs_environment_is_what_it_computes_with_and_holds_no_secret() {
     const SECRET: &str = "not-for-the-engine";
@@ -90,18 +100,9 @@ fn a_childs_environment_is_what_it_computes_with_and_holds_no_secret() {
         .args(["--exact", "engines::embedded::service", "--nocapture"])
         .env(FOLDER_VARIABLE, folder.path());
     service.env("CUDA_VISIBLE_DEVICES", "3").env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
-    for name in [
-        "STRIPE_SECRET_KEY",
-        "STRIPE_WEBHOOK_SECRET",
-        "OIDC_CLIENT_SECRET",
-        "GPU0_KEY",
-        "NVIDIA_API_KEY",
-        "LLAMA_API_KEY",
-        "METRICS_TOKEN",
-        "OVERNIGHT_DATABASE_URL",
-        "PGPASSWORD",
-        "AWS_SECRET_ACCESS_KEY",
-    ] {
+    let secrets = "STRIPE_SECRET_KEY STRIPE_WEBHOOK_SECRET OIDC_CLIENT_SECRET GPU0_KEY NVIDIA_API_KEY LLAMA_API_KEY \
+        METRICS_TOKEN OVERNIGHT_DATABASE_URL PGPASSWORD AWS_SECRET_ACCESS_KEY";
+    for name in secrets.split(' ') {
         service.env(name, SECRET);
     }
     let ended = service.output().unwrap();
@@ -111,13 +112,13 @@ fn a_childs_environment_is_what_it_computes_with_and_holds_no_secret() {
     for line in ["CUDA_VISIBLE_DEVICES=3", "LC_ALL=C.UTF-8", "TZ=UTC"] {
         assert!(environment.lines().any(|found| found == line), "{line}: {environment}");
     }
-    // A shell adds its own.
+    // The shell adds its own variables.
     let others =
         environment.lines().filter(|line| line.starts_with("CARGO") || line.starts_with("OVERNIGHT"));
     assert_eq!(others.count(), 0, "{environment}");
 }
 
-/// What the test above runs as a process with secrets in its environment: it starts an engine that writes down its own.
+/// Run by the test above as a process with secrets in its environment: it starts an engine that writes down its environment.
 #[tokio::test]
 async fn service() {
     let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else { return };
@@ -227,7 +228,6 @@ async fn a_model_is_sent_what_it_is_for_and_probed_with_that() {
     }
 }
 
-/// What the engine makes of a body of the endpoint.
 async fn send_to(endpoint: Endpoint, client: &Arc<EngineClient>) -> Result<Completion, AttemptError> {
     let body = match endpoint {
         Endpoint::ChatCompletions => r#"{"model":"ours","messages":[{"role":"user","content":"a"}]}"#,

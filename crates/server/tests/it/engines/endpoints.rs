@@ -1,4 +1,4 @@
-//! Endpoints beside chat completions, and engines that lack one.
+//! Endpoints beside chat completions, and engines without them.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use overnight_domain::chat::CacheSalt;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::minimize;
 use overnight_domain::scheduler::{AccountKey, AttemptError, ProbeOutcome};
-use overnight_server::engines::{Asked, EngineClient};
+use overnight_engine_clients::{Asked, EngineClient};
 use overnight_testkit::engine::{SimEngine, echo_of};
 use serde_json::{Value, json};
 
-use super::{ask, asked, client_of, simulate};
+use super::{ask, asked, client_of, simulate, simulate_with_client};
 
-/// What the engine makes of a stored body, with an output limit where there is output.
+/// Sends a stored body to the engine, with an output limit if the endpoint has output.
 async fn send_to(
     endpoint: Endpoint,
     client: &Arc<EngineClient>,
@@ -33,7 +33,6 @@ fn told(completion: &Completion) -> Value {
     serde_json::from_str(completion.body.as_str()).unwrap()
 }
 
-/// An engine that has nothing at a path.
 fn without(path: &'static str) -> SimEngine {
     simulate(|tunables| tunables.missing_paths = vec![path])
 }
@@ -87,8 +86,7 @@ async fn choices_that_are_missing_of_several_prompts_make_no_completion() {
 
 #[tokio::test]
 async fn embeddings_have_no_limit_and_no_output_and_pass_in_either_encoding() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (_engine, client) = simulate_with_client(|_| {});
     for (encoding, is_text) in [("float", false), ("base64", true)] {
         let body = json!({"model": "ours", "input": ["a", "b"], "encoding_format": encoding});
         let completion = send_to(Endpoint::Embeddings, &client, &body).await.unwrap();
@@ -96,10 +94,8 @@ async fn embeddings_have_no_limit_and_no_output_and_pass_in_either_encoding() {
         assert_eq!((&answer["object"], &answer["model"]), (&json!("list"), &json!("ours")));
         let data = answer["data"].as_array().unwrap();
         assert!(data.len() == 2 && data.iter().all(|it| it["embedding"].is_string() == is_text), "{answer}");
-        assert_eq!(
-            (completion.usage.completion_tokens, answer["usage"]["completion_tokens"].is_null()),
-            (0, true)
-        );
+        let found = (completion.usage.completion_tokens, answer["usage"]["completion_tokens"].is_null());
+        assert_eq!(found, (0, true));
     }
 }
 
@@ -110,7 +106,7 @@ async fn an_engine_that_answers_chats_and_has_no_embeddings_does_not_serve_them(
     assert!(!is_not_served(embed(&client).await), "it may lack the model");
     ask(&client, "hello").await.unwrap();
     assert!(is_not_served(embed(&client).await));
-    // A probe tells too.
+    // A probe detects it too.
     let client = client_of(&engine);
     assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     assert!(is_not_served(embed(&client).await));
@@ -118,8 +114,7 @@ async fn an_engine_that_answers_chats_and_has_no_embeddings_does_not_serve_them(
 
 #[tokio::test]
 async fn an_engine_that_lost_the_model_is_not_told_from_its_endpoints() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     ask(&client, "hello").await.unwrap();
     engine.tune(|tunables| tunables.models = vec!["another".to_owned()]);
     assert!(!is_not_served(embed(&client).await), "it speaks of the model");
@@ -139,7 +134,7 @@ async fn an_engine_that_serves_embeddings_alone_is_probed_by_them() {
     engine.tune(|tunables| tunables.models.clear());
     let words = "status 404: The model `theirs` does not exist.";
     assert!(matches!(client.probe("ours", false).await, ProbeOutcome::Failed(why) if why == words));
-    // One that could not be reached when it was asked first.
+    // The engine was unreachable at the first check.
     let client = client_of(&engine);
     engine.die(1);
     let _ = embed(&client).await;

@@ -1,6 +1,6 @@
-//! A fake `overnight-engine`: this very test binary, started through a script as a process of its own.
+//! A fake `overnight-engine`: this test binary, started through a script as its own process.
 //!
-//! The script keeps the real standard output as descriptor 3, where the test harness does not write.
+//! The script keeps the real standard output as descriptor 3, to which the test harness does not write.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,11 +8,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Names the folder that the process reports to; without it the "test" below does nothing.
+/// The folder for the process's reports. Without the variable, the "test" below does nothing.
 const FOLDER_VARIABLE: &str = "FAKE_ENGINE_FOLDER";
 
-/// Writes a script that starts the fake, after `first` in the shell's language. Each start adds a line with its
-/// process id and arguments to `starts` in the folder.
+/// Writes a script that runs the shell code `first` and then the fake. Each start adds a line with its process id and arguments to the file
+/// `starts`.
 pub(super) fn script(folder: &Path, first: &str) -> PathBuf {
     let path = folder.join("overnight-engine");
     let binary = std::env::current_exe().unwrap();
@@ -27,12 +27,12 @@ pub(super) fn script(folder: &Path, first: &str) -> PathBuf {
     path
 }
 
-/// The lines that starts left.
 pub(super) fn starts(folder: &Path) -> Vec<String> {
     fs::read_to_string(folder.join("starts")).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// What the script runs. A completion whose prompt holds `crash` ends the process with status 3.
+/// Run by the script. A completion whose prompt contains `crash` ends the process with status 3. Others are the
+/// name of the account, or the process if the request has none.
 #[test]
 fn process() {
     if std::env::var_os(FOLDER_VARIABLE).is_none() {
@@ -69,7 +69,7 @@ fn answer(stream: &TcpStream, key: &str, health_checks: &mut u32) {
     let (status, answer) = match head.split(' ').nth(1) {
         Some("/health") => {
             *health_checks += 1;
-            // It loads its model until it was asked three times.
+            // Its model is loaded after three checks.
             (if *health_checks < 3 { "503 Service Unavailable" } else { "200 OK" }, String::new())
         }
         _ if !is_authorized => ("401 Unauthorized", String::new()),
@@ -79,15 +79,19 @@ fn answer(stream: &TcpStream, key: &str, health_checks: &mut u32) {
             std::process::exit(3);
         }
         Some("/v1/embeddings") => ("200 OK", embeddings()),
-        _ => ("200 OK", completion()),
+        _ => {
+            let account = head.lines().find_map(|line| line.strip_prefix("overnight-account: "));
+            let process = std::process::id().to_string();
+            ("200 OK", completion(account.unwrap_or(&process)))
+        }
     };
     let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", answer.len());
-    // A client may have gone.
+    // A client may have disconnected.
     _ = { stream }.write_all((head + &answer).as_bytes());
 }
 
-fn completion() -> String {
-    let message = serde_json::json!({"role": "assistant", "content": std::process::id().to_string()});
+fn completion(content: &str) -> String {
+    let message = serde_json::json!({"role": "assistant", "content": content});
     serde_json::json!({
         "object": "chat.completion", "model": "theirs",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],

@@ -1,9 +1,9 @@
-//! Engines that take the output limit under one of its two names.
+//! Engines that accept the output limit under only one of its two names.
 
 use std::sync::Arc;
 
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_server::engines::EngineClient;
+use overnight_engine_clients::EngineClient;
 use overnight_testkit::engine::{Fault, FaultRates, SimEngine};
 use serde_json::{Value, json};
 
@@ -17,7 +17,6 @@ const NOT_OLD: (&str, &str) = (
 );
 const NOT_NEW: (&str, &str) = (NEW, "body.max_completion_tokens: Extra inputs are not permitted");
 
-/// An engine that refuses these fields.
 fn refusing(fields: &[(&'static str, &'static str)]) -> SimEngine {
     simulate(|tunables| tunables.refused_fields = fields.to_vec())
 }
@@ -30,7 +29,7 @@ fn refused(engine: &SimEngine) -> u64 {
     engine.counters().rejected
 }
 
-/// A client whose calls count against a limit of ours.
+/// A client whose calls count against a limit.
 fn counting(engine: &SimEngine) -> Arc<EngineClient> {
     let settings = format!("{}, max_requests_per_minute = 1000", at(&engine.base_url()));
     start(&config(&settings)).list().remove(0)
@@ -87,10 +86,8 @@ async fn a_name_that_is_refused_later_is_learnt_anew() {
 async fn an_engine_that_refuses_both_names_refuses_the_request_with_its_first_message() {
     let engine = refusing(&[NOT_OLD, NOT_NEW]);
     let error = send(&client_of(&engine), &limited(OLD)).await.unwrap_err();
-    assert!(
-        matches!(&error, AttemptError::Status { code: 400, message, .. } if message == NOT_OLD.1),
-        "{error:?}"
-    );
+    let is_so = matches!(&error, AttemptError::Status { code: 400, message, .. } if message == NOT_OLD.1);
+    assert!(is_so, "{error:?}");
     assert_eq!(refused(&engine), 2);
 }
 

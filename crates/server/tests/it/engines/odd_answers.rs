@@ -1,4 +1,4 @@
-//! Answers as engines and gateways give them when something is wrong, to the byte.
+//! Byte-exact answers of faulty engines and gateways.
 
 use overnight_domain::answers::Completion;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
@@ -6,19 +6,18 @@ use overnight_testkit::engine::{Behaviour, Canned, Fault, FaultRates, SimEngine}
 use serde_json::Value;
 
 use super::answers::told;
-use super::{ask, client_of, simulate};
+use super::{ask, client_of, simulate, simulate_with_client};
 
 const CHOICE: &str =
     r#"{"index":0,"message":{"role":"assistant","content":"hi"},"logprobs":null,"finish_reason":"stop"}"#;
 const USAGE: &str = r#"{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}"#;
 
-/// An answer with a status, headers and a body, for as long as the tests run.
+/// A fixed answer for all calls of the test.
 fn canned(status: u16, headers: &'static [(&'static str, &'static str)], body: impl Into<Vec<u8>>) -> Fault {
     let body: &'static [u8] = Vec::leak(body.into());
     Fault::Canned(Canned { status, headers, body })
 }
 
-/// A whole answer.
 fn whole() -> String {
     format!(
         r#"{{"id":"c","object":"chat.completion","created":1,"model":"theirs","choices":[{CHOICE}],"usage":{USAGE}}}"#
@@ -40,7 +39,7 @@ async fn answered(fault: Fault) -> Result<Completion, AttemptError> {
     let engine = simulate(|_| {});
     give(&engine, fault);
     let outcome = ask(&client_of(&engine), "hello").await;
-    // A refusal may be of a limit of ours.
+    // The engine may refuse a field for our limit.
     let may_be_of_limit = matches!(outcome, Err(AttemptError::Status { code: 400 | 422, .. }));
     assert_eq!(engine.attempts_of("hello"), if may_be_of_limit { 2 } else { 1 });
     outcome
@@ -191,8 +190,7 @@ async fn a_generation_that_the_engine_gave_up_is_aborted() {
 
 #[tokio::test]
 async fn a_probe_needs_a_usage_only_if_the_model_has_a_price() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     give(&engine, Behaviour::named("gateway-no-usage").unwrap().fault);
     assert_eq!(client.probe("ours", false).await, ProbeOutcome::Healthy);
     let ProbeOutcome::Failed(words) = client.probe("ours", true).await else {

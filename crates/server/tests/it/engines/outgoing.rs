@@ -1,11 +1,11 @@
-//! Engines behind a proxy, under a private certificate, and with headers and parameters of their own.
+//! Engines behind a proxy, with a private certificate, and with their own headers and parameters.
 
 use std::sync::{Arc, Mutex};
 
 use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_base::ids::Ids;
 use overnight_domain::scheduler::AttemptError;
-use overnight_server::engines::{EngineClient, Engines};
+use overnight_engine_clients::{EngineClient, Engines};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -19,10 +19,10 @@ const ANSWER: &str = concat!(
     r#""usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#
 );
 
-/// The heads of requests that came, with their names in small letters.
+/// The heads of received requests, in lower case.
 type Heads = Arc<Mutex<Vec<String>>>;
 
-/// A server that answers every call with a completion: an engine, or a proxy with an engine behind it that has this certificate.
+/// A server that answers every call with a completion: an engine, or a proxy before an engine with this certificate.
 async fn serve(engine: Option<TlsAcceptor>) -> (String, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -80,7 +80,6 @@ fn client(settings: &str) -> Arc<EngineClient> {
     start(&config(&settings)).list().remove(0)
 }
 
-/// The head of the call that asked for a completion.
 fn posted(heads: &Heads) -> String {
     heads.lock().unwrap().iter().find(|head| head.starts_with("post ")).cloned().unwrap_or_default()
 }
@@ -114,10 +113,8 @@ async fn calls_by_https_are_tunnelled_and_the_password_of_the_proxy_is_sent_to_i
     assert!(tunnel.starts_with("connect gpu.invalid:443 http/1.1\r\n"), "{tunnel}");
     assert!(tunnel.contains("proxy-authorization: basic "), "{tunnel}");
     let call = posted(&heads);
-    assert!(
-        call.starts_with("post /v1/chat/completions http/1.1\r\n") && !call.contains("proxy-auth"),
-        "{call}"
-    );
+    let is_so = call.starts_with("post /v1/chat/completions http/1.1\r\n") && !call.contains("proxy-auth");
+    assert!(is_so, "{call}");
 }
 
 #[tokio::test]
@@ -131,7 +128,7 @@ async fn an_engine_is_trusted_by_its_authority_or_by_its_own_certificate_and_no_
         let error = ask(&at(ca_file), "hello").await.unwrap_err();
         assert!(matches!(&error, AttemptError::Connect(why) if why.contains("certificate")), "{error:?}");
     }
-    // A self-signed certificate is often marked as that of an authority.
+    // A self-signed certificate is often marked as an authority's.
     let (address, _) = serve(Some(authority.certify_itself())).await;
     let client = client(&format!(r#"base_url = "https://{address}/v1"{}"#, trusting(&authority)));
     ask(&client, "hello").await.unwrap();

@@ -1,16 +1,16 @@
-//! Probes and keys.
+//! Probes, and keys of engines.
 
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
 use overnight_base::ids::Ids;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use overnight_server::engines::Engines;
+use overnight_engine_clients::Engines;
 use overnight_testkit::engine::{Behaviour, Fault, FaultRates};
 
-use super::{ask, at, client_of, config, impatient_client_of, simulate, start};
+use super::{ask, at, client_of, config, impatient_client_of, simulate, simulate_with_client, start};
 
-/// A variable that cargo sets for every test, and what it says.
+/// A variable that Cargo sets for every test, with its value.
 const KEY_VARIABLE: (&str, &str) = ("CARGO_PKG_NAME", "overnight-server");
 
 #[tokio::test]
@@ -23,8 +23,7 @@ async fn an_engine_lists_its_models() {
 
 #[tokio::test]
 async fn an_engine_that_lists_no_models_says_what_is_wrong() {
-    let engine = simulate(|tunables| tunables.api_key = Some("other".to_owned()));
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|tunables| tunables.api_key = Some("other".to_owned()));
     let words = client.list_models().await.unwrap_err();
     assert!(words.starts_with("GET /v1/models answers 401: "), "{words}");
     engine.stop().await;
@@ -61,8 +60,7 @@ async fn an_engine_that_answers_400_to_a_name_that_it_does_not_list_does_not_wor
 
 #[tokio::test]
 async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
-    let engine = simulate(|_| {});
-    let client = client_of(&engine);
+    let (engine, client) = simulate_with_client(|_| {});
     let status = |code| Fault::Status { code, retry_after_s: None };
     let behaviour = |name| Behaviour::named(name).unwrap().fault;
     for (fault, expected) in [

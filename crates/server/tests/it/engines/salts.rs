@@ -1,11 +1,11 @@
-//! Which engines are sent `cache_salt`. One that does not take it answers 400.
+//! Which engines receive `cache_salt`. One that does not accept it answers 400.
 
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 use overnight_testkit::engine::SimEngine;
 
 use super::{EngineClient, ask, at, client_of, config, simulate, start};
 
-/// An engine that calls itself so and refuses `cache_salt`.
+/// An engine with this owner that refuses `cache_salt`.
 fn strict(owned_by: Option<&str>) -> SimEngine {
     simulate(|tunables| {
         tunables.owned_by = owned_by.map(str::to_owned);

@@ -1,6 +1,3 @@
-//! Completions and embeddings.
-
-use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
 use super::support::{Stage, refused};
@@ -12,34 +9,25 @@ const EMBEDDINGS: &str = "/openai/v1/embeddings";
 #[tokio::test]
 async fn calls_wait_for_the_end_of_their_request_which_is_one_of_the_native_dialect() {
     let stage = Stage::start(&[]).await;
-    for (number, path, body) in [
+    for (path, body) in [
         (
-            1,
             COMPLETIONS,
             json!({"model": MODEL, "prompt": ["once", "upon"], "suffix": "x", "echo": true, "logprobs": 2}),
         ),
-        (2, EMBEDDINGS, json!({"model": MODEL, "input": "once", "encoding_format": "base64", "user": "u"})),
+        (EMBEDDINGS, json!({"model": MODEL, "input": "once", "encoding_format": "base64", "user": "u"})),
     ] {
         let mut sent = body.clone();
         sent["metadata"] = json!({"row": "17"});
-        let call = Stage::call(stage.app.client(), path, &sent);
-        stage.end_all(number, RequestStatus::Completed).await;
-        let answered = stage.answer(call).await;
-        assert_eq!(
-            (answered.status, answered.header("content-type")),
-            (200, "application/json"),
-            "{answered:?}"
-        );
+        let answered = stage.completed(path, &sent).await;
+        let found = (answered.status, answered.header("content-type"));
+        assert_eq!(found, (200, "application/json"), "{answered:?}");
         let id = answered.header("x-overnight-request");
-        let record = stage.app.client().get(&format!("/v1/requests/{id}")).await.json()[0].clone();
+        let record = stage.app.client().record(id).await;
         assert_eq!((&record["request_body"], &record["metadata"]), (&body, &json!({"row": "17"})));
-        assert_eq!(
-            record["result_body"],
-            answered.json(),
-            "it is the answer of the engine, and nothing else"
-        );
+        let found = &record["result_body"];
+        assert_eq!(*found, answered.json(), "it is the answer of the engine, and nothing else");
         assert!(record.get("endpoint").is_none(), "records have the members that are documented");
-        // Whoever looks at it in another way sees something.
+        // Other views of the request show something.
         let client = stage.app.client();
         for path in [
             format!("/exxa/v1/requests/{id}"),
@@ -57,9 +45,7 @@ async fn a_completion_may_be_read_as_events() {
     let stage = Stage::start(&[]).await;
     let body =
         json!({"model": MODEL, "prompt": "once", "stream": true, "stream_options": {"include_usage": true}});
-    let call = Stage::call(stage.app.client(), COMPLETIONS, &body);
-    stage.end_all(1, RequestStatus::Completed).await;
-    let answered = stage.answer(call).await;
+    let answered = stage.completed(COMPLETIONS, &body).await;
     assert_eq!((answered.status, answered.header("content-type")), (200, "text/event-stream; charset=utf-8"));
     let events = answered.text().split_terminator("\n\n").filter_map(|event| event.strip_prefix("data: "));
     let events: Vec<&str> = events.collect();
@@ -68,7 +54,7 @@ async fn a_completion_may_be_read_as_events() {
     assert_eq!(usage["usage"]["total_tokens"], 4);
 
     let failed = Stage::call(stage.app.client(), COMPLETIONS, &body);
-    stage.end_all(2, RequestStatus::Failed).await;
+    stage.fail_all(2).await;
     assert!(stage.answer(failed).await.text().contains("\"code\":\"engine_rejected\""));
     stage.app.stop().await;
 }
@@ -103,7 +89,7 @@ async fn an_embedding_holds_its_input_alone() {
     let call = Stage::call(stage.app.client(), EMBEDDINGS, &json!({"model": MODEL, "input": "abcdef"}));
     stage.requests(1).await;
     assert_eq!(held().await, "0.0000008");
-    stage.app.settle_all(RequestStatus::Failed).await;
+    stage.app.fail_all().await;
     stage.answer(call).await;
     assert_eq!(held().await, "0");
     stage.app.stop().await;

@@ -1,5 +1,3 @@
-//! Refusals as OpenAI's clients read them.
-
 use serde_json::json;
 
 use super::support::{CHAT, chat, chat_with, refused};
@@ -28,7 +26,7 @@ async fn every_refusal_has_the_status_that_its_class_is_told_by() {
     refused(&text, 415, "unsupported_media_type");
     refused(&app.client().send("POST", CHAT, "{").await, 400, "invalid_input");
     refused(&app.client().send("POST", CHAT, "[]").await, 400, "invalid_input");
-    // The native dialect keeps its own.
+    // The native dialect keeps its own form.
     app.client().send("POST", "/v1/requests", "{").await.refused(422, "invalid_input");
     app.stop().await;
 }

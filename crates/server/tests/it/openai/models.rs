@@ -1,5 +1,3 @@
-//! Models.
-
 use super::support::refused;
 use crate::support::{MODEL, TestApp};
 

@@ -1,4 +1,4 @@
-//! How clients are told how they stand with their rate of requests.
+//! Headers with the state of a client's request rate.
 
 use serde_json::json;
 

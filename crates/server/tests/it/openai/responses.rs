@@ -1,10 +1,7 @@
-//! Responses.
-
-use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
 use super::support::{CHAT, Stage, chat, refused};
-use crate::support::{MODEL, TestApp};
+use crate::support::{MODEL, TestApp, check_json};
 
 const RESPONSES: &str = "/openai/v1/responses";
 
@@ -16,7 +13,7 @@ fn response(more: &Value) -> Value {
     body
 }
 
-/// The names of the events of a stream, and the data of the last.
+/// The names of a stream's events, and the data of the last.
 fn events(text: &str) -> (Vec<&str>, Value) {
     let events =
         text.split_terminator("\n\n").filter_map(|event| event.strip_prefix("event: ")?.split_once('\n'));
@@ -29,10 +26,7 @@ fn events(text: &str) -> (Vec<&str>, Value) {
 async fn a_response_waits_for_its_end_and_is_read_again_later() {
     let stage = Stage::start(&[]).await;
     let body = response(&json!({"instructions": "Be kind.", "metadata": {"a": "b"}, "max_output_tokens": 9}));
-    let call = Stage::call(stage.app.client(), RESPONSES, &body);
-    stage.end_all(1, RequestStatus::Completed).await;
-    let answered = stage.answer(call).await;
-    assert_eq!(answered.status, 200, "{answered:?}");
+    let answered = stage.completed(RESPONSES, &body).await.checked(200);
     let whole = answered.json();
     assert_eq!((&whole["status"], &whole["object"]), (&json!("completed"), &json!("response")));
     assert_eq!(whole["output"][0]["content"][0]["text"], "Paris.");
@@ -55,21 +49,19 @@ async fn a_response_in_the_background_is_followed_cancelled_and_deleted() {
     let app = TestApp::start().await;
     let created = app.client().post(RESPONSES, &response(&json!({"background": true}))).await;
     assert_eq!((created.status, created.json()["status"].as_str()), (200, Some("queued")));
-    let path = format!("{RESPONSES}/{}", created.json()["id"].as_str().expect("an id"));
-    let live = app.client().send("DELETE", &path, "").await;
+    let path = format!("{RESPONSES}/{}", created.id());
+    let live = app.client().delete(&path).await;
     refused(&live, 409, "not_ended");
     assert_eq!(live.header("x-should-retry"), "false");
     let leases = app.lease_all().await;
     assert_eq!(app.client().get(&path).await.json()["status"], "in_progress");
-    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
+    app.complete(&leases[0]).await;
     let whole = app.client().get(&path).await.json();
     assert_eq!((&whole["status"], &whole["usage"]["total_tokens"]), (&json!("completed"), &json!(4)));
-    let ended = app.client().send("POST", &format!("{path}/cancel"), "").await;
-    assert_eq!(
-        refused(&ended, 409, "already_ended")["message"],
-        "the response has already ended: it is completed"
-    );
-    let deleted = app.client().send("DELETE", &path, "").await.json();
+    let ended = app.client().cancel(&path).await;
+    let expected = "the response has already ended: it is completed";
+    assert_eq!(refused(&ended, 409, "already_ended")["message"], expected);
+    let deleted = app.client().delete(&path).await.json();
     assert_eq!((&deleted["deleted"], &deleted["id"]), (&json!(true), &whole["id"]));
     refused(&app.client().get(&path).await, 404, "not_found");
 
@@ -88,10 +80,7 @@ async fn a_response_in_the_background_is_followed_cancelled_and_deleted() {
 #[tokio::test]
 async fn a_stream_begins_at_once_and_ends_with_the_response_and_is_resumed() {
     let stage = Stage::start(&[]).await;
-    let call =
-        Stage::call(stage.app.client(), RESPONSES, &response(&json!({"stream": true, "background": true})));
-    stage.end_all(1, RequestStatus::Completed).await;
-    let answered = stage.answer(call).await;
+    let answered = stage.completed(RESPONSES, &response(&json!({"stream": true, "background": true}))).await;
     assert_eq!((answered.status, answered.header("content-type")), (200, "text/event-stream; charset=utf-8"));
     let (names, last) = events(answered.text());
     assert_eq!((names[0], names[1]), ("response.created", "response.queued"));
@@ -111,15 +100,11 @@ async fn a_stream_begins_at_once_and_ends_with_the_response_and_is_resumed() {
 #[tokio::test]
 async fn what_fails_is_an_error_of_the_call_and_the_last_event_of_a_stream() {
     let stage = Stage::start(&[]).await;
-    let call = Stage::call(stage.app.client(), RESPONSES, &response(&json!({})));
-    stage.end_all(1, RequestStatus::Failed).await;
-    let failed = stage.answer(call).await;
+    let failed = stage.failed(RESPONSES, &response(&json!({}))).await;
     refused(&failed, 400, "engine_rejected");
     let id = failed.header("x-overnight-request");
     assert_eq!(id, "");
-    let stream = Stage::call(stage.app.client(), RESPONSES, &response(&json!({"stream": true})));
-    stage.end_all(2, RequestStatus::Failed).await;
-    let answered = stage.answer(stream).await;
+    let answered = stage.failed(RESPONSES, &response(&json!({"stream": true}))).await;
     let (names, last) = events(answered.text());
     assert_eq!(names, ["response.created", "response.queued", "response.failed"]);
     assert_eq!(last["response"]["error"]["message"], "no");
@@ -161,12 +146,9 @@ async fn what_is_not_supported_is_named_in_the_terms_of_a_response() {
 async fn every_request_is_a_response_and_a_key_is_of_one_path() {
     let stage = Stage::start(&[]).await;
     let id = stage.app.create("native").await;
-    stage.app.settle_all(RequestStatus::Completed).await;
+    stage.app.complete_all().await;
     let read = stage.app.client().get(&format!("{RESPONSES}/{}", id.replace("req_", "resp_"))).await.json();
-    assert_eq!(
-        (&read["status"], &read["output"][0]["content"][0]["text"]),
-        (&json!("completed"), &json!("Paris."))
-    );
+    check_json(&read, &json!({"status": "completed", "output.0.content.0.text": "Paris."}));
     let client = stage.app.client().with("idempotency-key", "k");
     let background = response(&json!({"background": true}));
     let [first, second] =
@@ -176,7 +158,7 @@ async fn every_request_is_a_response_and_a_key_is_of_one_path() {
         (second.json()["id"].clone(), "true")
     );
     let other = Stage::call(client, CHAT, &chat("another path"));
-    stage.end_all(3, RequestStatus::Completed).await;
+    stage.complete_all(3).await;
     assert_eq!(stage.answer(other).await.status, 200);
     stage.app.stop().await;
 }

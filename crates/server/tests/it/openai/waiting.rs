@@ -1,14 +1,13 @@
-//! Calls that wait: their share, and what ends them.
+//! Waiting calls: their share of the limits, and their ends.
 
 use std::time::Duration;
 
-use overnight_domain::requests::RequestStatus;
 use serde_json::json;
 
-use super::support::{CHAT, Stage, chat, chat_with, refused};
+use super::support::{CHAT, Stage, chat, chat_with, refused, requests};
 use crate::support::{Raw, pause};
 
-/// A call on a connection of its own, which has created the `count`-th request and waits.
+/// A call on its own connection that has created the `count`-th request and waits.
 async fn wait_on_a_connection(stage: &Stage, count: usize, more: &serde_json::Value) -> Raw {
     let body = chat_with(more).to_string();
     let mut raw = stage.app.raw().await;
@@ -31,21 +30,16 @@ async fn an_account_whose_share_of_waiting_calls_is_full_keeps_nothing_from_othe
     let over = stage.app.client().post(CHAT, &chat("is over the share")).await;
     refused(&over, 429, "too_many_waiting_calls");
     assert_eq!((over.header("retry-after"), over.header("x-should-retry")), ("1", ""));
-    // What is refused has created nothing, and ordinary calls have their own share.
+    // A refused call has created nothing, and ordinary calls have their own share.
     assert_eq!(stage.requests(3).await.len(), 3);
     stage.app.check_counted("overnight_http_waiting_calls ").await;
     stage.app.check_counted("overnight_http_calls_over_share_total{share=\"waiting\"}").await;
-    // Another account waits and is answered.
+    // Another account's call waits and is answered.
     let stranger = Stage::call(stage.app.stranger(), CHAT, &chat("is honest"));
-    let id = loop {
-        if let Some(id) = stage.app.stranger().get("/v1/requests").await.ids().pop() {
-            break id;
-        }
-        pause().await;
-    };
-    stage.app.stranger().send("POST", &format!("/v1/requests/{id}/cancel"), "").await;
+    let id = requests(&stage.app.stranger(), 1).await.remove(0);
+    stage.app.stranger().cancel(&format!("/v1/requests/{id}")).await;
     refused(&stage.answer(stranger).await, 409, "cancelled");
-    stage.end_all(3, RequestStatus::Completed).await;
+    stage.complete_all(3).await;
     for call in waiting {
         assert_eq!(stage.answer(call).await.status, 200);
     }
@@ -54,32 +48,27 @@ async fn an_account_whose_share_of_waiting_calls_is_full_keeps_nothing_from_othe
 
 #[tokio::test]
 async fn where_every_place_is_taken_the_account_with_the_most_makes_room_for_one_with_fewer() {
-    // Half of the connections may be of calls that wait.
+    // Waiting calls may use half of the connections.
     let stage = Stage::start(&[("limits.connections", "8"), ("console.trusted_proxies", "[]")]).await;
     let waiting: Vec<_> = (0..4).map(|_| Stage::call(stage.app.client(), CHAT, &chat("waits"))).collect();
     stage.requests(4).await;
     let stranger = Stage::call(stage.app.stranger(), CHAT, &chat("is honest"));
-    let id = loop {
-        if let Some(id) = stage.app.stranger().get("/v1/requests").await.ids().pop() {
-            break id;
-        }
-        pause().await;
-    };
-    stage.end_all(4, RequestStatus::Completed).await;
+    let id = requests(&stage.app.stranger(), 1).await.remove(0);
+    stage.complete_all(4).await;
     let mut statuses = Vec::new();
     for call in waiting {
         let answered = stage.answer(call).await;
         if answered.status == 503 {
             let error = refused(&answered, 503, "still_waiting");
             assert!(error["message"].as_str().is_some_and(|message| message.contains("req_")), "{error}");
-            // Without a key, a repeat would ask for the same work twice.
+            // Without a key, a repeat would create the same work again.
             assert_eq!(answered.header("x-should-retry"), "false");
         }
         statuses.push(answered.status);
     }
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 200, 200, 503]);
-    stage.app.stranger().send("POST", &format!("/v1/requests/{id}/cancel"), "").await;
+    stage.app.stranger().cancel(&format!("/v1/requests/{id}")).await;
     refused(&stage.answer(stranger).await, 409, "cancelled");
     stage.app.stop().await;
 }
@@ -102,7 +91,7 @@ async fn a_client_that_leaves_frees_its_place_and_its_request_stays() {
             }
             refused(&call.await.expect("an answer"), 429, "too_many_waiting_calls");
         };
-        stage.end_all(count + 1, RequestStatus::Completed).await;
+        stage.complete_all(count + 1).await;
         assert_eq!(stage.answer(next).await.status, 200);
     }
     stage.app.stop().await;
@@ -118,12 +107,12 @@ async fn a_stream_that_waits_shows_that_it_is_alive_and_nothing_cuts_it() {
         let alive = stream.until(": waiting\n\n");
         stage.clock.advance_until(Duration::from_secs(15), alive).await;
     }
-    // Hours pass, of which every minute would cut an idle connection.
+    // Hours pass; an idle connection would be closed after a minute.
     for _ in 0..8 * 60 {
         stage.clock.advance(Duration::from_secs(60));
         pause().await;
     }
-    stage.end_all(2, RequestStatus::Completed).await;
+    stage.complete_all(2).await;
     stage.clock.advance_until(Duration::from_millis(200), stream.until("[DONE]")).await;
     let answered = stage.clock.advance_until(Duration::from_millis(200), whole.until("Paris.")).await;
     assert!(answered.starts_with("HTTP/1.1 200 "), "{answered}");

@@ -1,11 +1,11 @@
-//! Opening the page at which an order is paid.
+//! The page on which an order is paid.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use overnight_base::clock::{HurriedClock, SharedClock};
-use overnight_server::config::OutgoingConfig;
-use overnight_server::payment::{self, PaymentError};
+use overnight_config::OutgoingConfig;
+use overnight_outgoing::payment::{self, PaymentError};
 use overnight_testkit::stripe::{Stripe, Trouble};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -59,7 +59,7 @@ async fn too_many_calls_pass_and_a_failure_passes_with_another_order() {
     stripe.trouble(Trouble::Failure);
     let error = provider.open_checkout(&order(2)).await.unwrap_err();
     assert!(matches!(&error, PaymentError::Broken(_)) && error.is_passing(), "{error:?}");
-    // Stripe repeats the first answer of an idempotency key.
+    // Stripe repeats its first answer to an idempotency key.
     assert_eq!(provider.open_checkout(&order(2)).await.unwrap_err(), error);
     provider.open_checkout(&order(3)).await.unwrap();
 }
@@ -86,7 +86,7 @@ async fn nobody_at_the_address_is_an_absence() {
 
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_given_up() {
-    // It is listened on, and nobody takes the call.
+    // A listener that accepts no call.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let billing = billing("stripe", &format!("http://{}", listener.local_addr().unwrap()));
     let clock: SharedClock = Arc::new(HurriedClock);
@@ -98,14 +98,14 @@ async fn an_answer_that_does_not_come_is_given_up() {
     assert!(words.contains("no answer within 20 s") || words.contains("no connection within"), "{words}");
 }
 
-/// The error of a provider that is answered with these bytes.
+/// The error of a provider that answers with these bytes.
 async fn error_of(answer: Vec<u8>) -> PaymentError {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let provider = provider_at(&format!("http://{}", listener.local_addr().unwrap()), keys);
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut request = Vec::new();
-        // The last that is sent is the closing brace of the return URL.
+        // The request ends with the closing brace of the return URL.
         while !request.ends_with(b"%7D") {
             stream.read_buf(&mut request).await.unwrap();
         }

@@ -1,10 +1,11 @@
-//! The worker that asks Stripe for orders whose events never came.
+//! The worker that asks Stripe about orders without events.
 
 use futures_util::future::join_all;
+use overnight_app::{Services, accounts, payments as orders};
+use overnight_config::{BillingConfig, OutgoingConfig, ProviderConfig};
 use overnight_domain::money::EntryKind;
-use overnight_server::app::{Services, accounts, payments as orders};
-use overnight_server::config::{BillingConfig, OutgoingConfig, ProviderConfig};
-use overnight_server::{payment, workers};
+use overnight_outgoing::payment;
+use overnight_runtime::workers;
 use overnight_testkit::stripe::Trouble;
 
 use super::shop::{Shop, entry, session_of};
@@ -13,14 +14,14 @@ use crate::support::Log;
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// Lets the worker run at this time after the start, in milliseconds; how often Stripe was asked so far.
+/// Runs the worker at this time after the start, in milliseconds; returns the number of calls to Stripe so far.
 async fn run_at(shop: &Shop, after_ms: i64) -> u64 {
     let services = &shop.app.services;
     workers::payment_checks(services, services.clock.now() + after_ms).await.expect("a run");
     shop.stripe.question_count()
 }
 
-/// How often Stripe was asked when the worker has run every minute from one time until another.
+/// Runs the worker every minute of an interval; returns the number of calls to Stripe.
 async fn run_between(shop: &Shop, from_ms: i64, until_ms: i64) -> u64 {
     for after_ms in (from_ms..until_ms).step_by(60_000) {
         run_at(shop, after_ms).await;
@@ -56,7 +57,7 @@ async fn an_unpaid_order_is_asked_for_less_and_less_until_its_page_is_closed() {
     let session = session_of(&shop.order("5").await).to_owned();
     let asked = run_between(&shop, 0, 23 * 60 * MINUTE_MS).await;
     assert!((15..=25).contains(&asked), "{asked}");
-    // A transfer from a bank that arrives after days.
+    // A bank transfer that arrives after days.
     shop.stripe.pay_late(&session);
     let late = shop.order("6").await;
     run_between(&shop, 23 * 60 * MINUTE_MS, 30 * 60 * MINUTE_MS).await;

@@ -1,4 +1,4 @@
-//! Who takes payments: the client of Stripe against its stand-in, and the provider of those who have none.
+//! Payment providers: the client of Stripe with a simulated Stripe, and the provider for services without payments.
 
 mod checkouts;
 mod checks;
@@ -14,15 +14,14 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_config::{BillingConfig, Config, OutgoingConfig, Sources};
 use overnight_domain::ids::{AccountId, PaymentId};
-use overnight_server::config::{BillingConfig, Config, OutgoingConfig, Sources};
-use overnight_server::payment::{self, Order, PaymentProvider};
+use overnight_outgoing::payment::{self, Order, PaymentProvider};
 use overnight_testkit::stripe::Stripe;
 
 const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 const SIGNING_SECRET: &str = "whsec_test_secret";
 
-/// The settings of a service that is paid through what stands at the base URL.
 fn billing(provider: &str, base_url: &str) -> BillingConfig {
     let environment = vec![
         ("OVERNIGHT_BILLING__PROVIDER".to_owned(), provider.to_owned()),
@@ -31,7 +30,7 @@ fn billing(provider: &str, base_url: &str) -> BillingConfig {
     Config::load(&Sources { environment, ..Sources::default() }).unwrap().billing
 }
 
-/// The variables of a process that has both keys.
+/// The environment of a process with both keys.
 fn keys(variable: &str) -> Option<OsString> {
     match variable {
         "STRIPE_SECRET_KEY" => Some(SECRET_KEY.into()),
@@ -40,13 +39,11 @@ fn keys(variable: &str) -> Option<OsString> {
     }
 }
 
-/// A provider with these variables, at a base URL.
 fn provider_at(base_url: &str, variable: impl Fn(&str) -> Option<OsString>) -> Arc<dyn PaymentProvider> {
     let clock: SharedClock = Arc::new(SystemClock);
     payment::provider_with(&billing("stripe", base_url), &OutgoingConfig::default(), &clock, variable)
 }
 
-/// A stand-in for Stripe, and the provider that asks it.
 async fn start() -> (Stripe, Arc<dyn PaymentProvider>) {
     let stripe = Stripe::start(SECRET_KEY).await.unwrap();
     let provider = provider_at(&stripe.base_url(), keys);

@@ -1,13 +1,13 @@
-//! Reading what Stripe tells of a payment, from the page to the dispute.
+//! Stripe's events about a payment, from the checkout to the dispute.
 
-use overnight_server::payment::{Notice, NoticeRefused, PaymentError, PaymentProvider, Receipt, Told};
+use overnight_outgoing::payment::{Notice, NoticeRefused, PaymentError, PaymentProvider, Receipt, Told};
 use overnight_testkit::stripe::{Happening, sign, thin};
 
 use super::{SIGNING_SECRET, order, start};
 
 const SECOND: i64 = 1_790_000_000;
 
-/// What the provider makes of the events, each signed and delivered at once.
+/// The notices read from events that are signed and delivered immediately.
 fn read(provider: &dyn PaymentProvider, happening: &Happening) -> Vec<Notice> {
     let read_one = |body: &Vec<u8>| {
         let signature = sign(body, SIGNING_SECRET, SECOND);
@@ -19,7 +19,6 @@ fn read(provider: &dyn PaymentProvider, happening: &Happening) -> Vec<Notice> {
     happening.events.iter().map(read_one).collect()
 }
 
-/// The same of the thin form of the events.
 async fn read_thin(provider: &dyn PaymentProvider, happening: &Happening) -> Vec<Notice> {
     let mut notices = Vec::new();
     for body in happening.events.iter().map(|event| thin(event)) {
@@ -81,7 +80,7 @@ async fn thin_events_tell_the_same() {
     for happening in [stripe.refund(&paid.id, 400), stripe.dispute(&paid.id, 1_000)] {
         assert_eq!(read_thin(&*provider, &happening).await, read(&*provider, &happening));
     }
-    // What is fetched is as it is now, whichever event tells of it first.
+    // A fetched object has its current state, whichever event arrives first.
     let refunded = stripe.refund(&paid.id, 100);
     let failed = stripe.fail_refund(&refunded.id);
     let now = read(&*provider, &failed).remove(0);

@@ -1,10 +1,10 @@
-//! Notices over HTTP, as Stripe delivers them: real signatures, often repeated, in any order.
+//! Notices over HTTP as Stripe delivers them: with real signatures, repeated, in any order.
 
 use futures_util::future::join_all;
+use overnight_app::accounts;
+use overnight_app::idempotency::FormKey;
+use overnight_app::payments::{self as orders, Heard};
 use overnight_domain::money::{Credits, EntryKind};
-use overnight_server::app::accounts;
-use overnight_server::app::idempotency::FormKey;
-use overnight_server::app::payments::{self as orders, Heard};
 use overnight_testkit::stripe::sign;
 
 use super::SIGNING_SECRET;
@@ -26,7 +26,7 @@ async fn a_payment_told_five_times_and_once_by_a_forger_is_posted_once() {
     assert!(answers.iter().all(|answered| answered.status == 200), "{answers:?}");
     assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "12.5")]);
 
-    // Activated by it, at once.
+    // The payment activates the account immediately.
     let account = shop.customer.get("/v1/account").await.json();
     assert_eq!((&account["available"], &account["payments_activated"]), (&"12.5".into(), &true.into()));
     shop.app.stop().await;
@@ -61,7 +61,7 @@ async fn a_refund_told_before_its_payment_is_posted_after_it() {
     let paid = shop.stripe.pay(session_of(&shop.order("10").await));
     let refund = shop.stripe.refund(&paid.id, 500);
     let failed = shop.stripe.fail_refund(&refund.id);
-    // A quarter of 20 euros, told first; then the payment; then all of it again, backwards.
+    // The refund of a quarter of 20 euros is delivered first, then the payment, then everything again in reverse.
     shop.tell_all(&refund.events).await;
     assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "10"), entry(EntryKind::Refund, "-2.5")]);
     shop.tell_all(&paid.events).await;
@@ -89,7 +89,7 @@ async fn a_dispute_may_take_an_account_below_zero_where_it_reads_and_does_not_cr
     shop.customer.post("/v1/requests", &body).await.refused(402, "insufficient_credits");
     assert_eq!(shop.customer.get("/v1/requests").await.ids().len(), 1);
 
-    // Won, and the withdrawal told once more behind it.
+    // The dispute is won, and the withdrawal is delivered again after it.
     let won = shop.stripe.win_dispute(&dispute.id);
     shop.tell_all(&won.events).await;
     let log = Log::keep();
@@ -118,7 +118,7 @@ async fn a_payment_that_was_never_told_of_is_found_by_asking() {
     };
     assert_eq!(asked().await, [Heard::Nothing, Heard::Posted]);
     assert_eq!(asked().await, [Heard::Nothing, Heard::Nothing]);
-    // Told at last.
+    // The payment is delivered last.
     shop.tell_all(&paid.events).await;
     assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "4")]);
     shop.app.stop().await;
@@ -153,10 +153,8 @@ async fn no_order_is_made_for_what_cannot_be_paid() {
     let shop = Shop::open().await;
     for amount in ["0", "-1", "0.001", "0.0075"] {
         let credits: Credits = amount.parse().expect("credits");
-        assert!(
-            orders::top_up(&shop.app.services, shop.account.id, credits, None).await.is_err(),
-            "{amount}"
-        );
+        let is_so = orders::top_up(&shop.app.services, shop.account.id, credits, None).await.is_err();
+        assert!(is_so, "{amount}");
     }
     assert_eq!(shop.stripe.session_count(), 0);
     let nothing =

@@ -1,6 +1,6 @@
-//! Asking which order a payment paid.
+//! The order of a payment.
 
-use overnight_server::payment::{PaymentError, Receipt};
+use overnight_outgoing::payment::{PaymentError, Receipt};
 use overnight_testkit::stripe::Trouble;
 
 use super::{order, start};
@@ -29,7 +29,7 @@ async fn a_payment_for_something_else_has_no_order() {
 
 #[tokio::test]
 async fn a_payment_that_stripe_does_not_know_is_an_error() {
-    // Whoever told of it has another account: to pass over a refund of it would hide that.
+    // The sender has another account: ignoring a refund would hide that.
     let (_stripe, provider) = start().await;
     let error = provider.find_receipt("pi_1&limit=100").await.unwrap_err();
     let expected = PaymentError::Refused {

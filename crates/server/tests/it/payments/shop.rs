@@ -1,17 +1,18 @@
-//! A service that sells credits, and the Stripe that is paid.
+//! A service that sells credits, and a simulated Stripe.
 
+use overnight_app::api_keys::KeyDraft;
+use overnight_app::payments::{self as orders, TopUp};
+use overnight_app::{Services, accounts};
+use overnight_config::OutgoingConfig;
 use overnight_domain::money::EntryKind;
-use overnight_server::app::payments::{self as orders, TopUp};
-use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::config::OutgoingConfig;
-use overnight_server::payment;
-use overnight_server::store::identity::accounts::Account;
+use overnight_outgoing::payment;
+use overnight_store::identity::accounts::Account;
 use overnight_testkit::stripe::{Stripe, sign};
 
 use super::{SECRET_KEY, SIGNING_SECRET, keys};
 use crate::support::{Answered, Client, TestApp};
 
-/// A service that takes payments, one customer, and the Stripe that is paid.
+/// A service that takes payments, one customer, and a simulated Stripe.
 pub(super) struct Shop {
     pub(super) app: TestApp,
     pub(super) stripe: Stripe,
@@ -19,12 +20,10 @@ pub(super) struct Shop {
     pub(super) customer: Client,
 }
 
-/// A stand-in for Stripe.
 pub(crate) async fn stand_in() -> Stripe {
     Stripe::start(SECRET_KEY).await.expect("a stand-in")
 }
 
-/// A service that sells credits through it.
 pub(crate) async fn start_selling(stripe: &Stripe) -> TestApp {
     let settings = [
         ("billing.provider", "stripe"),
@@ -49,9 +48,7 @@ impl Shop {
         let stripe = stand_in().await;
         let app = start_selling(&stripe).await;
         let account = accounts::create(&app.services, "customer").await.expect("an account");
-        let made =
-            api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key");
-        let customer = Client::new(app.address, Some(&made.key));
+        let customer = app.new_key(account.id, KeyDraft::PLAIN).await.0;
         Self { app, stripe, account, customer }
     }
 
@@ -64,7 +61,7 @@ impl Shop {
         self.app.services.clock.now() / 1_000
     }
 
-    /// Tells the service of an event as Stripe does.
+    /// Delivers an event to the service as Stripe does.
     pub(super) async fn tell(&self, event: &[u8]) -> Answered {
         let signature = sign(event, SIGNING_SECRET, self.now());
         self.tell_signed(event, &signature).await
@@ -84,7 +81,7 @@ impl Shop {
         }
     }
 
-    /// The kinds and amounts of the ledger, the oldest first.
+    /// The kinds and amounts of the ledger's entries, oldest first.
     pub(super) async fn ledger(&self) -> Vec<(EntryKind, String)> {
         let services = &self.app.services;
         let entries = accounts::list_entries(services, &self.account, None, None, 100).await;

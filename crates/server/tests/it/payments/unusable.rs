@@ -1,11 +1,11 @@
-//! Providers that cannot be used, and the one that takes nothing.
+//! Misconfigured providers, and the provider without payments.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
-use overnight_server::config::OutgoingConfig;
-use overnight_server::payment::{self, NoticeRefused, PaymentError};
+use overnight_config::OutgoingConfig;
+use overnight_outgoing::payment::{self, NoticeRefused, PaymentError};
 use overnight_testkit::stripe::{Stripe, sign};
 
 use super::{SECRET_KEY, SIGNING_SECRET, billing, keys, order, provider_at, start};

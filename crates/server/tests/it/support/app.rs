@@ -1,18 +1,22 @@
-//! A service over a real store and a real socket, in a folder of its own.
+//! A service with a real store and a real socket, in a temporary folder.
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use overnight_app::accounts::{self, Account};
+use overnight_app::api_keys::{self, KeyDraft, MadeKey};
+use overnight_app::{self as app, Services};
 use overnight_base::clock::{ManualClock, SharedClock, SystemClock};
 use overnight_base::ids::Ids;
+use overnight_config::{Config, Sources};
+use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::{self, Services};
-use overnight_server::config::{Config, Sources};
-use overnight_server::http::{self, Listeners, Timeouts, Tls};
-use overnight_server::store::operations::audit;
-use overnight_server::store::{Store, StoreOptions};
+use overnight_http::{self as http, Listeners, Timeouts, Tls};
+use overnight_store::audit_log::{self, Filter, Place};
+use overnight_store::operations::audit;
+use overnight_store::{Store, StoreOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -21,16 +25,15 @@ use tokio::task::JoinHandle;
 use super::stepped_clock::SharedSteps;
 use super::{Client, Raw, SteppedClock, store_options};
 
-/// The model that requests of these tests name.
 pub(crate) const MODEL: &str = "llama-3.1-8b-instruct";
 
 const MODELS: &str = r#"[{ name = "llama-3.1-8b-instruct", input_price = "0.10", output_price = "0.15" },
     { name = "other" }]"#;
 
-/// When the clock of each service begins, in milliseconds.
+/// The start of each service's clock, in milliseconds.
 pub(crate) const START: i64 = 1_750_000_000_000;
 
-/// Time-outs for tests that do not wait for one.
+/// Time-outs that no test reaches.
 const PATIENT: Timeouts = Timeouts {
     header: Duration::from_secs(60),
     body_idle: Duration::from_secs(60),
@@ -40,15 +43,15 @@ const PATIENT: Timeouts = Timeouts {
     shutdown: Duration::from_secs(2),
 };
 
-/// Longer than a test lets pass, unless it waits for just this.
+/// Longer than a test's clock runs, unless the test waits for exactly this.
 pub(crate) const AGES: Duration = Duration::from_secs(100 * 86_400);
 
-/// A running service without engines: what is to end is ended by the test, and its clock stands still until the test sets it.
+/// A running service without engines: tests end requests themselves, and its clock is stopped until a test sets it.
 pub(crate) struct TestApp {
     pub(crate) services: Services,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) address: SocketAddr,
-    /// Where probes ask that clients cannot keep out, if there is such a place.
+    /// A separate address for probes, which clients cannot overload.
     pub(crate) metrics_address: Option<SocketAddr>,
     pub(crate) account: AccountKey,
     pub(crate) folder: TempDir,
@@ -59,17 +62,14 @@ pub(crate) struct TestApp {
 }
 
 impl TestApp {
-    /// Starts a service with the defaults.
     pub(crate) async fn start() -> Self {
         Self::start_with(&[]).await
     }
 
-    /// Starts a service with these settings.
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
         Self::start_changed(settings, |services| services).await
     }
 
-    /// Starts a service with these settings and a part of it replaced.
     pub(crate) async fn start_changed(
         settings: &[(&str, &str)],
         change: impl FnOnce(Services) -> Services,
@@ -77,7 +77,7 @@ impl TestApp {
         Self::launch(store_options, settings, PATIENT, change).await
     }
 
-    /// Starts a service on this database of a PostgreSQL, whatever the others run on.
+    /// Starts a service on this PostgreSQL, whatever database the other tests use.
     pub(crate) async fn start_on(server_url: String) -> Self {
         let in_folder =
             |folder: &Path| StoreOptions { server_url: Some(server_url), ..store_options(folder) };
@@ -106,27 +106,18 @@ impl TestApp {
         let metrics_address = listeners.addresses().get(1).copied();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
-        let server = tokio::spawn(http::serve_with(services.clone(), listeners, shutdown, timeouts));
+        let server = tokio::spawn(http::serve_with(
+            services.clone(),
+            overnight_console::routes,
+            listeners,
+            shutdown,
+            timeouts,
+        ));
         let stop = Some(stop);
         Self { services, clock, address, metrics_address, account, folder, key, stranger_key, stop, server }
     }
 
-    /// Starts a service whose batches group so many requests at most.
-    pub(crate) async fn start_with_limits(batch_requests: &str) -> Self {
-        Self::start_with(&[("limits.batch_requests", batch_requests)]).await
-    }
-
-    /// Starts a service where nothing costs credits.
-    pub(crate) async fn start_without_billing() -> Self {
-        Self::start_with(&[("billing.enabled", "false")]).await
-    }
-
-    /// Starts a service whose figures have an address of their own.
-    pub(crate) async fn start_with_metrics(metrics_listen: &str) -> Self {
-        Self::start_with(&[("metrics_listen", metrics_listen)]).await
-    }
-
-    /// Starts a service whose clients have little time, by the machine's clock: it is what they let pass.
+    /// Starts a service with short time-outs, on the machine's clock.
     pub(crate) async fn start_hasty() -> Self {
         let short = Duration::from_millis(300);
         let timeouts = Timeouts { header: short, body_idle: short, body_total: short * 3, ..PATIENT };
@@ -134,12 +125,12 @@ impl TestApp {
         Self::launch(store_options, &[], timeouts, real).await
     }
 
-    /// Starts a service with these settings, on a clock that the test moves on. Connections may be idle for [`AGES`].
+    /// Starts a service on a clock under the test's control. Connections may be idle for [`AGES`].
     pub(crate) async fn start_stepped(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
         Self::start_on_steps(settings, Timeouts { header: AGES, idle: AGES, ..PATIENT }).await
     }
 
-    /// The same, with connections that may be idle for a minute.
+    /// The same, with an idle time-out of one minute.
     pub(crate) async fn start_stepped_impatient(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
         Self::start_on_steps(settings, PATIENT).await
     }
@@ -156,7 +147,6 @@ impl TestApp {
         Client::new(self.address, Some(&self.key))
     }
 
-    /// A client without a key.
     pub(crate) fn anonymous(&self) -> Client {
         Client::new(self.address, None)
     }
@@ -171,49 +161,69 @@ impl TestApp {
         &self.key
     }
 
-    /// Checks that `figure` is shown at `/metrics`: it was counted at least once in this process.
+    /// Checks that `figure` was counted at least once in this process, as `/metrics` shows.
     pub(crate) async fn check_counted(&self, figure: &str) {
         let answered = self.anonymous().get("/metrics").await;
         assert!(answered.text().contains(figure), "{figure} in\n{}", answered.text());
     }
 
-    /// A client whose key was revoked.
     pub(crate) async fn revoked(&self) -> Client {
-        let account = app::accounts::list(&self.services).await.expect("accounts")[0].id;
-        let made = app::api_keys::create(&self.services, account, app::api_keys::KeyDraft::PLAIN)
-            .await
-            .expect("a key");
-        app::api_keys::revoke(&self.services, made.record.id).await.expect("a revocation");
-        Client::new(self.address, Some(&made.key))
+        let (client, made) = self.new_key(self.own().await.id, KeyDraft::PLAIN).await;
+        api_keys::revoke(&self.services, made.record.id).await.expect("a revocation");
+        client
     }
 
-    /// A bare connection.
+    pub(crate) async fn own(&self) -> Account {
+        accounts::get_own(&self.services, self.account).await.expect("the account")
+    }
+
+    pub(crate) async fn new_key(&self, account: AccountId, draft: KeyDraft<'_>) -> (Client, MadeKey) {
+        let made = api_keys::create(&self.services, account, draft).await.expect("a key");
+        (Client::new(self.address, Some(&made.key)), made)
+    }
+
+    pub(crate) async fn new_key_named(&self, account: AccountId, name: &str) -> (Client, MadeKey) {
+        self.new_key(account, KeyDraft { name: Some(name), ..KeyDraft::PLAIN }).await
+    }
+
+    /// The audit log of the account `test`, newest first.
+    pub(crate) async fn noted(&self) -> Vec<audit_log::Entry> {
+        let filter = Filter { account: Some(self.account), action: None, since: 0, before: Place::END };
+        audit_log::list(&self.services.store, &filter, 999).await.expect("a log").entries
+    }
+
+    /// A new account without credits whose payments are activated, and its client.
+    pub(crate) async fn newcomer(&self, name: &str) -> (Account, Client) {
+        let account = accounts::create(&self.services, name).await.expect("an account");
+        accounts::activate(&self.services, account.id).await.expect("an activation");
+        let client = self.new_key(account.id, KeyDraft::PLAIN).await.0;
+        (account, client)
+    }
+
     pub(crate) async fn raw(&self) -> Raw {
         Raw::connect(self.address).await
     }
 
-    /// The smallest body of Create Request, as the quick start sends it.
+    /// The smallest body of Create Request, as in the quick start.
     pub(crate) fn quick_start(content: &str) -> Value {
         json!({"request_body": {"model": MODEL, "messages": [{"role": "user", "content": content}]}})
     }
 
-    /// Creates a request; its id.
+    /// Returns its id.
     pub(crate) async fn create(&self, content: &str) -> String {
         self.client().create(content).await
     }
 
-    /// Creates a batch of new requests; its id and theirs.
+    /// Creates a batch of new requests; returns its id and theirs.
     pub(crate) async fn create_batch(&self, size: usize) -> (String, Vec<String>) {
         let mut ids = Vec::new();
         for place in 0..size {
             ids.push(self.create(&format!("batched {place}")).await);
         }
-        let answered = self.client().post("/v1/batches", &json!({"requests_ids": ids})).await;
-        assert_eq!(answered.status, 201, "{answered:?}");
-        (answered.json()["id"].as_str().expect("an id").to_owned(), ids)
+        (self.client().group(&ids).await, ids)
     }
 
-    /// Stops the service, and checks that it left everything sound.
+    /// Stops the service and checks its invariants.
     pub(crate) async fn stop(mut self) {
         drop(self.stop.take());
         (&mut self.server).await.expect("a server");
@@ -230,24 +240,23 @@ async fn services(options: &StoreOptions, settings: &[(&str, &str)], clock: Shar
     flags.push(("data_dir".to_owned(), options.folder.display().to_string()));
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let sources = Sources { file: None, environment, flags };
-    let config = Arc::new(Config::load(&sources).expect("settings"));
+    open_services(options, Config::load(&sources).expect("settings"), clock).await
+}
+
+/// The services of a database of the suite, with what `config` says of quotas and the object store.
+pub(crate) async fn open_services(options: &StoreOptions, config: Config, clock: SharedClock) -> Services {
     let object_store = app::store_options(&config).object_store;
     let options = StoreOptions { quotas: config.quotas, object_store, ..options.clone() };
     let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
-    Services::new(store, clock, Arc::new(Ids::from_system()), config).await.expect("services")
+    Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config)).await.expect("services")
 }
 
 async fn account(services: &Services, name: &str) -> (AccountKey, String) {
-    let account = app::accounts::create(services, name).await.expect("an account");
-    app::accounts::activate(services, account.id).await.expect("an activation");
+    let account = accounts::create(services, name).await.expect("an account");
+    accounts::activate(services, account.id).await.expect("an activation");
     let credits = "1000".parse().expect("credits");
-    app::accounts::grant(services, account.id, credits, None).await.expect("a grant");
-    let made = app::api_keys::create(
-        services,
-        account.id,
-        app::api_keys::KeyDraft { name: Some("first"), ..app::api_keys::KeyDraft::PLAIN },
-    )
-    .await
-    .expect("a key");
+    accounts::grant(services, account.id, credits, None).await.expect("a grant");
+    let draft = KeyDraft { name: Some("first"), ..KeyDraft::PLAIN };
+    let made = api_keys::create(services, account.id, draft).await.expect("a key");
     (account.key, made.key)
 }

@@ -10,7 +10,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::NamedTempFile;
 use tokio_rustls::TlsAcceptor;
 
-/// Who certifies receivers.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>, NamedTempFile);
 
 impl Authority {
@@ -23,27 +22,24 @@ impl Authority {
         Self(issuer, file)
     }
 
-    /// What to trust.
     pub(crate) fn root(&self) -> CertificateDer<'static> {
         self.0.der().clone()
     }
 
-    /// A file that holds the same.
     pub(crate) fn file(&self) -> PathBuf {
         self.1.path().to_owned()
     }
 
-    /// The same, as files have it.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// The other side of TLS, certified to be `name`.
+    /// The server side of TLS with a certificate for `name`.
     pub(crate) fn certify(&self, name: &str) -> TlsAcceptor {
         self.certify_until(name, 4_000)
     }
 
-    /// A certificate for `name` and its key, as files have them.
+    /// In PEM.
     pub(crate) fn certify_in_pem(&self, name: &str) -> (String, String) {
         let (certificate, key) = self.sign(name, 4_000);
         (certificate.pem(), key.serialize_pem())
@@ -56,12 +52,12 @@ impl Authority {
         (params.signed_by(&key, &self.0).unwrap(), key)
     }
 
-    /// The other side of TLS that shows the authority's own certificate, as a self-signed server does.
+    /// The server side of TLS with the authority's own certificate, like a self-signed server.
     pub(crate) fn certify_itself(&self) -> TlsAcceptor {
         accepting(self.0.der().clone(), self.0.key())
     }
 
-    /// The same, to the end of a year.
+    /// The same, valid until the end of a year.
     pub(crate) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
         let (certificate, key) = self.sign(name, year);
         accepting(certificate.der().clone(), &key)

@@ -1,4 +1,4 @@
-//! A client of HTTP/1.1 that shows everything that came back.
+//! An HTTP/1.1 client that shows the whole answer.
 
 use std::net::SocketAddr;
 
@@ -8,11 +8,10 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::TestApp;
 
-/// A client with or without a key.
 #[derive(Clone)]
 pub(crate) struct Client {
     http: legacy::Client<HttpConnector, Full<Bytes>>,
@@ -20,7 +19,6 @@ pub(crate) struct Client {
     headers: Vec<(String, String)>,
 }
 
-/// What came back.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: u16,
@@ -35,19 +33,18 @@ impl Client {
         Self { http, base: format!("http://{address}"), headers }
     }
 
-    /// The same client with one more header.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same client, over HTTP/2 from the first byte on.
+    /// The same client, with HTTP/2 from the first byte.
     pub(crate) fn speaking_http_2(mut self) -> Self {
         self.http = legacy::Client::builder(TokioExecutor::new()).http2_only(true).build_http();
         self
     }
 
-    /// What comes back, unless the connection breaks.
+    /// The answer; `None` if the connection breaks.
     pub(crate) async fn try_get(&self, path: &str) -> Option<Answered> {
         self.try_send("GET", path, Bytes::new()).await
     }
@@ -75,15 +72,71 @@ impl Client {
         self.send("POST", path, body.to_string()).await
     }
 
-    /// Creates a request; its id.
+    /// The JSON of an answer with status 200.
+    pub(crate) async fn read(&self, path: &str) -> Value {
+        self.get(path).await.checked(200).json()
+    }
+
+    /// Posts and returns the JSON of an answer with this status.
+    pub(crate) async fn call(&self, path: &str, body: &Value, status: u16) -> Value {
+        self.post(path, body).await.checked(status).json()
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answered {
+        self.send("DELETE", path, "").await
+    }
+
+    pub(crate) async fn cancel(&self, path: &str) -> Answered {
+        self.send("POST", &format!("{path}/cancel"), "").await
+    }
+
+    /// Returns its id.
     pub(crate) async fn create(&self, content: &str) -> String {
-        let answered = self.post("/v1/requests", &TestApp::quick_start(content)).await;
-        assert_eq!(answered.status, 201, "{answered:?}");
-        answered.json()[0]["id"].as_str().expect("an id").to_owned()
+        self.create_of(&TestApp::quick_start(content)).await
+    }
+
+    /// Returns its id.
+    pub(crate) async fn create_of(&self, body: &Value) -> String {
+        self.post("/v1/requests", body).await.checked(201).id()
+    }
+
+    /// Returns its id.
+    pub(crate) async fn group(&self, ids: &[String]) -> String {
+        self.post("/v1/batches", &json!({"requests_ids": ids})).await.checked(201).id()
+    }
+
+    pub(crate) async fn record(&self, id: &str) -> Value {
+        self.read(&format!("/v1/requests/{id}")).await[0].take()
     }
 }
 
 impl Answered {
+    #[track_caller]
+    pub(crate) fn checked(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}: {self:?}", String::from_utf8_lossy(&self.body));
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn shows(&self, part: &str) -> &Self {
+        assert!(self.text().contains(part), "{part:?} is not in: {}", self.text());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn lacks(&self, part: &str) -> &Self {
+        assert!(!self.text().contains(part), "{part:?} is in: {}", self.text());
+        self
+    }
+
+    /// The `id` of the object, which may be the only element of an array.
+    #[track_caller]
+    pub(crate) fn id(&self) -> String {
+        let json = self.json();
+        let object = json.get(0).unwrap_or(&json);
+        object["id"].as_str().unwrap_or_else(|| panic!("no id: {json}")).to_owned()
+    }
+
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("text")
     }
@@ -92,14 +145,13 @@ impl Answered {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// One value for each line; every line ends in a line break.
+    /// One value for each line; every line must end in a line break.
     pub(crate) fn lines(&self) -> Vec<Value> {
         assert_eq!(self.header("content-type"), "application/x-ndjson");
         assert!(self.body.is_empty() || self.body.ends_with(b"\n"), "{self:?}");
         self.text().lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
     }
 
-    /// The `id` of each line.
     pub(crate) fn ids(&self) -> Vec<String> {
         self.lines().iter().map(|line| line["id"].as_str().expect("an id").to_owned()).collect()
     }
@@ -108,7 +160,7 @@ impl Answered {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
 
-    /// Checks that it is a refusal in its one shape, with this status and code.
+    /// Checks the status, the code and the form of a refusal.
     #[track_caller]
     pub(crate) fn refused(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", self.text());

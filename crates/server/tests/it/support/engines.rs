@@ -1,11 +1,11 @@
-//! Engines, as nodes report them.
+//! Engines as nodes report them.
 
-use overnight_server::app::engines::{EngineRates, EngineState, PrefixCacheState};
-use overnight_server::store::nodes::engine_reports;
+use overnight_app::engines::{EngineRates, EngineState, PrefixCacheState};
+use overnight_store::nodes::engine_reports;
 
 use super::{MODEL, TestApp};
 
-/// An engine of the tests' model that is driven and open.
+/// An idle engine of the tests' model, within its opening hours.
 pub(crate) fn idle_engine() -> EngineState {
     EngineState {
         name: "gpu-0".to_owned(),
@@ -23,7 +23,6 @@ pub(crate) fn idle_engine() -> EngineState {
 }
 
 impl TestApp {
-    /// Its node says this of an engine, and of no other.
     pub(crate) async fn report_engine(&self, engine: EngineState) {
         let now = self.services.clock.now();
         engine_reports::report(&self.services.store, vec![engine], now).await.expect("a report");

@@ -1,4 +1,4 @@
-//! A connection of HTTP/2 whose client says how much it takes.
+//! An HTTP/2 connection with a flow-control window under the test's control.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 
 use super::TestApp;
 
-/// A connection of HTTP/2.
 pub(crate) struct Http2 {
     sender: SendRequest<Empty<Bytes>>,
     address: SocketAddr,
@@ -31,7 +30,6 @@ impl Http2 {
         Self { sender, address: app.address, key: app.key().to_owned(), ended }
     }
 
-    /// Asks for `path`.
     pub(crate) fn get(
         &self,
         path: &str,
@@ -47,7 +45,7 @@ impl Http2 {
         }
     }
 
-    /// Ends once the service has closed the connection.
+    /// Returns once the service has closed the connection.
     pub(crate) async fn closed(&mut self) {
         (&mut self.ended).await.expect("a connection");
     }

@@ -1,26 +1,24 @@
-//! The lives of requests without an engine: released, leased and settled by hand.
+//! Requests without an engine: leased and settled by tests.
 
 use bytes::Bytes;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Lease, QueuePartition, ReplicaKey};
-use overnight_server::store::queue::leases;
-use overnight_server::store::queue::releases;
-use overnight_server::store::queue::settle;
-use overnight_server::store::queue::settle::{Ending, Settlement};
-use overnight_server::store::queue::{self, KeyRange};
+use overnight_store::queue::leases;
+use overnight_store::queue::releases;
+use overnight_store::queue::settle;
+use overnight_store::queue::settle::{Ending, Settlement};
+use overnight_store::queue::{self, KeyRange};
 
 use super::{MODEL, TestApp};
 
-/// Later than anything that gathers.
+/// Later than the end of any aggregation period.
 const LATER_MS: i64 = 60_000;
 
 impl TestApp {
-    /// Starts every request that has not started.
     pub(crate) async fn lease_all(&self) -> Vec<Lease> {
         self.lease_all_of(self.account).await
     }
 
-    /// Starts every request of an account that has not started.
     pub(crate) async fn lease_all_of(&self, account: AccountKey) -> Vec<Lease> {
         let store = &self.services.store;
         let now = self.services.clock.now();
@@ -29,7 +27,7 @@ impl TestApp {
         let group = QueuePartition { model, account };
         let mut leased = Vec::new();
         loop {
-            // On PostgreSQL a look goes on behind the one before, and begins again where nothing is left there.
+            // On PostgreSQL a look continues after the last one, and restarts at the end.
             let look = queue::look(store, group, ReplicaKey(0), KeyRange::default(), 10_000, now).await;
             let (candidates, _) = look.expect("a look");
             if candidates.is_empty() {
@@ -40,12 +38,11 @@ impl TestApp {
         }
     }
 
-    /// Ends a leased request: completed, or failed.
+    /// Ends a leased request as completed or failed.
     pub(crate) async fn settle(&self, lease: &Lease, status: RequestStatus) -> bool {
         self.settle_with_warnings(lease, status, None).await
     }
 
-    /// The same with the warnings of a completion.
     pub(crate) async fn settle_with_warnings(
         &self,
         lease: &Lease,
@@ -64,10 +61,25 @@ impl TestApp {
         settle::settle(&self.services.store, settlement).await.expect("a settle")
     }
 
-    /// Ends every request that has not ended.
+    pub(crate) async fn complete(&self, lease: &Lease) {
+        assert!(self.settle(lease, RequestStatus::Completed).await, "{lease:?}");
+    }
+
+    pub(crate) async fn fail(&self, lease: &Lease) {
+        assert!(self.settle(lease, RequestStatus::Failed).await, "{lease:?}");
+    }
+
+    pub(crate) async fn complete_all(&self) {
+        self.settle_all(RequestStatus::Completed).await;
+    }
+
+    pub(crate) async fn fail_all(&self) {
+        self.settle_all(RequestStatus::Failed).await;
+    }
+
     pub(crate) async fn settle_all(&self, status: RequestStatus) {
         for lease in self.lease_all().await {
-            assert!(self.settle(&lease, status).await);
+            assert!(self.settle(&lease, status).await, "{lease:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the service logs, for tests of what stands in its log.
+//! Records the service's log.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -12,25 +12,23 @@ thread_local! {
     static KEPT: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
 
-/// The lines that this thread logs, for as long as this is there. A test whose runtime has no other threads sees all of its
-/// service.
+/// Records the lines that this thread logs, until it is dropped. In a single-threaded runtime these are all of the service's lines.
 pub(crate) struct Log(());
 
 impl Log {
-    /// Keeps what is logged from here on, down to the level `debug`.
+    /// Starts recording at the level `debug`.
     pub(crate) fn keep() -> Self {
         static BEGUN: Once = Once::new();
-        // One for all threads: what is logged first by a thread without one is taken for something that nobody wants.
+        // One subscriber for all threads: a line first logged by a thread without one would be disabled forever.
         BEGUN.call_once(|| {
             let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
-            let filter = Targets::new().with_target("overnight_server", LevelFilter::DEBUG);
+            let filter = Targets::new().with_target("overnight_", LevelFilter::DEBUG);
             log.with_ansi(false).with_writer(|| Keeper).finish().with(filter).init();
         });
         KEPT.set(Some(Vec::new()));
         Self(())
     }
 
-    /// The lines that hold `text`.
     pub(crate) fn lines_with(&self, text: &str) -> Vec<String> {
         let Self(()) = self;
         let kept = KEPT
@@ -45,7 +43,7 @@ impl Drop for Log {
     }
 }
 
-/// Writes to what its thread keeps.
+/// Writes to the thread's record.
 struct Keeper;
 
 impl Write for Keeper {

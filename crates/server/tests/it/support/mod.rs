@@ -1,4 +1,4 @@
-//! A whole service in one line, and those who call it.
+//! A whole service in one line, and its clients.
 
 mod app;
 mod authority;
@@ -13,13 +13,13 @@ mod stepped_clock;
 mod stores;
 mod tls;
 
-pub(crate) use self::app::{AGES, MODEL, START, TestApp};
+pub(crate) use self::app::{AGES, MODEL, START, TestApp, open_services};
 pub(crate) use self::authority::Authority;
 pub(crate) use self::client::{Answered, Client};
 pub(crate) use self::engines::idle_engine;
 pub(crate) use self::http2::Http2;
 pub(crate) use self::log::Log;
-pub(crate) use self::order::keys;
+pub(crate) use self::order::{check_json, keys};
 pub(crate) use self::raw::{Raw, pause};
 pub(crate) use self::stepped_clock::{SharedSteps, SteppedClock};
 pub(crate) use self::stores::store_options;

@@ -1,4 +1,4 @@
-//! A bare connection, for what no well-behaved client sends.
+//! A raw connection, for misbehaving clients.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,13 +10,12 @@ use tokio::time::timeout;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A moment between two looks at what does not tell of itself.
+/// A short pause between two checks without a notification.
 #[expect(clippy::disallowed_methods, reason = "the outside world runs on the machine's clock")]
 pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// A bare connection.
 pub(crate) struct Raw(TcpStream);
 
 impl Raw {
@@ -24,7 +23,7 @@ impl Raw {
         Self(TcpStream::connect(address).await.expect("a connection"))
     }
 
-    /// Connects from another address of this machine, which takes `window` bytes, or somewhat more, before they are read.
+    /// Connects from another address of this machine, with a receive buffer of about `window` bytes.
     pub(crate) async fn connect_from(from: &str, address: SocketAddr, window: u32) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(window).expect("a window");
@@ -34,14 +33,13 @@ impl Raw {
         Self(socket.connect(address).await.expect("a connection"))
     }
 
-    /// Ends once the service has broken the connection off, though nothing of what came is read.
+    /// Returns once the service has reset the connection, without reading from it.
     pub(crate) async fn broken(&self) {
         while self.0.take_error().expect("a socket").is_none() {
             pause().await;
         }
     }
 
-    /// So many bytes of what comes.
     pub(crate) async fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut taken = vec![0; bytes];
         let read = timeout(PATIENCE, self.0.read_exact(&mut taken)).await;
@@ -54,13 +52,13 @@ impl Raw {
         self
     }
 
-    /// Sends as much as the service takes; it may have closed.
+    /// Sends as much as the service accepts; it may have closed the connection.
     pub(crate) async fn push(&mut self, bytes: &[u8]) -> &mut Self {
         let _ = self.0.write_all(bytes).await;
         self
     }
 
-    /// Everything that comes until the service closes the connection.
+    /// Reads until the service closes the connection.
     pub(crate) async fn rest(&mut self) -> String {
         let mut bytes = Vec::new();
         let read = timeout(PATIENCE, self.0.read_to_end(&mut bytes)).await;
@@ -68,12 +66,12 @@ impl Raw {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Whether something came that was not read.
+    /// Whether unread data have arrived.
     pub(crate) fn has_more(&self) -> bool {
         self.0.peek(&mut [0]).now_or_never().is_some()
     }
 
-    /// What comes, until it holds `end`.
+    /// Reads until `end` arrives.
     pub(crate) async fn until(&mut self, end: &str) -> String {
         let mut text = String::new();
         let mut piece = [0; 4096];

@@ -1,4 +1,4 @@
-//! A clock that the test moves on, on which waits end when their time has come.
+//! A clock under the test's control. Waits end when it reaches their time.
 
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use overnight_base::clock::{Clock, Sleep};
 
-/// How long the test lets the service be between two steps. It decides nothing: a step that comes early is followed by more.
+/// Real time for the service between two steps. It decides nothing: if a step is too early, more follow.
 const BREATH: Duration = Duration::from_millis(5);
 
-/// Steps after which something that does not happen never will.
+/// The number of steps after which an event counts as missing.
 const STEPS_MAX: usize = 20_000;
 
-/// A clock that the test moves on.
 #[derive(Default)]
 pub(crate) struct SteppedClock(Mutex<Steps>);
 
@@ -28,16 +27,13 @@ struct Wait {
     until: i64,
 }
 
-/// The clock as a service holds it.
 pub(crate) struct SharedSteps(pub(crate) Arc<SteppedClock>);
 
 impl SteppedClock {
-    /// A clock that shows `now`.
     pub(crate) fn at(now: i64) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Steps { now, waiting: Vec::new() })))
     }
 
-    /// Moves it on.
     pub(crate) fn advance(&self, step: Duration) {
         let mut steps = self.0.lock().unwrap();
         steps.now += i64::try_from(step.as_millis()).unwrap();
@@ -46,7 +42,7 @@ impl SteppedClock {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Moves it on in steps until `awaited` happens.
+    /// Advances it in steps until `awaited` is ready.
     pub(crate) async fn advance_until<T>(&self, step: Duration, awaited: impl Future<Output = T>) -> T {
         let mut awaited = pin!(awaited);
         for _ in 0..STEPS_MAX {

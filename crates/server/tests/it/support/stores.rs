@@ -1,14 +1,14 @@
-//! Which database the whole suite runs on: SQLite, or PostgreSQL where `OVERNIGHT_TEST_DATABASE` says `postgres`.
+//! The database of the whole suite: SQLite, or PostgreSQL if `OVERNIGHT_TEST_DATABASE` is `postgres`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use overnight_server::store::{DATABASE_FILE, Durability, StoreOptions, schema};
+use overnight_store::{DATABASE_FILE, Durability, StoreOptions, schema};
 use overnight_testkit::postgres::Cluster;
 use overnight_testkit::schema::put_file;
 
-/// How the store of this folder is opened, the same each time.
+/// The same options for a folder each time.
 pub(crate) fn store_options(folder: &Path) -> StoreOptions {
     let server_url = match std::env::var("OVERNIGHT_TEST_DATABASE").as_deref() {
         Ok("postgres") => Some(database_of(folder)),
@@ -19,7 +19,7 @@ pub(crate) fn store_options(folder: &Path) -> StoreOptions {
             None
         }
     };
-    // The disk of this machine decides nothing.
+    // The free space of this machine's disk must not matter.
     let disk_reserve = Some(0);
     StoreOptions {
         server_url,

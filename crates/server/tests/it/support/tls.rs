@@ -1,4 +1,4 @@
-//! The files of a certificate, and a client that speaks TLS.
+//! Certificate files, and a TLS client.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,24 +16,21 @@ use tokio_rustls::client::TlsStream;
 
 use super::Authority;
 
-/// The name that certificates of these tests are for.
 const NAME: &str = "night.example.com";
 
-/// The files that `[tls]` names, certified by an authority of their own.
+/// The files that `[tls]` names, with their own authority.
 pub(crate) struct TlsFiles {
     authority: Authority,
     folder: TempDir,
 }
 
 impl TlsFiles {
-    /// With a first certificate.
     pub(crate) fn new() -> Self {
         let files = Self { authority: Authority::new(), folder: tempfile::tempdir().unwrap() };
         files.renew();
         files
     }
 
-    /// Replaces both files.
     pub(crate) fn renew(&self) {
         let (cert, key) = self.authority.certify_in_pem(NAME);
         std::fs::write(self.cert(), cert).unwrap();
@@ -48,19 +45,18 @@ impl TlsFiles {
         self.folder.path().join("privkey.pem")
     }
 
-    /// The settings that name them, and `more`.
+    /// The settings with these files, and `more`.
     pub(crate) fn settings<'a>(&self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, String)> {
         let path = |path: PathBuf| path.to_str().unwrap().to_owned();
         let files = [("tls.cert", path(self.cert())), ("tls.key", path(self.key()))];
         files.into_iter().chain(more.iter().map(|(name, value)| (*name, (*value).to_owned()))).collect()
     }
 
-    /// A connection with TLS 1.3, on which one of the protocols is spoken.
+    /// A TLS 1.3 connection that offers these protocols.
     pub(crate) async fn connect(&self, address: SocketAddr, protocols: &[&[u8]]) -> Secured {
         self.try_connect(address, protocols, &TLS13).await.expect("a handshake")
     }
 
-    /// The same with TLS 1.2.
     pub(crate) async fn connect_12(&self, address: SocketAddr) -> Secured {
         self.try_connect(address, &[], &TLS12).await.expect("a handshake")
     }
@@ -85,16 +81,13 @@ impl TlsFiles {
     }
 }
 
-/// A bare connection with TLS.
 pub(crate) struct Secured(pub(crate) TlsStream<TcpStream>);
 
 impl Secured {
-    /// What was agreed to be spoken.
     pub(crate) fn protocol(&self) -> Option<&[u8]> {
         self.0.get_ref().1.alpn_protocol()
     }
 
-    /// The certificate that was shown.
     pub(crate) fn certificate(&self) -> CertificateDer<'static> {
         self.0.get_ref().1.peer_certificates().expect("a certificate")[0].clone().into_owned()
     }
@@ -105,7 +98,7 @@ impl Secured {
         self
     }
 
-    /// What comes, until it holds `end`.
+    /// Reads until `end` arrives.
     pub(crate) async fn until(&mut self, end: &str) -> String {
         let mut text = String::new();
         let mut piece = [0; 4096];

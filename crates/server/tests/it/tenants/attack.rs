@@ -1,4 +1,4 @@
-//! One operation, called by everybody who may not: by nobody, by somebody else, and for what does not exist; then by its owner.
+//! One operation, called without rights: by nobody, by a stranger, and for unknown identifiers; then by its owner.
 
 use super::callers::{Caller, told};
 use super::cases::{Case, For, Noun, Place};
@@ -7,30 +7,28 @@ use super::sent::{Call, Sent};
 use super::world::{Made, Party, World};
 use crate::support::{Answered, MODEL};
 
-/// What of a call belongs to somebody else.
+/// The part of a call that belongs to another account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Nothing: the call is about whoever calls.
+    /// Nothing: the call is about the caller.
     Nothing,
-    /// The account whose page it is.
     Page,
-    /// What an identifier names.
     Thing(Noun),
 }
 
-/// What a call is about.
+/// The identifiers in a call.
 #[derive(Debug, Clone)]
 struct Point {
     account: String,
     id: String,
-    /// What stands in the path where the identifier stands elsewhere.
+    /// The identifier in the path, if the attacked one is elsewhere.
     within: String,
-    /// What the body names beside the identifier.
+    /// The identifier in the body, beside the attacked one.
     beside: String,
 }
 
 impl Case {
-    /// Everything of this operation that may belong to somebody else.
+    /// All parts of this operation that may belong to another account.
     pub(super) fn targets(&self) -> Vec<Target> {
         let page = self.path().contains("{account}") && self.whose == For::Member;
         let things: Vec<_> = self.nouns.iter().map(|noun| Target::Thing(*noun)).collect();
@@ -38,7 +36,7 @@ impl Case {
         page.then_some(Target::Page).into_iter().chain(rest).collect()
     }
 
-    /// The status for what is not there: an operation that no account may call is refused before anything is looked for.
+    /// The status for an unknown identifier. An operation that no account may call is refused before any look-up.
     fn of_nothing(&self) -> u16 {
         self.refused.filter(|status| *status == 403).unwrap_or(404)
     }
@@ -76,12 +74,11 @@ impl Case {
     }
 }
 
-/// What the attacks on one operation show.
 pub(super) struct Attack<'w> {
     world: &'w mut World,
     case: &'static Case,
     target: Target,
-    /// What the owner has, and what somebody else has of the same kind.
+    /// A thing of the owner, and one of the same kind of a stranger.
     own: Made,
     foreign: Made,
     pub(super) calls: usize,
@@ -101,7 +98,7 @@ impl<'w> Attack<'w> {
         Self { world, case, target, own, foreign, calls: 0 }
     }
 
-    /// Makes the attacks. The owner's call comes last: it may use up what it is about.
+    /// Runs the attacks. The owner's call is last, because it may use the thing up.
     pub(super) async fn run(mut self) -> usize {
         let (whose, case) = (self.case.whose, self.case);
         let mut stranger = self.world.caller(whose, Party::Stranger).await;
@@ -111,14 +108,14 @@ impl<'w> Attack<'w> {
         self.by_nobody().await;
         self.by_a_stranger(&mut stranger).await;
         if whose == For::Operator {
-            // To its own account's owner too there is no such page.
+            // The account's own owner has no such page either.
             self.by_a_stranger(&mut owner).await;
         }
         let may = operator.as_mut().unwrap_or(&mut owner);
         self.for_what_nobody_has(may).await;
         self.check_rows(&before).await;
         if self.target == Target::Page {
-            // The owner calls it where its things are under attack.
+            // The owner's call is part of the attack on its things.
             return self.calls;
         }
         let point = self.point(Party::Owner, Party::Owner);
@@ -132,7 +129,7 @@ impl<'w> Attack<'w> {
         self.calls
     }
 
-    /// What `caller` may call with what `of` has.
+    /// The identifiers for a call by `caller` on things of `of`.
     fn point(&self, caller: Party, of: Party) -> Point {
         let page = if self.target == Target::Page { of } else { caller };
         let within = if caller == Party::Owner { &self.own.within } else { &self.foreign.within };
@@ -144,7 +141,6 @@ impl<'w> Attack<'w> {
         }
     }
 
-    /// The same where nothing is.
     fn unknown(&self, point: &Point) -> Point {
         match self.target {
             Target::Nothing => point.clone(),
@@ -161,7 +157,7 @@ impl<'w> Attack<'w> {
         answered
     }
 
-    /// What is told to somebody whom nothing of the owner concerns.
+    /// The answer to a caller without rights.
     async fn told(&mut self, caller: &mut Caller, point: &Point) -> (u16, String) {
         let answered = self.send(caller, point).await;
         let sent = [&point.account, &point.id];
@@ -217,7 +213,7 @@ impl<'w> Attack<'w> {
         assert!(!is_named || status == wanted, "{}: {status} for what nobody has", self.case.operation);
     }
 
-    /// Checks that nothing changed but what a stranger made for itself.
+    /// Checks that the only changes are the stranger's own.
     async fn check_rows(&self, before: &std::collections::BTreeSet<String>) {
         let after = self.world.rows().await;
         let stranger = self.world.account(Party::Stranger).key.0;
@@ -235,7 +231,7 @@ impl<'w> Attack<'w> {
     }
 }
 
-/// What a stranger sends, for what the owner has and for what nobody has.
+/// Two calls of a stranger: one for the owner's thing, one for an unknown one.
 pub(super) struct Pair {
     case: &'static Case,
     stranger: Caller,
@@ -243,7 +239,6 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Sends one of them.
     pub(super) async fn send(&mut self, is_unknown: bool) {
         let call = self.case.fill(&self.points[usize::from(is_unknown)], 0);
         let answered = self.stranger.send(&call).await;
@@ -257,7 +252,6 @@ impl Pair {
 }
 
 impl Attack<'_> {
-    /// The calls of a stranger.
     pub(super) async fn pair(&mut self) -> Pair {
         let stranger = self.world.caller(self.case.whose, Party::Stranger).await;
         let foreign = self.point(Party::Stranger, Party::Owner);
@@ -266,7 +260,7 @@ impl Attack<'_> {
     }
 }
 
-/// Calls what is anybody's as everybody; how many calls that took.
+/// Calls an open operation as every kind of caller; returns the number of calls.
 pub(super) async fn call_as_everybody(world: &mut World, case: &'static Case) -> usize {
     let whose = if case.path().starts_with("/console") { For::Member } else { For::Program };
     let mut callers = vec![world.nobody(whose)];

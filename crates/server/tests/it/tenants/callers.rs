@@ -1,11 +1,10 @@
-//! Who calls, and what comes back.
+//! Callers and their answers.
 
 use super::ids;
 use super::sent::Call;
 use crate::console::Browser;
 use crate::support::{Answered, Client};
 
-/// A program or a browser.
 pub(super) enum Caller {
     Program(Client),
     Browser(Browser),
@@ -28,7 +27,7 @@ impl Caller {
     }
 }
 
-/// All of an answer but its date, with each identifier as `name` has it.
+/// The whole answer except its date, with identifiers replaced by `name`.
 pub(super) fn told(answered: &Answered, name: impl FnMut(&str) -> String) -> String {
     let mut text = format!("{}\n", answered.status);
     for (header, value) in &answered.headers {

@@ -1,4 +1,4 @@
-//! Every operation × foreign ids × four kinds of caller.
+//! Every operation with foreign identifiers by four kinds of callers.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
-//! Identifiers in what is sent and answered.
+//! Identifiers in bodies and answers.
 
-/// Those of a thing, and those of an item of a response, which say its place too.
+/// The digits of a thing's identifier, and of a response item's, which includes its index.
 const DIGITS: [usize; 2] = [26, 28];
 
 fn is_digit(byte: u8) -> bool {
     byte.is_ascii_digit() || byte.is_ascii_lowercase()
 }
 
-/// The identifiers of a text, in their order, each with the place at which it begins.
+/// The identifiers of a text in order, each with its offset.
 pub(super) fn find(text: &str) -> Vec<(usize, &str)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn find(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The text with each of its identifiers as `name` has it, and what was drawn at random for a form as `FORM`.
+/// The text with identifiers replaced by `name`, and random tokens of forms by `FORM`.
 pub(super) fn renamed(text: &str, mut name: impl FnMut(&str) -> String) -> String {
     let (mut out, mut end) = (String::with_capacity(text.len()), 0);
     for (begin, id) in find(text) {
@@ -39,7 +39,7 @@ pub(super) fn renamed(text: &str, mut name: impl FnMut(&str) -> String) -> Strin
     without_tokens(&out)
 }
 
-/// A page names its forms by 64 hexadecimal digits.
+/// A page has a token of 64 hexadecimal digits for its forms.
 fn without_tokens(text: &str) -> String {
     let (mut out, mut run) = (String::with_capacity(text.len()), String::new());
     for character in text.chars().chain(['\0']) {
@@ -55,7 +55,7 @@ fn without_tokens(text: &str) -> String {
     out
 }
 
-/// An identifier of the same kind and time that nothing has.
+/// An unknown identifier of the same kind and time.
 pub(super) fn unlike(id: &str) -> String {
     let (rest, last) = id.split_at(id.len() - 1);
     format!("{rest}{}", if last == "0" { "1" } else { "0" })
@@ -71,9 +71,7 @@ fn identifiers_are_found_wherever_they_stand() {
     let found: Vec<&str> = find(&text).into_iter().map(|(_, id)| id).collect();
     assert_eq!(found, [id, id]);
     let renamed = renamed(&text, |_| "ID".to_owned());
-    assert!(
-        renamed.starts_with("/files/ID/x_y {\"id\":\"ID\"} call_") && renamed.ends_with(" FORM"),
-        "{renamed}"
-    );
+    let is_so = renamed.starts_with("/files/ID/x_y {\"id\":\"ID\"} call_") && renamed.ends_with(" FORM");
+    assert!(is_so, "{renamed}");
     assert_ne!(unlike(id), id);
 }

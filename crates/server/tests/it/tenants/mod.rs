@@ -1,4 +1,4 @@
-//! Attacks of one account on another: every operation of every dialect and page is called with what belongs to somebody else.
+//! Attacks of one account on another: every operation of every dialect and page is called with identifiers of the other account.
 
 mod attack;
 mod callers;

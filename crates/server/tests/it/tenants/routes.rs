@@ -1,15 +1,15 @@
-//! What is served, as the router itself has it.
+//! The served operations, read from the router.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use overnight_server::app::Services;
-use overnight_server::http;
+use overnight_app::Services;
+use overnight_http as http;
 
-/// Every operation of a service, as `GET /v1/requests`: the paths that its router has, each with the methods that it allows. axum tells
-/// them in its router's `Debug` form and nowhere else. A list made by hand would lack what somebody forgot.
+/// Every operation of a service, such as `GET /v1/requests`: the router's paths with their methods. Only the router's `Debug` output has
+/// them. A list by hand could lack one.
 pub(super) fn operations(services: &Services) -> BTreeSet<String> {
-    let router = format!("{:?}", http::router(services.clone()));
-    // What answers where there is no route stands behind them.
+    let router = format!("{:?}", http::router(services.clone(), overnight_console::routes));
+    // The fallback routes follow after it.
     let router = before(&router, "fallback_router");
     let (mut methods, mut paths) = (BTreeMap::new(), BTreeMap::new());
     for entry in router.split("RouteId(").skip(1) {
@@ -21,16 +21,14 @@ pub(super) fn operations(services: &Services) -> BTreeSet<String> {
             methods.insert(number.to_owned(), before(allowed, "\"").to_owned());
         }
     }
-    assert!(
-        paths.len() > 50 && paths.keys().eq(methods.keys()),
-        "the router tells its routes otherwise now: {router}"
-    );
+    let is_so = paths.len() > 50 && paths.keys().eq(methods.keys());
+    assert!(is_so, "the router tells its routes otherwise now: {router}");
     let of_path = |(number, path): (&String, &String)| {
         let allowed: Vec<String> =
             methods[number].split(',').map(|method| format!("{method} {path}")).collect();
         allowed
     };
-    // HEAD comes with GET, and is answered as it is.
+    // HEAD is implied by GET and answered like it.
     paths.iter().flat_map(of_path).filter(|operation| !operation.starts_with("HEAD ")).collect()
 }
 

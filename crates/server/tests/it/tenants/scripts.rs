@@ -1,27 +1,27 @@
-//! Two accounts that work at the same time: each is told what it is told when it works alone.
+//! Two accounts that work at the same time: each gets the answers that it gets alone.
 
 use std::collections::BTreeMap;
 
 use futures_util::future::join;
+use overnight_app::accounts;
+use overnight_app::api_keys::KeyDraft;
+use overnight_app::file_batches::fill_account;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::file_batches::fill_account;
-use overnight_server::app::{accounts, api_keys};
 
 use super::callers::{Caller, told};
 use super::sent::Call;
 use super::sent::Sent::{self, Json, Lines, Nothing, Parts};
 use crate::support::{Client, TestApp};
 
-/// A step of a script. `<3>` stands for the third identifier that its account was told.
+/// A step of a script. `<3>` is the third identifier in the account's answers.
 enum Step {
-    /// A call that is answered with this status.
+    /// A call with its expected status.
     Call(u16, &'static str, &'static str, Sent),
     /// The same under an `Idempotency-Key`.
     Once(&'static str, u16, &'static str, Sent),
-    /// Batches of files are filled.
     Fill,
-    /// What waits is completed, or fails.
+    /// Completes or fails the waiting requests.
     End(RequestStatus),
 }
 
@@ -57,7 +57,7 @@ const UPLOAD: &str =
     r#"{"bytes":9,"filename":"rows.jsonl","mime_type":"application/jsonl","purpose":"batch"}"#;
 const RESPONSE: &str = r#"{"model":"llama-3.1-8b-instruct","input":"hello","background":true}"#;
 
-/// What both accounts do, with the same keys, names and words.
+/// Both accounts use the same keys, names and texts.
 const SCRIPT: &[Step] = &[
     Ask(200, "GET", "/v1/account", Nothing),
     Once("retry-1", 201, "/v1/requests", Json(request!("one"))),
@@ -103,11 +103,10 @@ const SCRIPT: &[Step] = &[
     Ask(200, "GET", "/v1/account", Nothing),
 ];
 
-/// One account at its script.
 struct Session {
     account: AccountKey,
     client: Client,
-    /// What identifiers are called, in the order in which they were told.
+    /// Numbers of identifiers in the order of their appearance.
     names: BTreeMap<String, usize>,
     transcript: Vec<String>,
 }
@@ -115,9 +114,7 @@ struct Session {
 impl Session {
     async fn begin(app: &TestApp, place: usize) -> Self {
         let account = accounts::list(&app.services).await.expect("accounts").remove(place);
-        let key =
-            api_keys::create(&app.services, account.id, api_keys::KeyDraft::PLAIN).await.expect("a key").key;
-        let client = Client::new(app.address, Some(&key));
+        let client = app.new_key(account.id, KeyDraft::PLAIN).await.0;
         Self { account: account.key, client, names: BTreeMap::new(), transcript: Vec::new() }
     }
 
@@ -133,7 +130,7 @@ impl Session {
             }
             Fill => drop(fill_account(&app.services, self.account).await.expect("a filling")),
             End(status) => {
-                // In the order in which they came: that of the queue is another one in each service.
+                // In the order of creation: the queue's order differs between services.
                 let mut leases = app.lease_all_of(self.account).await;
                 leases.sort_unstable_by_key(|lease| lease.key.position.seq);
                 for lease in &leases {
@@ -143,7 +140,7 @@ impl Session {
         }
     }
 
-    /// Sends a call, and notes what it is told; the status.
+    /// Sends a call and records the answer; returns the status.
     async fn ask(
         &mut self,
         app: &TestApp,
@@ -169,20 +166,19 @@ impl Session {
             let next = self.names.len() + 1;
             format!("<{}>", self.names.entry(id.to_owned()).or_insert(next))
         };
-        // The address stands in what Anthropic's clients are told.
+        // Answers in Anthropic's dialect contain the address.
         let text = told(&answered, name).replace(&app.address.to_string(), "HOST");
         self.transcript.push(format!("{method} {path}\n{text}"));
         answered.status
     }
 }
 
-/// How two scripts are taken forward.
+/// The order of the two scripts' steps.
 enum Order {
-    /// The steps of both by turns.
     Turns,
-    /// As drawn from this seed.
+    /// A random order from this seed.
     Drawn(u64),
-    /// Both steps of a place at once.
+    /// Both accounts' steps concurrently.
     AtOnce,
 }
 

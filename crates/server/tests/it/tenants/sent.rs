@@ -1,24 +1,19 @@
-//! What is sent: a method, a path, headers and a body.
+//! Calls: method, path, headers and body.
 
 use url::form_urlencoded::Serializer;
 
-/// What a call has for a body. `ID` stands for the identifier under attack, `WITHIN` for what that belongs to, `NEW` for a number that was not
-/// sent before.
+/// The body of a call. `ID` is the attacked identifier, `WITHIN` the thing that it belongs to, `NEW` a number that was never sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Sent {
-    /// No body.
     Nothing,
-    /// JSON.
     Json(&'static str),
     /// JSON, one value on each line.
     Lines(&'static str),
-    /// The fields of a form.
     Form(&'static [(&'static str, &'static str)]),
-    /// The parts of a form that may carry files: what names each, and its content.
+    /// The names and contents of a multipart form's parts.
     Parts(&'static [(&'static str, &'static str)]),
 }
 
-/// A call.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -28,7 +23,7 @@ pub(super) struct Call {
 }
 
 impl Sent {
-    /// The type and the text of the body.
+    /// The content type and text of the body.
     pub(super) fn write(self) -> (&'static str, String) {
         match self {
             Self::Nothing => ("", String::new()),

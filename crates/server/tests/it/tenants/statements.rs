@@ -1,4 +1,4 @@
-//! What a foreign id costs: the statements and rows that an unknown one costs.
+//! A foreign identifier costs the same statements and rows as an unknown one.
 
 use std::fs;
 use std::process::Stdio;
@@ -16,17 +16,16 @@ use super::attack::{Attack, Pair, Target};
 use super::cases::{self, For};
 use super::world::World;
 
-/// Says to the process of the test below where its figure goes.
+/// The file for the figure of the process below.
 const FIGURE_VARIABLE: &str = "OVERNIGHT_STATEMENTS_FIGURE";
 
-/// How many steps of SQLite's virtual machine a foreign id may take more than an unknown one: the index of identifiers leads to one row, whose
-/// account is looked at.
+/// Steps of SQLite's virtual machine that a foreign identifier may take more than an unknown one: the index leads to one row, whose account
+/// is checked.
 const STEPS_MORE_MAX: i64 = 32;
 
-/// How often each call is timed.
+/// The number of measurements of each call.
 const TIMES: usize = 5;
 
-/// What the process logs of its statements.
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 struct Keeper;
@@ -42,7 +41,7 @@ impl std::io::Write for Keeper {
     }
 }
 
-/// The statements since the last time, each with how many rows it returned or touched, and the steps that SQLite took for all of them.
+/// The statements since the last call, each with its rows, and the steps that SQLite took for all of them.
 fn ran() -> (Vec<(String, u64)>, i64) {
     let log = std::mem::take(&mut *LOG.lock().unwrap_or_else(PoisonError::into_inner));
     let lines = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -60,7 +59,7 @@ fn ran() -> (Vec<(String, u64)>, i64) {
 async fn a_foreign_id_runs_the_statements_of_an_unknown_one_over_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let figure = folder.path().join("figure");
-    // A process of its own: all that it logs is its own service's.
+    // A separate process, so that only its own service logs.
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "tenants::statements::process", "--nocapture"]).env(FIGURE_VARIABLE, &figure);
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
@@ -68,7 +67,6 @@ async fn a_foreign_id_runs_the_statements_of_an_unknown_one_over_the_same_rows()
     proof::record("tenants-statements", &fs::read_to_string(&figure).unwrap());
 }
 
-/// How long a call takes.
 #[expect(clippy::disallowed_methods, reason = "it is a figure for people, and decides nothing")]
 async fn micros_of(calls: &mut Pair, is_unknown: bool) -> u128 {
     let begun = Instant::now();
@@ -76,13 +74,12 @@ async fn micros_of(calls: &mut Pair, is_unknown: bool) -> u128 {
     begun.elapsed().as_micros()
 }
 
-/// The process of the test above; nothing elsewhere.
+/// The process of the test above; otherwise it does nothing.
 #[tokio::test]
 async fn process() {
     let Some(figure) = std::env::var_os(FIGURE_VARIABLE) else { return };
     let log = tracing_subscriber::fmt().json().with_max_level(LevelFilter::TRACE);
-    let filter =
-        Targets::new().with_target("overnight_server::store::database::statement", LevelFilter::TRACE);
+    let filter = Targets::new().with_target("overnight_store::database::statement", LevelFilter::TRACE);
     log.with_writer(|| Keeper).finish().with(filter).init();
     let mut world = World::open().await;
     let (mut attacks_made, mut statements, mut steps_more, mut breaches) = (0, 0, 0, Vec::new());
@@ -94,7 +91,7 @@ async fn process() {
     for (case, target) in attacks.filter(with_id) {
         let mut attack = Attack::prepare(&mut world, case, target).await;
         let mut calls = attack.pair().await;
-        // What is read once and kept is kept from here on.
+        // Fills the caches.
         calls.send_both().await;
         ran();
         let mut work = Vec::new();

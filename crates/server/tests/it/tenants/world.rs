@@ -1,14 +1,14 @@
-//! A service with two accounts, and what belongs to each.
+//! A service with two accounts and their things.
 
 use std::collections::BTreeSet;
 
-use overnight_domain::requests::RequestStatus;
+use overnight_app::accounts::Account;
+use overnight_app::accounts::members;
+use overnight_app::file_batches::fill_account;
+use overnight_app::users::Standing;
+use overnight_app::{users, webhooks};
 use overnight_domain::roles::Role;
-use overnight_server::app::accounts::Account;
-use overnight_server::app::file_batches::fill_account;
-use overnight_server::app::users::Standing;
-use overnight_server::app::{api_keys, members, users, webhooks};
-use overnight_server::store::operations::transfer;
+use overnight_store::operations::transfer;
 use overnight_testkit::stripe::Stripe;
 use serde_json::{Value, json};
 
@@ -19,35 +19,33 @@ use crate::console::{self, Browser};
 use crate::payments;
 use crate::support::{Client, TestApp};
 
-/// A file of one line. No answer to others may hold its prompt.
+/// A file of one line. No answer to another caller may contain its prompt.
 const LINE: &str = concat!(
     r#"{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"llama-3.1-8b-instruct","#,
     r#""messages":[{"role":"user","content":"zebras of the owner"}]}}"#,
     "\n"
 );
 
-/// Somebody with an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Party {
     Owner,
     Stranger,
 }
 
-/// A thing that belongs to an account.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     pub(super) id: String,
-    /// What it belongs to, or what belongs to it.
+    /// The thing that contains it, or that it contains.
     pub(super) within: String,
 }
 
-/// A service that sells credits, with every route that there is.
+/// A service that sells credits, with every route.
 pub(super) struct World {
     pub(super) app: TestApp,
     _stripe: Stripe,
     accounts: [Account; 2],
     numbers: usize,
-    /// What only the owner's account may be told.
+    /// Texts that only the owner's account may see.
     secrets: BTreeSet<String>,
 }
 
@@ -71,20 +69,19 @@ impl World {
         }
     }
 
-    /// A number that was not given before.
     pub(super) fn number(&mut self) -> usize {
         self.numbers += 1;
         self.numbers
     }
 
-    /// Whoever calls operations of this kind for an account, signed in anew.
+    /// A caller of this kind for an account, with a new session.
     pub(super) async fn caller(&mut self, whose: For, party: Party) -> Caller {
         if whose == For::Program {
             return Caller::Program(self.client(party));
         }
         let email = format!("{}-{}@example.com", ["keeper", "stranger"][party as usize], self.number());
         let mut browser = console::member(&self.app, self.account(party), &email, Role::Owner).await;
-        // From here on the browser says which account it showed last.
+        // From here on the browser's cookie names the account that it showed last.
         assert_eq!(browser.get(&format!("/console/{}", self.account(party).id)).await.status, 200);
         if party == Party::Owner {
             self.secrets.insert(email);
@@ -92,14 +89,13 @@ impl World {
         Caller::Browser(browser)
     }
 
-    /// An operator, signed in anew.
     pub(super) async fn operator(&mut self) -> Caller {
         let email = format!("operator-{}@example.com", self.number());
         let user = users::create(&self.app.services, &email, Standing::Operator).await.expect("a user");
         Caller::Browser(console::signed_in(&self.app, &user).await)
     }
 
-    /// Somebody without a key and without a session.
+    /// A caller without a key or a session.
     pub(super) fn nobody(&self, whose: For) -> Caller {
         match whose {
             For::Program => Caller::Program(self.app.anonymous()),
@@ -107,12 +103,12 @@ impl World {
         }
     }
 
-    /// The first of the owner's secrets that a text tells.
+    /// The first of the owner's secrets in a text.
     pub(super) fn secret_in(&self, text: &str) -> Option<&String> {
         self.secrets.iter().find(|secret| text.contains(&***secret))
     }
 
-    /// Every row that the service keeps.
+    /// Every row of the database.
     pub(super) async fn rows(&self) -> BTreeSet<String> {
         let mut file = Vec::new();
         transfer::export(&self.app.services.store, &mut file).await.expect("an export");
@@ -120,7 +116,7 @@ impl World {
         text.lines().filter(|line| line.starts_with('[')).map(str::to_owned).collect()
     }
 
-    /// Makes one for an account.
+    /// Creates a thing for an account.
     pub(super) async fn make(&mut self, party: Party, noun: Noun, stage: Stage) -> Made {
         let made = self.make_one(party, noun, stage).await;
         if party == Party::Owner {
@@ -142,13 +138,7 @@ impl World {
                 alone(user.id.to_string())
             }
             Noun::Key => {
-                let made = api_keys::create(
-                    &services,
-                    account.id,
-                    api_keys::KeyDraft { name: Some("one more"), ..api_keys::KeyDraft::PLAIN },
-                )
-                .await
-                .expect("a key");
+                let (_, made) = self.app.new_key_named(account.id, "one more").await;
                 alone(made.record.id.to_string())
             }
             Noun::Event => {
@@ -202,7 +192,6 @@ impl World {
         text(&created.json()[0]["id"])
     }
 
-    /// A request within its batch.
     async fn batch(&self, party: Party, stage: Stage) -> Made {
         let request = self.request(party, Stage::Live).await;
         let made = self.client(party).post("/v1/batches", &json!({"requests_ids": [request]})).await;
@@ -213,8 +202,8 @@ impl World {
     async fn end(&self, stage: Stage) {
         match stage {
             Stage::Live => {}
-            Stage::Completed => self.app.settle_all(RequestStatus::Completed).await,
-            Stage::Failed => self.app.settle_all(RequestStatus::Failed).await,
+            Stage::Completed => self.app.complete_all().await,
+            Stage::Failed => self.app.fail_all().await,
         }
     }
 
@@ -223,7 +212,6 @@ impl World {
         text(&self.post(party, "/openai/v1/files", Sent::Parts(parts)).await["id"])
     }
 
-    /// A batch of a file.
     async fn file_batch(&self, party: Party, stage: Stage) -> String {
         let file = self.file(party).await;
         let body =
@@ -234,7 +222,6 @@ impl World {
         text(&made.json()["id"])
     }
 
-    /// An upload and its one part, which is all of it.
     async fn upload(&self, party: Party) -> (String, String) {
         let begun = json!({"bytes": LINE.len(), "filename": "r", "mime_type": "application/jsonl", "purpose": "batch"});
         let upload = text(&self.client(party).post("/openai/v1/uploads", &begun).await.json()["id"]);

@@ -1,21 +1,17 @@
-//! Answers that are too much, too little, or none.
+//! Oversized, incomplete and missing answers.
 
 use overnight_domain::webhooks::Answer;
-use overnight_server::webhooks::Failure;
+use overnight_outgoing::webhooks::Failure;
 
-use super::support::{Names, Receiver, Then, insecure, send, sender};
+use super::support::{Names, Receiver, Then, insecure, outcome, send, sender};
 
-/// Asserts what becomes of this answer, on a clock that stands still: nothing but the answer itself ends the try.
+/// Checks the outcome of an answer. The clock is stopped, so only the answer ends the try.
 async fn check(answer: impl Into<Vec<u8>>, then: Then, expected: Result<u16, Failure>) {
     let answer = answer.into();
     let start = String::from_utf8_lossy(&answer[..answer.len().min(200)]).into_owned();
     let receiver = Receiver::start("127.0.0.2:0", answer, then).await;
     let tried = send(&sender(&insecure(), Names::none()), &receiver.url("/")).await;
-    let expected = match expected {
-        Ok(status) => (Answer::Status(status), None),
-        Err(failure) => (Answer::None, Some(failure)),
-    };
-    assert_eq!((tried.answer, tried.failure), expected, "{start:?}, then {then:?}");
+    assert_eq!(outcome(&tried), expected, "{start:?}, then {then:?}");
     super::support::soon(receiver.is_hung_up(), "the connection is closed").await;
 }
 
@@ -49,7 +45,7 @@ async fn what_is_said_before_an_answer_is_none() {
     let early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
     check(format!("{early}HTTP/1.1 204 No Content\r\n\r\n"), Then::Hold, Ok(204)).await;
     check(early, Then::Close, Err(Failure::Broken)).await;
-    // It asks to go on in another protocol, which is no 2xx.
+    // The receiver asks to switch the protocol, which is not a 2xx.
     check("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nx", Then::Close, Ok(101)).await;
 }
 

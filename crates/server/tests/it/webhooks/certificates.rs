@@ -1,16 +1,15 @@
-//! Receivers under TLS, and those who only say that they are one.
+//! Receivers with TLS, and impostors.
 
-use overnight_domain::webhooks::Answer;
-use overnight_server::webhooks::{Failure, Sender, Tried};
+use overnight_outgoing::webhooks::{Failure, Sender, Tried};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::support::{Authority, Names, Receiver, allowing, send, sender};
+use super::support::{Authority, Names, Receiver, allowing, outcome, send, sender};
 
 const HERE: &str = "127.0.0.2";
 
-/// A sender that trusts this authority, and may call [`HERE`], which every name of the tests leads to.
+/// A sender that trusts this authority and may call [`HERE`], the address of every name in the tests.
 fn trusting(authority: &Authority) -> Sender {
     let names =
         Names(["hook.example", "hook.example.", "a.hook.example"].map(|name| (name, vec![HERE])).into());
@@ -35,7 +34,7 @@ async fn a_receiver_whose_certificate_is_in_order_is_called() {
         ("0x7f.2", HERE, None),
     ] {
         let (tried, receiver) = try_at(&sender, host, authority.certify(certified)).await;
-        assert_eq!((tried.answer, tried.failure), (Answer::Status(200), None), "{host}");
+        assert_eq!(outcome(&tried), Ok(200), "{host}");
         let calls = receiver.calls();
         assert_eq!(calls[0].server_name.as_deref(), server_name, "{host}");
         assert_eq!(calls[0].protocol.as_deref(), Some(&b"http/1.1"[..]), "{host}");
@@ -55,7 +54,7 @@ async fn a_receiver_whose_certificate_is_not_in_order_is_told_nothing() {
         ("an old one", "hook.example", authority.certify_until("hook.example", 2_020)),
     ] {
         let (tried, receiver) = try_at(&sender, host, tls).await;
-        assert_eq!((tried.answer, tried.failure), (Answer::None, Some(Failure::Tls)), "{what}");
+        assert_eq!(outcome(&tried), Err(Failure::Tls), "{what}");
         assert!(receiver.calls().iter().all(|call| call.request.is_empty()), "{what}");
     }
 }

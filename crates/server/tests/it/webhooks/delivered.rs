@@ -1,4 +1,4 @@
-//! Tries that reach a receiver: what arrives there.
+//! Tries that reach a receiver, and the calls that it gets.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use hyper::http::{HeaderMap, HeaderName, HeaderValue};
 use overnight_base::clock::{Clock, ManualClock, SystemClock};
 use overnight_domain::webhooks::Answer;
 use overnight_domain::webhooks::signature::{SigningSecret, sign};
-use overnight_server::webhooks::{Failure, Message, SystemResolver};
+use overnight_outgoing::webhooks::{Failure, Message, SystemResolver};
 
 use super::support::{
-    BODY, Forbidden, Names, Receiver, allowing, insecure, message, send, sender, sender_at, soon,
+    BODY, Forbidden, Names, Receiver, allowing, insecure, message, outcome, send, sender, sender_at, soon,
     two_addresses,
 };
 
@@ -95,7 +95,7 @@ async fn where_nobody_is_at_any_address_it_is_unreachable() {
     let (one, _) = two_addresses();
     let names = Names::one("hook.example", &["127.0.0.1", "127.0.0.2"]);
     let tried = send(&sender(&insecure(), names), &format!("http://hook.example:{}/", one.port())).await;
-    assert_eq!((tried.failure, tried.answer), (Some(Failure::Unreachable), Answer::None));
+    assert_eq!(outcome(&tried), Err(Failure::Unreachable));
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn the_resolver_of_this_machine_is_judged_like_any_other() {
     let tried = send(&sender(&allowing("10.0.0.0/8"), SystemResolver::new()), &url).await;
     assert_eq!(tried.failure, Some(Failure::Refused));
     forbidden.assert_untouched("localhost");
-    // The same, where it may be called.
+    // The same with an allowed address.
     let receiver = Receiver::well("127.0.0.1:0").await;
     let sender = sender_at(&insecure(), SystemResolver::new(), Arc::new(SystemClock));
     let tried = send(&sender, &format!("http://localhost:{}/", receiver.address.port())).await;

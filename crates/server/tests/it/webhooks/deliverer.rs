@@ -1,13 +1,13 @@
-//! The worker that delivers: when it looks, what it begins, and what becomes of a try, on clocks that the test sets.
+//! The delivering worker: when it looks, what it starts, and the outcomes of its tries, on clocks under the test's control.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use overnight_server::app::Services;
-use overnight_server::app::webhooks::{self, DeliveryRecord, EventState};
-use overnight_server::store::outbox;
-use overnight_server::workers::deliverer::Deliverer;
+use overnight_app::Services;
+use overnight_app::webhooks::{self, DeliveryRecord, EventState};
+use overnight_runtime::workers::deliverer::Deliverer;
+use overnight_store::outbox;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 use super::support::{Asked, Names, Receiver, Stepped, Then, insecure, sender_at, soon};
 use crate::support::{Log, START, TestApp};
 
-/// Settings of a service whose webhooks may lead to this machine.
+/// Settings that allow webhooks to this machine.
 const SETTINGS: [(&str, &str); 3] =
     [("webhooks.allow_insecure_targets", "true"), ("webhooks.retries", r#"["10s", "20s"]"#), ("drain", "7s")];
 
-/// A deliverer at work, on a clock of its own.
+/// A running deliverer with its own clock.
 struct Work {
     clock: Arc<Asked>,
     stop: oneshot::Sender<()>,
@@ -27,7 +27,7 @@ struct Work {
 }
 
 impl Work {
-    /// Begins. The tries have another clock, on which no time passes.
+    /// Starts it. The tries have another clock, which is stopped.
     fn begin(app: &TestApp) -> Self {
         let clock = Asked::at(START);
         let services = Services { clock: clock.clone(), ..app.services.clone() };
@@ -43,18 +43,15 @@ impl Work {
     }
 }
 
-/// Has a request end that is told at `url`.
+/// Ends a request whose webhook is `url`.
 async fn tell(app: &TestApp, url: &str) {
     let mut request = TestApp::quick_start("told");
     request["webhook"] = json!(url);
-    let created = app.client().post("/v1/requests", &request).await;
-    assert_eq!(created.status, 201, "{created:?}");
-    let id = created.json()[0]["id"].as_str().unwrap().to_owned();
-    let cancelled = app.client().post(&format!("/v1/requests/{id}/cancel"), &json!({})).await;
-    assert_eq!(cancelled.status, 200, "{cancelled:?}");
+    let id = app.client().post("/v1/requests", &request).await.checked(201).id();
+    app.client().post(&format!("/v1/requests/{id}/cancel"), &json!({})).await.checked(200);
 }
 
-/// The tries whose outcome is known, the oldest first, as soon as there are so many.
+/// The finished tries, oldest first, once there are `count`.
 async fn tries(app: &TestApp, count: usize) -> Vec<DeliveryRecord> {
     let all = async {
         loop {
@@ -80,11 +77,8 @@ async fn who_has_nothing_to_do_looks_again_within_half_a_second() {
     assert_eq!(work.clock.asked(), [START + 500, START + 1_000], "it does not look without end, nor rest");
     let clock = Arc::clone(&work.clock);
     work.end().await;
-    assert_eq!(
-        clock.asked().last(),
-        Some(&(START + 500 + 7_000)),
-        "what is under way would have had so long"
-    );
+    let expected = Some(&(START + 500 + 7_000));
+    assert_eq!(clock.asked().last(), expected, "what is under way would have had so long");
     app.stop().await;
 }
 
@@ -110,14 +104,14 @@ async fn a_failed_try_is_made_again_after_its_delay_and_given_up_behind_the_last
         assert_eq!(event.state, EventState::Live);
         due.push(due_at - now);
         work.clock.set(due_at - 1);
-        // What it would look for next: it is not due yet.
+        // The next event, which is not due yet.
         soon(work.clock.asked_for(due_at), "a look for what comes next").await;
         now = due_at;
         work.clock.set(now);
     }
     assert_eq!(due.len(), 2);
     assert!((9_000..=11_000).contains(&due[0]) && (18_000..=22_000).contains(&due[1]), "{due:?}");
-    // What it logs follows what it stores.
+    // It logs after it has stored.
     work.end().await;
     assert_eq!(receiver.calls().len(), 3);
     assert_eq!(log.lines_with("events exhausted").len(), 1);
@@ -146,13 +140,13 @@ async fn a_lane_has_several_under_way_and_who_has_ended_makes_room() {
     soon(called, "three are called while none has answered, and no time passes").await;
     let mut now = START;
     while quick.calls().len() < 20 {
-        // Its lane has room for eight at a time: each further look finds room again.
+        // Its lane has room for eight at a time; each later look finds room again.
         now += 500;
         work.clock.set(now);
         soon(work.clock.asked_for(now + 500), "a look").await;
     }
     tries(&app, 20).await;
-    // What is under way may take as long as the settings allow, and no longer.
+    // A running try may take as long as the settings allow, and no longer.
     let (clock, task) = (Arc::clone(&work.clock), work.task);
     drop(work.stop);
     soon(clock.asked_for(now + 7_000), "it stops").await;
@@ -178,7 +172,7 @@ async fn the_more_lanes_there_are_the_longer_it_rests_between_two_looks() {
     assert!((101..200).contains(&lanes), "{lanes}");
     let work = Work::begin(&app);
     soon(work.clock.asked_for(START + 1), "a rest of a millisecond").await;
-    // It rests until the clock moves on.
+    // It sleeps until the clock advances.
     work.task.abort();
     app.stop().await;
 }

@@ -1,4 +1,4 @@
-// A receiver that speaks HTTP/2 alone. It says where it is, then what it is told.
+// A receiver that speaks only HTTP/2. It prints its address and then each call.
 import http2 from "node:http2";
 
 const server = http2.createSecureServer({ cert: process.env.CERT, key: process.env.KEY, allowHTTP1: false });

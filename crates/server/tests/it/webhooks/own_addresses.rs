@@ -1,15 +1,15 @@
-//! This service, its database and its engines, which nothing that is allowed opens to webhooks.
+//! This service, its database and its engines: no allowed network opens them to webhooks.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use overnight_base::clock::ManualClock;
+use overnight_config::Config;
 use overnight_domain::webhooks::Answer;
-use overnight_server::config::Config;
-use overnight_server::webhooks::{EngineAddresses, Failure, Policy, Sender, Tried};
+use overnight_outgoing::webhooks::{EngineAddresses, Failure, Policy, Sender, Tried};
 
 use super::support::{
-    Forbidden, Names, Receiver, Turns, always, config, insecure, nobody, send, sender, two_addresses,
+    Forbidden, Names, Receiver, Turns, always, config, insecure, nobody, outcome, send, sender, two_addresses,
 };
 
 /// Settings that allow every address, with this database or engine.
@@ -45,7 +45,7 @@ fn names() -> Names {
 
 async fn assert_refused(sender: &Sender, url: &str) {
     let tried = send(sender, url).await;
-    assert_eq!((tried.answer, tried.failure), (Answer::None, Some(Failure::Refused)), "{url}");
+    assert_eq!(outcome(&tried), Err(Failure::Refused), "{url}");
 }
 
 fn is_well(tried: &Tried) -> bool {
@@ -68,21 +68,10 @@ async fn the_database_and_the_engines_are_never_called() {
             )),
         ] {
             let sender = sender(&config, names());
-            // It listens at each address of its machine, for all that is known.
-            for target in [
-                "127.0.0.1",
-                "2130706433",
-                "127.0.0.9",
-                "[::1]",
-                "[::ffff:127.0.0.1]",
-                "0.0.0.0",
-                "[::]",
-                "inner.example",
-                "inner.example.",
-                "alias.example",
-                "beside.example",
-                "behind.example",
-            ] {
+            // It may listen at each address of its machine.
+            let targets = "127.0.0.1 2130706433 127.0.0.9 [::1] [::ffff:127.0.0.1] 0.0.0.0 [::] inner.example \
+                inner.example. alias.example beside.example behind.example";
+            for target in targets.split(' ') {
                 for scheme in ["http", "https"] {
                     assert_refused(&sender, &format!("{scheme}://{target}:{port}/")).await;
                 }
@@ -128,7 +117,7 @@ async fn an_inner_address_that_may_be_our_own_is_not_called() {
     assert_refused(&sender(&unknown, names()), &receiver.url("/")).await;
 }
 
-/// Settings that allow everything, in a process that listens there.
+/// A sender that allows everything, in a process that listens at these addresses.
 fn listening(at: Vec<SocketAddr>, engine_addresses: EngineAddresses) -> Sender {
     Sender::new(Policy::new(always(&insecure()), at, engine_addresses), Arc::new(names()), ManualClock::at(0))
 }
@@ -146,7 +135,7 @@ async fn the_service_does_not_call_itself() {
     assert_refused(&sender, &format!("http://{}/", metrics.address())).await;
     forbidden.assert_untouched("listen");
     metrics.assert_untouched("metrics_listen");
-    // Another program has the same port of another address.
+    // Another program has the same port at another address.
     assert!(is_well(&send(&sender, &receiver.url("/")).await));
 }
 

@@ -1,17 +1,16 @@
-//! What a process finds in its environment: this test binary, started again with other variables.
+//! Variables in the environment of a process: this test binary, started again with others.
 
 use std::process::Stdio;
 
 use overnight_base::clock::ManualClock;
-use overnight_domain::webhooks::Answer;
 use tokio::process::Command;
 
-use super::support::{Authority, Forbidden, Names, Receiver, insecure, send, sender_at, soon};
+use super::support::{Authority, Forbidden, Names, Receiver, insecure, outcome, send, sender_at, soon};
 
-/// Names the addresses to call; without it the "test" below does nothing.
+/// The addresses to call. Without the variable, the "test" below does nothing.
 const TARGETS_VARIABLE: &str = "OVERNIGHT_TEST_TARGETS";
 
-/// What the process does: it calls each of the addresses, with the authorities of its environment.
+/// Calls each of the addresses with the authorities of its environment.
 #[tokio::test]
 async fn process() {
     let Ok(targets) = std::env::var(TARGETS_VARIABLE) else { return };
@@ -19,7 +18,7 @@ async fn process() {
     let sender = sender_at(&insecure(), names, ManualClock::at(0));
     for target in targets.split(' ') {
         let tried = send(&sender, target).await;
-        assert_eq!((tried.answer, tried.failure), (Answer::Status(200), None), "{target}");
+        assert_eq!(outcome(&tried), Ok(200), "{target}");
     }
 }
 

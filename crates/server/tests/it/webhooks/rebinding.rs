@@ -1,14 +1,13 @@
-//! Names that lead elsewhere each time they are looked up.
+//! Names that resolve to another address at each look-up.
 
-use overnight_domain::webhooks::Answer;
-use overnight_server::webhooks::Failure;
+use overnight_outgoing::webhooks::Failure;
 
-use super::support::{Authority, Forbidden, Receiver, Turns, allowing, send, sender, two_addresses};
+use super::support::{Authority, Forbidden, Receiver, Turns, allowing, outcome, send, sender, two_addresses};
 
 const GOOD: Result<u16, Failure> = Ok(200);
 const REFUSED: Result<u16, Failure> = Err(Failure::Refused);
 
-/// How tries end, one after another, while a name leads to 127.0.0.2, which is allowed, or 127.0.0.1, which is not.
+/// Checks consecutive tries while a name alternates between 127.0.0.2, which is allowed, and 127.0.0.1, which is not.
 async fn check(answers: &[&[&str]], expected: &[Result<u16, Failure>]) {
     let authority = Authority::new();
     let (inner, allowed) = two_addresses();
@@ -18,12 +17,7 @@ async fn check(answers: &[&[&str]], expected: &[Result<u16, Failure>]) {
     let sender = sender(&allowing("127.0.0.2"), resolver.clone()).trusting(vec![authority.file()]);
     for (number, expected) in (1..).zip(expected) {
         let tried = send(&sender, &format!("https://hook.example:{}/", allowed.port())).await;
-        let found = match (tried.answer, tried.failure) {
-            (Answer::Status(status), None) => Ok(status),
-            (Answer::None, Some(failure)) => Err(failure),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(found, *expected, "{answers:?}, try {number}");
+        assert_eq!(outcome(&tried), *expected, "{answers:?}, try {number}");
         assert_eq!(resolver.count(), number, "{answers:?}");
     }
     forbidden.assert_untouched(&format!("{answers:?}"));

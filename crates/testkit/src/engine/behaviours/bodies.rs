@@ -1,7 +1,7 @@
 //! Bodies that many rows share.
 
-/// A completion with one choice: the members of its message after the role, its `finish_reason`, and the members after the choices, else a
-/// usage.
+/// A completion with one choice: the members of its message after the role, its `finish_reason`, then the members after the choices
+/// (default: usage).
 macro_rules! completion {
     ($message:literal, $reason:literal) => {
         completion!(

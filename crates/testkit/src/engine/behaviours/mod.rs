@@ -22,7 +22,6 @@ mod vllm;
 
 use super::faults::{Canned, Fault};
 
-/// The rows of each file.
 const FILES: [&[Behaviour]; 14] = [
     vllm::ROWS,
     sglang::ROWS,
@@ -40,21 +39,18 @@ const FILES: [&[Behaviour]; 14] = [
     gateways::ROWS,
 ];
 
-/// The headers of an answer, unless a row has its own.
+/// Headers of an answer, unless a row has its own.
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
 /// A behaviour of an engine, and the outcome that the service must give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behaviour {
-    /// The engine or gateway.
     pub engine: &'static str,
     pub name: &'static str,
-    /// A URL that shows the behaviour.
     pub source: &'static str,
-    /// The bytes that the engine sends, or its action.
     pub fault: Fault,
     pub outcome: Outcome,
-    /// A text that the client must be able to read: in the message of the attempt, in the result or in a warning.
+    /// The message of the attempt, the result or a warning must contain this text.
     pub says: Option<&'static str>,
 }
 
@@ -63,35 +59,32 @@ pub enum Outcome {
     Completed,
     /// The request completes with a warning about this part of the result.
     CompletedWithWarning(&'static str),
-    /// The request completes after it was sent again with the other name of the output limit.
+    /// The request completes after a second attempt with the other name of the output limit.
     CompletedByOtherName,
-    /// With a price, the engine is asked once more; without one, the request completes with a warning about its usage.
+    /// With a price, the engine is asked again; without one, the request completes with a warning about its usage.
     NoUsage,
     /// The attempt failed, and counts.
     Retried,
-    /// The same; the answer cannot be read, so attempts are limited.
+    /// The attempt failed, and counts. The answer cannot be read, so attempts are limited.
     Unreadable,
-    /// No answer came in time.
     TimedOut,
     /// The attempt failed by the engine's fault, and does not count.
     RetriedUncounted,
-    /// The engine has no room, and named this time in milliseconds if any.
+    /// The engine has no room, and may have named this time in milliseconds.
     Waits(Option<i64>),
-    /// The request fails, because the engine works.
+    /// The request fails without another attempt, because the engine works.
     FailsAtOnce,
-    /// The engine refused in words that depend on chance. The attempt counts; attempts are limited.
+    /// The refusal may depend on chance. The attempt counts; attempts are limited.
     Unlucky,
     /// The probe is refused with the same message, so the engine is paused and no request fails.
     PausesIfEveryRequest,
 }
 
 impl Behaviour {
-    /// Every row, in the order of the document.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         FILES.into_iter().flatten()
     }
 
-    /// The row of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::all().find(|it| it.name == name)
     }
@@ -109,7 +102,6 @@ impl Behaviour {
         self.acts(Fault::Canned(Canned { status, headers: JSON, body }))
     }
 
-    /// Replaces the headers of the answer.
     const fn with(self, headers: &'static [(&'static str, &'static str)]) -> Self {
         match self.fault {
             Fault::Canned(canned) => self.acts(Fault::Canned(Canned { headers, ..canned })),
@@ -117,7 +109,6 @@ impl Behaviour {
         }
     }
 
-    /// Compresses the body of the answer.
     const fn gzipped(self) -> Self {
         match self.fault {
             Fault::Canned(canned) => self.acts(Fault::Gzipped(canned)),
@@ -125,7 +116,6 @@ impl Behaviour {
         }
     }
 
-    /// Gives the answer only to a request that has this field.
     const fn refuses(self, field: &'static str) -> Self {
         match self.fault {
             Fault::Canned(canned) => self.acts(Fault::Refusal(field, canned)),
@@ -143,8 +133,9 @@ impl Behaviour {
         self
     }
 
-    const fn says(mut self, text: &'static str) -> Self {
-        self.says = Some(text);
-        self
+    /// Like [`Self::becomes`]; the client also receives this text.
+    const fn becomes_saying(mut self, outcome: Outcome, words: &'static str) -> Self {
+        self.says = Some(words);
+        self.becomes(outcome)
     }
 }

@@ -19,39 +19,32 @@ pub(super) const ROWS: &[Behaviour] = &[
                 r#","usage":{"prompt_tokens":4,"completion_tokens":0,"total_tokens":4,"prompt_tokens_details":null}"#
             ),
         )
-        .becomes(RetriedUncounted)
-        .says("abort"),
+        .becomes_saying(RetriedUncounted, "abort"),
     row("sglang-never-answers", "https://github.com/sgl-project/sglang/issues/33858")
         .acts(Fault::Hang)
         .becomes(TimedOut),
     row("sglang-queue-full", "https://github.com/traycerai/traycer/issues/917")
         .answers(503, r#"{"object":"error","message":"The request queue is full.","code":503}"#)
-        .becomes(Waits(None))
-        .says("The request queue is full."),
+        .becomes_saying(Waits(None), "The request queue is full."),
     row("sglang-flat-error", "https://github.com/QwenLM/Qwen3/issues/1321")
         .answers(400, r#"{"object":"error","message":"The input (61709 tokens) is longer than the model's context length (40960 tokens).","type":"BadRequestError","param":null,"code":400}"#)
-        .becomes(FailsAtOnce)
-        .says("The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
+        .becomes_saying(FailsAtOnce, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
     row(
         "sglang-internal-error",
         "https://github.com/sgl-project/sglang/blob/012bcb5f/python/sglang/srt/entrypoints/openai/serving_base.py",
     )
     .answers(500, r#"{"object":"error","message":"Internal server error: 'NoneType' object is not iterable","type":"InternalServerError","param":null,"code":500}"#)
-    .becomes(Retried)
-    .says("Internal server error: 'NoneType' object is not iterable"),
+    .becomes_saying(Retried, "Internal server error: 'NoneType' object is not iterable"),
     row("sglang-no-workers", "https://github.com/sgl-project/sglang/issues/25811")
         .answers(503, r#"{"error":{"type":"Service Unavailable","code":"no_available_workers","message":"No available workers (all circuits open or unhealthy)"}}"#)
-        .becomes(Waits(None))
-        .says("No available workers (all circuits open or unhealthy)"),
+        .becomes_saying(Waits(None), "No available workers (all circuits open or unhealthy)"),
     row("sglang-broken-workers-as-404", "https://github.com/sgl-project/sglang/pull/15611")
         .answers(404, r#"{"error":{"code":"model_not_found"}}"#)
-        .becomes(Retried)
-        .says("model_not_found"),
+        .becomes_saying(Retried, "model_not_found"),
     row("sglang-nan-logprobs", "https://github.com/sgl-project/sglang/issues/5984")
         .answers(500, "Internal Server Error")
         .with(&[("content-type", "text/plain; charset=utf-8")])
-        .becomes(Retried)
-        .says("Internal Server Error"),
+        .becomes_saying(Retried, "Internal Server Error"),
     row("sglang-grammar-crash", "https://github.com/sgl-project/sglang/issues/7903")
         .acts(Fault::ResetBeforeHeaders)
         .becomes(Retried),

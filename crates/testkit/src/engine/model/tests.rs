@@ -13,14 +13,14 @@ fn cost() -> CostModel {
     }
 }
 
-/// A job whose first `shared` blocks are those of every job of that family.
+/// A job whose first `shared` blocks are the same in every job of the family.
 fn job(family: u64, shared: u64, own: u64, blocks: u64, output_tokens: usize) -> Job {
     let block_hashes: Vec<u64> =
         (0..blocks).map(|at| if at < shared { family * 1_000 + at } else { own * 1_000 + at }).collect();
     Job { prompt_tokens: block_hashes.len() * BLOCK_TOKENS + 1, block_hashes, output_tokens, choices: 1 }
 }
 
-/// Runs until idle: total milliseconds, and the jobs in the order in which they ended.
+/// Runs until idle. Returns total milliseconds, and the jobs in the order in which they ended.
 fn drain(model: &mut EngineModel, running_max: usize) -> (u128, Vec<Finished>) {
     let (mut total, mut finished) = (Duration::ZERO, Vec::new());
     while !model.is_idle() {

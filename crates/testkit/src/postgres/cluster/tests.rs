@@ -87,7 +87,7 @@ fn when_its_process_dies_the_server_goes_and_leaves_no_folder() {
     let mut cluster = Cluster::start(&ClusterOptions::default()).unwrap();
     let server = cluster.server.take();
     let (socket, path) = (cluster.socket(), cluster.folder.path().to_owned());
-    // The keeper sees what it would see if we were killed: its input ends, and nobody has stopped the server.
+    // As after a kill of this process, the keeper's input ends while the server runs.
     drop(cluster);
     assert!(UnixStream::connect(socket).is_err());
     assert!(!path.exists());

@@ -1,4 +1,4 @@
-//! Who takes new connections, as long as they are taken.
+//! Accepts connections while the proxy takes them.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use super::connection::Connection;
 use super::connections::Connections;
 use super::orders::Orders;
 
-/// Takes connections until it is dropped. From then on the system refuses them.
+/// Accepts connections until it is dropped. Then the system refuses them.
 #[derive(Debug)]
 pub(super) struct Acceptor {
     address: SocketAddr,
@@ -21,7 +21,6 @@ pub(super) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Takes the connections that come to `listener`, and carries them on to `socket`.
     pub(super) fn start(
         listener: TcpListener,
         socket: PathBuf,
@@ -36,7 +35,7 @@ impl Acceptor {
                 if must_end.load(SeqCst) {
                     return;
                 }
-                // A client that cannot be served finds its connection closed, which is answer enough.
+                // A client that cannot be served notices that its connection closes.
                 let _ = client.and_then(|client| serve(client, &socket, &orders, &connections));
             }
         });
@@ -47,7 +46,7 @@ impl Acceptor {
 impl Drop for Acceptor {
     fn drop(&mut self) {
         self.is_over.store(true, SeqCst);
-        // It waits for a connection, and looks then.
+        // Wakes the thread, which checks for the end after each connection.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! One connection through the proxy: what the client asks goes one way, what the server answers the other.
+//! One connection through the proxy: the client's messages in one direction, the server's answers in the other.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use super::super::frames::{Header, QUERY, READY, is_commit};
 use super::negotiation::{Negotiated, negotiate};
 use super::orders::{Fate, Orders};
 
-/// No commit is longer, with all the blanks that anybody writes around it.
+/// Longer than any commit, including blanks.
 const COMMIT_BYTES_MAX: u32 = 64;
 
 #[derive(Debug)]
@@ -20,32 +20,32 @@ pub(super) struct Connection {
     exchange: Mutex<Exchange>,
 }
 
-/// How far the two sides are. The server answers in order, so counting tells which answer belongs to what.
+/// Progress of both sides. The server answers in order, so counts match answers to messages.
 #[derive(Debug)]
 struct Exchange {
     asked: u64,
     answered: u64,
-    /// Which answer is thrown away, counted from 1.
+    /// The answer to drop, counted from 1.
     unwanted: Option<u64>,
 }
 
 impl Connection {
     pub(super) fn new(client: TcpStream, server: UnixStream) -> Self {
-        // The beginning of the session is answered like a question.
+        // The beginning of the session is answered like a message.
         let exchange = Exchange { asked: 1, answered: 0, unwanted: None };
         Self { client, server, exchange: Mutex::new(exchange) }
     }
 
-    /// Closes both sides, whatever is on its way.
+    /// Closes both sides, without waiting for data in transit.
     pub(super) fn close(&self) {
         let _ = self.client.shutdown(Shutdown::Both);
         let _ = self.server.shutdown(Shutdown::Both);
     }
 
-    /// Carries everything both ways, as ordered, until one side closes; then both are closed.
+    /// Forwards in both directions, as ordered, until one side closes; then closes both.
     pub(super) fn serve(&self, orders: &Orders) {
         let (mut client, mut server) = (BufReader::new(&self.client), BufReader::new(&self.server));
-        // However a side ends, the other is to learn no more than that it has ended.
+        // The other side learns only that this one has ended.
         match negotiate(&mut client, &self.client, &mut server, &self.server) {
             Ok(Negotiated::Session) => thread::scope(|scope| {
                 scope.spawn(|| {
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// From the server to the client, until an answer is thrown away.
+    /// From the server to the client, until an answer is dropped.
     fn carry_answers(&self, mut server: BufReader<&UnixStream>, orders: &Orders) -> io::Result<()> {
         let mut client = BufWriter::new(&self.client);
         loop {
@@ -118,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Nobody wants the answer to what was asked last.
+    /// Marks the answer to the last message for dropping.
     fn reject_next_answer(&self) {
         let mut exchange = self.exchange();
         exchange.unwanted = Some(exchange.asked);
@@ -135,7 +135,7 @@ impl Exchange {
     }
 }
 
-/// Copies so many bytes; fewer are an error.
+/// Copies exactly this number of bytes; fewer are an error.
 fn copy(bytes: u32, from: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
     let copied = io::copy(&mut from.take(bytes.into()), to)?;
     if copied == u64::from(bytes) { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }

@@ -10,12 +10,11 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// A connection that is cut with all the others, until it is forgotten.
+    /// Registers a connection to be cut with all others.
     pub(super) fn admit(&self, connection: &Arc<Connection>) {
         self.open().push(Arc::clone(connection));
     }
 
-    /// Forgets a connection that has ended.
     pub(super) fn forget(&self, connection: &Arc<Connection>) {
         self.open().retain(|other| !Arc::ptr_eq(other, connection));
     }

@@ -1,11 +1,11 @@
-//! What a client says before the frames begin: packets without a kind, the last of which begins the session.
+//! The client's packets before the frames begin: they have no kind, and the last one begins the session.
 
 use std::io::{self, Read, Write};
 
 use super::super::frames::LENGTH_BYTES;
 
 const PACKET_BYTES_MAX: u32 = 10_000;
-/// The codes that stand where the version of the protocol stands when a session is begun.
+/// Codes in the place of the protocol version.
 const CANCEL: u32 = (1_234 << 16) | 5_678;
 const ENCRYPT_WITH_TLS: u32 = (1_234 << 16) | 5_679;
 const ENCRYPT_WITH_GSSAPI: u32 = (1_234 << 16) | 5_680;
@@ -13,13 +13,13 @@ const REFUSED: u8 = b'N';
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Negotiated {
-    /// A session begins: from here both sides speak in frames.
+    /// A session begins: from here both sides send frames.
     Session,
-    /// What runs in another session is to be cancelled; the server closes without an answer.
+    /// Cancels a query of another session; the server closes without an answer.
     Cancel,
 }
 
-/// Carries packets to the server, and its answers of one byte back, until the frames begin.
+/// Forwards packets to the server, and its answers of one byte back, until the frames begin.
 pub(super) fn negotiate(
     client: &mut (impl Read + ?Sized),
     mut to_client: impl Write,

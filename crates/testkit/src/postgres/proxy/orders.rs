@@ -1,4 +1,4 @@
-//! What a test has ordered, and what was done of it.
+//! A test's orders, and the losses so far.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,9 +6,8 @@ use super::Dropped;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It goes to the server, and the answer to the client.
     Passes,
-    /// It goes to the server, and the answer nowhere.
+    /// Only the server gets it; its answer is dropped.
     LosesItsAnswer,
     IsCut,
 }
@@ -26,17 +25,15 @@ struct State {
 }
 
 impl Orders {
-    /// Orders that the answers to the next `count` commits be dropped.
     pub(super) fn drop_answers(&self, count: u64) {
         self.state().answers_to_drop = count;
     }
 
-    /// Orders that the next `count` commits be cut.
     pub(super) fn cut_commits(&self, count: u64) {
         self.state().commits_to_cut = count;
     }
 
-    /// What becomes of the commit that has just come. Each order is carried out once.
+    /// Decides about the next commit. Each order is carried out once.
     pub(super) fn fate_of_commit(&self) -> Fate {
         let mut state = self.state();
         if state.commits_to_cut > 0 {
@@ -50,7 +47,6 @@ impl Orders {
         }
     }
 
-    /// Counts a commit that is lost, one way or the other.
     pub(super) fn count(&self, fate: Fate) {
         let dropped = &mut self.state().dropped;
         match fate {

@@ -7,7 +7,7 @@ use super::super::frames::{Header, QUERY};
 use super::super::session::Session;
 use super::*;
 
-/// A database of its own with an empty table, and a proxy in front of it.
+/// A database with an empty table, and a proxy in front of it.
 struct Stage {
     proxy: FaultProxy,
     database: String,
@@ -33,7 +33,7 @@ impl Stage {
         Session::begin(self.connect(), &self.database)
     }
 
-    /// A session through the proxy in which a row is inserted and not committed.
+    /// A session through the proxy with an inserted, uncommitted row.
     fn writer(&self) -> Session<TcpStream> {
         let mut session = self.session().unwrap();
         session.run("BEGIN").unwrap();
@@ -41,7 +41,7 @@ impl Stage {
         session
     }
 
-    /// The rows that are committed, seen past the proxy.
+    /// Committed rows, read without the proxy.
     fn rows(&self) -> String {
         Cluster::shared().session(&self.database).unwrap().run("SELECT * FROM rows").unwrap()
     }

@@ -1,4 +1,4 @@
-//! What an honest engine says.
+//! Answers of a healthy engine.
 
 use overnight_testkit::engine::{CostModel, Recording, SimConfig, SimEngine, Speed, Tunables, echo_of};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The table of behaviours: its names, its sources, the bytes on the wire, and its document.
+//! The table of behaviours: names, sources, bytes on the wire, and its document.
 
 use std::collections::BTreeSet;
 use std::{env, fs};
@@ -50,7 +50,6 @@ fn the_document_lists_every_behaviour() {
     assert_eq!(&text[begin..], table(), "UPDATE=1 writes the table");
 }
 
-/// The table of the document.
 fn table() -> String {
     let mut table = String::from(
         "| Engine | Behaviour | Answer | Blamed | The client sees | Source |\n|---|---|---|---|---|---|\n",
@@ -119,7 +118,7 @@ fn seen(behaviour: &Behaviour) -> String {
     }
 }
 
-/// The repository and number of an issue, else the repository or host.
+/// The repository and number of an issue, or the repository or host of another source.
 fn short(source: &str) -> String {
     let parts: Vec<_> = source.split('/').skip(2).collect();
     match parts[..] {

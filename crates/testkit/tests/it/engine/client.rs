@@ -1,4 +1,4 @@
-//! A client for the tests, and the wait for something to become true.
+//! A client for the tests, and waits with time-outs.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Client {
         self
     }
 
-    /// Asks for a completion of one user message; an error says what became of the connection.
+    /// Asks for a completion of one user message. The error describes the connection.
     pub(super) async fn ask(&self, content: &str) -> Result<Answer, String> {
         self.chat(&json!({"model": "sim-model", "messages": [{"role": "user", "content": content}]})).await
     }
@@ -84,7 +84,7 @@ impl Client {
     }
 }
 
-/// Sends a completion request by hand and reads until the connection ends: what came, and how it ended.
+/// Sends a raw completion request and reads until the connection ends: its answer, and how it ended.
 pub(super) async fn ask_raw(engine: &SimEngine, content: &str) -> (String, std::io::Result<()>) {
     let mut stream = TcpStream::connect(engine.address()).await.unwrap();
     stream.write_all(raw_request(content).as_bytes()).await.unwrap();
@@ -98,7 +98,7 @@ pub(super) fn raw_request(content: &str) -> String {
     format!("POST /v1/chat/completions HTTP/1.1\r\nhost: sim\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Waits until the condition holds, and panics after ten seconds.
+/// Panics after ten seconds.
 pub(super) async fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..2_000 {
         if holds() {
@@ -114,12 +114,12 @@ pub(super) async fn pause(milliseconds: u64) {
     tokio::time::sleep(Duration::from_millis(milliseconds)).await;
 }
 
-/// The result; panics for one that does not come within ten seconds.
+/// Panics after ten seconds.
 pub(super) async fn in_time<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(10), future).await.unwrap()
 }
 
-/// Asks, waits until the engine has as many requests inside as are given, and leaves without the answer.
+/// Asks, waits until the engine has `in_flight` requests, and disconnects.
 pub(super) async fn ask_and_leave(engine: &SimEngine, content: &str, in_flight: u64) {
     let (client, content) = (Client::of(engine), content.to_owned());
     let asked = tokio::spawn(async move { client.ask(&content).await });

@@ -1,4 +1,4 @@
-//! The engine dies, comes back, and stops.
+//! The engine crashes, restarts and stops.
 
 use std::io::ErrorKind;
 

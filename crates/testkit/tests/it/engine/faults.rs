@@ -1,4 +1,4 @@
-//! Every fault, as its client sees it.
+//! Every fault as its client observes it.
 
 use std::io::ErrorKind;
 

@@ -1,11 +1,11 @@
-//! Places, waiting, and refusals.
+//! Limits of running and waiting requests, and refusals.
 
 use futures_util::future::join_all;
 use overnight_testkit::engine::{CostModel, Overload, SimConfig, SimEngine, Speed, Tunables};
 
 use super::client::{Client, ask_and_leave, until};
 
-/// An engine whose completions take longer than any test.
+/// An engine whose completions last longer than any test.
 fn slow(running_max: usize, waiting_max: usize, speed: Speed) -> SimConfig {
     let overload = Overload { status: 503, retry_after_s: Some(3) };
     let base_latency_ms = if speed == Speed::Instant { 600_000 } else { 0 };

@@ -1,4 +1,4 @@
-//! What a model answered, as a message, as events and as a line of results.
+//! Answers of a model as messages, as events and as lines of results.
 
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{CallId, RequestId};
@@ -119,7 +119,6 @@ fn calls_become_blocks_whatever_a_model_writes() {
     assert_eq!(unnamed["content"][0]["id"], "toolu_req_00000000000000000000000007_0");
 }
 
-/// The events of a stream: their names and data.
 fn events(stream: &[u8]) -> Vec<(String, Value)> {
     let text = std::str::from_utf8(stream).expect("text");
     let parse = |event: &str| {

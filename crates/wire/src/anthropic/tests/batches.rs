@@ -1,4 +1,4 @@
-//! Batches, models, lists and errors as they are written.
+//! Batches, models, lists and errors in Anthropic's form.
 
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{BatchId, CallId, MessageBatchId};

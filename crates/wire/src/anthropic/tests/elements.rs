@@ -1,4 +1,4 @@
-//! The body of a batch is split the same however it comes.
+//! The body of a batch is split the same way for every division into chunks.
 
 use overnight_domain::json::minimize;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::anthropic::elements::{Element, Elements, ElementsError};
 
-/// The elements of a body that comes in chunks of these lengths, the last of which is as long as it takes.
+/// The elements of a body in chunks of these lengths; the last chunk is the rest.
 fn split(body: &[u8], lengths: &[usize], bytes_max: usize) -> Result<Vec<String>, ElementsError> {
     let (mut elements, mut found) = (Elements::new(bytes_max), Vec::new());
     let mut rest = body;

@@ -1,4 +1,4 @@
-//! What the params of a message become.
+//! Chat completions made from the params of a message.
 
 use overnight_domain::chat::ChatBody;
 use overnight_domain::json::minimize;
@@ -14,13 +14,12 @@ fn chat(params: &Value) -> Value {
     serde_json::from_str(chat.as_str()).expect("JSON")
 }
 
-/// The messages that a conversation becomes.
 #[expect(clippy::needless_pass_by_value, reason = "so that cases read well")]
 fn messages(messages: Value) -> Value {
     chat(&json!({"model": "m", "max_tokens": 5, "messages": messages}))["messages"].take()
 }
 
-/// What the params of one message with this beside become, without what every one becomes.
+/// The chat completion for a message with `more` members, without those that every chat completion has.
 fn beside(more: &Value) -> Value {
     let mut params = json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "a"}]});
     params.as_object_mut().expect("an object").append(&mut more.as_object().expect("an object").clone());

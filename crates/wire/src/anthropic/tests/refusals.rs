@@ -1,11 +1,11 @@
-//! What is refused, and where it is said to stand.
+//! Refused params and the paths of their faults.
 
 use overnight_domain::json::minimize;
 use serde_json::{Value, json};
 
 use crate::anthropic::to_chat;
 
-/// The paths of the faults of params with this in the place of what they have.
+/// The paths of the faults of params in which `with` replaces members.
 fn faults(with: &Value) -> Vec<String> {
     let mut params = json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "a"}]});
     for (key, value) in with.as_object().expect("an object") {

@@ -1,4 +1,4 @@
-//! The document's samples word for word, and the two ways a record is told held together.
+//! The samples of the document word for word, and the agreement of types and writers.
 
 mod agreement;
 #[cfg(feature = "openapi")]

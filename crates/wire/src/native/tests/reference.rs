@@ -1,4 +1,4 @@
-//! The schemas that the reference is drawn from.
+//! The schemas of the reference.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};

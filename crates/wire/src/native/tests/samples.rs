@@ -11,9 +11,9 @@ use crate::native::models::{Model, ModelList};
 use crate::native::waiting::{WaitingFor, WaitingReason};
 use crate::native::{batches, events, requests, warnings};
 
-const CREATED_AT: i64 = 1_751_500_000_999;
+pub(super) const CREATED_AT: i64 = 1_751_500_000_999;
 
-fn summary(state: RequestState) -> RequestSummary {
+pub(super) fn summary(state: RequestState) -> RequestSummary {
     RequestSummary {
         id: RequestId::from_bits(1),
         state,
@@ -22,7 +22,7 @@ fn summary(state: RequestState) -> RequestSummary {
     }
 }
 
-fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+pub(super) fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     write(&mut out);
     String::from_utf8(out).expect("JSON is UTF-8")
@@ -123,7 +123,7 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
     assert!(places.is_sorted(), "the members are written in the order of their list: {create}");
 }
 
-fn batch(state: BatchState) -> BatchRecord {
+pub(super) fn batch(state: BatchState) -> BatchRecord {
     BatchRecord {
         id: BatchId::from_bits(2),
         state,

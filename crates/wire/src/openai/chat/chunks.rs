@@ -1,17 +1,18 @@
-//! A completion that is there as a whole, as the chunks of a stream.
+//! A finished completion as the chunks of a stream.
 
 use overnight_domain::json::{Json, JsonText, ObjectWriter, RawObject};
 
 use super::TIER;
-use crate::json::push;
+use crate::json::{By, IfSet, Or, Value, object, push};
 use crate::openai::errors::ErrorObject;
 use crate::openai::events::push_data;
 
-/// What a message holds as text, each sent in a chunk of its own.
-const TEXTS: [&str; 4] = ["reasoning_content", "reasoning", "content", "refusal"];
+/// The text members of a message. Each is sent in its own chunk.
+const PARTS: [&str; 7] =
+    ["reasoning_content", "reasoning", "content", "refusal", "function_call", "audio", "annotations"];
 
-/// Appends the events of a completion: for each choice its role, its texts, its calls of tools and why it ended; then the usage where
-/// that is asked for, and the end.
+/// Appends the events of a completion: for each choice its role, texts, tool calls and finish reason; then the usage, if asked for, and the
+/// end.
 pub fn write_chunks(completion: &[u8], includes_usage: bool, out: &mut Vec<u8>) {
     let completion = Json::from_stored(completion).ok().and_then(Json::to_object);
     let Some(completion) = completion else { return };
@@ -21,16 +22,14 @@ pub fn write_chunks(completion: &[u8], includes_usage: bool, out: &mut Vec<u8>) 
         chunks.write_choice(&choice, out);
     }
     if includes_usage {
-        chunks.write(None, completion.get("usage"), out);
+        chunks.write(None::<Json<'_>>, completion.get("usage"), out);
     }
     push("data: [DONE]\n\n", out);
 }
 
-/// Appends the event that clients raise: the stream ends before the completion.
+/// Appends an event that makes clients raise an error: the stream ends before the completion.
 pub fn write_error(error: &ErrorObject, out: &mut Vec<u8>) {
-    push("data: ", out);
-    error.write_envelope(out);
-    push("\n\n", out);
+    push_data(By(|out: &mut Vec<u8>| error.write_envelope(out)), out);
 }
 
 struct Chunks<'c> {
@@ -41,22 +40,15 @@ struct Chunks<'c> {
 impl Chunks<'_> {
     fn write_choice(&self, choice: &RawObject<'_>, out: &mut Vec<u8>) {
         let message = choice.get("message").and_then(Json::to_object);
-        let mut role = ObjectWriter::with_capacity(32);
-        role.string("role", "assistant");
-        self.write_delta(choice, &role.finish(), None, out);
+        self.write_delta(choice, object! { "role": "assistant" }, false, None, out);
         for (key, value) in message.iter().flat_map(RawObject::members) {
-            let is_text = TEXTS.contains(&key.as_ref());
-            match key.as_ref() {
-                "tool_calls" => self.write_tool_calls(choice, *value, out),
-                "function_call" | "audio" | "annotations" if !value.is_null() => {
-                    self.write_delta(choice, &one(key, *value), None, out);
-                }
-                _ if is_text && !value.is_null() => self.write_delta(choice, &one(key, *value), None, out),
-                _ => {}
+            if key == "tool_calls" {
+                self.write_tool_calls(choice, *value, out);
+            } else if PARTS.contains(&key.as_ref()) && !value.is_null() {
+                self.write_delta(choice, one(key, *value), key == "content", None, out);
             }
         }
-        let end = ObjectWriter::with_capacity(2).finish();
-        self.write_delta(choice, &end, choice.get("finish_reason"), out);
+        self.write_delta(choice, Json::EMPTY_OBJECT, false, choice.get("finish_reason"), out);
     }
 
     fn write_tool_calls(&self, choice: &RawObject<'_>, calls: Json<'_>, out: &mut Vec<u8>) {
@@ -69,59 +61,45 @@ impl Chunks<'_> {
             numbered.finish()
         });
         let numbered: Vec<JsonText> = numbered.collect();
-        if numbered.is_empty() {
-            return;
+        if !numbered.is_empty() {
+            self.write_delta(choice, object! { "tool_calls": numbered[..] }, false, None, out);
         }
-        let mut delta = ObjectWriter::with_capacity(calls.as_str().len() + 64);
-        delta.array("tool_calls", numbered.iter().map(JsonText::as_json));
-        self.write_delta(choice, &delta.finish(), None, out);
     }
 
-    /// A chunk with a part of a choice. Its log probabilities come with its content.
+    /// A chunk with a part of a choice. Log probabilities are sent with the content.
     fn write_delta(
         &self,
         choice: &RawObject<'_>,
-        delta: &JsonText,
+        delta: impl Value,
+        has_content: bool,
         finish_reason: Option<Json<'_>>,
         out: &mut Vec<u8>,
     ) {
-        let has_content = delta.as_json().members().is_some_and(|mut it| it.any(|it| it.key() == "content"));
-        let mut part = ObjectWriter::with_capacity(delta.as_str().len() + 64);
-        match choice.get("index") {
-            Some(index) => part.json("index", index),
-            None => part.integer("index", 0),
-        }
-        part.json("delta", delta.as_json());
-        if let Some(logprobs) = choice.get("logprobs").filter(|_| has_content) {
-            part.json("logprobs", logprobs);
-        }
-        match finish_reason {
-            Some(reason) => part.json("finish_reason", reason),
-            None => part.null("finish_reason"),
-        }
-        self.write(Some(part.finish().as_json()), None, out);
+        let part = object! {
+            "index": Or(choice.get("index"), 0),
+            "delta": delta,
+            "logprobs": IfSet(choice.get("logprobs").filter(|_| has_content)),
+            "finish_reason": finish_reason,
+        };
+        self.write(Some(part), None, out);
     }
 
-    fn write(&self, choice: Option<Json<'_>>, usage: Option<Json<'_>>, out: &mut Vec<u8>) {
-        let mut chunk = ObjectWriter::with_capacity(choice.map_or(0, |it| it.as_str().len()) + 256);
-        for key in ["id", "created", "model", "system_fingerprint"] {
-            if let Some(value) = self.completion.get(key) {
-                chunk.json(key, value);
-            }
-        }
-        chunk.string("object", "chat.completion.chunk");
-        chunk.string("service_tier", TIER);
-        chunk.array("choices", choice.into_iter());
-        match usage {
-            Some(usage) => chunk.json("usage", usage),
-            None if self.includes_usage => chunk.null("usage"),
-            None => {}
-        }
-        push_data(chunk.finish().as_str(), out);
+    fn write(&self, choice: Option<impl Value>, usage: Option<Json<'_>>, out: &mut Vec<u8>) {
+        let Self { completion, includes_usage } = *self;
+        let chunk = object! {
+            "id": IfSet(completion.get("id")),
+            "created": IfSet(completion.get("created")),
+            "model": IfSet(completion.get("model")),
+            "system_fingerprint": IfSet(completion.get("system_fingerprint")),
+            "object": "chat.completion.chunk",
+            "service_tier": TIER,
+            "choices": choice.as_slice(),
+            "usage": IfSet((usage.is_some() || includes_usage).then_some(usage)),
+        };
+        push_data(chunk, out);
     }
 }
 
-/// An object with one member.
 fn one(key: &str, value: Json<'_>) -> JsonText {
     let mut object = ObjectWriter::with_capacity(value.as_str().len() + 32);
     object.json(key, value);

@@ -1,4 +1,4 @@
-//! Chat completions: the body is what native clients send as `request_body`, with members beside it that steer the call alone.
+//! Chat completions: the body is the native `request_body` plus members that steer only this call.
 
 mod chunks;
 #[cfg(test)]
@@ -10,7 +10,7 @@ use overnight_domain::json::{Json, JsonText, Kind, Member, ObjectWriter, RawObje
 pub use self::chunks::{write_chunks, write_error};
 use crate::json::push;
 
-/// What says how the call is answered, or speaks to OpenAI's own service. None of it is stored.
+/// Members that steer the delivery of the answer or address OpenAI's own service. They are not stored.
 const STEERING: [&str; 8] = [
     "stream",
     "stream_options",
@@ -22,27 +22,24 @@ const STEERING: [&str; 8] = [
     "safety_identifier",
 ];
 
-/// What service tiers clients may name. Each gets the one there is.
+/// The service tiers that clients may name. All mean the one that exists.
 const TIERS: [&str; 6] = ["auto", "default", "flex", "scale", "priority", "fast"];
 
-/// The tier that every answer names: slower and cheaper than the others.
+/// The tier in every answer: slower and cheaper than the others.
 pub(in crate::openai) const TIER: &str = "flex";
 
-/// How a call is to be answered.
+/// How the answer is delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// As events.
+    /// As a stream of events.
     pub is_stream: bool,
-    /// With the usage as the last of them.
+    /// Whether the stream's last event is the usage.
     pub includes_usage: bool,
 }
 
 impl Delivery {
-    /// Reads it from the body of a call. A body that is no object asks for nothing; the checks of the native dialect refuse it.
-    ///
-    /// # Errors
-    ///
-    /// The faults of the members that nobody else reads.
+    /// Reads it from the body of a call. A body that is not an object has the defaults, because the native checks refuse it. Fails with the
+    /// faults of members that nothing else reads.
     pub fn read(body: Json<'_>) -> Result<Self, Faults> {
         let mut faults = Faults::default();
         let Some(body) = body.to_object() else { return Ok(Self::default()) };
@@ -59,7 +56,7 @@ impl Delivery {
     }
 }
 
-/// An optional member that is true or false; false where it is absent.
+/// An optional boolean member; false if absent.
 pub(in crate::openai) fn read_flag(
     object: &RawObject<'_>,
     key: &str,
@@ -73,7 +70,6 @@ pub(in crate::openai) fn read_flag(
     value.as_str() == "true"
 }
 
-/// Refuses a service tier that nobody knows.
 pub(in crate::openai) fn check_tier(body: &RawObject<'_>, faults: &mut Faults) {
     let Some(tier) = body.get_some("service_tier") else { return };
     match tier.decode_string() {
@@ -86,22 +82,18 @@ pub(in crate::openai) fn check_tier(body: &RawObject<'_>, faults: &mut Faults) {
     }
 }
 
-/// The body of Create Request as the native dialect takes it. What is no object is left as it is: the checks of the native dialect
-/// refuse it.
-///
-/// # Errors
-///
-/// None: [`Delivery::read`] names the faults of what is left out here.
+/// Converts a body to the native Create Request. A body that is not an object stays unchanged, because the native checks refuse it. Never
+/// fails: [`Delivery::read`] reports the faults of the members left out here.
 pub fn to_native(body: JsonText) -> Result<JsonText, Faults> {
     Ok(without(&STEERING, body))
 }
 
-/// The body of Create Request that asks for what `body` asks for, but for the members that steer the call.
+/// The native Create Request for `body` without the members `steering`.
 pub(super) fn without(steering: &[&str], body: JsonText) -> JsonText {
     let Some(members) = body.as_json().members() else { return body };
     let mut native = ObjectWriter::with_capacity(body.as_str().len() + 64);
     let mut chat = ObjectWriter::with_capacity(body.as_str().len());
-    for Member { raw_key, value } in members {
+    for Member { raw_key, value, .. } in members {
         match raw_key.decode_string().as_deref() {
             Some("metadata") => native.json("metadata", or_empty(value)),
             Some(key) if steering.contains(&key) => {}
@@ -112,12 +104,12 @@ pub(super) fn without(steering: &[&str], body: JsonText) -> JsonText {
     native.finish()
 }
 
-/// Metadata that these clients send as null is none.
+/// Clients may send null for empty metadata.
 fn or_empty(metadata: Json<'_>) -> Json<'_> {
     if metadata.is_null() { Json::EMPTY_OBJECT } else { metadata }
 }
 
-/// Appends a completion as the engine wrote it, but for the tier.
+/// Appends the engine's completion with the tier replaced.
 pub fn write_completion(completion: &[u8], out: &mut Vec<u8>) {
     let Some(members) = Json::from_stored(completion).ok().and_then(Json::members) else { return };
     let mut writer = ObjectWriter::with_capacity(completion.len() + 32);

@@ -15,7 +15,6 @@ fn delivery(body: &Value) -> Result<Delivery, String> {
     Delivery::read(text(body).as_json()).map_err(|faults| faults.kept()[0].param.clone())
 }
 
-/// The data of each event.
 fn events(bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).expect("text").strip_suffix("data: [DONE]\n\n").expect("an end");
     let data = text.split_terminator("\n\n").map(|event| event.strip_prefix("data: ").expect("data"));

@@ -6,7 +6,7 @@ use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
 use super::{config, input};
 use crate::openai::chat::{check_tier, read_flag};
 
-/// What says how the call is answered, or speaks to OpenAI's own service. [`Delivery::read`] reads it; none of it is stored.
+/// Members that steer the delivery of the answer or address OpenAI's own service. [`Delivery::read`] reads them; they are not stored.
 const STEERING: [&str; 11] = [
     "stream",
     "stream_options",
@@ -24,7 +24,7 @@ const STEERING: [&str; 11] = [
 const WHOLE_INPUT: &str = "is not supported: send the whole conversation in input";
 const NO_BUILT_IN_TOOLS: &str = "is not supported: there are no built-in tools";
 
-/// What is refused unless it is null, and why. Members of neither API go to the engine unread.
+/// Members that are refused unless null, with the reason. Unknown members pass to the engine unread.
 const UNSUPPORTED: [(&str, &str); 18] = [
     ("access_programs", "is not supported"),
     ("background_options", "is not supported: every request has a completion window of 24 hours"),
@@ -46,21 +46,18 @@ const UNSUPPORTED: [(&str, &str); 18] = [
     ("logprobs", "is not supported: use chat completions"),
 ];
 
-/// How a call is to be answered.
+/// How the answer is delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// As events.
+    /// As a stream of events.
     pub is_stream: bool,
-    /// At once, and not when the request has ended.
+    /// Immediately, before the request has ended.
     pub is_background: bool,
 }
 
 impl Delivery {
-    /// Reads it from the body of a call. A body that is no object asks for nothing; [`to_native`] leaves it to be refused.
-    ///
-    /// # Errors
-    ///
-    /// The faults of the members that [`to_native`] does not read.
+    /// Reads it from the body of a call. A body that is not an object has the defaults, because [`to_native`] leaves it to be refused.
+    /// Fails with the faults of members that [`to_native`] does not read.
     pub fn read(body: Json<'_>) -> Result<Self, Faults> {
         let mut faults = Faults::default();
         let Some(body) = body.to_object() else { return Ok(Self::default()) };
@@ -83,20 +80,17 @@ impl Delivery {
     }
 }
 
-/// A chat completion that was made of the body of Create Response.
+/// A chat completion made from the body of Create Response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatCall {
     /// The body of the chat completion.
     pub body: JsonText,
-    /// The metadata of the response: what the client sent, unless it was null.
+    /// The metadata that the client sent; `None` also if it was null.
     pub metadata: Option<JsonText>,
 }
 
-/// The body of a response as a chat completion. Members that say how the call is answered are left out.
-///
-/// # Errors
-///
-/// Every member, item and part that is not supported, with its path in the body of the response.
+/// Converts the body of a response to a chat completion, without the members that steer the delivery. Fails with every unsupported member,
+/// item and part, by its path in the body.
 pub fn chat_call(body: Json<'_>) -> Result<ChatCall, Faults> {
     let mut faults = Faults::default();
     let Some(object) = body.to_object() else {
@@ -120,11 +114,8 @@ pub fn chat_call(body: Json<'_>) -> Result<ChatCall, Faults> {
     if faults.is_empty() { Ok(ChatCall { body: chat.finish(), metadata }) } else { Err(faults) }
 }
 
-/// The body of the native Create Request. What is no object is left as it is: the checks of the native dialect refuse it.
-///
-/// # Errors
-///
-/// As [`chat_call`].
+/// Converts a body to the native Create Request. A body that is not an object stays unchanged, because the native checks refuse it. Fails
+/// like [`chat_call`].
 pub fn to_native(body: JsonText) -> Result<JsonText, Faults> {
     if body.as_json().kind() != Kind::Object {
         return Ok(body);

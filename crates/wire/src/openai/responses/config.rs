@@ -1,18 +1,17 @@
-//! Members that say how the model answers, from responses to chat completions and back.
+//! Members that steer the model's answer, from responses to chat completions and back.
 
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
 
-/// What a schema or a function has in both APIs.
+/// Members of a schema or function in both APIs.
 const SCHEMA_MEMBERS: [&str; 4] = ["name", "description", "schema", "strict"];
 const FUNCTION_MEMBERS: [&str; 4] = ["name", "description", "parameters", "strict"];
 
-/// The type of an object.
 pub(super) fn type_of<'a>(object: &RawObject<'a>) -> Option<std::borrow::Cow<'a, str>> {
     object.get("type").and_then(Json::decode_string)
 }
 
-/// `text` as `response_format` and `verbosity`.
+/// Writes `text` as `response_format` and `verbosity`.
 pub(super) fn write_text(text: Json<'_>, chat: &mut ObjectWriter, faults: &mut Faults) {
     let Some(text) = text.to_object() else {
         return faults.push("text", codes::WRONG_TYPE, "must be an object");
@@ -41,7 +40,7 @@ pub(super) fn write_text(text: Json<'_>, chat: &mut ObjectWriter, faults: &mut F
     }
 }
 
-/// `reasoning` as `reasoning_effort`.
+/// Writes `reasoning` as `reasoning_effort`.
 pub(super) fn write_reasoning(reasoning: Json<'_>, chat: &mut ObjectWriter, faults: &mut Faults) {
     let Some(reasoning) = reasoning.to_object() else {
         return faults.push("reasoning", codes::WRONG_TYPE, "must be an object");
@@ -49,7 +48,7 @@ pub(super) fn write_reasoning(reasoning: Json<'_>, chat: &mut ObjectWriter, faul
     for (key, value) in reasoning.members().iter().filter(|(_, value)| !value.is_null()) {
         match key.as_ref() {
             "effort" => chat.json("reasoning_effort", *value),
-            // What a model thought is in the response as it thought it.
+            // Responses contain the complete thoughts of a model, without a summary.
             "summary" | "generate_summary" if value.as_str() == "\"auto\"" => {}
             _ => {
                 let path = format_args!("reasoning.{}", Quoted(key));
@@ -59,7 +58,7 @@ pub(super) fn write_reasoning(reasoning: Json<'_>, chat: &mut ObjectWriter, faul
     }
 }
 
-/// The functions among `tools`, of which there may be no others.
+/// Writes the `tools`, all of which must be functions.
 pub(super) fn write_tools(tools: Json<'_>, chat: &mut ObjectWriter, faults: &mut Faults) {
     let Some(tools) = tools.elements() else {
         return faults.push("tools", codes::WRONG_TYPE, "must be an array");
@@ -86,7 +85,7 @@ pub(super) fn write_tools(tools: Json<'_>, chat: &mut ObjectWriter, faults: &mut
     }
 }
 
-/// `tool_choice`, which names a function in another way.
+/// Writes `tool_choice`, which names a function in another form.
 pub(super) fn write_tool_choice(choice: Json<'_>, chat: &mut ObjectWriter, faults: &mut Faults) {
     let object = choice.to_object();
     match object.as_ref().map(|object| (object, type_of(object))) {
@@ -104,7 +103,6 @@ pub(super) fn write_tool_choice(choice: Json<'_>, chat: &mut ObjectWriter, fault
     }
 }
 
-/// `text` of a response, from the body of its chat completion.
 pub(super) fn text_of(chat: &RawObject<'_>) -> JsonText {
     let format = chat.get_some("response_format").and_then(Json::to_object);
     let format =
@@ -125,7 +123,6 @@ pub(super) fn text_of(chat: &RawObject<'_>) -> JsonText {
     text.finish()
 }
 
-/// `tools` of a response, from the body of its chat completion.
 pub(super) fn tools_of(chat: &RawObject<'_>) -> Vec<JsonText> {
     let tools = chat.get_some("tools").and_then(Json::elements);
     let functions =
@@ -133,7 +130,7 @@ pub(super) fn tools_of(chat: &RawObject<'_>) -> Vec<JsonText> {
     functions
         .map(|function| {
             let mut tool = with_type_open("function", &function, &FUNCTION_MEMBERS);
-            // These clients expect both, whatever the client left out.
+            // Clients expect both members in a response, even if the request lacked them.
             if function.get("parameters").is_none() {
                 tool.null("parameters");
             }
@@ -145,18 +142,13 @@ pub(super) fn tools_of(chat: &RawObject<'_>) -> Vec<JsonText> {
         .collect()
 }
 
-/// Writes `tool_choice` of a response, from the body of its chat completion.
-pub(super) fn write_tool_choice_of(chat: &RawObject<'_>, out: &mut ObjectWriter) {
-    let choice = chat.get_some("tool_choice");
-    let function = choice.and_then(Json::to_object).and_then(|choice| choice.get("function")?.to_object());
-    match (choice, function) {
-        (_, Some(function)) => out.json("tool_choice", with_type("function", &function, &["name"]).as_json()),
-        (Some(choice), None) => out.json("tool_choice", choice),
-        (None, None) => out.string("tool_choice", "auto"),
-    }
+pub(super) fn tool_choice_of(chat: &RawObject<'_>) -> Option<JsonText> {
+    let choice = chat.get_some("tool_choice")?;
+    let function = choice.to_object().and_then(|choice| choice.get("function")?.to_object());
+    Some(function.map_or_else(|| choice.to_text(), |function| with_type("function", &function, &["name"])))
 }
 
-/// Those members that are there, in this order.
+/// The present members among `keys`, in this order.
 fn chosen(object: &RawObject<'_>, keys: &[&str]) -> JsonText {
     let mut writer = ObjectWriter::with_capacity(256);
     copy_chosen(object, keys, &mut writer);

@@ -1,4 +1,4 @@
-//! What a message says: parts of a response as parts of a chat completion.
+//! The content of a message: parts of a response as parts of a chat completion.
 
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject, array};
@@ -7,9 +7,9 @@ use super::config::{of_type, type_of};
 
 const TYPES: &str = "input_text, input_image, input_file, input_audio, output_text, refusal";
 
-/// What a message says: a string, or parts. A part of text that is alone is a string: every engine reads that.
+/// Converts content that is a string or parts. A single text part becomes a string, which every engine reads.
 ///
-/// `None` with a fault at `path` where it is neither.
+/// `None`, with a fault at `path`, if it is neither.
 pub(super) fn read_content(content: Json<'_>, path: &str, faults: &mut Faults) -> Option<JsonText> {
     match (content.kind(), content.elements()) {
         (Kind::String, _) => Some(content.to_text()),
@@ -30,11 +30,9 @@ pub(super) fn read_content(content: Json<'_>, path: &str, faults: &mut Faults) -
     }
 }
 
-/// A part of a message.
 enum Part<'a> {
-    /// A text, as it stands.
     Text(Json<'a>),
-    /// Anything else, as a chat completion has it.
+    /// Any other part, converted for a chat completion.
     Other(JsonText),
 }
 
@@ -85,15 +83,15 @@ fn text<'a>(object: &RawObject<'a>, key: &str, path: &str, faults: &mut Faults) 
     text
 }
 
-/// How a medium stands in a part of a response, and in one of a chat completion.
+/// The form of a medium in a part of a response and in one of a chat completion.
 struct Media {
     /// The member with the data, and its name in a chat completion.
     source: (&'static str, &'static str),
-    /// What may stand beside it.
+    /// An optional member beside it.
     beside: &'static str,
-    /// The type of the part of a chat completion.
+    /// The type of the part in a chat completion.
     kind: &'static str,
-    /// Sources that are not there.
+    /// Unsupported sources.
     refused: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! The items of a response's input, as the messages of a chat completion.
+//! The input items of a response, as the messages of a chat completion.
 
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
@@ -9,11 +9,10 @@ use super::content::read_content;
 const ROLES: [&str; 4] = ["user", "assistant", "system", "developer"];
 const TYPES: &str = "message, function_call, function_call_output, reasoning";
 
-/// The messages so far.
 #[derive(Default)]
 pub(super) struct Messages {
     done: Vec<JsonText>,
-    /// What the model said last, which calls of functions may follow.
+    /// The last message of the model, to which function calls may be added.
     assistant: Option<Assistant>,
 }
 
@@ -24,7 +23,6 @@ struct Assistant {
 }
 
 impl Messages {
-    /// Adds a message.
     pub(super) fn say(&mut self, role: &str, content: Json<'_>) {
         self.end_assistant();
         let mut message = ObjectWriter::with_capacity(content.as_str().len() + 64);
@@ -33,7 +31,6 @@ impl Messages {
         self.done.push(message.finish());
     }
 
-    /// Adds the messages of `input`.
     pub(super) fn read_input(&mut self, input: Json<'_>, faults: &mut Faults) {
         match (input.kind(), input.elements()) {
             (Kind::String, _) => self.say("user", input),
@@ -46,7 +43,6 @@ impl Messages {
         }
     }
 
-    /// All of them.
     pub(super) fn finish(mut self) -> Vec<JsonText> {
         self.end_assistant();
         self.done
@@ -61,7 +57,7 @@ impl Messages {
             "message" => self.read_message(&item, path, faults),
             "function_call" => self.read_call(&item, path, faults),
             "function_call_output" => self.read_output(&item, path, faults),
-            // What the model thought is not sent again; models are trained without it.
+            // Thoughts are not sent again; models are trained without them.
             "reasoning" => {}
             kind => {
                 let message = format_args!("must be one of {TYPES}, not '{}'", Quoted(kind));

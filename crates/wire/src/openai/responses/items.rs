@@ -1,4 +1,4 @@
-//! The messages of a chat completion, as the items of a response's input.
+//! The messages of a chat completion, as the input items of a response.
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject, array};
@@ -7,28 +7,27 @@ use overnight_domain::records::RequestRecord;
 use super::config::{of_type, type_of};
 use super::object::instructions_of;
 use super::output::{item_id, place_of};
-use crate::json::push;
+use crate::json::{IfSet, Raw, Value as _, members, object};
 
-/// Which items are listed.
+/// A page of the list of items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemsPage {
-    /// The latest first.
+    /// Whether the latest item is first.
     pub is_newest_first: bool,
-    /// So many at most.
+    /// The maximum number of items.
     pub limit: usize,
-    /// Those after the item of this identifier, in this order.
+    /// The identifier of the item before the page, in this order.
     pub after: Option<String>,
 }
 
 impl ItemsPage {
-    /// So many where a client names no number.
+    /// The default limit.
     pub const LIMIT: usize = 20;
 
-    /// No more than so many.
+    /// The highest limit.
     pub const LIMIT_MAX: usize = 100;
 
-    /// The places of the `count` items of a request that are on the page: from the first to before the second. An identifier that none
-    /// of them has is before all of them.
+    /// The range of the items on the page, out of `count`. If no item has the identifier `after`, the page begins at the first.
     fn places(&self, request: RequestId, count: usize) -> (usize, usize) {
         let after = self.after.as_deref().and_then(|id| place_of(id, request)).filter(|place| *place < count);
         if self.is_newest_first {
@@ -41,7 +40,7 @@ impl ItemsPage {
     }
 }
 
-/// Appends a page of what the model was asked, but for `instructions`.
+/// Appends a page of the model's input, without `instructions`.
 pub fn write_input_items(request: &RequestRecord, page: &ItemsPage, out: &mut Vec<u8>) {
     let chat = Json::from_stored(&request.body).ok().and_then(Json::to_object);
     let messages = || {
@@ -58,75 +57,55 @@ pub fn write_input_items(request: &RequestRecord, page: &ItemsPage, out: &mut Ve
     if page.is_newest_first {
         list.reverse();
     }
-    let mut answer = ObjectWriter::with_capacity(256);
-    answer.string("object", "list");
-    answer.array("data", list.iter().map(|(_, item)| item.as_json()));
-    for (key, item) in [("first_id", list.first()), ("last_id", list.last())] {
-        match item {
-            Some((id, _)) => answer.string(key, id),
-            None => answer.null(key),
-        }
-    }
+    let data: Vec<_> = list.iter().map(|(_, item)| Raw(item)).collect();
+    let ids = [list.first(), list.last()].map(|item| item.map(|(id, _)| id));
     let has_more = if page.is_newest_first { places.0 > 0 } else { places.1 < counted.count };
-    answer.boolean("has_more", has_more);
-    push(answer.finish().as_str(), out);
+    object! { "object": "list", "data": data[..], "first_id": ids[0], "last_id": ids[1], "has_more": has_more }
+        .append(out);
 }
 
-/// The items at some places, which are all numbered.
+/// Numbers the items and keeps those of a range.
 struct Items<'r> {
     request: &'r RequestRecord,
     places: (usize, usize),
     count: usize,
-    list: Vec<(String, JsonText)>,
+    list: Vec<(String, Vec<u8>)>,
 }
 
 impl Items<'_> {
     fn add(&mut self, message: &RawObject<'_>) {
         let role = message.get("role").and_then(Json::decode_string).unwrap_or_default();
         if role == "tool" {
-            self.push("fco", "function_call_output", |item| {
-                copy(message, "tool_call_id", "call_id", item);
-                item.json("output", output_of(message).as_json());
-            });
-            return;
+            let call_id = message.get("tool_call_id");
+            let output = members! { "call_id": IfSet(call_id), "output": output_of(message) };
+            return self.push("fco", "function_call_output", output);
         }
         if let Some(content) = message.get_some("content") {
-            self.push("msg", "message", |item| {
-                let parts = parts_of(content, role == "assistant");
-                item.string("role", &role);
-                item.array("content", parts.iter().map(JsonText::as_json));
-            });
+            let (role, parts) = (&*role, parts_of(content, role == "assistant"));
+            self.push("msg", "message", members! { "role": role, "content": parts[..] });
         }
         let calls = message.get_some("tool_calls").and_then(Json::elements);
         for call in calls.into_iter().flatten().filter_map(Json::to_object) {
             let Some(function) = call.get("function").and_then(Json::to_object) else { continue };
-            self.push("fc", "function_call", |item| {
-                copy(&call, "id", "call_id", item);
-                copy(&function, "name", "name", item);
-                copy(&function, "arguments", "arguments", item);
-            });
+            let called = members! {
+                "call_id": IfSet(call.get("id")),
+                "name": IfSet(function.get("name")),
+                "arguments": IfSet(function.get("arguments")),
+            };
+            self.push("fc", "function_call", called);
         }
     }
 
-    fn push(&mut self, prefix: &str, kind: &str, write: impl FnOnce(&mut ObjectWriter)) {
+    fn push(&mut self, prefix: &str, kind: &str, rest: impl Fn(&mut Vec<u8>)) {
         let place = self.count;
         self.count += 1;
         if place < self.places.0 || place >= self.places.1 {
             return;
         }
         let id = item_id(prefix, self.request.summary.id, place);
-        let mut item = ObjectWriter::with_capacity(256);
-        item.string("id", &id);
-        item.string("type", kind);
-        item.string("status", "completed");
-        write(&mut item);
-        self.list.push((id, item.finish()));
-    }
-}
-
-fn copy(from: &RawObject<'_>, key: &str, to: &str, item: &mut ObjectWriter) {
-    if let Some(value) = from.get(key) {
-        item.json(to, value);
+        let (name, mut item) = (&*id, Vec::new());
+        object! { "id": name, "type": kind, "status": "completed", ..rest }.append(&mut item);
+        self.list.push((id, item));
     }
 }
 
@@ -163,12 +142,14 @@ fn parts_of(content: Json<'_>, is_output: bool) -> Vec<JsonText> {
         .collect()
 }
 
-/// An image, whose `image_url` is a string or an object.
+/// Converts an image, whose `image_url` is a string or an object.
 fn image(image: Json<'_>) -> JsonText {
     let Some(object) = image.to_object() else { return of_type("input_image", "image_url", image) };
     let mut part = ObjectWriter::with_capacity(image.as_str().len() + 64);
     part.string("type", "input_image");
-    copy(&object, "url", "image_url", &mut part);
+    if let Some(url) = object.get("url") {
+        part.json("image_url", url);
+    }
     match object.get_some("detail") {
         Some(detail) => part.json("detail", detail),
         None => part.string("detail", "auto"),

@@ -1,4 +1,4 @@
-//! Responses: a call becomes a chat completion, which is what is queued; any request can be read as a response.
+//! Responses: a call becomes a chat completion, which is queued; any request can be read as a response.
 
 mod body;
 mod config;

@@ -1,29 +1,26 @@
-//! What the model answered, as the items of a response.
+//! The answer of the model as the output items of a response.
 
 use std::borrow::Cow;
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject, array};
+use overnight_domain::json::{Json, Kind, RawObject};
 
-/// Where engines put what a model thought.
+use crate::json::{By, EMPTY, IfSet, Or, Raw, Value, members, object};
+
+/// The members in which engines send a model's thoughts.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// An item of the output. Texts stand as in the completion, in quotes.
+/// An item of the output. Its texts are JSON strings as in the completion.
 #[derive(Debug, Clone)]
 pub(super) enum Item<'a> {
-    /// What the model thought.
     Reasoning(Json<'a>),
-    /// What it said.
     Text(Json<'a>),
-    /// Why it said nothing.
     Refusal(Json<'a>),
-    /// A function that is to be called.
     Call {
-        /// What the output of the function is to name.
+        /// Repeated by the client in the function's output.
         id: Option<Json<'a>>,
-        /// Its name.
         name: Json<'a>,
-        /// Its arguments, a JSON text.
+        /// A JSON text.
         arguments: Cow<'a, str>,
     },
 }
@@ -51,7 +48,7 @@ fn read_call(call: Json<'_>) -> Option<Item<'_>> {
     Some(Item::Call {
         id: call.get("id").filter(string),
         name: function.get("name").filter(string)?,
-        // Some engines write them as they are, and not as a text: clients could not send that back.
+        // Some engines write an object instead of a text, which clients could not send back.
         arguments: function.get_some("arguments").map_or(Cow::Borrowed(""), |arguments| {
             arguments.decode_string().unwrap_or(Cow::Borrowed(arguments.as_str()))
         }),
@@ -59,7 +56,7 @@ fn read_call(call: Json<'_>) -> Option<Item<'_>> {
 }
 
 impl Item<'_> {
-    /// What names the item at this place of the output of a request.
+    /// The identifier of the item at this index of a request's output.
     pub(super) fn id(&self, request: RequestId, place: usize) -> String {
         let prefix = match self {
             Self::Reasoning(_) => "rs",
@@ -69,70 +66,62 @@ impl Item<'_> {
         item_id(prefix, request, place)
     }
 
-    /// The item before anything of it came, or once it is whole.
-    pub(super) fn write(&self, id: &str, is_whole: bool) -> JsonText {
-        let mut item = ObjectWriter::with_capacity(256);
-        item.string("id", id);
-        match self {
-            Self::Reasoning(_) => item.string("type", "reasoning"),
-            Self::Text(_) | Self::Refusal(_) => item.string("type", "message"),
-            Self::Call { .. } => item.string("type", "function_call"),
-        }
-        item.string("status", if is_whole { "completed" } else { "in_progress" });
-        let part = self.part(is_whole).filter(|_| is_whole);
-        let parts = part.iter().map(JsonText::as_json);
-        match self {
-            Self::Reasoning(_) => {
-                item.array("summary", std::iter::empty());
-                item.array("content", parts);
-            }
-            Self::Text(_) | Self::Refusal(_) => {
-                item.string("role", "assistant");
-                item.array("content", parts);
-            }
-            Self::Call { id: call_id, name, arguments } => {
-                match call_id {
-                    Some(call_id) => item.json("call_id", *call_id),
-                    None => item.string("call_id", id),
+    /// The item, empty or complete.
+    pub(super) fn value(&self, id: String, is_whole: bool) -> impl Value {
+        let part = self.part(true).filter(|_| is_whole);
+        By(move |out: &mut Vec<u8>| {
+            let (id, parts) = (&*id, part.as_slice());
+            let status = if is_whole { "completed" } else { "in_progress" };
+            let head = |kind: &'static str| members! { "id": id, "type": kind, "status": status };
+            match self {
+                Self::Reasoning(_) => {
+                    object! { ..head("reasoning"), "summary": EMPTY, "content": parts }.append(out);
                 }
-                item.json("name", *name);
-                item.string("arguments", if is_whole { arguments } else { "" });
+                Self::Text(_) | Self::Refusal(_) => {
+                    object! { ..head("message"), "role": "assistant", "content": parts }.append(out);
+                }
+                Self::Call { id: call_id, name, arguments } => object! {
+                    ..head("function_call"),
+                    "call_id": Or(*call_id, id),
+                    "name": name,
+                    "arguments": if is_whole { &**arguments } else { "" },
+                }
+                .append(out),
             }
-        }
-        item.finish()
+        })
     }
 
-    /// The only part of its content, empty or whole; `None` of a call.
-    pub(super) fn part(&self, is_whole: bool) -> Option<JsonText> {
-        let (kind, key, text) = match self {
-            Self::Reasoning(text) => ("reasoning_text", "text", text),
-            Self::Text(text) => ("output_text", "text", text),
-            Self::Refusal(text) => ("refusal", "refusal", text),
+    /// The only part of its content, empty or complete; `None` for a call.
+    pub(super) fn part(&self, is_whole: bool) -> Option<impl Value> {
+        let (kind, text, refusal) = match self {
+            Self::Reasoning(text) => ("reasoning_text", Some(text), None),
+            Self::Text(text) => ("output_text", Some(text), None),
+            Self::Refusal(text) => ("refusal", None, Some(text)),
             Self::Call { .. } => return None,
         };
-        let mut part = ObjectWriter::with_capacity(text.as_str().len() + 64);
-        part.string("type", kind);
-        if is_whole {
-            part.json(key, *text);
-        } else {
-            part.string(key, "");
-        }
-        if let Self::Text(_) = self {
-            part.array("annotations", std::iter::empty());
-            part.array("logprobs", std::iter::empty());
-        }
-        Some(part.finish())
+        let more = matches!(self, Self::Text(_)).then_some(EMPTY);
+        Some(object! {
+            "type": kind,
+            "text": IfSet(text.map(|text| shown(*text, is_whole))),
+            "refusal": IfSet(refusal.map(|text| shown(*text, is_whole))),
+            "annotations": IfSet(more),
+            "logprobs": IfSet(more),
+        })
     }
 }
 
-/// A name for an item of a request.
+/// The text, or an empty one until the item is complete.
+fn shown(text: Json<'_>, is_whole: bool) -> Raw<'_> {
+    Raw(if is_whole { text.as_str() } else { "\"\"" }.as_bytes())
+}
+
 pub(super) fn item_id(prefix: &str, request: RequestId, place: usize) -> String {
     let request = request.to_string();
     let (_, digits) = request.split_once('_').unwrap_or_default();
     format!("{prefix}_{digits}{place:02}")
 }
 
-/// The place of an item in the list of a request, from its name; `None` where it is none of that request.
+/// The index of an item in a request's list, from its identifier; `None` if it belongs to another request.
 pub(super) fn place_of(item_id: &str, request: RequestId) -> Option<usize> {
     let request = request.to_string();
     let (_, digits) = request.split_once('_')?;
@@ -140,7 +129,7 @@ pub(super) fn place_of(item_id: &str, request: RequestId) -> Option<usize> {
     name.strip_prefix(digits)?.parse().ok()
 }
 
-/// Why an answer that came is not whole; `None` where it is.
+/// The reason why an answer is incomplete; `None` if it is complete.
 pub(super) fn incomplete_reason(completion: &RawObject<'_>) -> Option<&'static str> {
     let choice = completion.get("choices").and_then(Json::elements)?.next()?.to_object()?;
     match choice.get("finish_reason")?.decode_string()?.as_ref() {
@@ -150,30 +139,26 @@ pub(super) fn incomplete_reason(completion: &RawObject<'_>) -> Option<&'static s
     }
 }
 
-/// All items, whole.
-pub(super) fn write_items(items: &[Item<'_>], request: RequestId) -> JsonText {
-    let items: Vec<JsonText> =
-        items.iter().enumerate().map(|(place, item)| item.write(&item.id(request, place), true)).collect();
-    array(items.iter().map(JsonText::as_json))
+pub(super) fn whole_items(items: &[Item<'_>], request: RequestId) -> Vec<impl Value> {
+    items.iter().enumerate().map(|(place, item)| item.value(item.id(request, place), true)).collect()
 }
 
-/// The usage in the terms of a response.
-pub(super) fn usage_of(completion: &RawObject<'_>) -> Option<JsonText> {
+pub(super) fn usage_of(completion: &RawObject<'_>) -> Option<impl Value> {
     let usage = completion.get("usage")?.to_object()?;
-    let detail = |details: &str, key: &str| {
+    let detail = |details: &str, key: &str| -> i64 {
         let count = usage.get(details).and_then(Json::to_object).and_then(|details| details.get(key));
         count.and_then(Json::as_integer_text).and_then(|count| count.parse().ok()).unwrap_or(0)
     };
-    let mut input = ObjectWriter::with_capacity(64);
-    input.integer("cached_tokens", detail("prompt_tokens_details", "cached_tokens"));
-    input.integer("cache_write_tokens", detail("prompt_tokens_details", "cache_write_tokens"));
-    let mut output = ObjectWriter::with_capacity(32);
-    output.integer("reasoning_tokens", detail("completion_tokens_details", "reasoning_tokens"));
-    let mut writer = ObjectWriter::with_capacity(256);
-    writer.json("input_tokens", usage.get("prompt_tokens")?);
-    writer.json("input_tokens_details", input.finish().as_json());
-    writer.json("output_tokens", usage.get("completion_tokens")?);
-    writer.json("output_tokens_details", output.finish().as_json());
-    writer.json("total_tokens", usage.get("total_tokens")?);
-    Some(writer.finish())
+    let cached = detail("prompt_tokens_details", "cached_tokens");
+    let written = detail("prompt_tokens_details", "cache_write_tokens");
+    let reasoning = detail("completion_tokens_details", "reasoning_tokens");
+    let (input, output) = (usage.get("prompt_tokens")?, usage.get("completion_tokens")?);
+    let total = usage.get("total_tokens")?;
+    Some(object! {
+        "input_tokens": input,
+        "input_tokens_details": object! { "cached_tokens": cached, "cache_write_tokens": written },
+        "output_tokens": output,
+        "output_tokens_details": object! { "reasoning_tokens": reasoning },
+        "total_tokens": total,
+    })
 }

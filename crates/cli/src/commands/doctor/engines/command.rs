@@ -1,15 +1,15 @@
-//! An engine that the service starts by a command: looked for, and asked only where the service runs it.
+//! Checks an engine that the service starts by a command: calls it only if the service runs it.
 
 use std::sync::Arc;
 
 use overnight_base::clock::{SharedClock, SystemClock};
-use overnight_server::config::{CommandConfig, Config, EngineConfig};
-use overnight_server::engines::{check_port_free, find_program};
-use overnight_server::store::FolderLock;
+use overnight_config::{CommandConfig, Config, EngineConfig};
+use overnight_engine_clients::{check_port_free, find_program};
+use overnight_store::FolderLock;
 
 use super::{Contexts, Finding, UNUSABLE, ask, client};
 
-/// Looks whether the engine could be started. It is not: a model may take all the memory there is.
+/// Checks that the engine could start, without starting it: a model may use all memory.
 pub(super) async fn check(
     name: String,
     config: &Config,
@@ -29,7 +29,7 @@ pub(super) async fn check(
         }
     };
     if let Err(taken) = check_port_free(command) {
-        // The service that runs may have started this engine.
+        // A running service may have started this engine.
         if FolderLock::holder(&config.data_dir).is_some() {
             return ask(name, config, engine, contexts).await;
         }

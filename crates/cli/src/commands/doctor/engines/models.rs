@@ -1,23 +1,21 @@
-//! What an engine says of its models: those that it is to serve, their contexts, and whether it caches prefixes.
+//! Checks an engine's report: its models, their contexts, and whether it caches prefixes.
 
 use std::collections::BTreeMap;
 
-use overnight_server::config::{Config, EngineConfig};
-use overnight_server::engines::ListedModel;
+use overnight_config::{Config, EngineConfig};
+use overnight_engine_clients::ListedModel;
 
 use super::super::Finding;
 
-/// What an engine told.
 pub(super) struct Told {
-    /// The models that it lists.
     pub(super) listed: Vec<ListedModel>,
-    /// Whether it keeps a prefix cache, where its metrics tell.
+    /// Whether it keeps a prefix cache; `None` if its metrics do not contain this.
     pub(super) caches: Option<bool>,
-    /// That it is outside its hours, in words, if it is.
+    /// Says that it is outside its hours, or is empty.
     pub(super) outside_hours: String,
 }
 
-/// Whether it lists the models that it is to serve, with contexts that suit their output limits, and caches prefixes.
+/// Checks that it lists its models, with contexts that suit their output limits, and caches prefixes.
 pub(super) fn judge(name: String, config: &Config, engine: &EngineConfig, told: &Told) -> Finding {
     let Told { listed, caches, outside_hours } = told;
     let find = |id: &String| listed.iter().find(|model| model.id == *id);
@@ -58,6 +56,20 @@ pub(super) fn judge(name: String, config: &Config, engine: &EngineConfig, told: 
     }
 }
 
+/// Whether accounts share prefixes in the cache of the engine. `separates` takes the name of a model at the engine.
+pub(super) fn cache_use(
+    config: &Config,
+    engine: &EngineConfig,
+    separates: impl Fn(&String) -> bool,
+) -> &'static str {
+    let is_shared =
+        |ours: &String| config.models.iter().any(|model| model.name == *ours && model.shared_cache);
+    match engine.models.iter().all(|(ours, id)| !is_shared(ours) && separates(id)) {
+        true => "; accounts share no prefixes",
+        false => "; accounts share its prefix cache",
+    }
+}
+
 fn describe(model: &ListedModel) -> String {
     match model.context {
         Some(context) => format!("{} (context: {context} tokens)", model.id),
@@ -65,12 +77,11 @@ fn describe(model: &ListedModel) -> String {
     }
 }
 
-/// The contexts that engines list for each model of ours: the engines by the length, in tokens.
+/// For each of our models: the listed contexts in tokens, with their engines.
 #[derive(Debug, Default)]
 pub(super) struct Contexts(BTreeMap<String, BTreeMap<u64, Vec<String>>>);
 
 impl Contexts {
-    /// What this engine lists.
     pub(super) fn note(&mut self, engine: &EngineConfig, listed: &[ListedModel]) {
         for (ours, id) in &engine.models {
             let context = listed.iter().find(|model| model.id == *id).and_then(|model| model.context);
@@ -81,7 +92,7 @@ impl Contexts {
         }
     }
 
-    /// The models whose engines have contexts of different lengths.
+    /// Models whose engines have different context lengths.
     pub(super) fn differences(&self) -> Vec<Finding> {
         let mixed = self.0.iter().filter(|(_, contexts)| contexts.len() > 1);
         let told = mixed.map(|(model, contexts)| {

@@ -1,10 +1,10 @@
-//! Pictures of a service at work, on terminals of several sizes.
+//! Pictures of a busy service, on terminals of several sizes.
 
+use overnight_app::engines::{EnginePause, EngineRates, EngineReport, EngineState, PrefixCacheState};
+use overnight_app::snapshot::{AccountLine, HourlyRates, ModelLine};
+use overnight_app::webhooks::WaitingEvents;
 use overnight_domain::records::FailedAttempt;
-use overnight_server::app::engines::{EnginePause, EngineRates, EngineReport, EngineState, PrefixCacheState};
-use overnight_server::app::snapshot::{AccountLine, HourlyRates, ModelLine};
-use overnight_server::app::webhooks::WaitingEvents;
-use overnight_server::store::DiskSpace;
+use overnight_store::DiskSpace;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::view::Next;

@@ -1,5 +1,4 @@
-// Makes a client of the service's own reference with the generator that is named, and runs a program in TypeScript on it. The compiler
-// checks its types first.
+// Generates a client from the service's own reference with the named generator, checks the types of a TypeScript program, and runs it.
 import { execFileSync } from "node:child_process";
 import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,10 +1,10 @@
-//! Machines that a network of their own connects: network namespaces of this one, on a bridge.
+//! Machines with their own network: network namespaces on a bridge.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-/// Waits for the end of its input, which comes when we close it and also when we are killed. Then it ends everything that runs on the
-/// machines, and removes them.
+/// Waits for the end of its input, which comes when the test closes it or is killed. Then it kills everything on the machines and removes
+/// them.
 const KEEPER: &str = r#"
 read -r _
 for machine in $1; do
@@ -14,10 +14,10 @@ done
 ip link del "$2"
 "#;
 
-/// The user of PostgreSQL's package, as which everything on a machine runs.
+/// The user of PostgreSQL's package; everything on a machine runs as this user.
 const USER: &str = "postgres";
 
-/// Some machines; they go when this is dropped.
+/// Machines that are removed when dropped.
 pub(super) struct Machines {
     names: Vec<String>,
     subnet: String,
@@ -31,10 +31,7 @@ fn ip(line: &str) -> Result<(), String> {
 }
 
 impl Machines {
-    /// So many machines, which nothing runs on.
-    ///
-    /// # Errors
-    /// Why there are none: it needs root, `ip`, network namespaces, and a user `postgres`.
+    /// Creates idle machines. Fails with the reason if it cannot: it needs root, `ip`, network namespaces, and a user `postgres`.
     pub(super) fn start(count: usize) -> Result<Self, String> {
         for program in ["ip", "setpriv", "etcd", "patroni", "haproxy"] {
             let found = Command::new("which").arg(program).output().is_ok_and(|found| found.status.success());
@@ -72,11 +69,11 @@ impl Machines {
     }
 
     fn cable(&self, machine: usize) -> String {
-        // The longest name of a link has 15 characters.
+        // Names of links have at most 15 characters.
         format!("v{}", self.names[machine])
     }
 
-    /// A command that runs on a machine, as the user of PostgreSQL.
+    /// A command that runs on a machine as the user of PostgreSQL.
     pub(super) fn command(&self, machine: usize, program: &str) -> Command {
         let mut command = Command::new("ip");
         let user = [format!("--reuid={USER}"), format!("--regid={USER}")];
@@ -87,13 +84,11 @@ impl Machines {
         command
     }
 
-    /// Ends everything that runs on it at once.
     pub(super) fn kill(&self, machine: usize) {
         let line = format!("ip netns pids {} | xargs -r kill -9", self.names[machine]);
         assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
     }
 
-    /// Takes its cable out, or puts it in.
     pub(super) fn connect(&self, machine: usize, is_connected: bool) {
         let state = if is_connected { "up" } else { "down" };
         ip(&format!("link set {} {state}", self.cable(machine))).unwrap();

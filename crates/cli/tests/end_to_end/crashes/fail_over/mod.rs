@@ -1,6 +1,6 @@
-//! PostgreSQL fails over: three machines under Patroni, whose leader is killed and cut off while requests pour in.
+//! Failover of PostgreSQL: three machines under Patroni, whose leader is killed and disconnected under load.
 //!
-//! `OVERNIGHT_FAIL_OVERS` sets how often the leader is killed; after each five it is cut off from the others once.
+//! `OVERNIGHT_FAIL_OVERS` sets how often the leader is killed; after each five kills it is disconnected once.
 
 mod machines;
 mod patroni;
@@ -18,13 +18,13 @@ use super::process::{self, Service, pause};
 use super::{assert_own_answer, ends_of, every_end};
 
 const CONNECTIONS: usize = 8;
-/// How long a replication cluster may take to have a leader and a synchronous standby again.
+/// Time limit for a replication cluster to have a leader and a synchronous standby again.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Kills of the leader, unless the environment says otherwise.
+/// The default number of kills of the leader.
 const KILLS: usize = 1;
-/// After so many kills the leader is cut off.
+/// The number of kills before the leader is disconnected.
 const KILLS_A_CUT: usize = 5;
-/// Requests that are acknowledged between two events.
+/// Requests acknowledged between two events.
 const REQUESTS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,7 +61,7 @@ async fn what_was_acknowledged_ends_once_though_postgresql_fails_over() {
         let is_cut = event % (KILLS_A_CUT + 1) == 0 || event == kills + cuts;
         patroni.fail(leader, is_cut);
         patroni.another_leads(leader, PATIENCE).await;
-        // Old and new leader both run for a while.
+        // The old and the new leader both run for a while.
         pause(2_000).await;
         patroni.mend(leader, is_cut);
         patroni.settled(PATIENCE).await;

@@ -1,4 +1,4 @@
-//! PostgreSQL under Patroni with etcd on each machine, synchronous replication, and HAProxy before it.
+//! PostgreSQL under Patroni with etcd on each machine, synchronous replication, and HAProxy in front.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -36,7 +36,6 @@ impl Patroni {
         started
     }
 
-    /// Where the leader is reached, whichever it is.
     pub(super) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
@@ -56,7 +55,7 @@ impl Patroni {
         chown(folder, Some(owner), None).unwrap();
     }
 
-    /// Starts etcd and Patroni on a machine, which starts PostgreSQL.
+    /// Starts etcd and Patroni on a machine; Patroni starts PostgreSQL.
     fn boot(&self, machine: usize) {
         let (folder, address) = (self.folder_of(machine), self.machines.address(machine));
         let url = |port: u16| format!("http://{address}:{port}");
@@ -79,7 +78,6 @@ impl Patroni {
         }
     }
 
-    /// Cuts a machine off from all others, or kills it.
     pub(super) fn fail(&self, machine: usize, is_cut: bool) {
         if is_cut {
             self.machines.connect(machine, false);
@@ -88,7 +86,6 @@ impl Patroni {
         }
     }
 
-    /// Takes that back.
     pub(super) fn mend(&self, machine: usize, is_cut: bool) {
         if is_cut {
             self.machines.connect(machine, true);
@@ -103,7 +100,6 @@ impl Patroni {
         asked.ok().and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Which machine leads, if one does.
     pub(super) async fn leader(&self) -> Option<usize> {
         for machine in 0..self.machines.count() {
             if self.says(machine, "/primary").await.contains(" 200 ") {
@@ -113,7 +109,6 @@ impl Patroni {
         None
     }
 
-    /// Waits until another machine than this one leads.
     pub(super) async fn another_leads(&self, machine: usize, patience: Duration) {
         let leads = async {
             while self.leader().await.is_none_or(|leader| leader == machine) {
@@ -149,7 +144,7 @@ impl Drop for Patroni {
     }
 }
 
-/// A folder that is quick to write where the system has one.
+/// A folder in memory if the system has one.
 fn memory() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }

@@ -1,4 +1,4 @@
-//! While everything fails that can, what was acknowledged ends once.
+//! Everything fails in turn, and each acknowledged request ends once.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn post(nodes: &[Service], key: &str, count: usize, acknowledged: &Arc<Acknowled
     posters.collect()
 }
 
-/// Stops a node that has requests at an engine for two leases. How many depends on how fast requests come.
+/// Stops a node that has requests at an engine for two leases. Their number depends on the speed of the machine.
 async fn sleep_over_the_lease(node: &Service) {
     wait_until("a share for the sleeper", async || driven(node).await > 0.0).await;
     wait_until("requests of the sleeper", async || {

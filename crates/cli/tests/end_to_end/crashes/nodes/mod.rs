@@ -13,11 +13,11 @@ use super::process::{Service, pause};
 const LEASE_MS: u64 = 3_000;
 const CONNECTIONS: usize = 24;
 
-/// Aggregation periods: requests run as they come, or all of them are there before the first runs, beside compilers too.
+/// Aggregation periods: requests run immediately, or only when all of them exist, even on a busy machine.
 const AT_ONCE: &str = "50ms";
 const GATHERED: &str = "30s";
 
-/// A database that can be failed, engines that all nodes reach, and the settings of a node among them.
+/// A database that can be restarted, engines that all nodes reach, and the settings of a node.
 struct World {
     cluster: Cluster,
     proxy: FaultProxy,
@@ -63,7 +63,7 @@ impl World {
     }
 }
 
-/// The engines that a node drives.
+/// The number of engines that a node drives.
 async fn driven(node: &Service) -> f64 {
     node.figure("overnight_engine_driven").await
 }
@@ -78,7 +78,6 @@ async fn wait_until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     panic!("{what} did not come about within a minute");
 }
 
-/// An instant engine, but for this.
 fn engine_that_takes(base_latency_ms: u64) -> SimConfig {
     let config = SimConfig::default();
     SimConfig { tunables: Tunables { base_latency_ms, ..config.tunables }, ..config }

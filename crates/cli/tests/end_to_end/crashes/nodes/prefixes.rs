@@ -1,4 +1,4 @@
-//! Requests that share a prefix run on one engine, however many nodes share the sweep.
+//! Requests with a common prefix run on one engine, even if several nodes share the sweep.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::crashes::wait_for_ends;
 const DOCUMENTS: usize = 75;
 const QUESTIONS: usize = 16;
 
-/// Asks questions about documents, the first of each document first: as far apart as they can be.
+/// Asks questions about documents in rounds, so that questions about one document are as far apart as possible.
 async fn ask(clients: &[Client]) {
     let mut calls = JoinSet::new();
     for (lane, client) in clients.iter().cycle().take(CONNECTIONS).cloned().enumerate() {
@@ -33,7 +33,7 @@ async fn ask(clients: &[Client]) {
     }
 }
 
-/// On how many engines the questions about a document ran in the mean, when so many nodes drove three engines.
+/// The mean number of engines that answered questions about one document, with this many nodes on three engines.
 async fn engines_per_document(nodes: usize) -> f64 {
     let cost = CostModel { kv_cache_tokens: 16_384, ..CostModel::default() };
     let world = World::new(3, &SimConfig { speed: Speed::Modelled(cost), ..SimConfig::default() });
@@ -61,16 +61,15 @@ async fn engines_per_document(nodes: usize) -> f64 {
     ran as f64 / DOCUMENTS as f64
 }
 
-/// How many documents an engine was asked about.
 fn documents_of(engine: &SimEngine) -> usize {
     let attempts = engine.attempts();
     attempts.keys().map(|prompt| prompt.split('.').next()).collect::<HashSet<_>>().len()
 }
 
-/// How often a stretch of the order changes hands depends on how fast nodes are: 1.01 and 1.27 engines answer the questions about a
-/// document with nothing else at work, 1.09 and 1.48 with eight busy loops on two cores. Without a shared order it is all three.
-/// What engines find in their caches is no measure of it: of two questions that come together, neither finds the other's document.
-/// `bench sweep --nodes 3` measures what it costs, where no clock decides.
+/// How often a range of the order changes hands depends on the nodes' speed: 1.01 and 1.27 engines answer the questions about a document on
+/// an idle machine, 1.09 and 1.48 with eight busy loops on two cores. Without a shared order it is all three. The engines' cache hits are
+/// no measure: of two concurrent questions, neither finds the other's document. `bench sweep --nodes 3` measures the cost independently of
+/// a clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shared_prefix_stays_on_one_node() {
     let (one, three) = (engines_per_document(1).await, engines_per_document(3).await);

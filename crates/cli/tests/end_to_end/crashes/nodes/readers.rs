@@ -1,4 +1,4 @@
-//! Who reads while several nodes write sees every line once, whatever dies meanwhile.
+//! Readers see every line once while several nodes write and fail.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::crashes::posting::{Acknowledged, Poster};
 use crate::crashes::process::{Service, pause};
 use crate::crashes::{PATIENCE, requests_count};
 
-/// Gathered for so long that the batch is there before the first of its requests ends.
+/// Long enough for the batch to exist before its first request ends.
 const GATHERED: &str = "5s";
 const FOLLOWERS: usize = 6;
 
-/// The nodes, as a reader goes from one to the next when a call fails.
+/// A reader's nodes; it uses the next one when a call fails.
 #[derive(Clone)]
 struct Nodes {
     clients: Vec<Client>,
@@ -36,7 +36,7 @@ impl Nodes {
     }
 }
 
-/// Pages through the caller's requests, oldest first, until it has read all that it must.
+/// Reads the pages of the caller's requests, oldest first, until all expected ones have appeared.
 async fn read_pages(mut nodes: Nodes, is_all: impl Fn(&[String]) -> bool) -> Vec<String> {
     let mut read = Vec::new();
     while !is_all(&read) {
@@ -81,7 +81,7 @@ async fn follow(mut nodes: Nodes, batch: String) -> Vec<String> {
     }
 }
 
-/// Kills a node and restarts the database, a second apart; then the node comes back.
+/// Kills a node and restarts the database one second later; then restarts the node.
 async fn fail(world: &mut World, node: &mut Service) {
     node.kill().await;
     pause(1_000).await;
@@ -107,7 +107,7 @@ async fn whoever_reads_while_nodes_write_and_die_sees_every_line_once() {
     let mut pages = JoinSet::new();
     for place in 0..clients.len() {
         let (all, acknowledged) = (count / clients.len() * clients.len(), Arc::clone(&acknowledged));
-        // What was stored without an answer is listed too.
+        // Requests that were stored without an answer are listed too.
         let is_all = move |read: &[String]| {
             let ids = acknowledged.ids();
             read.len() >= all && ids.len() == all && is_within(&ids, read)

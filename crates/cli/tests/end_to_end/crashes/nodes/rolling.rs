@@ -1,4 +1,4 @@
-//! Nodes are restarted one after the other, and nobody notices.
+//! Nodes restart one after the other without an effect on clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::{AT_ONCE, CONNECTIONS, World, engine_that_takes, wait_until};
 use crate::crashes::process::{is_ready, pause};
 
-/// Sends calls to nodes that say that they are ready, as a load balancer does; how many it sent, and how many failed.
+/// Sends calls to ready nodes like a load balancer; returns the numbers of calls and of failures.
 async fn balance(nodes: Vec<(String, Client)>, stop: Arc<AtomicBool>) -> (usize, usize) {
     let ready: Arc<Vec<AtomicBool>> = Arc::new(nodes.iter().map(|_| AtomicBool::new(true)).collect());
     let mut tasks = JoinSet::new();
@@ -71,14 +71,14 @@ async fn a_rolling_restart_fails_no_call_and_loses_no_work() {
     assert_eq!(failed, 0, "of {sent} calls");
     let client = nodes[0].client_with(&key);
     wait_until("the end of every request", async || is_all_completed(&client).await).await;
-    // What was in flight ended where it was: nothing was computed twice.
+    // Requests in flight ended where they were: nothing was computed twice.
     let attempts = world.engines.iter().map(|engine| engine.attempts_of("x")).sum::<u32>() as usize;
     let (count, _) = count_completed(&client).await;
     assert_eq!(attempts, count, "attempts for {count} requests");
     nodes[0].assert_audited().await;
 }
 
-/// How many requests there are, and how many have completed.
+/// The numbers of all and of completed requests.
 async fn count_completed(client: &Client) -> (usize, usize) {
     let mut lines = client.list_requests(&RequestFilter::default()).await.expect("a list");
     let (mut all, mut completed) = (0, 0);

@@ -1,9 +1,8 @@
-//! What engines do wrong, to which requests, and for how long.
+//! Faults of engines, the requests that they strike, and their duration.
 
 use super::{World, status};
 use crate::scheduler::{AttemptError, ProbeOutcome};
 
-/// What engines do wrong.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Fault {
     pub(in super::super) error: AttemptError,
@@ -11,7 +10,6 @@ pub(in super::super) struct Fault {
     pub(in super::super) until: i64,
 }
 
-/// Which requests a fault strikes.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Scope {
     /// Those with a smaller number.
@@ -23,7 +21,7 @@ pub(in super::super) enum Scope {
 }
 
 impl World {
-    /// What an engine does wrong with a request, or with a probe.
+    /// The fault of an engine for a request, or for a probe.
     pub(super) fn draw_fault(&mut self, seq: Option<i64>) -> Option<AttemptError> {
         let fault = self.fault.clone().filter(|fault| self.now < fault.until)?;
         let strikes = match (fault.scope, seq) {
@@ -41,7 +39,6 @@ impl World {
         }
     }
 
-    /// A failure by chance.
     pub(super) fn draw_error(&mut self) -> AttemptError {
         match self.random.up_to(6) {
             0 => AttemptError::Reset("broken".into()),
@@ -55,7 +52,7 @@ impl World {
     }
 }
 
-/// What a probe makes of the same fault as requests.
+/// The outcome for a probe of the same fault as for requests.
 pub(super) fn probed(error: AttemptError) -> ProbeOutcome {
     match error {
         AttemptError::Status { code: 429 | 503, message, retry_after_ms } => {

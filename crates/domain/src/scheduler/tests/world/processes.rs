@@ -4,7 +4,6 @@ use super::super::super::*;
 use super::super::replica;
 use super::{Engine, Event, World};
 
-/// How an engine is that is started and stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
     Ended,
@@ -13,7 +12,7 @@ pub(super) enum Process {
 }
 
 impl World {
-    /// All replicas are started and stopped from now on, on one device or each on its own.
+    /// All replicas are started and stopped from now on, on one device or each separately.
     pub(in super::super) fn give_processes(&mut self, device: Option<DeviceKey>) {
         let rules =
             ProcessRules { start_after_ms: 1_000, idle_stop_ms: 5_000, device, time_slice_ms: 20_000 };

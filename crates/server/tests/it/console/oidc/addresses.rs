@@ -1,6 +1,6 @@
-//! Whose e-mail address is verified: as the provider says, or as the operator says where it says nothing.
+//! Verified e-mail addresses: the provider says so, or the operator's settings if the provider says nothing.
 
-use overnight_server::app::users::User;
+use overnight_app::users::User;
 use serde_json::json;
 
 use super::*;
@@ -9,12 +9,11 @@ use crate::support::Log;
 const EDOV: (&str, &str) = ("console.oidc.trust_xms_edov", "true");
 const DOMAINS: (&str, &str) = ("console.oidc.verified_domains", "[\"Example.com\"]");
 
-/// As Entra tells of somebody: without `email_verified`.
+/// A person as Entra describes one: without `email_verified`.
 fn of_entra(subject: &str, email: &str) -> Person {
     Person { is_verified: None, ..person(subject, email) }
 }
 
-/// The users whom the provider knows.
 async fn linked(world: &World) -> Vec<User> {
     let users = users::list(&world.app.services).await.unwrap();
     users.into_iter().filter(|user| user.issuer.is_some()).collect()
@@ -56,7 +55,7 @@ async fn the_addresses_of_a_domain_are_verified_where_the_operator_says_so_and_n
         world.check_refused(&of_entra(&format!("s{number}"), email), 403, "is not verified").await;
     }
     assert_eq!(linked(&world).await, []);
-    // What the provider denies, no setting makes verified.
+    // No setting overrides a provider's denial.
     let denied = Person { is_verified: Some(false), ..of_entra("s9", emails[0]) };
     world.check_refused(&denied, 403, "is not verified").await;
     let denied = Person { edov: Some(json!(false)), ..of_entra("s9", emails[0]) };
@@ -74,7 +73,7 @@ async fn a_letter_that_only_looks_like_another_takes_nobodys_account() {
     let world = World::new("true").await;
     let [account, _] = both_accounts(&world.app).await;
     member(&world.app, &account, "kim@example.com", Role::Owner).await;
-    // The small letter of the sign for kelvin is k.
+    // The lower case of the kelvin sign is k.
     let mut browser = Browser::new(&world.app);
     assert_eq!(world.sign_in(&mut browser, &person("s1", "\u{212a}im@example.com")).await.status, 303);
     let owner = users::named(&world.app.services, "kim@example.com").await.unwrap();

@@ -1,4 +1,4 @@
-//! Signing in by an OpenID provider.
+//! Sign-in through an OpenID provider.
 
 mod addresses;
 mod providers;
@@ -6,12 +6,13 @@ mod tabs;
 
 use std::sync::Arc;
 
+use overnight_app::accounts::{Account, members};
+use overnight_app::users::invitations;
+use overnight_app::{Services, accounts, users};
 use overnight_base::clock::{Clock, ManualClock, SharedClock, SystemClock};
+use overnight_config::OutgoingConfig;
 use overnight_domain::roles::Role;
-use overnight_server::app::accounts::Account;
-use overnight_server::app::{Services, accounts, invitations, members, users};
-use overnight_server::config::OutgoingConfig;
-use overnight_server::openid::OpenId;
+use overnight_outgoing::openid::OpenId;
 use overnight_testkit::openid::{KeyKind, OpenIdProvider, Person, Trouble};
 
 use super::browser::Browser;
@@ -23,7 +24,7 @@ const SECRET: &str = "2Tf7yK0vN4cQ";
 struct World {
     app: TestApp,
     provider: OpenIdProvider,
-    /// The clock by which the provider is asked.
+    /// The clock of the provider's client.
     clock: Arc<ManualClock>,
 }
 
@@ -37,7 +38,6 @@ impl World {
         Self::with(SECRET, &[("console.oidc.sign_up", sign_up)]).await
     }
 
-    /// With this secret of the client, and more settings.
     async fn with(secret: &'static str, more: &[(&str, &str)]) -> Self {
         let provider = OpenIdProvider::start("overnight", secret).await.unwrap();
         let settings = [
@@ -46,7 +46,7 @@ impl World {
             ("console.oidc.client_id", "overnight"),
             ("console.oidc.client_secret_env", "OIDC_CLIENT_SECRET"),
         ];
-        // The provider lives by the machine's clock.
+        // The provider uses the machine's clock.
         let clock = ManualClock::at(SystemClock.now());
         let shown: SharedClock = Arc::clone(&clock) as SharedClock;
         let app = TestApp::start_changed(&[&settings, more].concat(), |services| {
@@ -61,13 +61,16 @@ impl World {
         Self { app, provider, clock }
     }
 
-    /// Follows the link on the sign-in page and signs in at the provider; the path by which it leads back.
+    /// Follows the link on the sign-in page and signs in at the provider; returns the path of the redirect back.
     async fn way_back(&self, browser: &mut Browser) -> String {
-        let led = browser.get("/console/sign-in/oidc").await;
-        assert_eq!(led.status, 303, "{}", led.text());
+        self.way_back_from(browser, "/console/sign-in/oidc").await
+    }
+
+    /// The same from a link with a destination.
+    async fn way_back_from(&self, browser: &mut Browser, link: &str) -> String {
+        let led = browser.get(link).await.checked(303);
         let there = led.header("location").strip_prefix(self.provider.issuer()).unwrap().to_owned();
-        let back = Client::new(self.provider.address(), None).get(&there).await;
-        assert_eq!(back.status, 302, "{}", back.text());
+        let back = Client::new(self.provider.address(), None).get(&there).await.checked(302);
         let back = back.header("location").strip_prefix("http://127.0.0.1:8080");
         back.expect("where the console is reached").to_owned()
     }
@@ -78,12 +81,12 @@ impl World {
         browser.get(&back).await
     }
 
-    /// Checks that nobody is signed in, and that the page says so with these words.
+    /// Checks that the sign-in fails and the page has these words.
     async fn check_refused(&self, who: &Person, status: u16, words: &str) {
         let mut browser = Browser::new(&self.app);
         let refused = self.sign_in(&mut browser, who).await;
         assert_eq!(refused.status, status, "{}", refused.text());
-        assert!(refused.text().contains(words), "{words}: {}", refused.text());
+        refused.shows(words);
         assert!(browser.cookie_header().is_empty() && !browser.is_signed_in().await);
     }
 }
@@ -92,12 +95,12 @@ impl World {
 async fn a_known_address_signs_in_and_is_known_by_its_subject_from_then_on() {
     let world = World::new("false").await;
     let app = &world.app;
-    let [account, _] = both_accounts(app).await;
+    let account = app.own().await;
     member(app, &account, "a@example.com", Role::Viewer).await;
     let mut browser = Browser::new(app);
     let page = browser.get("/console/sign-in?next=/console/you").await;
     let link = "<a href=\"/console/sign-in/oidc?next=%2Fconsole%2Fyou\">Sign in with Example</a>";
-    assert!(page.text().contains(link), "{}", page.text());
+    page.shows(link);
 
     let led = Browser::new(app).get("/console/sign-in/oidc?next=%2Fconsole%2Fyou%3Fa%3Db").await;
     let cookie = led.header("set-cookie").to_owned();
@@ -127,10 +130,7 @@ async fn whoever_wanted_a_page_gets_there() {
     let mut browser = Browser::new(&world.app);
     for (next, expected) in [("/console/you?a=b", "/console/you?a=b"), ("//evil.example.com", "/console")] {
         let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
-        let led = browser.get(&format!("/console/sign-in/oidc?next={next}")).await;
-        let there = led.header("location").strip_prefix(world.provider.issuer()).unwrap().to_owned();
-        let back = Client::new(world.provider.address(), None).get(&there).await;
-        let back = back.header("location").strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+        let back = world.way_back_from(&mut browser, &format!("/console/sign-in/oidc?next={next}")).await;
         assert_eq!(browser.get(&back).await.header("location"), expected);
     }
     world.app.stop().await;
@@ -145,8 +145,7 @@ async fn only_the_browser_that_began_is_signed_in_and_only_once() {
     let mut began = Browser::new(&world.app);
     let back = world.way_back(&mut began).await;
     let mut other = Browser::new(&world.app);
-    let answered = other.get(&back).await;
-    assert!(answered.status == 403 && answered.text().contains(refused), "{}", answered.text());
+    other.get(&back).await.checked(403).shows(refused);
     let mut also_began = Browser::new(&world.app);
     world.way_back(&mut also_began).await;
     assert_eq!(also_began.get(&back).await.status, 403, "another sign-in's state");
@@ -233,13 +232,12 @@ async fn who_signs_up_owns_an_account_without_credits() {
     world.app.stop().await;
 }
 
-/// The path of a link that invites an address to an account.
+/// The path of an invitation to an account.
 async fn invited(app: &TestApp, account: &Account, email: &str) -> String {
     let link = invitations::invite(&app.services, account, email, Role::Developer).await.unwrap();
     link.url.strip_prefix("http://127.0.0.1:8080").unwrap().to_owned()
 }
 
-/// The accounts that the user with this address belongs to.
 async fn accounts_of(app: &TestApp, email: &str) -> Vec<Account> {
     let user = users::named(&app.services, email).await.unwrap();
     let accounts = members::accounts_of(&app.services, &user).await.unwrap();
@@ -252,8 +250,7 @@ async fn whoever_took_an_address_before_its_owner_came_is_out_and_leaves_the_own
     let app = &world.app;
     let [account, takers] = both_accounts(app).await;
     let mut taker = Browser::new(app);
-    let joined = taker.post(&invited(app, &account, "a@example.com").await, &[("password", PASSWORD)]).await;
-    assert_eq!(joined.status, 303, "{}", joined.text());
+    taker.post(&invited(app, &account, "a@example.com").await, &[("password", PASSWORD)]).await.checked(303);
     let link = invited(app, &takers, "taker@example.com").await;
     assert_eq!(taker.post(&link, &[]).await.status, 422, "nobody invited a@example.com there");
     let unused = link_of(app, &users::named(&app.services, "a@example.com").await.unwrap()).await;
@@ -271,11 +268,10 @@ async fn whoever_took_an_address_before_its_owner_came_is_out_and_leaves_the_own
 async fn whom_a_provider_knows_joins_by_any_invitation() {
     let world = World::new("true").await;
     let app = &world.app;
-    let [account, _] = both_accounts(app).await;
+    let account = app.own().await;
     let mut browser = Browser::new(app);
     assert_eq!(world.sign_in(&mut browser, &person("s1", "a@example.com")).await.status, 303);
-    let joined = browser.post(&invited(app, &account, "alias@example.com").await, &[]).await;
-    assert_eq!(joined.status, 303, "{}", joined.text());
+    browser.post(&invited(app, &account, "alias@example.com").await, &[]).await.checked(303);
     assert!(accounts_of(app, "a@example.com").await.contains(&account));
     world.app.stop().await;
 }
@@ -298,9 +294,7 @@ async fn a_provider_that_is_away_breaks_nothing_else() {
     with_password(&app, "a@example.com").await;
     drop(provider);
     let mut browser = Browser::new(&app);
-    let answered = browser.get("/console/sign-in/oidc").await;
-    assert_eq!(answered.status, 503, "{}", answered.text());
-    assert!(answered.text().contains("Example does not answer: try again later"), "{}", answered.text());
+    browser.get("/console/sign-in/oidc").await.checked(503).shows("Example does not answer: try again later");
     assert_eq!(try_password(&mut browser, "a@example.com", PASSWORD).await.status, 303);
     app.stop().await;
 }

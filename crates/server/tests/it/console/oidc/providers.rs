@@ -1,5 +1,4 @@
-//! What providers do differently: how they sign, how they want the client's secret, what they say of themselves, and how they are
-//! away.
+//! Differences between providers: signatures, transmission of the client's secret, metadata, and outages.
 
 use overnight_testkit::openid::{Habits, SecretGoes};
 
@@ -12,7 +11,7 @@ fn who() -> Person {
 }
 
 impl World {
-    /// Signs in anew; the status of the last page.
+    /// Signs in again; returns the status of the last page.
     async fn signs_in(&self) -> u16 {
         self.sign_in(&mut Browser::new(&self.app), &who()).await.status
     }
@@ -24,7 +23,7 @@ async fn a_provider_that_promises_to_name_itself_has_to() {
     world.provider.trouble(Some(Trouble::WrongReturn));
     world.check_refused(&who(), 403, "That did not work").await;
     world.provider.behave(Habits { names_itself: true, ..Habits::default() });
-    // It is asked again what it is.
+    // The provider's metadata are fetched again.
     world.clock.set(SystemClock.now() + 3_600_000);
     for trouble in [Trouble::WrongReturn, Trouble::NamelessReturn] {
         world.provider.trouble(Some(trouble));
@@ -38,7 +37,7 @@ async fn a_provider_that_promises_to_name_itself_has_to() {
     assert_eq!(world.signs_in().await, 303);
     world.provider.trouble(Some(Trouble::Denied));
     world.check_refused(&who(), 403, "access_denied").await;
-    // Without its name an error is not shown either.
+    // An error without a name is not shown either.
     let mut browser = Browser::new(&world.app);
     let back = world.way_back(&mut browser).await;
     let (path, query) = back.split_once('?').unwrap();
@@ -89,7 +88,7 @@ async fn signed_user_info_is_believed_by_the_keys_of_now() {
     world.provider.behave(Habits { signs_user_info: true, ..Habits::default() });
     world.provider.trouble(Some(Trouble::ThinTokens));
     assert_eq!(world.signs_in().await, 303);
-    // Both the ID token and user info are signed by a key that is new.
+    // The ID token and user info are signed with a new key.
     world.provider.change_key(KeyKind::Es256, "first").unwrap();
     assert_eq!(world.signs_in().await, 303);
     assert_eq!(world.provider.discovery_count(), 2);
@@ -123,16 +122,14 @@ async fn a_provider_that_answers_that_it_cannot_is_away() {
         let only = Habits { answers_only: Some(status), ..Habits::default() };
         world.provider.behave(only.clone());
         let away = "Example does not answer: try again later";
-        let answered = Browser::new(&world.app).get("/console/sign-in/oidc").await;
-        assert!(answered.status == 503 && answered.text().contains(away), "{status}: {}", answered.text());
+        Browser::new(&world.app).get("/console/sign-in/oidc").await.checked(503).shows(away);
 
         world.provider.behave(Habits::default());
         world.provider.present(who());
         let mut browser = Browser::new(&world.app);
         let back = world.way_back(&mut browser).await;
         world.provider.behave(only);
-        let answered = browser.get(&back).await;
-        assert!(answered.status == 503 && answered.text().contains(away), "{status}: {}", answered.text());
+        browser.get(&back).await.checked(503).shows(away);
         world.app.stop().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Sign-ins that are begun in one browser at the same time.
+//! Concurrent sign-ins in one browser.
 
 use super::*;
 use crate::support::Log;
@@ -23,10 +23,7 @@ async fn each_tab_gets_to_its_page_and_a_planted_link_breaks_none() {
     let mut browser = Browser::new(&world.app);
     let mut ways = Vec::new();
     for page in ["/console/you", "/console/operator"] {
-        let led = browser.get(&format!("/console/sign-in/oidc?next={page}")).await;
-        let there = led.header("location").strip_prefix(world.provider.issuer()).unwrap().to_owned();
-        let back = Client::new(world.provider.address(), None).get(&there).await;
-        let back = back.header("location").strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+        let back = world.way_back_from(&mut browser, &format!("/console/sign-in/oidc?next={page}")).await;
         ways.push((back, page));
     }
     assert_eq!(browser.get("/console/sign-in/oidc/callback?code=a&state=b").await.status, 403);
@@ -61,7 +58,7 @@ async fn what_the_provider_says_to_who_began_is_logged_and_a_planted_error_is_no
     let planted = "/console/sign-in/oidc/callback?error=call+0900&state=x";
     assert_eq!(Browser::new(&world.app).get(planted).await.status, 403);
     assert_eq!(log.lines_with("access_denied").len(), 1);
-    // A time of the log may hold the digits alone.
+    // A time in the log may contain the digits without the words.
     assert_eq!(log.lines_with("call 0900").len() + log.lines_with("call+0900").len(), 0);
     world.app.stop().await;
 }

@@ -1,4 +1,4 @@
-//! The operations of Anthropic's dialect. The one that waits for an engine is sent what is refused before it waits.
+//! The operations of Anthropic's dialect. The one that waits for an engine gets a body that is refused before the wait.
 
 use super::Noun::MessageBatch;
 use super::Place::Query;

@@ -1,4 +1,4 @@
-//! The pages of the console, and the forms on them.
+//! The pages and forms of the console.
 
 use super::Noun::{Account, Batch, Event, Key, Member, Request};
 use super::Place::{Cookie, Query};
@@ -18,7 +18,7 @@ pub(super) const CASES: &[Case] = &[
     member("GET /console"),
     member("POST /console/sign-out"),
     member("GET /console/you"),
-    // The cookie of the account that was shown last.
+    // The cookie with the account shown last.
     member("GET /console/you").naming_in(Cookie("overnight_account_8080"), &[Account]),
     member("POST /console/you").sending(Form(&[("password", "a long enough one")])),
     member("POST /console/you/sign-out-everywhere"),

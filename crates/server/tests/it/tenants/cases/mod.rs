@@ -1,4 +1,4 @@
-//! One case at least for each operation that is served: whose the call is, what its identifier may name, and what it sends.
+//! At least one case for each operation: who may call it, what its identifier may name, and its body.
 
 mod anthropic;
 mod console;
@@ -9,23 +9,23 @@ mod openai;
 
 use super::sent::Sent;
 
-/// A request as the owner sends it. No answer to others may hold its words.
+/// The owner's prompt. No answer to another caller may contain it.
 pub(super) const PROMPT: &str = "zebras of the owner";
 
-/// Whose an operation is.
+/// Who may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum For {
-    /// Anybody's: nothing in it belongs to an account.
+    /// Everybody: it has no data of an account.
     Anyone,
-    /// A program's, with the key of an account.
+    /// A program with a key of the account.
     Program,
-    /// A member's of the account, in a browser.
+    /// A member of the account, in a browser.
     Member,
-    /// An operator's, in a browser.
+    /// An operator, in a browser.
     Operator,
 }
 
-/// What an identifier names.
+/// The kinds of things that an identifier names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noun {
     Account,
@@ -41,26 +41,24 @@ pub(super) enum Noun {
     MessageBatch,
     Part,
     Request,
-    /// One that is in a batch.
     RequestOfBatch,
     Response,
     Upload,
 }
 
-/// Where the identifier stands.
+/// The position of the identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Path,
-    /// Behind a path of the caller's own, as this query has it.
+    /// In a query, after a path of the caller's own account.
     Query(&'static str),
     Body,
-    /// In the header with which a browser takes events up again.
+    /// In the header with which a browser resumes a stream of events.
     LastEvent,
-    /// In the cookie of this name.
     Cookie(&'static str),
 }
 
-/// What became of the requests in question.
+/// The state of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Live,
@@ -68,19 +66,18 @@ pub(super) enum Stage {
     Failed,
 }
 
-/// How an operation is called.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
-    /// Its method and its path, as the router has them.
+    /// Method and path as in the router.
     pub(super) operation: &'static str,
     pub(super) whose: For,
-    /// What the identifier under attack may name; empty where there is none.
+    /// The things that the attacked identifier may name; empty if there is no identifier.
     pub(super) nouns: &'static [Noun],
     pub(super) place: Place,
     pub(super) sent: Sent,
-    /// What must have become of it, so that its owner's call succeeds.
+    /// The state in which the owner's call succeeds.
     pub(super) stage: Stage,
-    /// The status with which the owner's call is refused, if it is.
+    /// The status of the owner's call, if it is refused.
     pub(super) refused: Option<u16>,
 }
 
@@ -90,12 +87,12 @@ impl Case {
         Self { operation, whose, nouns, place, sent, stage: Stage::Live, refused: None }
     }
 
-    /// Its path names one of these.
+    /// Its path has an identifier of one of these.
     const fn naming(self, nouns: &'static [Noun]) -> Self {
         Self { nouns, ..self }
     }
 
-    /// One of these is named elsewhere.
+    /// Another position has an identifier of one of these.
     const fn naming_in(self, place: Place, nouns: &'static [Noun]) -> Self {
         Self { nouns, place, ..self }
     }
@@ -137,7 +134,6 @@ const fn open(operation: &'static str) -> Case {
     Case::of(For::Anyone, operation)
 }
 
-/// Every case.
 pub(super) fn all() -> impl Iterator<Item = &'static Case> {
     [native::CASES, exxa::CASES, openai::CASES, anthropic::CASES, console::CASES, open::CASES]
         .into_iter()

@@ -6,9 +6,13 @@ use super::Stage::Completed;
 use super::{Case, program};
 use crate::tenants::sent::Sent::{Json, Lines};
 
-/// The smallest request.
 pub(super) const REQUEST: &str =
     r#"{"request_body":{"model":"llama-3.1-8b-instruct","messages":[{"role":"user","content":"hello"}]}}"#;
+
+/// An operation that no key of an account may call, for its own account or another.
+const fn admin(operation: &'static str) -> Case {
+    program(operation).naming(&[Account]).refused(403)
+}
 
 pub(super) const CASES: &[Case] = &[
     program("GET /v1/requests"),
@@ -39,44 +43,24 @@ pub(super) const CASES: &[Case] = &[
     program("GET /v1/account"),
     program("GET /v1/usage"),
     program("GET /v1/usage").naming_in(Query("group_by=api_key&after=2025-06-15,,ID,"), &[Key]),
-    // No key of an account administrates accounts: not its own either.
     program("GET /v1/admin/accounts").refused(403),
     program("POST /v1/admin/accounts").sending(Json(r#"{"name":"another NEW"}"#)).refused(403),
-    program("GET /v1/admin/accounts/{account_id}").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/activate").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/suspend").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/resume").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/limits")
-        .naming(&[Account])
-        .sending(Json(r#"{"tokens_per_day":NEW}"#))
-        .refused(403),
-    program("POST /v1/admin/accounts/{account_id}/retention")
-        .naming(&[Account])
-        .sending(Json(r#"{"retention_seconds":604800}"#))
-        .refused(403),
-    program("POST /v1/admin/accounts/{account_id}/monthly_credits")
-        .naming(&[Account])
-        .sending(Json(r#"{"amount":"25"}"#))
-        .refused(403),
-    program("POST /v1/admin/accounts/{account_id}/low_credits")
-        .naming(&[Account])
-        .sending(Json(r#"{"threshold":"10","webhook":"https://hooks.example/"}"#))
-        .refused(403),
-    program("POST /v1/admin/accounts/{account_id}/close").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/erase").naming(&[Account]).refused(403),
-    program("GET /v1/admin/accounts/{account_id}/totals").naming(&[Account]).refused(403),
-    program("GET /v1/admin/accounts/{account_id}/usage").naming(&[Account]).refused(403),
-    program("GET /v1/admin/accounts/{account_id}/api_keys").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/api_keys")
-        .naming(&[Account])
-        .sending(Json(r#"{"name":"another NEW"}"#))
-        .refused(403),
-    program("POST /v1/admin/accounts/{account_id}/api_keys/{api_key_id}/revoke")
-        .naming(&[Account])
-        .refused(403),
-    program("GET /v1/admin/accounts/{account_id}/grants").naming(&[Account]).refused(403),
-    program("POST /v1/admin/accounts/{account_id}/grants")
-        .naming(&[Account])
-        .sending(Json(r#"{"amount":"25"}"#))
-        .refused(403),
+    admin("GET /v1/admin/accounts/{account_id}"),
+    admin("POST /v1/admin/accounts/{account_id}/activate"),
+    admin("POST /v1/admin/accounts/{account_id}/suspend"),
+    admin("POST /v1/admin/accounts/{account_id}/resume"),
+    admin("POST /v1/admin/accounts/{account_id}/limits").sending(Json(r#"{"tokens_per_day":NEW}"#)),
+    admin("POST /v1/admin/accounts/{account_id}/retention").sending(Json(r#"{"retention_seconds":604800}"#)),
+    admin("POST /v1/admin/accounts/{account_id}/monthly_credits").sending(Json(r#"{"amount":"25"}"#)),
+    admin("POST /v1/admin/accounts/{account_id}/low_credits")
+        .sending(Json(r#"{"threshold":"10","webhook":"https://hooks.example/"}"#)),
+    admin("POST /v1/admin/accounts/{account_id}/close"),
+    admin("POST /v1/admin/accounts/{account_id}/erase"),
+    admin("GET /v1/admin/accounts/{account_id}/totals"),
+    admin("GET /v1/admin/accounts/{account_id}/usage"),
+    admin("GET /v1/admin/accounts/{account_id}/api_keys"),
+    admin("POST /v1/admin/accounts/{account_id}/api_keys").sending(Json(r#"{"name":"another NEW"}"#)),
+    admin("POST /v1/admin/accounts/{account_id}/api_keys/{api_key_id}/revoke"),
+    admin("GET /v1/admin/accounts/{account_id}/grants"),
+    admin("POST /v1/admin/accounts/{account_id}/grants").sending(Json(r#"{"amount":"25"}"#)),
 ];

@@ -1,4 +1,4 @@
-//! What is anybody's: it belongs to no account, or to whoever has a secret that the path or the body holds.
+//! Open operations: they belong to no account, or to anybody with the secret in the path or body.
 
 use super::{Case, open};
 use crate::tenants::sent::Sent::{Form, Json};

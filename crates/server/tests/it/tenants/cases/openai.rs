@@ -1,4 +1,4 @@
-//! The operations of OpenAI's dialect. Those that wait for an engine are sent what is refused before they wait.
+//! The operations of OpenAI's dialect. Those that wait for an engine get a body that is refused before the wait.
 
 use super::Noun::{Batch, BatchErrors, BatchInput, BatchOutput, File, Item, Part, Response, Upload};
 use super::Place::{Body, Query};
@@ -8,7 +8,6 @@ use crate::tenants::sent::Sent::{Json, Parts};
 
 const RESPONSE: &str = r#"{"model":"llama-3.1-8b-instruct","input":"hello","background":true}"#;
 
-/// A file of one line.
 const FILE: &[(&str, &str)] = &[
     ("name=\"purpose\"", "batch"),
     (

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use overnight_base::clock::{Clock, Sleep};
 use tokio::sync::watch;
 
-/// A clock that stands still until it is set; then waits end as on any other.
+/// A clock that is stopped until it is set; then waits end as on any other.
 pub(in super::super) struct Stepped(watch::Sender<i64>);
 
 impl Stepped {
@@ -31,7 +31,7 @@ impl Clock for Stepped {
     }
 }
 
-/// A clock that stands still until it is set, and remembers until when it was waited.
+/// The same clock, which also records the times that waits were for.
 pub(in super::super) struct Asked {
     clock: Arc<Stepped>,
     asked: watch::Sender<Vec<i64>>,
@@ -46,14 +46,14 @@ impl Asked {
         self.clock.set(now);
     }
 
-    /// Until when it was waited, in order; a time that was asked for several times in a row stands there once.
+    /// The recorded times in order, without consecutive repetitions.
     pub(in super::super) fn asked(&self) -> Vec<i64> {
         let mut asked = self.asked.borrow().clone();
         asked.dedup();
         asked
     }
 
-    /// Ends when somebody waits until `at`, or has.
+    /// Returns once a wait for `at` has begun.
     pub(in super::super) async fn asked_for(&self, at: i64) {
         let _ = self.asked.subscribe().wait_for(|asked| asked.contains(&at)).await;
     }

@@ -1,6 +1,6 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Ends when everything sent from `from` to `to`, both of this machine and IPv4, was read by whoever has `to`.
+/// Returns once all data from `from` to `to`, IPv4 addresses of this machine, have been read.
 pub(in super::super) async fn taken_in(from: SocketAddr, to: SocketAddr) {
     while waiting_bytes(from, to).is_some_and(|bytes| bytes > 0)
         || waiting_bytes(to, from).is_some_and(|bytes| bytes > 0)
@@ -9,7 +9,7 @@ pub(in super::super) async fn taken_in(from: SocketAddr, to: SocketAddr) {
     }
 }
 
-/// What waits at one end of a connection, sent and not yet acknowledged, or received and not yet read.
+/// The bytes waiting at one end of a connection: sent and not acknowledged, or received and not read.
 fn waiting_bytes(own: SocketAddr, peer: SocketAddr) -> Option<u64> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let line = table.lines().find_map(|line| {

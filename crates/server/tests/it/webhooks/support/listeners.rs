@@ -3,11 +3,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use tokio::net::TcpSocket;
 
-/// Where nobody may connect to.
+/// An address to which nobody may connect.
 pub(in super::super) struct Forbidden(TcpListener);
 
 impl Forbidden {
-    /// At every address of this machine, of both families where it has both.
+    /// At every address of this machine, in both families if it has both.
     pub(in super::super) fn everywhere() -> Self {
         let both = TcpListener::bind("[::]:0");
         Self(both.or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap())
@@ -25,7 +25,7 @@ impl Forbidden {
         self.address().port()
     }
 
-    /// Nobody connected: who did would wait to be accepted, even if it has hung up.
+    /// Checks that nobody connected: a connection would wait to be accepted, even after the client closed it.
     pub(in super::super) fn assert_untouched(&self, what: &str) {
         self.0.set_nonblocking(true).unwrap();
         match self.0.accept() {
@@ -36,7 +36,7 @@ impl Forbidden {
     }
 }
 
-/// Two addresses of this machine with the same free port, which nobody listens at.
+/// Two addresses of this machine with the same free port.
 pub(in super::super) fn two_addresses() -> (SocketAddr, SocketAddr) {
     for _ in 0..100 {
         let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -49,7 +49,7 @@ pub(in super::super) fn two_addresses() -> (SocketAddr, SocketAddr) {
     panic!("no port is free at two addresses");
 }
 
-/// A listener whose queue is full: connections to it are neither taken nor refused.
+/// A listener with a full queue: connections are neither accepted nor refused.
 pub(in super::super) fn deaf(address: SocketAddr) -> impl Sized {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(address).unwrap();

@@ -1,4 +1,4 @@
-//! Who is called, who must not be, and what a try is made with.
+//! Receivers, forbidden addresses, and senders.
 
 mod clocks;
 mod kernel;
@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use overnight_base::clock::{ManualClock, SharedClock};
+use overnight_config::{Config, Sources};
 use overnight_domain::ids::EventId;
-use overnight_server::config::{Config, Sources};
-use overnight_server::webhooks::{EngineAddresses, Message, Policy, Resolve, Sender, Tried};
+use overnight_domain::webhooks::Answer;
+use overnight_outgoing::webhooks::{EngineAddresses, Failure, Message, Policy, Resolve, Sender, Tried};
 
 pub(super) use self::clocks::{Asked, Stepped};
 pub(super) use self::kernel::taken_in;
@@ -22,7 +23,7 @@ pub(super) use self::receiver::{Receiver, Then};
 pub(super) use self::resolvers::{Lingering, Names, Silent, Turns};
 pub(super) use crate::support::Authority;
 
-/// How long a test waits for what must come, in real time.
+/// Real-time limit for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) const BODY: &[u8] = br#"{"type":"request.completed","data":{}}"#;
@@ -34,7 +35,6 @@ pub(super) fn config(variables: &[(&str, &str)]) -> Config {
     Config::load(&Sources { environment, ..Sources::default() }).unwrap()
 }
 
-/// The settings of a new installation.
 pub(super) fn strict() -> Config {
     config(&[])
 }
@@ -44,23 +44,20 @@ pub(super) fn insecure() -> Config {
     config(&[("WEBHOOKS__ALLOW_INSECURE_TARGETS", "true")])
 }
 
-/// Settings that allow this network.
 pub(super) fn allowing(network: &str) -> Config {
     config(&[("WEBHOOKS__ALLOW_NETWORKS", &format!("[{network:?}]"))])
 }
 
-/// Settings that are never loaded again.
 pub(super) fn always(config: &Config) -> Arc<dyn Fn() -> Arc<Config> + Send + Sync> {
     let config = Arc::new(config.clone());
     Arc::new(move || Arc::clone(&config))
 }
 
-/// No embedded engine listens anywhere.
 pub(super) fn nobody() -> EngineAddresses {
     Arc::new(Vec::new)
 }
 
-/// A sender with these settings, in a process that listens nowhere; its time stands still.
+/// A sender with these settings in a process without a listener, on a stopped clock.
 pub(super) fn sender(config: &Config, resolver: impl Resolve + 'static) -> Sender {
     sender_at(config, resolver, ManualClock::at(0))
 }
@@ -81,9 +78,18 @@ pub(super) fn message(url: &str) -> Message {
     }
 }
 
-/// How a try goes, which has to end.
+/// The result of a try, which must end.
 pub(super) async fn send(sender: &Sender, url: &str) -> Tried {
     soon(sender.send(message(url)), url).await
+}
+
+/// The status of an answered try, or its failure.
+pub(super) fn outcome(tried: &Tried) -> Result<u16, Failure> {
+    match (tried.answer, tried.failure) {
+        (Answer::Status(status), None) => Ok(status),
+        (Answer::None, Some(failure)) => Err(failure),
+        other => panic!("{other:?}"),
+    }
 }
 
 pub(super) async fn soon<T>(work: impl Future<Output = T>, what: &str) -> T {

@@ -10,25 +10,23 @@ use tokio_rustls::TlsAcceptor;
 /// What follows an answer.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Then {
-    /// The connection is closed.
     Close,
-    /// Nothing, until the other side closes it.
+    /// Nothing, until the other side closes the connection.
     Hold,
-    /// The same bytes again and again, until the other side closes it.
+    /// The same bytes repeatedly, until the other side closes the connection.
     Repeat(&'static [u8]),
 }
 
-/// What came over a connection.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Call {
     pub(in super::super) from: SocketAddr,
     pub(in super::super) request: String,
-    /// Over TLS: the name that was asked for, and the protocol agreed upon.
+    /// With TLS: the requested name and the negotiated protocol.
     pub(in super::super) server_name: Option<String>,
     pub(in super::super) protocol: Option<Vec<u8>>,
 }
 
-/// Gives everybody the same answer.
+/// Gives every caller the same answer.
 pub(in super::super) struct Receiver {
     pub(in super::super) address: SocketAddr,
     calls: Arc<Mutex<Vec<Call>>>,
@@ -47,17 +45,16 @@ struct Script {
 }
 
 impl Receiver {
-    /// At an address of this machine; port 0 is any.
+    /// Listens at an address of this machine; port 0 means any.
     pub(in super::super) async fn start(address: &str, answer: impl Into<Vec<u8>>, then: Then) -> Self {
         Self::serve(address, None, answer.into(), then).await
     }
 
-    /// Over TLS.
     pub(in super::super) async fn start_tls(address: &str, tls: TlsAcceptor) -> Self {
         Self::serve(address, Some(tls), OK.into(), Then::Close).await
     }
 
-    /// Says that it is well.
+    /// Answers with a success.
     pub(in super::super) async fn well(address: &str) -> Self {
         Self::start(address, OK, Then::Close).await
     }
@@ -82,19 +79,18 @@ impl Receiver {
         format!("http://{}{path}", self.address)
     }
 
-    /// What came over each connection.
     pub(in super::super) fn calls(&self) -> Vec<Call> {
         self.calls.lock().unwrap().clone()
     }
 
-    /// Ends when it has written so many bytes, and says to whom.
+    /// Returns the caller's address once it has written this many bytes.
     pub(in super::super) async fn has_written(&self, bytes: usize) -> SocketAddr {
         let mut written = self.written.clone();
         written.wait_for(|written| *written >= bytes && !self.calls().is_empty()).await.unwrap();
         self.calls()[0].from
     }
 
-    /// Ends when the other side has closed a connection.
+    /// Returns once the other side has closed a connection.
     pub(in super::super) async fn is_hung_up(&self) {
         self.closed.clone().wait_for(|closed| *closed > 0).await.unwrap();
     }
@@ -112,7 +108,7 @@ impl Script {
     async fn accept(self, stream: TcpStream, from: SocketAddr, tls: Option<TlsAcceptor>) {
         let mut call = Call { from, request: String::new(), server_name: None, protocol: None };
         let Some(tls) = tls else { return self.answer(stream, call).await };
-        // Whoever does not trust it hangs up.
+        // A client that does not trust the certificate disconnects.
         let Ok(stream) = tls.accept(stream).await else { return };
         let session = stream.get_ref().1;
         call.server_name = session.server_name().map(str::to_owned);
@@ -133,17 +129,17 @@ impl Script {
         self.closed.send_modify(|closed| *closed += 1);
     }
 
-    /// Whether somebody still listens.
+    /// False once the client is gone.
     async fn write(&self, stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> bool {
         let is_written = stream.write_all(bytes).await.is_ok() && stream.flush().await.is_ok();
         self.written.send_modify(|written| *written += bytes.len());
-        // The others of this thread have a turn, however fast this goes.
+        // Other tasks of this thread get a turn, however fast this loop is.
         tokio::task::yield_now().await;
         is_written
     }
 }
 
-/// The head, and as much of a body as it announces.
+/// The head, and the body that it announces.
 async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut request = Vec::new();
     loop {

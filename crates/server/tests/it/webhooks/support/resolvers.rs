@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_server::webhooks::{Hold, Resolve};
+use overnight_outgoing::webhooks::{Hold, Resolve};
 
 fn read(addresses: &[&str]) -> Vec<IpAddr> {
     addresses.iter().map(|address| address.parse().unwrap()).collect()
 }
 
-/// Knows these names, and no others.
 pub(in super::super) struct Names(pub(in super::super) Vec<(&'static str, Vec<&'static str>)>);
 
 impl Names {
@@ -32,7 +31,7 @@ impl Resolve for Names {
     }
 }
 
-/// Knows every name, and answers differently each time.
+/// Resolves every name, to another answer each time.
 #[derive(Clone)]
 pub(in super::super) struct Turns {
     answers: Vec<Vec<IpAddr>>,
@@ -44,7 +43,7 @@ impl Turns {
         Self { answers: answers.iter().map(|answer| read(answer)).collect(), count: Arc::default() }
     }
 
-    /// How often it was asked.
+    /// The number of look-ups.
     pub(in super::super) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -57,7 +56,6 @@ impl Resolve for Turns {
     }
 }
 
-/// Never answers.
 pub(in super::super) struct Silent;
 
 impl Resolve for Silent {
@@ -66,7 +64,7 @@ impl Resolve for Silent {
     }
 }
 
-/// Looks names up in threads that nobody can stop, so to speak, until it is let go.
+/// Resolves names in threads that cannot be stopped, until it is released.
 #[derive(Clone)]
 pub(in super::super) struct Lingering(pub(in super::super) Arc<tokio::sync::Notify>);
 

@@ -81,7 +81,7 @@ fn what_steers_the_call_is_read_and_its_faults_are_named() {
     }
 }
 
-/// Members that are not supported, or not with this value.
+/// Members that are unsupported, at least with this value.
 fn refused_members() -> Vec<(&'static str, Value)> {
     vec![
         ("access_programs", json!({})),
@@ -110,7 +110,7 @@ fn refused_members() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Values that are refused for a part of them, and where that is.
+/// Values refused because of a part, and the part's path.
 fn refused_parts() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("tools", json!([{"type": "web_search"}]), "tools[0].type"),
@@ -121,7 +121,7 @@ fn refused_parts() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// Inputs that are refused, and where.
+/// Refused inputs and the path of the fault.
 fn refused_inputs() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("input", json!(1), "input"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{chat, text, value};
 use crate::openai::responses::*;
 
-/// A request that was made of the body of a response.
+/// A request made from the body of a response.
 fn request(body: &Value, state: RequestState, result: Option<&Value>) -> RequestRecord {
     let call = chat_call(text(body).as_json()).expect("a chat completion");
     RequestRecord {
@@ -37,7 +37,6 @@ fn read(request: &RequestRecord) -> Value {
     serde_json::from_slice(&out).expect("JSON")
 }
 
-/// The name and the data of each event.
 fn events(write: impl FnOnce(&mut Vec<u8>)) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     write(&mut out);
@@ -165,14 +164,13 @@ fn the_events_of_a_response_are_numbered_and_add_up_to_it() {
     let response = &all.last().expect("an end").1["response"];
     assert_eq!(response["output"].as_array().expect("items").iter().collect::<Vec<_>>(), items);
     assert_eq!(*response, read(&request));
-    // A stream that is read later begins as it did at first.
+    // A stream that is read later begins the same way.
     let waiting = RequestRecord {
         summary: RequestSummary { state: RequestState::Queued, ..request.summary },
         result: None,
         ..request.clone()
     };
     assert_eq!(events(|out| write_opening(&waiting, None, out)), all[..2]);
-    // Events that were seen are left out.
     assert_eq!(events(|out| write_opening(&request, Some(0), out)).len(), 1);
     assert_eq!(events(|out| write_ending(&request, Some(18), out)), all[19..]);
 }

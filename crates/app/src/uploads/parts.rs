@@ -1,0 +1,117 @@
+//! Parts of uploads, stored while they arrive. Their content is checked when the upload is completed: lines may span parts.
+
+use bytes::BytesMut;
+use overnight_domain::faults::codes;
+use overnight_domain::ids::UploadId;
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::uploads::{PART_BYTES_MAX, PARTS_MAX, PartRecord, UploadStatus};
+use overnight_store::files::{self, Attached, NewPart};
+use overnight_store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
+use sha2::{Digest, Sha256};
+
+use super::{find, has_ended, refused};
+use crate::errors::AppError;
+use crate::files::PIECE_BYTES;
+use crate::files::coming::{ComingFile, given_up};
+use crate::idempotency::{self, Answered, Repeatable};
+use crate::{Services, finish};
+
+/// A part that is being received. Dropping it unfinished discards it.
+pub struct ComingPart {
+    services: Services,
+    account: AccountKey,
+    upload: UploadId,
+    file: ComingFile,
+    /// Received but not stored.
+    rest: BytesMut,
+    bytes: usize,
+    content: Sha256,
+}
+
+impl ComingPart {
+    /// Begins a part of an upload. A possible repeat is accepted whatever the current state of the upload. Otherwise fails with
+    /// [`AppError::AlreadyEnded`] if the upload accepts no more parts.
+    pub async fn begin(
+        services: &Services,
+        account: AccountKey,
+        upload: UploadId,
+        may_be_repeat: bool,
+    ) -> Result<Self, AppError> {
+        match find(services, account, upload).await?.record.status {
+            UploadStatus::Pending => {}
+            _ if may_be_repeat => {}
+            ended => return Err(has_ended(ended)),
+        }
+        Ok(Self {
+            services: services.clone(),
+            account,
+            upload,
+            file: ComingFile::begin(services, account).await?,
+            rest: BytesMut::new(),
+            bytes: 0,
+            content: Sha256::new(),
+        })
+    }
+
+    /// Accepts the next bytes; at most a piece is kept in memory. Fails with [`AppError::Invalid`] if the part is too long.
+    pub async fn write(&mut self, content: &[u8]) -> Result<(), AppError> {
+        self.bytes += content.len();
+        if self.bytes > PART_BYTES_MAX {
+            let message = format!("must be at most {PART_BYTES_MAX} bytes");
+            return Err(AppError::invalid("data", codes::OUT_OF_RANGE, &message));
+        }
+        self.content.update(content);
+        self.rest.extend_from_slice(content);
+        while self.rest.len() >= PIECE_BYTES {
+            let piece = self.rest.split_to(PIECE_BYTES).freeze();
+            self.file.append(piece).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds the part to its upload. Fails like [`ComingPart::begin`] and [`ComingPart::write`], and with [`AppError::Invalid`] if it is
+    /// empty, or the upload has too many parts or bytes.
+    pub async fn finish(
+        mut self,
+        call: Option<Repeatable<PartRecord>>,
+    ) -> Result<Answered<PartRecord>, AppError> {
+        if self.bytes == 0 {
+            return Err(AppError::invalid("data", codes::OUT_OF_RANGE, "must not be empty"));
+        }
+        if !self.rest.is_empty() {
+            let piece = self.rest.split().freeze();
+            self.file.append(piece).await?;
+        }
+        let Self { services, account, upload, file, bytes, content, .. } = self;
+        let guard = call.map(|Repeatable { hash, write }| {
+            let digest = content.finalize().into();
+            Guard { key: IdempotencyKey { hash, digest }, write }
+        });
+        let record = PartRecord { id: file.new.id.renamed(), created_at: file.new.created_at, upload };
+        let part = NewPart { record, file: file.seq, account, bytes: bytes as i64 };
+        // Runs to completion: an attached part is not discarded, even if the caller leaves.
+        finish(async move {
+            let attached = files::attach(&services.store, part, guard, services.clock.now()).await?;
+            if let Guarded::Done(Attached::Attached(_)) = attached {
+                file.keep();
+            }
+            answer(attached)
+        })
+        .await
+    }
+}
+
+fn answer(attached: Guarded<Attached>) -> Result<Answered<PartRecord>, AppError> {
+    match attached {
+        Guarded::Done(Attached::Attached(record)) => Ok(Answered::New(record)),
+        Guarded::Done(Attached::Ended(status)) => Err(has_ended(status)),
+        Guarded::Done(Attached::TooMany) => {
+            Err(refused(format!("the upload has {PARTS_MAX} parts, as many as it may")))
+        }
+        Guarded::Done(Attached::TooLong(bytes_max)) => Err(refused(format!(
+            "the parts of the upload may hold {bytes_max} bytes together, three times its length"
+        ))),
+        Guarded::Done(Attached::Gone) => Err(given_up()),
+        Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
+    }
+}

@@ -1,0 +1,4 @@
+//! The scheduler, which leases and settles requests, and the periodic workers.
+
+pub mod scheduler;
+pub mod workers;

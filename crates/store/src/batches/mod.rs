@@ -1,0 +1,32 @@
+//! Batches: views over requests. Their counters change in the transaction that changes the requests.
+
+pub(crate) mod cancel;
+pub(crate) mod deletion;
+pub(crate) mod ends;
+pub(crate) mod filling;
+pub(crate) mod inputs;
+pub(crate) mod insert;
+pub(crate) mod listing;
+pub(crate) mod reads;
+
+#[cfg(test)]
+pub(super) use self::cancel::LIVE_OF_BATCH;
+pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
+pub use self::deletion::{BatchDeletionOutcome, DeletedBatch, delete_chunk, list_deleting, mark_deleted};
+pub use self::ends::{EndedPage, EndedSoFar, PlaceOfEnd, ended_so_far, find_place, page_ended};
+pub use self::filling::{
+    FillLine, FillStep, Filled, Filling, claim_filling, fill, list_filling, release_filling,
+};
+pub use self::inputs::{
+    InputBatch, NewInputBatch, NewInputBatchOutcome, OutputKind, delete_output, find_with_input,
+    insert_of_file, page_with_inputs,
+};
+#[cfg(test)]
+pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
+pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, insert_once, resolve};
+pub use self::listing::{
+    BatchCost, ListFilter, cost, count_failed_with, count_live, find_id, list_live, list_newest,
+};
+#[cfg(test)]
+pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, LIST_LIVE, list_newest_of};
+pub use self::reads::{BatchPage, find, list_members, page};

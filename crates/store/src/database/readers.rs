@@ -1,0 +1,285 @@
+//! Readers: connections that see committed data, lent for one read at a time.
+//!
+//! The one returned last is lent first, because its pages are warm. A pool of `sqlx` would check a connection each time it is returned,
+//! which is a round trip for every read. Callers take turns: an account, and an address that calls without a key, have one read each. The
+//! service's own reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
+//! `http/calls.rs` names the caller once for all reads of its call (`ReadsFor`, a task-local); tasks that a call spawns are given the same
+//! name.
+//!
+//! On SQLite each reader has a thread and answers a page in one message. Lists are paged by key, so that no reader holds anything up.
+
+use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::{FutureExt, TryFutureExt};
+use overnight_base::turns::{Permit, Turns};
+use overnight_domain::scheduler::AccountKey;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::StoreError;
+use crate::database::connection::Connection;
+use crate::database::options::Database;
+use crate::database::row::Row;
+use crate::database::settings::FIND_SORT_KEY_SECRET;
+use crate::database::statement::Statement;
+
+const PROBE_MAX: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReadsFor {
+    /// The service itself, which waits for no turn. Also reads whose callers hold a turn already: a long read, or a transaction.
+    Service,
+    Account(AccountKey),
+    /// An address or network that calls without a key.
+    Network(IpAddr),
+    /// A caller through a proxy that does not name its client.
+    Unknown,
+}
+
+tokio::task_local! {
+    static READS_FOR: ReadsFor;
+}
+
+impl ReadsFor {
+    /// Runs `work`, whose reads take their turns as this caller's. Pass [`ReadsFor::current`] to tasks it spawns.
+    pub fn scope<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        READS_FOR.scope(self, work)
+    }
+
+    /// For whom the current task reads.
+    pub fn current() -> Self {
+        READS_FOR.try_with(|it| *it).unwrap_or(Self::Service)
+    }
+}
+
+/// Connections, opened on first use.
+pub(crate) struct Readers {
+    database: Database,
+    count: u32,
+    turns: Turns<ReadsFor>,
+    permits: Semaphore,
+    idle: Mutex<Vec<Connection>>,
+    /// Why the database was unavailable when last needed, if it was.
+    outage: Mutex<Option<&'static str>>,
+    /// Held by the caller who finds out whether the outage has passed.
+    probing: Semaphore,
+}
+
+impl Readers {
+    /// Opens the first of `count` connections.
+    pub(crate) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
+        let permits = Semaphore::new(count as usize);
+        let idle = Mutex::new(vec![database.connect_reader().await?]);
+        let turns = Turns::over(count as usize);
+        Ok(Self {
+            database,
+            count,
+            turns,
+            permits,
+            idle,
+            outage: Mutex::default(),
+            probing: Semaphore::new(1),
+        })
+    }
+
+    /// A connection that was lost while idle is replaced.
+    pub(crate) fn fetch_all(
+        &self,
+        statement: Statement,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send {
+        self.fetch(statement).inspect_err(|error| {
+            if let Some(why) = error.outage() {
+                self.note(Some(why));
+            }
+        })
+    }
+
+    async fn fetch(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
+        let mut reader = self.take().await?;
+        let rows = reader.fetch(statement.clone()).await;
+        let rows = match rows {
+            Err(error) if error.is_connection_lost() => {
+                reader.replace().await?;
+                reader.fetch(statement).await?
+            }
+            rows => rows?,
+        };
+        reader.give_back();
+        Ok(rows)
+    }
+
+    pub(crate) async fn fetch_optional(&self, statement: Statement) -> Result<Option<Row>, StoreError> {
+        Ok(self.fetch_all(statement).await?.into_iter().next())
+    }
+
+    /// Of a read that always has a row.
+    pub(crate) async fn fetch_one(&self, statement: Statement) -> Result<Row, StoreError> {
+        let row = self.fetch_optional(statement).await?;
+        row.ok_or(StoreError::Damaged("a required row is missing"))
+    }
+
+    /// A connection for several reads. It is closed unless it is given back, so that an abandoned read holds nobody up.
+    pub(crate) async fn take(&self) -> Result<Reader<'_>, StoreError> {
+        let turn = match ReadsFor::current() {
+            ReadsFor::Service => None,
+            other => Some(self.turns.take(other).await.ok_or(StoreError::Stopped)?),
+        };
+        let permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
+        let warm = self.lock().pop();
+        let connection = match warm {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
+        Ok(Reader { readers: self, connection, _permit: permit, _turn: turn })
+    }
+
+    /// Waits for current reads, refuses more, and closes connections.
+    pub(crate) async fn close(&self) {
+        let all = self.permits.acquire_many(self.count).await;
+        self.permits.close();
+        drop(all);
+        let idle = std::mem::take(&mut *self.lock());
+        for connection in idle {
+            // No read is lost.
+            let _ = connection.close().await;
+        }
+    }
+
+    /// Why the database is unavailable: an open connection may still work when its password no longer does. After an outage it is tried
+    /// again, by one caller at a time.
+    pub(crate) async fn outage(&self) -> Option<&'static str> {
+        let why = (*self.outage.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let Ok(_probing) = self.probing.try_acquire() else { return Some(why) };
+        let why = match tokio::time::timeout(PROBE_MAX, self.probe()).await {
+            Ok(probed) => probed.err().map(|error| error.outage().unwrap_or(why)),
+            Err(_) => Some(why),
+        };
+        self.note(why);
+        why
+    }
+
+    /// On a connection beyond the pool's limit.
+    async fn probe(&self) -> Result<(), StoreError> {
+        let mut connection = self.database.connect_reader().await?;
+        connection.fetch(FIND_SORT_KEY_SECRET.unbound()).await?;
+        connection.close().await
+    }
+
+    fn connect(&self) -> impl Future<Output = Result<Connection, StoreError>> + Send {
+        let made = self.database.connect_reader();
+        made.inspect(|made| self.note(made.as_ref().err().and_then(StoreError::outage)))
+    }
+
+    fn note(&self, outage: Option<&'static str>) {
+        *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = outage;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Reader<'r> {
+    readers: &'r Readers,
+    connection: Connection,
+    // Released before the turn, so that its next holder finds a connection.
+    _permit: SemaphorePermit<'r>,
+    _turn: Option<Permit<ReadsFor>>,
+}
+
+impl Reader<'_> {
+    /// Replaces a lost connection; others that were idle during the outage are of no use.
+    pub(crate) async fn replace(&mut self) -> Result<(), StoreError> {
+        self.connection = self.readers.connect().await?;
+        self.readers.lock().clear();
+        Ok(())
+    }
+
+    pub(crate) fn give_back(self) {
+        let Self { readers, connection, _turn, _permit } = self;
+        readers.lock().push(connection);
+    }
+}
+
+impl Deref for Reader<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Reader<'_> {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::database::sql;
+
+    async fn readers() -> Readers {
+        let folder = tempfile::tempdir().expect("a folder").keep();
+        let database = Database::file(&folder.join("test.db"), 4_096, false, std::sync::Arc::default());
+        database.connect().await.expect("a file");
+        Readers::open(database, 2).await.expect("a connection")
+    }
+
+    #[tokio::test]
+    async fn an_account_waits_for_one_read_of_another_however_many_it_asks_for() {
+        const GREEDY: ReadsFor = ReadsFor::Account(AccountKey(1));
+        let readers = readers().await;
+        let wait = |reads: ReadsFor| {
+            let mut reader = reads.scope(readers.take()).boxed_local();
+            assert!(reader.as_mut().now_or_never().is_none());
+            reader
+        };
+        let first = GREEDY.scope(readers.take()).await.expect("a reader");
+        let second = GREEDY.scope(readers.take()).await.expect("a reader");
+        let mut greedy: Vec<_> = (0..30).map(|_| wait(GREEDY)).collect();
+        let others = [ReadsFor::Account(AccountKey(2)), ReadsFor::Network([192, 0, 2, 1].into())];
+        let others = others.map(wait);
+        first.give_back();
+        let mut next = greedy.remove(0).now_or_never().expect("it came first").expect("a reader");
+        for other in others {
+            next.give_back();
+            next = other.now_or_never().expect("its turn comes next").expect("a reader");
+        }
+        let service = wait(ReadsFor::Service);
+        next.give_back();
+        let service = service.now_or_never().expect("it comes before all turns").expect("a reader");
+        service.give_back();
+        second.give_back();
+        let greedy: Vec<_> = greedy.into_iter().filter_map(FutureExt::now_or_never).collect();
+        assert_eq!(greedy.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_reader_is_lent_again_and_an_abandoned_one_never() {
+        let readers = readers().await;
+        assert!(readers.fetch_one(sql("SELECT 1")).await.is_ok());
+        assert_eq!(readers.lock().len(), 1);
+        drop(readers.take().await.expect("a reader"));
+        assert_eq!(readers.lock().len(), 0);
+        assert!(readers.fetch_one(sql("SELECT 1")).await.is_ok());
+        assert_eq!(readers.lock().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn closing_waits_for_the_read_under_way_and_refuses_the_next() {
+        let readers = readers().await;
+        let reader = readers.take().await.expect("a reader");
+        let (_, after) = tokio::join!(readers.close(), async {
+            reader.give_back();
+            readers.fetch_one(sql("SELECT 1")).await
+        });
+        assert!(matches!(after, Err(StoreError::Stopped)));
+        assert_eq!(readers.lock().len(), 0);
+    }
+}

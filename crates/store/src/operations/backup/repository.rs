@@ -1,0 +1,252 @@
+//! The folder that backups are in.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use overnight_base::private_files;
+use serde::{Deserialize, Serialize};
+
+use crate::database::folder::HeldLock;
+use crate::operations::backup::chunks::Chunks;
+use crate::operations::backup::errors::BackupError;
+use crate::operations::backup::files;
+use crate::operations::backup::manifest::{Manifest, ManifestFault, Summary, VERSION};
+
+const MARKER: &str = "repository.json";
+const FORMAT: &str = "overnight-backups";
+const BACKUPS: &str = "backups";
+const DAMAGED: &str = "damaged";
+const LOCK: &str = "lock";
+const ENDING: &str = ".json";
+/// What a file system of its own has.
+const NOBODYS: [&str; 2] = ["lost+found", "repository.part"];
+
+#[derive(Serialize, Deserialize)]
+struct Marker {
+    format: String,
+    version: u32,
+}
+
+/// The file name of a backup's description: its number, which orders backups whatever the clock said, and its stamp. Backups of earlier
+/// releases have no number and are older.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Name {
+    pub(super) number: u64,
+    pub(super) id: String,
+}
+
+impl Name {
+    fn parse(file: &str) -> Option<Self> {
+        let name = file.strip_suffix(ENDING)?;
+        let (number, id) = name.split_once('-').unwrap_or(("0", name));
+        Some(Self { number: number.parse().ok()?, id: id.to_owned() })
+    }
+
+    fn file(&self) -> String {
+        match self.number {
+            0 => format!("{}{ENDING}", self.id),
+            number => format!("{number:08}-{}{ENDING}", self.id),
+        }
+    }
+}
+
+/// A folder of backups, locked until this is dropped.
+#[derive(Debug)]
+pub struct Repository {
+    folder: PathBuf,
+    chunks: Chunks,
+    /// `None` if there is no lock, as in a copy.
+    _lock: Option<HeldLock>,
+}
+
+impl Repository {
+    /// Opens the folder to take and delete backups, by one process at a time; creates the folder, and a repository if it is empty. Fails if
+    /// it holds other files or a newer repository, or is in use.
+    pub fn open_to_write(folder: &Path) -> Result<Self, BackupError> {
+        files::make_folder(folder)?;
+        if !is_repository(folder)? {
+            let names = files::names_in(folder)?;
+            if names.iter().any(|name| !NOBODYS.contains(&name.as_str())) {
+                return Err(BackupError::Foreign { path: folder.display().to_string() });
+            }
+            let marker = Marker { format: FORMAT.to_owned(), version: VERSION };
+            let text = serde_json::to_vec(&marker).map_err(io::Error::from);
+            let path = folder.join(MARKER);
+            files::write_whole(&path, &text.map_err(BackupError::file(&path))?)?;
+        }
+        let path = folder.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock = options.open(&path).map_err(BackupError::file(&path))?;
+        held(folder, lock.try_lock())?;
+        let repository = Self::over(folder, Some(lock));
+        files::make_folder(&repository.backups())?;
+        repository.chunks.begin()?;
+        Ok(repository)
+    }
+
+    /// Opens the folder to read; no file of it is deleted meanwhile. It may be read-only. Fails while a backup is being taken.
+    pub fn open_to_read(folder: &Path) -> Result<Self, BackupError> {
+        if !is_repository(folder)? {
+            return Err(BackupError::NoRepository { path: folder.display().to_string() });
+        }
+        let path = folder.join(LOCK);
+        let lock = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            lock => Some(lock.map_err(BackupError::file(&path))?),
+        };
+        if let Some(lock) = &lock {
+            held(folder, lock.try_lock_shared())?;
+        }
+        Ok(Self::over(folder, lock))
+    }
+
+    /// Oldest first, without a lock: also while a backup is taken.
+    pub fn list(folder: &Path) -> Result<Vec<Summary>, BackupError> {
+        if !is_repository(folder)? {
+            return Err(BackupError::NoRepository { path: folder.display().to_string() });
+        }
+        let repository = Self::over(folder, None);
+        let names = repository.names()?;
+        names.iter().map(|name| Ok(repository.manifest(name)?.summary)).collect()
+    }
+
+    /// Files of backups set aside because they cannot be restored, without a lock.
+    pub fn list_damaged(folder: &Path) -> Result<Vec<PathBuf>, BackupError> {
+        let folder = folder.join(DAMAGED);
+        Ok(files::names_in(&folder)?.into_iter().map(|name| folder.join(name)).collect())
+    }
+
+    fn over(folder: &Path, lock: Option<File>) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            chunks: Chunks::in_repository(folder),
+            _lock: lock.map(HeldLock::of),
+        }
+    }
+
+    pub(super) const fn chunks(&self) -> &Chunks {
+        &self.chunks
+    }
+
+    /// In the order in which they were taken.
+    pub(super) fn names(&self) -> Result<Vec<Name>, BackupError> {
+        let files = files::names_in(&self.backups())?;
+        let mut names: Vec<_> = files.iter().filter_map(|file| Name::parse(file)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// `None` for the newest.
+    pub(super) fn find(&self, id: Option<&str>) -> Result<Manifest, BackupError> {
+        let names = self.names()?;
+        let found = match id {
+            Some(id) => names.iter().find(|name| name.id == id),
+            None => names.last(),
+        };
+        let unknown = || BackupError::Unknown {
+            path: self.folder.display().to_string(),
+            id: id.map(ToOwned::to_owned),
+        };
+        self.manifest(found.ok_or_else(unknown)?)
+    }
+
+    pub(super) fn manifest(&self, name: &Name) -> Result<Manifest, BackupError> {
+        manifest_in(&self.path_of(name))
+    }
+
+    /// Readable ones of the backups set aside.
+    pub(super) fn damaged_manifests(&self) -> Result<Vec<Manifest>, BackupError> {
+        let paths = Self::list_damaged(&self.folder)?;
+        Ok(paths.iter().filter_map(|path| manifest_in(path).ok()).collect())
+    }
+
+    /// Adds a backup whose chunks are stored, as the newest.
+    pub(super) fn add(&self, manifest: &Manifest) -> Result<(), BackupError> {
+        let number = self.names()?.last().map_or(0, |name| name.number) + 1;
+        let path = self.path_of(&Name { number, id: manifest.summary.id.clone() });
+        let text = manifest.to_text().map_err(io::Error::from);
+        files::write_whole(&path, &text.map_err(BackupError::file(&path))?)
+    }
+
+    /// Their chunks stay.
+    pub(super) fn remove(&self, names: &[Name]) -> Result<(), BackupError> {
+        for path in names.iter().map(|name| self.path_of(name)) {
+            private_files::remove(&path).map_err(BackupError::file(&path))?;
+        }
+        files::sync_folder(&self.backups())
+    }
+
+    /// Moves a damaged backup aside; returns the new path of its description.
+    pub(super) fn set_aside(&self, name: &Name) -> Result<PathBuf, BackupError> {
+        let folder = self.folder.join(DAMAGED);
+        files::make_folder(&folder)?;
+        let path = folder.join(name.file());
+        fs::rename(self.path_of(name), &path).map_err(BackupError::file(&path))?;
+        files::sync_folder(&folder)?;
+        files::sync_folder(&self.backups())?;
+        Ok(path)
+    }
+
+    fn backups(&self) -> PathBuf {
+        self.folder.join(BACKUPS)
+    }
+
+    fn path_of(&self, name: &Name) -> PathBuf {
+        self.backups().join(name.file())
+    }
+}
+
+fn manifest_in(path: &Path) -> Result<Manifest, BackupError> {
+    let text = fs::read(path).map_err(BackupError::file(path))?;
+    let path = path.display().to_string();
+    Manifest::read(&text).map_err(|fault| match fault {
+        ManifestFault::Wrong(what) => BackupError::Manifest { path, what },
+        ManifestFault::Newer(found) => BackupError::OtherVersion { path, found, known: VERSION },
+    })
+}
+
+fn held(folder: &Path, lock: Result<(), TryLockError>) -> Result<(), BackupError> {
+    lock.map_err(|error| match error {
+        TryLockError::WouldBlock => BackupError::InUse { path: folder.display().to_string() },
+        TryLockError::Error(source) => BackupError::file(&folder.join(LOCK))(source),
+    })
+}
+
+/// Whether the folder is a repository that this program knows.
+fn is_repository(folder: &Path) -> Result<bool, BackupError> {
+    let path = folder.join(MARKER);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        text => text.map_err(BackupError::file(&path))?,
+    };
+    let path = path.display().to_string();
+    match serde_json::from_slice(&text) {
+        Ok(Marker { format, version: VERSION }) if format == FORMAT => Ok(true),
+        Ok(Marker { format, version }) if format == FORMAT => {
+            Err(BackupError::OtherVersion { path, found: version, known: VERSION })
+        }
+        _ => Err(BackupError::Manifest { path, what: "describes no repository of backups".to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backups_are_ordered_by_their_number_and_those_without_one_are_older() {
+        let files = [
+            "20400101T000000.000Z.json",
+            "00000002-20261120T211403.512Z.json",
+            "00000010-20250101T000000.000Z.json",
+        ];
+        let mut names: Vec<_> = files.iter().rev().filter_map(|file| Name::parse(file)).collect();
+        names.sort();
+        assert_eq!(names.iter().map(Name::file).collect::<Vec<_>>(), files);
+        assert!(["x-2026.json", "20261120T211403.512Z.part"].iter().all(|file| Name::parse(file).is_none()));
+    }
+}

@@ -1,0 +1,7 @@
+//! Operations on the whole database: check, recount, back up, export, import and rewrite.
+
+pub mod audit;
+pub mod backup;
+pub mod integrity;
+pub mod transfer;
+pub mod vacuum;

@@ -1,0 +1,229 @@
+//! Long lists of requests by pages: each continues after the last row of the previous one, so that no slow reader holds a transaction open,
+//! and a list stays complete while requests are added.
+
+use bytes::Bytes;
+use overnight_domain::records::{RequestRecord, RequestSummary};
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::{AccountKey, ModelKey};
+
+use crate::database::{Sql, Statement, statements};
+use crate::requests::beside::fetch_beside;
+use crate::requests::records::{
+    RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
+    read_record_in,
+};
+use crate::{Store, StoreError, row};
+
+const SUMMARIES: i64 = 1024;
+
+const RECORDS: i64 = 256;
+
+/// Requests examined per read of a filtered list.
+const LOOKED_MAX: i64 = 4_096;
+
+/// Bytes of large bodies after which a page ends. A request is large if it has more than 16,384 bytes.
+const LARGE_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Direction {
+    #[default]
+    OldestFirst,
+    NewestFirst,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageScope {
+    Account(AccountKey, Direction),
+    /// All of a batch, by row number, in order of arrival.
+    Batch(AccountKey, i64),
+}
+
+impl PageScope {
+    const fn account(self) -> AccountKey {
+        match self {
+            Self::Account(account, _) | Self::Batch(account, _) => account,
+        }
+    }
+}
+
+/// Times are in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub status: Option<RequestStatus>,
+    /// Failed and cancelled ones.
+    pub is_unanswered: bool,
+    pub model: Option<ModelKey>,
+    pub created_after: Option<i64>,
+    pub created_before: Option<i64>,
+}
+
+impl Filter {
+    /// Whether it excludes any request, so that a page may have to examine many for a few.
+    fn is_set(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Whether a listed request still matches: only its status can change.
+    fn holds(&self, request: &RequestSummary) -> bool {
+        let status = request.state.status();
+        self.status.is_none_or(|wanted| status == wanted)
+            && (!self.is_unanswered || matches!(status, RequestStatus::Failed | RequestStatus::Cancelled))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// In order; a page of a filtered list may be empty without being the last.
+    pub rows: Vec<T>,
+    /// Where the next page continues; `None` at the end.
+    pub next: Option<i64>,
+}
+
+statements! {
+    SUMMARIES_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
+    SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
+    SUMMARIES_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
+    /// The last row examined for a page, if more follow.
+    EDGE_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq FROM request_states WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?";
+    EDGE_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq FROM request_states WHERE account = ? AND seq < ?
+        ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    EDGE_OF_BATCH = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq > ?
+        ORDER BY seq LIMIT 1 OFFSET ?";
+}
+
+pub(crate) const fn summaries_of(scope: PageScope) -> &'static Sql {
+    match scope {
+        PageScope::Account(_, Direction::OldestFirst) => &SUMMARIES_OF_ACCOUNT_OLDEST_FIRST,
+        PageScope::Account(_, Direction::NewestFirst) => &SUMMARIES_OF_ACCOUNT_NEWEST_FIRST,
+        PageScope::Batch(..) => &SUMMARIES_OF_BATCH,
+    }
+}
+
+pub(crate) const fn records_of(scope: PageScope) -> &'static Sql {
+    match scope {
+        PageScope::Account(_, Direction::OldestFirst) => &RECORDS_OF_ACCOUNT_OLDEST_FIRST,
+        PageScope::Account(_, Direction::NewestFirst) => &RECORDS_OF_ACCOUNT_NEWEST_FIRST,
+        PageScope::Batch(..) => &RECORDS_OF_BATCH,
+    }
+}
+
+pub(crate) const fn edge_of(scope: PageScope) -> &'static Sql {
+    match scope {
+        PageScope::Account(_, Direction::OldestFirst) => &EDGE_OF_ACCOUNT_OLDEST_FIRST,
+        PageScope::Account(_, Direction::NewestFirst) => &EDGE_OF_ACCOUNT_NEWEST_FIRST,
+        PageScope::Batch(..) => &EDGE_OF_BATCH,
+    }
+}
+
+pub async fn page_summaries(
+    store: &Store,
+    scope: PageScope,
+    filter: &Filter,
+    after: Option<i64>,
+    limit: Option<i64>,
+) -> Result<Page<RequestSummary>, StoreError> {
+    let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
+    let edge = find_edge(store, scope, filter, after).await?;
+    let query = bind(summaries_of(scope), scope, filter, (after, edge), want);
+    let found = store.long_readers(scope.account()).fetch_all(query).await?;
+    let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
+    let last = found.last().filter(|_| rows.len() as i64 >= want);
+    let next = last.map(|row| row.get("seq")).transpose()?;
+    Ok(Page { rows, next: next.or(edge) })
+}
+
+/// Up to `limit` rows and about five mebibytes, plus one record.
+///
+/// Large bodies in the object store are read concurrently, bodies in the database one by one after their rows. A request that stopped
+/// matching between the two reads is left out.
+pub async fn page_records(
+    store: &Store,
+    scope: PageScope,
+    filter: &Filter,
+    after: Option<i64>,
+    limit: Option<i64>,
+) -> Result<Page<RequestRecord>, StoreError> {
+    let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
+    let edge = find_edge(store, scope, filter, after).await?;
+    let query = bind(records_of(scope), scope, filter, (after, edge), want);
+    let readers = store.long_readers(scope.account());
+    let found = readers.fetch_all(query).await?;
+    let mut beside = fetch_beside(store, found.iter(), LARGE_BYTES).await?;
+    let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
+    for row in &found {
+        let seq = row.get("seq")?;
+        if let Some(record) = read_record_in(row)? {
+            rows.push(record);
+        } else if large_bytes > LARGE_BYTES {
+            return Ok(Page { rows, next });
+        } else {
+            let record = match beside.remove(&seq) {
+                None => find_record_at(store, &readers, seq).await?,
+                fetched => fetched,
+            };
+            if let Some(record) = record.filter(|it| filter.holds(&it.summary)) {
+                let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
+                large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
+                rows.push(record);
+            }
+        }
+        next = Some(seq);
+    }
+    Ok(Page { rows, next: next.filter(|_| found.len() as i64 >= want).or(edge) })
+}
+
+/// The last row that one read of a filtered list examines; `None` if it reaches the end, or without a filter.
+async fn find_edge(
+    store: &Store,
+    scope: PageScope,
+    filter: &Filter,
+    after: Option<i64>,
+) -> Result<Option<i64>, StoreError> {
+    if !filter.is_set() {
+        return Ok(None);
+    }
+    let (key, start, _) = range(scope);
+    let query = edge_of(scope).bind(key).bind(after.unwrap_or(start)).bind(LOOKED_MAX - 1);
+    let row = store.long_readers(scope.account()).fetch_optional(query).await?;
+    row.map(|row| row.get("seq")).transpose()
+}
+
+/// The key of a scope, and the row numbers before its first row and at its end.
+const fn range(scope: PageScope) -> (i64, i64, i64) {
+    match scope {
+        PageScope::Account(AccountKey(account), Direction::OldestFirst) => (account, i64::MIN, i64::MAX),
+        PageScope::Account(AccountKey(account), Direction::NewestFirst) => (account, i64::MAX, i64::MIN),
+        PageScope::Batch(_, batch) => (batch, i64::MIN, i64::MAX),
+    }
+}
+
+fn bind(
+    sql: &'static Sql,
+    scope: PageScope,
+    filter: &Filter,
+    (after, edge): (Option<i64>, Option<i64>),
+    limit: i64,
+) -> Statement {
+    let (key, start, end) = range(scope);
+    let (first, last) = match filter.is_unanswered {
+        true => (row::FAILED, row::CANCELLED),
+        false => row::codes(filter.status),
+    };
+    let model = filter.model.map(|model| model.0);
+    sql.bind(key)
+        .bind(after.unwrap_or(start))
+        .bind(edge.unwrap_or(end))
+        .bind(first)
+        .bind(last)
+        .bind(model)
+        .bind(model)
+        .bind(filter.created_after.unwrap_or(i64::MIN))
+        .bind(filter.created_before.unwrap_or(i64::MAX))
+        .bind(limit)
+}
