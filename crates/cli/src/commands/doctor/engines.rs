@@ -131,7 +131,7 @@ fn outside_hours(until: Option<i64>) -> String {
     until.map(|at| format!("; it is outside its hours until {}", times::utc(at / 1_000))).unwrap_or_default()
 }
 
-/// Checks that an embedded engine could start, without starting it: a model may use all memory. Says `cache_use` of one that chats.
+/// Checks that an embedded engine could start, without starting it, because its model may use all memory. For a model that chats, the finding ends with `cache_use`.
 async fn look_for(name: String, embedded: &EmbeddedConfig, cache_use: &str) -> Finding {
     let path = program(embedded);
     let hint =
