@@ -22,6 +22,33 @@ pub(crate) fn writer<W: Write>(out: W, delimiter: u8) -> csv::Writer<W> {
     csv::WriterBuilder::new().delimiter(delimiter).from_writer(out)
 }
 
+/// Text in CSV that spreadsheets take for formulas: it begins with a character of [`BEGINNINGS`], and numbers are excepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Formulas {
+    /// Is written unchanged.
+    Kept,
+    /// Is written behind an apostrophe, by which spreadsheets take it for text.
+    Escaped,
+}
+
+/// Tabs and line breaks too, because spreadsheets skip them.
+const BEGINNINGS: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+
+impl Formulas {
+    pub(crate) fn write(self, cell: String) -> String {
+        if self == Self::Kept || !cell.starts_with(BEGINNINGS) || is_number(&cell) {
+            return cell;
+        }
+        format!("'{cell}")
+    }
+}
+
+/// Digits with a sign, a point and an exponent.
+fn is_number(cell: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_digit() || "+-.eE".contains(letter);
+    cell.chars().all(is_part) && cell.parse::<f64>().is_ok()
+}
+
 pub(crate) struct CsvReader {
     input: Box<dyn BufRead>,
     parser: Box<Reader>,
@@ -189,6 +216,20 @@ mod tests {
             (b"a\n\xff\n", "line 2 is not UTF-8"),
         ] {
             assert!(all(text).unwrap_err().starts_with(expected), "{:?}", all(text));
+        }
+    }
+
+    #[test]
+    fn formulas_are_escaped_and_numbers_are_not() {
+        for cell in [
+            "=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-", "=", "-inf", "+1 2", "-A1",
+            "--1",
+        ] {
+            assert_eq!(Formulas::Escaped.write(cell.to_owned()), format!("'{cell}"));
+            assert_eq!(Formulas::Kept.write(cell.to_owned()), cell);
+        }
+        for cell in ["", "-1", "+1.5", "-1e5", "-.5", "1=1", "a@b", " =1", "'=1"] {
+            assert_eq!(Formulas::Escaped.write(cell.to_owned()), cell);
         }
     }
 

@@ -17,6 +17,7 @@ mod streams;
 mod templates;
 
 pub use cells::{Column, ColumnType, Columns};
+pub use csv::Formulas;
 pub use joining::{Join, WriteError};
 pub use kinds::{Compression, Format, Kind};
 pub use row::{ROW_BYTES_MAX, Row, RowFault};

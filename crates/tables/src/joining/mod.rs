@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::cells::{Column, Columns, text_of};
-use crate::csv::{delimiter, writer};
+use crate::csv::{Formulas, delimiter, writer};
 use crate::json_lines::write_with;
 use crate::kinds::{Format, Kind};
 use crate::parquet::GroupedWriter;
@@ -38,7 +38,7 @@ pub struct Join<W: Write + Send> {
 }
 
 enum Out<W: Write + Send> {
-    Csv(csv::Writer<Compressor<W>>),
+    Csv(csv::Writer<Compressor<W>>, Formulas),
     JsonLines(Compressor<W>),
     /// Columns are copied as they are stored: rows are not read.
     Copied(GroupedWriter<W>),
@@ -50,6 +50,7 @@ impl<W: Write + Send> Join<W> {
     pub fn begin(
         out: W,
         kind: Kind,
+        formulas: Formulas,
         source: Option<(&SharedFile, Kind, &Columns)>,
         added: Vec<Column>,
     ) -> Result<Self, WriteError> {
@@ -64,8 +65,9 @@ impl<W: Write + Send> Join<W> {
         let out = match kind.format {
             Format::Csv | Format::Tsv => {
                 let mut out = writer(Compressor::new(out, kind.compression)?, delimiter(kind.format));
-                out.write_record(all().map(|column| column.name.as_bytes())).map_err(io::Error::from)?;
-                Out::Csv(out)
+                let names = all().map(|column| formulas.write(column.name.to_string()));
+                out.write_record(names).map_err(io::Error::from)?;
+                Out::Csv(out, formulas)
             }
             Format::JsonLines => Out::JsonLines(Compressor::new(out, kind.compression)?),
             Format::Parquet if is_copied => {
@@ -90,9 +92,10 @@ impl<W: Write + Send> Join<W> {
                 all.extend(own);
                 out.push(all)?;
             }
-            Out::Csv(out) => {
+            Out::Csv(out, formulas) => {
                 let all = self.columns.arrange(cells).into_iter().chain(own);
-                out.write_record(all.map(|cell| text_of(&cell))).map_err(io::Error::from)?;
+                let all = all.map(|cell| formulas.write(text_of(&cell)));
+                out.write_record(all).map_err(io::Error::from)?;
             }
             Out::JsonLines(out) => {
                 let own = self.added.iter().map(|column| Arc::clone(&column.name)).zip(own);
@@ -108,7 +111,7 @@ impl<W: Write + Send> Join<W> {
     /// Flushes complete rows; rows of Parquet wait for their group.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::Csv(out) => out.flush(),
+            Out::Csv(out, _) => out.flush(),
             Out::JsonLines(out) => out.flush(),
             Out::Copied(_) | Out::Parquet(_) => Ok(()),
         }
@@ -117,7 +120,7 @@ impl<W: Write + Send> Join<W> {
     /// Ends the table, and returns `out`.
     pub fn finish(self) -> Result<W, WriteError> {
         Ok(match self.out {
-            Out::Csv(out) => out.into_inner().map_err(|error| error.into_error())?.finish()?,
+            Out::Csv(out, _) => out.into_inner().map_err(|error| error.into_error())?.finish()?,
             Out::JsonLines(out) => out.finish()?,
             Out::Copied(out) | Out::Parquet(out) => out.finish()?,
         })

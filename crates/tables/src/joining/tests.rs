@@ -36,7 +36,8 @@ fn join(file: &SharedFile, from: &str, to: &str) -> SharedFile {
     let (from, to): (Kind, Kind) = (from.parse().unwrap(), to.parse().unwrap());
     let columns = seen(file, from);
     let mut join =
-        Join::begin(tempfile::tempfile().unwrap(), to, Some((file, from, &columns)), added()).unwrap();
+        Join::begin(tempfile::tempfile().unwrap(), to, Formulas::Kept, Some((file, from, &columns)), added())
+            .unwrap();
     for number in 0..Rows::open(file, from).unwrap().count() {
         join.push(vec![json!(format!("a {number}")), if number == 1 { Value::Null } else { json!(number) }])
             .unwrap();
@@ -177,8 +178,14 @@ fn a_large_table_is_written_in_groups_and_keeps_its_order() {
     let columns = seen(&first, "parquet".parse().unwrap());
     let kind: Kind = "parquet".parse().unwrap();
     let more = vec![Column::new("more", ColumnType::Number)];
-    let mut again =
-        Join::begin(tempfile::tempfile().unwrap(), kind, Some((&first, kind, &columns)), more).unwrap();
+    let mut again = Join::begin(
+        tempfile::tempfile().unwrap(),
+        kind,
+        Formulas::Kept,
+        Some((&first, kind, &columns)),
+        more,
+    )
+    .unwrap();
     // Larger rows fill a group sooner.
     let text = json!("x".repeat(2_000));
     (0..120_000).for_each(|_| again.push(vec![text.clone()]).unwrap());
@@ -197,16 +204,28 @@ fn a_row_that_is_not_there_any_more_is_noticed() {
     let table = shared(b"a\n1\n");
     let kind = "csv".parse().unwrap();
     let columns = seen(&table, kind);
-    let mut join = Join::begin(Vec::new(), kind, Some((&table, kind, &columns)), added()).unwrap();
+    let mut join =
+        Join::begin(Vec::new(), kind, Formulas::Kept, Some((&table, kind, &columns)), added()).unwrap();
     join.push(vec![Value::Null, Value::Null]).unwrap();
     assert!(matches!(join.push(vec![Value::Null, Value::Null]), Err(WriteError::Missing)));
 }
 
 #[test]
 fn a_table_of_ones_own_columns_needs_no_other() {
-    let mut join = Join::begin(Vec::new(), "csv".parse().unwrap(), None, added()).unwrap();
+    let mut join = Join::begin(Vec::new(), "csv".parse().unwrap(), Formulas::Kept, None, added()).unwrap();
     join.push(vec![json!("x"), json!(1)]).unwrap();
     assert_eq!(String::from_utf8(join.finish().unwrap()).unwrap(), "answer,tokens\nx,1\n");
+}
+
+#[test]
+fn formulas_are_escaped_in_every_cell_and_name_of_a_csv() {
+    let table = shared(b"@id,n\n=1+1,-1\n");
+    let kind = "csv".parse().unwrap();
+    let source = (&table, kind, &seen(&table, kind));
+    let mut join = Join::begin(Vec::new(), kind, Formulas::Escaped, Some(source), added()).unwrap();
+    join.push(vec![json!("-2+3\n"), json!(-4)]).unwrap();
+    let written = String::from_utf8(join.finish().unwrap()).unwrap();
+    assert_eq!(written, "'@id,n,answer,tokens\n'=1+1,-1,\"'-2+3\n\",-4\n");
 }
 
 #[test]

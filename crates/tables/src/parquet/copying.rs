@@ -4,22 +4,24 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::TypePtr;
 
 use super::arrow::extended;
 use super::guarded;
+use super::pages::BoundedFile;
 use crate::cells::Column;
 use crate::shared::SharedFile;
 
-const ROWS_AT_ONCE: usize = 4_096;
+/// Their pages are in memory together.
+const ROWS_AT_ONCE: usize = 4;
 
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// Copies the columns of rows, in order. Every column must be copied for the same rows.
 pub(crate) struct Copier {
-    file: SerializedFileReader<SharedFile>,
+    file: BoundedFile,
     columns: Vec<Place>,
 }
 
@@ -33,7 +35,7 @@ struct Place {
 
 impl Copier {
     pub(crate) fn open(file: &SharedFile) -> Result<Self> {
-        let file = guarded(|| SerializedFileReader::new(file.clone()))?;
+        let file = guarded(|| BoundedFile::open(file))?;
         let count = file.metadata().file_metadata().schema_descr().num_columns();
         Ok(Self { file, columns: (0..count).map(|_| Place::default()).collect() })
     }

@@ -3,7 +3,10 @@
 mod arrow;
 mod copying;
 mod fields;
+mod levels;
+mod pages;
 mod rows;
+mod texts;
 mod writing;
 
 use std::io;
@@ -29,3 +32,6 @@ fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     let broken = |_| Err(ParquetError::General("its pages are broken".to_owned()));
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(broken)
 }
+
+#[cfg(test)]
+mod tests;
