@@ -157,6 +157,7 @@ install_test_needs() {
     command -v python3 >/dev/null || missing+=(python3)
     python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     command -v curl >/dev/null || missing+=(curl)
+    command -v openssl >/dev/null || missing+=(openssl)
     command -v promtool >/dev/null || missing+=(prometheus)
     if [ "$(uname)" = Linux ]; then
         command -v buildah >/dev/null || missing+=(buildah)

@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import json
 import re
+import ssl
+import typing
 
 # Read ahead of what a client asks for, at most twice as much.
 RECEIVED_MAX = 1 << 20
@@ -16,6 +18,8 @@ class Client:
     port: int
     address: str
     credentials: str
+    # With TLS, by this context.
+    tls: typing.Optional[ssl.SSLContext] = None
 
     @classmethod
     def with_key(cls, port, address, key):
@@ -29,6 +33,9 @@ class Client:
     def at(self, address):
         return dataclasses.replace(self, address=address)
 
+    def over(self, tls):
+        return dataclasses.replace(self, tls=tls)
+
     def head(self, method, path, length=0, more=""):
         return (f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n{self.credentials}"
                 f"Content-Length: {length}\r\n{more}\r\n").encode()
@@ -36,7 +43,8 @@ class Client:
     @contextlib.asynccontextmanager
     async def connection(self):
         """A connection of its own, which is torn down at the end: what was not read is lost."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.address, 0), limit=RECEIVED_MAX)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.address, 0), limit=RECEIVED_MAX,
+                                                       ssl=self.tls)
         try:
             yield reader, writer
         finally:

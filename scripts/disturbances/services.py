@@ -52,13 +52,15 @@ def free_ports(count):
 class Service:
     """A running `overnight serve`."""
 
-    def __init__(self, program, folder, engine_port, database_url, timeout, model="m", ports=None, linger="0s"):
+    def __init__(self, program, folder, engine_port, database_url, timeout, model="m", ports=None, linger="0s", tls=None):
         self.port, self.metrics_port = ports or free_ports(2)
         self.log = f"{folder}/log"
         settings = f"{folder}/overnight.toml"
         with open(settings, "w") as file:
             file.write(SETTINGS.format(folder=folder, metrics_port=self.metrics_port, engine_port=engine_port, timeout=timeout,
                                        input_price=INPUT_PRICE, output_price=OUTPUT_PRICE, slots=SLOTS, model=model, linger=linger))
+            if tls:
+                file.write('[tls]\ncert = "{}"\nkey = "{}"\n'.format(*tls))
         self.command = [os.path.abspath(program), "--config", settings, *(["--database-url", database_url] if database_url else [])]
         with open(self.log, "wb") as log:
             serve = [*self.command, "serve", "--listen", f"127.0.0.1:{self.port}"]

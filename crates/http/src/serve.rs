@@ -207,6 +207,7 @@ impl Server {
             tls: self.tls.clone(),
             is_in_the_open: false,
             peer: Peer(peer),
+            origin,
             activity,
             is_reserve: permit.is_reserve,
             stopping: self.stopping.clone(),

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod current;
+mod handshakes;
 
 use std::io;
 use std::path::Path;
@@ -15,9 +16,12 @@ use tokio_rustls::server::TlsStream;
 
 pub use self::certificate::{Certificate, TlsUnusable};
 use overnight_base::clock::SharedClock;
+use overnight_base::tasks;
 use overnight_config::TlsConfig;
 
 use self::current::Current;
+use self::handshakes::Handshakes;
+use super::permits::Origin;
 use super::sending::Socket;
 
 /// The interval of looks at the files, in milliseconds.
@@ -39,6 +43,7 @@ pub struct Tls {
     acceptor: TlsAcceptor,
     /// For connections in the reserve, which are HTTP/1.1.
     reserve_acceptor: TlsAcceptor,
+    handshakes: Handshakes,
 }
 
 impl Tls {
@@ -56,17 +61,24 @@ impl Tls {
             Ok(TlsAcceptor::from(Arc::new(config)))
         };
         let (acceptor, reserve_acceptor) = (acceptor(&[b"h2", b"http/1.1"])?, acceptor(&[b"http/1.1"])?);
-        Ok(Self { files: files.clone(), current, acceptor, reserve_acceptor })
+        let handshakes = Handshakes::new();
+        Ok(Self { files: files.clone(), current, acceptor, reserve_acceptor, handshakes })
     }
 
-    /// Performs the TLS handshake. Fails if the client sends none, or shares no version and suite.
+    /// Performs the TLS handshake when it may begin. Fails if the client sends none, or shares no version and suite.
     pub(super) async fn accept(
-        &self,
+        self: Arc<Self>,
         socket: Socket,
+        origin: Origin,
         is_reserve: bool,
+        clock: &SharedClock,
     ) -> io::Result<Box<TlsStream<Socket>>> {
-        let acceptor = if is_reserve { &self.reserve_acceptor } else { &self.acceptor };
-        acceptor.accept(socket).await.map(Box::new)
+        self.handshakes.may_begin(origin, clock).await;
+        let opened = tasks::aside(async move {
+            let acceptor = if is_reserve { &self.reserve_acceptor } else { &self.acceptor };
+            self.handshakes.perform(origin.network, acceptor.accept(socket)).await.map(Box::new)
+        });
+        opened.await.unwrap_or_else(|| Err(io::Error::other("the handshake was aborted")))
     }
 
     /// Reads the files when they change, as long as it is polled. If they cannot be used, the certificate stays.
