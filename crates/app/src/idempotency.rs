@@ -75,10 +75,10 @@ pub(super) fn made_before<K: Kind>(recalled: Recalled) -> Result<Id<K>, AppError
     read_id(&response(recalled)?)
 }
 
-/// Reads the stored identifier of a form's answer.
-pub(super) fn read_id<K: Kind>(answer: &[u8]) -> Result<Id<K>, AppError> {
+/// Reads an answer that is kept as the identifier of the created object.
+pub fn read_id<K: Kind>(answer: &[u8]) -> Result<Id<K>, AppError> {
     let id = std::str::from_utf8(answer).ok().and_then(Id::parse);
-    id.ok_or_else(|| StoreError::Damaged("the answer to a form").into())
+    id.ok_or_else(|| StoreError::Damaged("the answer to a repeated call").into())
 }
 
 /// The key of a call that is answered with the current state of the object `id`.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use super::ReadsFor;
 
 /// An IPv4 address, or a /64 network of IPv6, which providers assign to one customer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientNetwork(IpAddr);
 
 impl ClientNetwork {

@@ -5,6 +5,17 @@ use bytes::Bytes;
 use crate::endpoints::Endpoint;
 use crate::ids::FileId;
 
+/// A file that is read from a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchFile {
+    /// Its requests, if they were not uploaded as a file.
+    Input,
+    /// Its answers.
+    Output,
+    /// The errors of its requests.
+    Errors,
+}
+
 /// The endpoint of a file's lines, by the client's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatchEndpoint {

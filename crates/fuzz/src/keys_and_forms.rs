@@ -13,7 +13,7 @@ use overnight_domain::money::{Credits, Currency, EntryKind};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::roles::Role;
 use overnight_domain::webhooks::signature::SigningSecret;
-use overnight_wire::openai::files::BatchFile;
+use overnight_wire::openai::files::{batch_file_id, parse_batch_file};
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 const PREFIX: &str = "on_live_";
@@ -141,8 +141,8 @@ fn check_text(text: &str) {
     check_id(text, CallId::parse);
     check_id(text, MessageBatchId::parse);
     check_id(text, OutputFileId::parse);
-    if let Some((file, batch)) = BatchFile::parse(text) {
-        assert_eq!(file.id(batch), text);
+    if let Some((file, batch)) = parse_batch_file(text) {
+        assert_eq!(batch_file_id(file, batch), text);
     }
     if let Ok(amount) = text.parse::<Credits>() {
         assert!((-Credits::MAX..=Credits::MAX).contains(&amount));

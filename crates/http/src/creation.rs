@@ -5,7 +5,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use overnight_app::Services;
 use overnight_app::errors::AppError;
-use overnight_app::idempotency::Answered;
+use overnight_app::idempotency::{Answered, read_id};
 use overnight_app::requests::{self, Reading, Sent};
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
@@ -36,19 +36,13 @@ pub(super) async fn create(
     let sent = Sent { endpoint, body, reading, call: name.repeatable(write_id) };
     Ok(match requests::create(services, account, sent).await? {
         Answered::New(summary) => Created { id: summary.id, is_repeat: false },
-        Answered::Repeat(id) => Created { id: read_id(&id), is_repeat: true },
+        Answered::Repeat(id) => Created { id: read_id(&id)?, is_repeat: true },
     })
 }
 
 /// The stored answer of a call with an idempotency key: the request's identifier.
 fn write_id(request: &RequestSummary, out: &mut Vec<u8>) {
     request.id.append_to(out);
-}
-
-/// Stored answers are always identifiers; any other text finds no request.
-fn read_id(kept: &[u8]) -> RequestId {
-    let id = std::str::from_utf8(kept).ok().and_then(RequestId::parse);
-    id.unwrap_or(RequestId::from_bits(0))
 }
 
 /// 200 with the engine's answer, unchanged.

@@ -2,6 +2,7 @@
 
 use overnight_base::encryption::KeyringError;
 use overnight_base::file_owner::owner_of_denied;
+use rusqlite::ffi;
 use sqlx::Error as PostgresError;
 use thiserror::Error;
 
@@ -72,6 +73,11 @@ pub enum StoreError {
     /// Another program made the database; it was not changed.
     #[error("{place} belongs to another program ({found}) and was left as it is: {remedy}")]
     Foreign { place: String, found: String, remedy: &'static str },
+    /// Texts of clients may hold any character.
+    #[error(
+        "the database of `database_url` has the encoding {0}, which lacks characters: create another with `ENCODING 'UTF8' TEMPLATE template0`"
+    )]
+    Encoding(String),
     /// The data folder was used, but its database is gone.
     #[error("the data folder {folder} was used before, and {database} is missing or empty: {remedy}")]
     Lost { folder: String, database: String, remedy: &'static str },
@@ -236,8 +242,13 @@ impl StoreError {
     /// Whether this machine's disk failed, so that its state is unknown. A page that was damaged earlier fails only the statements that
     /// need it.
     pub(super) fn is_disk_failure(&self) -> bool {
-        let Self::Database(DatabaseError::Sqlite(error)) = self else { return false };
-        error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure)
+        // A write that fails, such as beyond a quota, leaves what was durable, and SQLite undoes the transaction.
+        const FAILED_WRITES: [i32; 2] = [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE];
+        let Self::Database(DatabaseError::Sqlite(rusqlite::Error::SqliteFailure(failure, _))) = self else {
+            return false;
+        };
+        failure.code == rusqlite::ErrorCode::SystemIoFailure
+            && !FAILED_WRITES.contains(&failure.extended_code)
     }
 
     /// Whether the connection is unusable, so that the last statement's outcome is unknown.

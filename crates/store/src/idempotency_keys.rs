@@ -10,10 +10,14 @@ use bytes::Bytes;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::database::{Row, Tx, Value, statements};
+use crate::effects::LedgerDeltas;
 use crate::{Store, StoreError};
 
 /// Keys per transaction.
 const DELETED_MAX: u32 = 1_000;
+
+/// Bytes of a key's row in addition to the answer, with its places in two indexes.
+const KEY_BYTES: i64 = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdempotencyKey {
@@ -44,7 +48,7 @@ impl<T> Guard<T> {
     }
 }
 
-/// A key, and an answer that is known before the call is done.
+/// A key, and a short answer that is known before the call is done. The row counts for no quota: other bounds limit these calls.
 #[derive(Debug, Clone)]
 pub struct Once {
     pub key: IdempotencyKey,
@@ -61,14 +65,15 @@ impl Once {
         tx: &mut Tx<'_>,
     ) -> Result<Option<Recalled>, StoreError> {
         let Self { key, response } = self;
-        let claims = Claims::take(vec![Some(Claim { account, key, created_at })], tx).await?;
-        let is_first = !claims.first().is_empty();
-        let done = if is_first { vec![()] } else { Vec::new() };
-        let outcome = claims.end(done, |_, ()| Some(response.clone()), tx).await?.pop();
-        match outcome {
-            Some(Guarded::Recalled(recalled)) => Ok(Some(recalled)),
-            _ => Ok(None),
+        let hash = || Value::from(key.hash.to_vec());
+        let take = vec![account.into(), hash(), key.digest.to_vec().into(), created_at.into()];
+        if !tx.fetch(TAKE.over([], take)).await?.is_empty() {
+            let keep = vec![account.into(), hash(), response.to_vec().into(), Value::Integer(None)];
+            tx.execute(SET_RESPONSE.over([], keep)).await?;
+            return Ok(None);
         }
+        let rows = tx.fetch(FIND.bind(account).bind(key.hash.as_slice())).await?;
+        rows.first().map(|row| Ok(Stored::read(row)?.recall(&key))).transpose()
     }
 }
 
@@ -112,7 +117,33 @@ pub(crate) async fn do_once<T: Send + 'static>(
         }
         work(tx).await.map(Guarded::Done)
     };
-    store.transaction(guarded).await
+    store.transaction_of(account, guarded).await
+}
+
+/// Runs `work` in a transaction of the account, once for all calls with the key of the guard. `response` picks what repeats are answered
+/// with from an outcome; for `None`, the key is released.
+pub(crate) async fn do_guarded<T: Clone + Send + 'static, R: 'static>(
+    store: &Store,
+    account: AccountKey,
+    guard: Option<Guard<R>>,
+    now: i64,
+    response: for<'t> fn(&'t T) -> Option<&'t R>,
+    work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> Result<Guarded<T>, StoreError> {
+    let guarded = async move |tx: &mut Tx<'_>| {
+        let claim = guard.map(|guard| Claim { account, key: guard.key, created_at: now });
+        let claims = Claims::take(vec![claim], tx).await?;
+        let mut outcomes = Vec::new();
+        if !claims.first().is_empty() {
+            outcomes.push(work(tx).await?);
+        }
+        let response = |_, outcome: &T| Some(guard?.response(response(outcome)?));
+        let mut ledger = LedgerDeltas::default();
+        let ended = claims.end(outcomes, response, &mut ledger, tx).await?;
+        ledger.write(tx).await?;
+        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
+    };
+    store.transaction_of(account, guarded).await
 }
 
 statements! {
@@ -123,26 +154,28 @@ statements! {
             ON CONFLICT DO NOTHING RETURNING account, key",
         postgres: "INSERT INTO idempotency_keys (account, key, digest, response, created_at)
             SELECT v.account, v.key, v.digest, ''::bytea, v.created_at
-            FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, digest, created_at)
+            FROM pg_catalog.unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, digest, created_at)
             ON CONFLICT DO NOTHING RETURNING account, key",
     };
     FIND_TAKEN over [Integer, Bytes] = {
         sqlite: "SELECT account, key, digest, response FROM idempotency_keys WHERE account = ?1 AND key = ?2",
-        postgres: "SELECT k.account, k.key, k.digest, k.response FROM unnest($1::bigint[], $2::bytea[]) AS v(account, key)
+        postgres: "SELECT k.account, k.key, k.digest, k.response FROM pg_catalog.unnest($1::bigint[], $2::bytea[]) AS v(account, key)
             JOIN idempotency_keys k ON k.account = v.account AND k.key = v.key",
     };
-    SET_RESPONSE over [Integer, Bytes, Bytes] = {
-        sqlite: "UPDATE idempotency_keys SET response = ?3 WHERE account = ?1 AND key = ?2",
-        postgres: "UPDATE idempotency_keys SET response = v.response
-            FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS v(account, key, response)
+    SET_RESPONSE over [Integer, Bytes, Bytes, Integer] = {
+        sqlite: "UPDATE idempotency_keys SET response = ?3, bytes = ?4 WHERE account = ?1 AND key = ?2",
+        postgres: "UPDATE idempotency_keys SET response = v.response, bytes = v.bytes
+            FROM pg_catalog.unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, response, bytes)
             WHERE idempotency_keys.account = v.account AND idempotency_keys.key = v.key",
     };
     GIVE_BACK over [Integer, Bytes] = {
         sqlite: "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2",
-        postgres: "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))",
+        postgres: "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bytea[]))",
     };
     DELETE_OLD = "DELETE FROM idempotency_keys WHERE (account, key) IN (
-        SELECT account, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)";
+        SELECT account, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING account, bytes";
+    DELETE_OF_ACCOUNT = "DELETE FROM idempotency_keys WHERE (account, key) IN (
+        SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?) RETURNING account, bytes";
 }
 
 /// The answer of an earlier call; `None` if there was none, or it was refused.
@@ -156,9 +189,31 @@ pub async fn find(
 }
 
 /// Deletes some keys used before a time in milliseconds; returns their number, 0 when none are left.
-pub async fn delete_old(store: &Store, before: i64) -> Result<u64, StoreError> {
+pub async fn delete_old(store: &Store, before: i64) -> Result<usize, StoreError> {
     let delete = DELETE_OLD.bind(before).bind(DELETED_MAX);
-    store.transaction(async move |tx: &mut Tx<'_>| tx.execute(delete).await).await
+    let work = async move |tx: &mut Tx<'_>| {
+        let mut ledger = LedgerDeltas::default();
+        let deleted = count_deleted(&tx.fetch(delete).await?, &mut ledger)?;
+        ledger.write(tx).await.map(|()| deleted)
+    };
+    store.transaction(work).await
+}
+
+/// Deletes up to `limit` keys of an account; returns their number.
+pub(crate) async fn delete_of_account(
+    account: AccountKey,
+    limit: u32,
+    ledger: &mut LedgerDeltas,
+    tx: &mut Tx<'_>,
+) -> Result<usize, StoreError> {
+    count_deleted(&tx.fetch(DELETE_OF_ACCOUNT.bind(account).bind(limit)).await?, ledger)
+}
+
+fn count_deleted(deleted: &[Row], ledger: &mut LedgerDeltas) -> Result<usize, StoreError> {
+    for row in deleted {
+        ledger.store_bytes(row.get("account")?, -row.get::<Option<i64>>("bytes")?.unwrap_or(0));
+    }
+    Ok(deleted.len())
 }
 
 struct Stored {
@@ -251,11 +306,12 @@ impl Claims {
     }
 
     /// The answer to each write. `done` has the outcomes of the writes that were done; `response` returns the answer for repeats, or `None`
-    /// for a refusal, whose key is released.
+    /// for a refusal, whose key is released. The rows of the keys count as stored bytes of their accounts.
     pub(crate) async fn end<T: Clone>(
         self,
         done: Vec<T>,
         response: impl Fn(usize, &T) -> Option<Bytes>,
+        ledger: &mut LedgerDeltas,
         tx: &mut Tx<'_>,
     ) -> Result<Vec<Guarded<T>>, StoreError> {
         let mut outcomes: Vec<Option<Outcome<T>>> = self.claims.iter().map(|_| None).collect();
@@ -264,11 +320,14 @@ impl Claims {
             let claim = self.claims.get(place).copied().flatten();
             let response = claim.and_then(|_| response(place, &outcome));
             match (claim, &response) {
-                (Some(claim), Some(response)) => {
+                (Some(Claim { account, key, .. }), Some(response)) => {
+                    let bytes = KEY_BYTES + response.len() as i64;
+                    ledger.store_bytes(account.0, bytes);
                     kept.extend([
-                        claim.account.into(),
-                        claim.key.hash.to_vec().into(),
+                        account.into(),
+                        key.hash.to_vec().into(),
                         response.to_vec().into(),
+                        bytes.into(),
                     ]);
                 }
                 (Some(claim), None) => refused.extend([claim.account.into(), claim.key.hash.to_vec().into()]),

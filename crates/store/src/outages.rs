@@ -2,7 +2,7 @@
 //! does not pass by itself.
 
 use rusqlite::ErrorCode;
-use rusqlite::ffi::SQLITE_READONLY_DBMOVED;
+use rusqlite::ffi::{SQLITE_IOERR_WRITE, SQLITE_READONLY_DBMOVED};
 use sqlx::Error as PostgresError;
 
 use crate::postgres_words::said;
@@ -23,6 +23,9 @@ pub(super) fn of_sqlite(error: &rusqlite::Error) -> Option<&'static str> {
         ErrorCode::DiskFull => Some("the disk of the database is full"),
         ErrorCode::ReadOnly if failure.extended_code == SQLITE_READONLY_DBMOVED => None,
         ErrorCode::ReadOnly => Some("the database file, its folder or its disk is read-only"),
+        ErrorCode::SystemIoFailure if failure.extended_code == SQLITE_IOERR_WRITE => {
+            Some("the disk of the database takes no writes: it reports errors, or a quota is used up")
+        }
         ErrorCode::SystemIoFailure => Some("the disk of the database reports errors"),
         ErrorCode::CannotOpen => Some("the database file cannot be opened"),
         ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => Some(DENIED),
@@ -114,6 +117,7 @@ mod tests {
             (ffi::SQLITE_READONLY_DIRECTORY, "read-only"),
             (ffi::SQLITE_READONLY_CANTINIT, "read-only"),
             (ffi::SQLITE_IOERR_READ, "errors"),
+            (SQLITE_IOERR_WRITE, "quota"),
             (ffi::SQLITE_CANTOPEN, "opened"),
             (ffi::SQLITE_PERM, "denied"),
             (ffi::SQLITE_AUTH, "denied"),

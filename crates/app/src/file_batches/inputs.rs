@@ -1,13 +1,14 @@
 //! Batches of files, and the view of every batch for clients that read files.
 
 use bytes::Bytes;
+use overnight_domain::batches::BatchStatus;
 use overnight_domain::faults::codes;
-use overnight_domain::files::BatchEndpoint;
+use overnight_domain::files::{BatchEndpoint, BatchFile};
 use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::json::ObjectWriter;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
-use overnight_store::batches::{self, InputBatch, NewBatch, NewInputBatch, NewInputBatchOutcome, OutputKind};
+use overnight_store::batches::{self, InputBatch, NewBatch, NewInputBatch, NewInputBatchOutcome};
 use overnight_store::files::FoundFile;
 use overnight_store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
 
@@ -137,36 +138,52 @@ pub async fn list_with_inputs(
     Ok((batches, has_more))
 }
 
-/// A batch's results as a file. Fails with [`AppError::NotFound`] if that file was deleted.
-pub async fn outputs(
+/// A batch, and the requests that one file of it holds. Fails with [`AppError::NotFound`] if that file was deleted.
+pub async fn read_file(
     services: &Services,
     account: AccountKey,
     id: BatchId,
-    kind: OutputKind,
+    file: BatchFile,
 ) -> Result<(InputBatch, RecordPages), AppError> {
     let (row, batch) = find_with_input(services, account, id).await?;
-    let is_deleted = batch.input.as_ref().is_some_and(|input| match kind {
-        OutputKind::Answers => input.is_output_deleted,
-        OutputKind::Errors => input.is_error_deleted,
+    let is_deleted = batch.input.as_ref().is_some_and(|input| match file {
+        BatchFile::Input => false,
+        BatchFile::Output => input.is_output_deleted,
+        BatchFile::Errors => input.is_error_deleted,
     });
     if is_deleted {
         return Err(AppError::NotFound(files::NOUN));
     }
-    let pages = match kind {
-        OutputKind::Answers => RecordPages::completed_of_batch(services, account, row),
-        OutputKind::Errors => RecordPages::unanswered_of_batch(services, account, row),
+    let pages = match file {
+        BatchFile::Input => RecordPages::of_batch(services, account, row),
+        BatchFile::Output => RecordPages::completed_of_batch(services, account, row),
+        BatchFile::Errors => RecordPages::unanswered_of_batch(services, account, row),
     };
     Ok((batch, pages))
 }
 
-/// Deletes a batch's results as a file; the requests stay. Fails with [`AppError::NotFound`] if the batch was not made from a file.
+/// Keeps the measured length of a file of a batch, if the batch has ended.
+pub async fn keep_length(
+    services: &Services,
+    account: AccountKey,
+    batch: &InputBatch,
+    file: BatchFile,
+    bytes: i64,
+) -> Result<(), AppError> {
+    if matches!(batch.record.state.status(), BatchStatus::Completed | BatchStatus::Cancelled) {
+        batches::keep_length(&services.store, account, batch, file, bytes).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the output or error file of a batch; the requests stay. Fails with [`AppError::NotFound`] if the batch was not made from a file.
 pub async fn delete_output(
     services: &Services,
     account: AccountKey,
     id: BatchId,
-    kind: OutputKind,
+    file: BatchFile,
 ) -> Result<(), AppError> {
-    match batches::delete_output(&services.store, account, id, kind).await? {
+    match batches::delete_output(&services.store, account, id, file).await? {
         true => Ok(()),
         false => Err(AppError::NotFound(files::NOUN)),
     }

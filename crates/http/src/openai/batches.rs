@@ -1,11 +1,11 @@
 //! Batches over HTTP.
 
 use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
 use bytes::Bytes;
 use overnight_app::batches;
 use overnight_app::errors::AppError;
 use overnight_app::file_batches::{self, FromFile, InputBatch};
+use overnight_app::idempotency::{Answered, read_id};
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::files::BatchEndpoint;
 use overnight_domain::ids::{BatchKind, FileId};
@@ -34,7 +34,7 @@ const METADATA_KEY_CHARS_MAX: usize = 64;
 const METADATA_VALUE_CHARS_MAX: usize = 512;
 
 fn write(batch: &InputBatch, out: &mut Vec<u8>) {
-    let InputBatch { record, input, is_cancelling } = batch;
+    let InputBatch { record, input, is_cancelling, .. } = batch;
     write_batch(&Batch { record, input: input.as_ref(), is_cancelling: *is_cancelling }, out);
 }
 
@@ -47,9 +47,25 @@ pub(super) async fn create(
 ) -> Answer {
     let from = read(&body)?;
     let digest = Sha256::digest(&body).into();
-    let call = call.repeatable(write);
+    // An answer lists what is wrong with the file: too much to keep for repeats.
+    let call = call.repeatable(write_id);
     let answered = file_batches::create_of_file(&context.services, caller.0, from, digest, call).await?;
-    Ok(idempotency::answer(StatusCode::OK, &answered, write))
+    let is_repeat = matches!(answered, Answered::Repeat(_));
+    let batch = match answered {
+        Answered::New(batch) => batch,
+        Answered::Repeat(id) => {
+            file_batches::get_with_input(&context.services, caller.0, read_id(&id)?).await?
+        }
+    };
+    let mut response = answers::ok(|out| write(&batch, out));
+    if is_repeat {
+        idempotency::mark_repeat(&mut response);
+    }
+    Ok(response)
+}
+
+fn write_id(batch: &InputBatch, out: &mut Vec<u8>) {
+    batch.record.id.append_to(out);
 }
 
 pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {

@@ -7,15 +7,14 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures_util::stream;
-use overnight_app::batches;
 use overnight_app::errors::AppError;
-use overnight_app::file_batches::{self, InputBatch, OutputKind};
+use overnight_app::file_batches::{self, InputBatch};
 use overnight_app::files::{FileContent, PIECE_BYTES};
-use overnight_domain::files::BatchEndpoint;
+use overnight_domain::files::{BatchEndpoint, BatchFile};
 use overnight_domain::ids::BatchId;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::scheduler::AccountKey;
-use overnight_wire::openai::files::BatchFile;
+use overnight_wire::openai::files::parse_batch_file;
 use overnight_wire::openai::outputs::{write_answer, write_error, write_input, write_response_answer};
 
 use super::ids::file_id;
@@ -34,43 +33,36 @@ type WriteLine = fn(&RequestRecord, &mut Vec<u8>);
 /// The content of a file. That of a batch has the lines available now.
 pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
     let account = caller.0;
-    match BatchFile::parse(&id) {
+    match parse_batch_file(&id) {
         None => {
             Ok(stored(&context, account, FileContent::open(&context.services, account, file_id(&id)).await?))
         }
-        Some((BatchFile::Input, batch)) => {
-            let pages = batches::list_results(&context.services, account, batch).await?;
-            Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, write_input).await?)
-        }
-        Some((kind, batch)) => {
-            let (batch, pages) =
-                file_batches::outputs(&context.services, account, batch, output_kind(kind)).await?;
-            let write = line_of(kind, &batch);
+        Some((file, batch)) => {
+            let (batch, pages) = file_batches::read_file(&context.services, account, batch, file).await?;
+            let write = line_of(file, &batch);
             Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, write).await?)
         }
     }
 }
 
-/// A batch, and the length of its output file: reads all of its requests.
+/// A batch, and the length of this file of it. Until the batch has ended and the length was asked for once, reads all of its requests.
 pub(super) async fn measure(
     context: &Shared,
     account: AccountKey,
-    kind: BatchFile,
+    file: BatchFile,
     id: BatchId,
 ) -> Result<(InputBatch, i64), AppError> {
-    let (batch, pages) = match kind {
-        BatchFile::Input => {
-            let batch = file_batches::get_with_input(&context.services, account, id).await?;
-            (batch, batches::list_results(&context.services, account, id).await?)
-        }
-        kind => file_batches::outputs(&context.services, account, id, output_kind(kind)).await?,
-    };
-    let bytes = json_lines::measure(context, account, pages, line_of(kind, &batch)).await?;
+    let (batch, pages) = file_batches::read_file(&context.services, account, id, file).await?;
+    if let Some(bytes) = batch.lengths.of(file) {
+        return Ok((batch, bytes));
+    }
+    let bytes = json_lines::measure(context, account, pages, line_of(file, &batch)).await?;
+    file_batches::keep_length(&context.services, account, &batch, file, bytes).await?;
     Ok((batch, bytes))
 }
 
-fn line_of(kind: BatchFile, batch: &InputBatch) -> WriteLine {
-    match kind {
+fn line_of(file: BatchFile, batch: &InputBatch) -> WriteLine {
+    match file {
         BatchFile::Input => write_input,
         BatchFile::Output => match batch.input.as_ref().map(|input| input.endpoint) {
             Some(BatchEndpoint::Responses) => write_response_answer,
@@ -83,14 +75,6 @@ fn line_of(kind: BatchFile, batch: &InputBatch) -> WriteLine {
             | None => write_answer,
         },
         BatchFile::Errors => write_error,
-    }
-}
-
-/// The kind of a batch's output file; errors if the file is not an output.
-pub(super) const fn output_kind(kind: BatchFile) -> OutputKind {
-    match kind {
-        BatchFile::Output => OutputKind::Answers,
-        BatchFile::Input | BatchFile::Errors => OutputKind::Errors,
     }
 }
 

@@ -7,7 +7,7 @@ use overnight_app::files::{self, FileQuery, FileTerms, Upload};
 use overnight_domain::faults::{Quoted, codes};
 use overnight_domain::ids::FileKind;
 use overnight_wire::openai::files::{
-    BATCH, BatchFile, write_batch_file, write_deleted, write_file, write_list,
+    BATCH, parse_batch_file, write_batch_file, write_deleted, write_file, write_list,
 };
 
 use super::content;
@@ -130,7 +130,7 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery
 
 /// Also finds the output files of batches.
 pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
-    let Some((kind, batch)) = BatchFile::parse(&id) else {
+    let Some((kind, batch)) = parse_batch_file(&id) else {
         let file = files::get(&context.services, caller.0, file_id(&id)).await?;
         return Ok(answers::ok(|out| write_file(&file, out)));
     };
@@ -142,12 +142,10 @@ pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id):
 
 /// Also deletes the output files of batches.
 pub(super) async fn delete(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
-    match BatchFile::parse(&id) {
+    match parse_batch_file(&id) {
         None => files::delete(&context.services, caller.0, file_id(&id)).await?,
-        Some((BatchFile::Input, _)) => return Err(AppError::NotFound("file").into()),
-        Some((kind, batch)) => {
-            file_batches::delete_output(&context.services, caller.0, batch, content::output_kind(kind))
-                .await?;
+        Some((file, batch)) => {
+            file_batches::delete_output(&context.services, caller.0, batch, file).await?;
         }
     }
     Ok(answers::ok(|out| write_deleted(&id, out)))

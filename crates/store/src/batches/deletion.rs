@@ -101,7 +101,7 @@ impl MarkDeleted {
         let batch = DeletedBatch { account: self.account, seq: found.get("seq")? };
         write.tx.execute(MARK.bind(batch.seq)).await?;
         let events = write.tx.fetch(DELETE_EVENT.bind(batch.seq)).await?;
-        delete_events(&events, write).await?;
+        delete_events(&events, &mut write.tx).await?;
         Ok(BatchDeletionOutcome::Marked(batch))
     }
 }
@@ -148,7 +148,7 @@ impl DeleteChunk {
             write.effects.ledger.store_bytes(account.0, -row.get::<i64>("bytes")?);
         }
         if !batches.is_empty() {
-            note_last("batches", seq, write).await?;
+            note_last("batches", seq, &mut write.tx).await?;
         }
         Ok(true)
     }

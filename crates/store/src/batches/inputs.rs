@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::files::{BatchEndpoint, BatchInput};
+use overnight_domain::files::{BatchEndpoint, BatchFile, BatchInput};
 use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::QuotaExceeded;
@@ -47,6 +47,7 @@ pub struct InputBatch {
     pub input: Option<BatchInput>,
     /// Whether its requests are still being cancelled.
     pub is_cancelling: bool,
+    pub lengths: FileLengths,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,10 +64,24 @@ pub enum NewInputBatchOutcome {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputKind {
-    Answers,
-    Errors,
+/// The lengths of the files that a batch is read as; `None` until somebody measured them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileLengths {
+    input: Option<i64>,
+    output: Option<i64>,
+    errors: Option<i64>,
+    /// Requests of the batch that are deleted: a deletion makes the files shorter.
+    deleted: i64,
+}
+
+impl FileLengths {
+    pub const fn of(&self, file: BatchFile) -> Option<i64> {
+        match file {
+            BatchFile::Input => self.input,
+            BatchFile::Output => self.output,
+            BatchFile::Errors => self.errors,
+        }
+    }
 }
 
 statements! {
@@ -78,16 +93,17 @@ statements! {
                fault_count, faults, deleted_outputs, api_key)
         VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, 0, ?)";
     FIND = "SELECT b.seq, b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, b.cancelling,
-               b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata,
+               b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata, b.input_bytes, b.output_bytes, b.error_bytes, b.deleted,
                i.state, i.file_id, i.endpoint, i.lines, i.filled, i.fault_count, i.faults, i.deleted_outputs
         FROM batches b LEFT JOIN batch_inputs i ON i.batch = b.seq WHERE b.id = ? AND b.account = ?";
     /// The faults are read with a single batch only.
     PAGE_FROM_NEWEST = "SELECT b.seq, b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, b.cancelling,
-               b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata,
+               b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata, b.input_bytes, b.output_bytes, b.error_bytes, b.deleted,
                i.state, i.file_id, i.endpoint, i.lines, i.filled, i.fault_count, NULL AS faults, i.deleted_outputs
         FROM batches b LEFT JOIN batch_inputs i ON i.batch = b.seq WHERE b.account = ? AND b.seq < ? ORDER BY b.seq DESC LIMIT ?";
     DELETE_OUTPUT = "UPDATE batch_inputs SET deleted_outputs = deleted_outputs + ?
         WHERE batch = (SELECT seq FROM batches WHERE id = ? AND account = ?) AND deleted_outputs NOT IN (?, 3)";
+    KEEP_LENGTHS = "UPDATE batches SET input_bytes = ?, output_bytes = ?, error_bytes = ? WHERE id = ? AND account = ? AND deleted = ?";
 }
 
 /// Stores a batch of a file, once for all calls with the key of the guard.
@@ -119,16 +135,36 @@ pub async fn page_with_inputs(
     store.readers().fetch_all(query).await?.iter().map(read).collect()
 }
 
-/// Deletes a file that a batch of a file is read as; returns whether there was one.
+/// Keeps the length of a file of an ended batch, until a request of the batch is deleted.
+pub async fn keep_length(
+    store: &Store,
+    account: AccountKey,
+    batch: &InputBatch,
+    file: BatchFile,
+    bytes: i64,
+) -> Result<(), StoreError> {
+    let FileLengths { mut input, mut output, mut errors, deleted } = batch.lengths;
+    *match file {
+        BatchFile::Input => &mut input,
+        BatchFile::Output => &mut output,
+        BatchFile::Errors => &mut errors,
+    } = Some(bytes);
+    let id = batch.record.id;
+    let keep = KEEP_LENGTHS.bind(input).bind(output).bind(errors).bind(id).bind(account).bind(deleted);
+    store.transaction_of(account, async move |tx: &mut Tx<'_>| tx.execute(keep).await.map(drop)).await
+}
+
+/// Deletes the output or the error file that a batch of a file is read as; returns whether there was one.
 pub async fn delete_output(
     store: &Store,
     account: AccountKey,
     id: BatchId,
-    kind: OutputKind,
+    file: BatchFile,
 ) -> Result<bool, StoreError> {
-    let bit: i64 = match kind {
-        OutputKind::Answers => 1,
-        OutputKind::Errors => 2,
+    let bit: i64 = match file {
+        BatchFile::Input => return Ok(false),
+        BatchFile::Output => 1,
+        BatchFile::Errors => 2,
     };
     let delete = DELETE_OUTPUT.bind(bit).bind(id).bind(account).bind(bit);
     store.transaction_of(account, async move |tx: &mut Tx<'_>| Ok(tx.execute(delete).await? > 0)).await
@@ -154,7 +190,13 @@ fn read(row: &Row) -> Result<InputBatch, StoreError> {
             })
         }
     };
-    Ok(InputBatch { record, input, is_cancelling: row.get("cancelling")? })
+    let lengths = FileLengths {
+        input: row.get("input_bytes")?,
+        output: row.get("output_bytes")?,
+        errors: row.get("error_bytes")?,
+        deleted: row.get("deleted")?,
+    };
+    Ok(InputBatch { record, input, is_cancelling: row.get("cancelling")?, lengths })
 }
 
 struct InsertInputBatch {
@@ -202,7 +244,7 @@ impl Operation for InsertInputBatch {
             }
             _ => None,
         };
-        claims.end(outcomes, response, &mut write.tx).await
+        claims.end(outcomes, response, &mut write.effects.ledger, &mut write.tx).await
     }
 }
 
@@ -289,6 +331,7 @@ impl NewInputBatch {
                 is_error_deleted: false,
             }),
             is_cancelling: false,
+            lengths: FileLengths::default(),
         })))
     }
 }

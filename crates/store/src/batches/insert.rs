@@ -61,7 +61,7 @@ statements! {
     /// Keeps others from starting or ending these requests: first those in the queue, then all.
     LOCK_IN_QUEUE over [Integer] = {
         postgres: "SELECT count(*) FROM (
-            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN request_states rs ON rs.seq = j.value
+            SELECT 1 FROM pg_catalog.unnest($1::bigint[]) AS j(value) JOIN request_states rs ON rs.seq = j.value
             JOIN queue q ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
             FOR UPDATE OF q) locked",
     };
@@ -72,7 +72,7 @@ statements! {
     /// How many requests of an account may be grouped, by state.
     FREE over [Integer] = {
         sqlite: "SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL",
-        postgres: "SELECT s.state, count(*) AS count FROM unnest($2::bigint[]) AS j(value)
+        postgres: "SELECT s.state, count(*) AS count FROM pg_catalog.unnest($2::bigint[]) AS j(value)
             JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state",
     };
     JOIN over [Integer] = {
@@ -83,7 +83,7 @@ statements! {
         sqlite: "UPDATE queue SET batch = ?1 WHERE (model, account, sort_key, seq) IN (
             SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM request_states rs WHERE rs.seq = ?2 AND rs.state = 1 /* queued */)",
         postgres: "UPDATE queue SET batch = $1 WHERE (model, account, sort_key, seq) IN (
-            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM unnest($2::bigint[]) AS j(value)
+            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM pg_catalog.unnest($2::bigint[]) AS j(value)
             JOIN request_states rs ON rs.seq = j.value WHERE rs.state = 1 /* queued */)",
     };
     /// Numbers of deleted batches are not reused.
@@ -177,7 +177,7 @@ impl Operation for InsertBatch {
             NewBatchOutcome::Created(record) => Some(operations.get(place)?.guard.as_ref()?.response(record)),
             NewBatchOutcome::Changed | NewBatchOutcome::Suspended | NewBatchOutcome::OverQuota(_) => None,
         };
-        claims.end(outcomes, response, &mut write.tx).await
+        claims.end(outcomes, response, &mut write.effects.ledger, &mut write.tx).await
     }
 }
 

@@ -18,8 +18,8 @@ pub use self::filling::{
     FillLine, FillStep, Filled, Filling, claim_filling, fill, list_filling, release_filling,
 };
 pub use self::inputs::{
-    InputBatch, NewInputBatch, NewInputBatchOutcome, OutputKind, delete_output, find_with_input,
-    insert_of_file, page_with_inputs,
+    InputBatch, NewInputBatch, NewInputBatchOutcome, delete_output, find_with_input, insert_of_file,
+    keep_length, page_with_inputs,
 };
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};

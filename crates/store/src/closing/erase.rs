@@ -3,12 +3,12 @@
 use overnight_domain::ids::{BatchId, UserId};
 use overnight_domain::scheduler::AccountKey;
 
-use crate::database::{Row, Tx, Value, statements};
+use crate::database::{Tx, statements};
 use crate::effects::LedgerDeltas;
 use crate::identity::users;
 use crate::ledger::totals::ROW_BYTES;
-use crate::requests::deletion::{DELETE_DELIVERIES, NOTE_LAST};
-use crate::{Store, StoreError, encryption, files, objects};
+use crate::requests::deletion::delete_events;
+use crate::{Store, StoreError, encryption, files, idempotency_keys, objects};
 
 /// Rows per table and transaction.
 const ROWS_MAX: u32 = 256;
@@ -19,8 +19,6 @@ const ERASED_NAME: &str = "erased account";
 statements! {
     LIST_BATCHES = "SELECT id FROM batches WHERE account = ? ORDER BY seq LIMIT ?";
     DELETE_UPLOADS = "DELETE FROM uploads WHERE seq IN (SELECT seq FROM uploads WHERE account = ? ORDER BY seq LIMIT ?) RETURNING account";
-    DELETE_KEYS = "DELETE FROM idempotency_keys WHERE (account, key) IN (
-        SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?)";
     DELETE_SPEND_BY_KEY = "DELETE FROM spend_by_key WHERE (account, day, model, api_key) IN (
         SELECT account, day, model, api_key FROM spend_by_key WHERE account = ? ORDER BY day, model, api_key LIMIT ?)";
     /// Events about the account; the rest went with their requests and batches.
@@ -60,31 +58,23 @@ pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, 
     }
     let work = async move |tx: &mut Tx<'_>| {
         let uploads = tx.fetch(DELETE_UPLOADS.bind(account).bind(ROWS_MAX)).await?;
-        let keys = tx.execute(DELETE_KEYS.bind(account).bind(ROWS_MAX)).await?;
+        let mut ledger = LedgerDeltas::default();
+        let keys = idempotency_keys::delete_of_account(account, ROWS_MAX, &mut ledger, tx).await?;
         let spent = tx.execute(DELETE_SPEND_BY_KEY.bind(account).bind(ROWS_MAX)).await?;
         let events = tx.fetch(DELETE_EVENTS.bind(account).bind(ROWS_MAX)).await?;
-        delete_deliveries(&events, tx).await?;
+        delete_events(&events, tx).await?;
         let entries = tx.fetch(FORGET_ENTRIES.bind(account).bind(ROWS_MAX)).await?;
-        let mut ledger = LedgerDeltas::default();
         ledger.store_bytes(account.0, -ROW_BYTES * uploads.len() as i64);
         ledger.write(tx).await?;
         let longest = uploads
             .len()
             .max(events.len())
             .max(entries.len())
-            .max(usize::try_from(keys.max(spent)).unwrap_or(usize::MAX));
+            .max(keys)
+            .max(usize::try_from(spent).unwrap_or(usize::MAX));
         Ok(longest >= ROWS_MAX as usize)
     };
     store.transaction(work).await
-}
-
-async fn delete_deliveries(events: &[Row], tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let seqs: Vec<i64> = events.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
-    tx.execute(DELETE_DELIVERIES.over([], seqs.iter().copied().map(Value::from).collect())).await?;
-    if let Some(last) = seqs.into_iter().max() {
-        tx.execute(NOTE_LAST.bind("events").bind(last)).await?;
-    }
-    Ok(())
 }
 
 /// Deletes an account's members, invitations, keys and secrets, and users who belong to no other account, with their sessions.

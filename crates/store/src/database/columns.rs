@@ -211,9 +211,9 @@ fn rows_on_postgres(sent: &[Sent]) -> String {
     let arrays: Vec<String> = (1..).zip(sent).filter(is_short).map(|(place, it)| it.array(place)).collect();
     let names = list(sent.iter().filter(|it| !it.is_long).map(|it| it.name));
     if sent.iter().any(|it| it.is_long) {
-        return format!("unnest({}) WITH ORDINALITY AS v({names}, {PLACE})", arrays.join(", "));
+        return format!("pg_catalog.unnest({}) WITH ORDINALITY AS v({names}, {PLACE})", arrays.join(", "));
     }
-    format!("unnest({}) AS v({names})", arrays.join(", "))
+    format!("pg_catalog.unnest({}) AS v({names})", arrays.join(", "))
 }
 
 fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(
             sql.postgres,
             "INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name \
-             FROM unnest($1::bigint[], $2::text[]) AS v(seq, name)"
+             FROM pg_catalog.unnest($1::bigint[], $2::text[]) AS v(seq, name)"
         );
         assert_eq!(sql.columns, [Kind::Integer, Kind::Text]);
         let new = [New { name: "a", size: 1 }, New { name: "b", size: 2 }];
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(
             sql.postgres,
             "INSERT INTO texts (name, seq) SELECT ($1::text[])[place], seq \
-             FROM unnest($2::bigint[]) WITH ORDINALITY AS v(seq, place)"
+             FROM pg_catalog.unnest($2::bigint[]) WITH ORDINALITY AS v(seq, place)"
         );
         assert_eq!(sql.columns, [Kind::Text, Kind::Integer]);
     }
@@ -292,7 +292,7 @@ mod tests {
         let sql = BOTH.sql();
         assert_eq!(
             sql.postgres,
-            "WITH v AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS v(name, size)), \
+            "WITH v AS (SELECT * FROM pg_catalog.unnest($1::text[], $2::bigint[]) AS v(name, size)), \
              numbered AS MATERIALIZED (SELECT nextval('places_seq') AS seq, v.* FROM v), \
              stored AS (INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name FROM numbered) \
              INSERT INTO sizes (name, seq, size) SELECT name, seq, size FROM numbered"

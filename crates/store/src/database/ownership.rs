@@ -32,6 +32,7 @@ statements! {
                        AND attname IN ('seq', 'id', 'account', 'model', 'created_at', 'expires_at', 'body'))
                      + (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('settings')
                        AND attname IN ('name', 'value')) AS marks,
+                     current_setting('server_encoding') AS encoding,
                      (SELECT min(c.relname::text) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                        WHERE n.nspname = current_schema() AND c.relname::text = ANY ($1::text[])) AS taken",
     };
@@ -60,6 +61,11 @@ pub(crate) async fn look(database: &Database) -> Result<Found, StoreError> {
 async fn look_at_server(connection: &mut Connection) -> Result<Found, StoreError> {
     let names = migrations::names().into_iter().map(|name| name.to_owned().into()).collect();
     let row = connection.fetch_one(LOOK.over([], names)).await?;
+    // SQL_ASCII stores bytes as they are.
+    let encoding: String = row.get("encoding")?;
+    if !matches!(&*encoding, "UTF8" | "SQL_ASCII") {
+        return Err(StoreError::Encoding(encoding));
+    }
     let foreign = |table: &str| StoreError::Foreign {
         place: "the database of `database_url`".to_owned(),
         found: format!("its table `{table}`"),

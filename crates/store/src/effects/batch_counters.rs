@@ -20,7 +20,7 @@ statements! {
     UPDATE = "UPDATE batches SET in_progress_at = ?, completed_at = ?,
                registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?
         WHERE seq = ?";
-    COUNT_DELETED = "UPDATE batches SET deleted = deleted + ? WHERE seq = ?";
+    COUNT_DELETED = "UPDATE batches SET deleted = deleted + ?, input_bytes = NULL, output_bytes = NULL, error_bytes = NULL WHERE seq = ?";
     /// Not needed once every request of a batch is deleted.
     FORGET_ENDS = "DELETE FROM batch_ends WHERE batch IN (
         SELECT seq FROM batches WHERE seq = ? AND deleted >= registered + in_progress + completed + failed + cancelled)";

@@ -1,7 +1,7 @@
 use rusqlite::ffi::{
     Error, SQLITE_BUSY, SQLITE_CANTOPEN, SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR_FSYNC,
-    SQLITE_IOERR_READ, SQLITE_MISUSE, SQLITE_NOMEM, SQLITE_NOTADB, SQLITE_READONLY, SQLITE_READONLY_DBMOVED,
-    SQLITE_TOOBIG,
+    SQLITE_IOERR_READ, SQLITE_IOERR_WRITE, SQLITE_MISUSE, SQLITE_NOMEM, SQLITE_NOTADB, SQLITE_READONLY,
+    SQLITE_READONLY_DBMOVED, SQLITE_TOOBIG,
 };
 
 use super::*;
@@ -80,7 +80,8 @@ fn each_error_of_sqlite_is_refused_retried_or_ends_the_process() {
 fn a_disk_that_failed_is_told_from_a_database_that_refuses() {
     let is_disk_failure = |code| sqlite(code).is_disk_failure();
     assert!([SQLITE_IOERR_FSYNC, SQLITE_IOERR_READ].map(is_disk_failure).iter().all(|it| *it));
-    let others = [SQLITE_FULL, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_CORRUPT].map(is_disk_failure);
+    let others = [SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_CORRUPT]
+        .map(is_disk_failure);
     assert!(!others.iter().any(|it| *it));
 }
 

@@ -12,7 +12,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::database::{Tx, statements};
 use crate::effects::{Accounts, LedgerDeltas};
-use crate::idempotency_keys::{Claim, Claims, Guard, Guarded};
+use crate::idempotency_keys::{Guard, Guarded, do_guarded};
 use crate::ledger::totals::ROW_BYTES;
 use crate::{Store, StoreError};
 
@@ -137,18 +137,8 @@ pub async fn finish(
     now: i64,
 ) -> Result<Guarded<Option<FileRecord>>, StoreError> {
     let account = file.account;
-    let work = async move |tx: &mut Tx<'_>| {
-        let claim = guard.as_ref().map(|guard| Claim { account, key: guard.key, created_at: now });
-        let claims = Claims::take(vec![claim], tx).await?;
-        let outcomes = match claims.first().is_empty() {
-            true => Vec::new(),
-            false => vec![finish_in(&file, tx).await?],
-        };
-        let response = |_, outcome: &Option<FileRecord>| Some(guard.as_ref()?.response(outcome.as_ref()?));
-        let ended = claims.end(outcomes, response, tx).await?;
-        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
-    };
-    store.transaction_of(account, work).await
+    let work = async move |tx: &mut Tx<'_>| finish_in(&file, tx).await;
+    do_guarded(store, account, guard, now, Option::as_ref, work).await
 }
 
 pub(super) async fn finish_in(

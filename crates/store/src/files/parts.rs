@@ -6,7 +6,7 @@ use overnight_domain::uploads::{PARTS_MAX, PartRecord, UploadStatus};
 
 use super::uploads::lock;
 use crate::database::{Row, Tx, statements};
-use crate::idempotency_keys::{Claim, Claims, Guard, Guarded};
+use crate::idempotency_keys::{Guard, Guarded, do_guarded};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,15 @@ pub enum Attached {
     TooLong(i64),
     /// The part was given up, or the upload is gone.
     Gone,
+}
+
+impl Attached {
+    const fn record(&self) -> Option<&PartRecord> {
+        match self {
+            Self::Attached(record) => Some(record),
+            _ => None,
+        }
+    }
 }
 
 /// A part that waits for the completion of its upload.
@@ -52,22 +61,8 @@ pub async fn attach(
     guard: Option<Guard<PartRecord>>,
     now: i64,
 ) -> Result<Guarded<Attached>, StoreError> {
-    let account = part.account;
-    let work = async move |tx: &mut Tx<'_>| {
-        let claim = guard.as_ref().map(|guard| Claim { account, key: guard.key, created_at: now });
-        let claims = Claims::take(vec![claim], tx).await?;
-        let outcomes = match claims.first().is_empty() {
-            true => Vec::new(),
-            false => vec![attach_in(part, now, tx).await?],
-        };
-        let response = |_, outcome: &Attached| match outcome {
-            Attached::Attached(record) => Some(guard.as_ref()?.response(record)),
-            _ => None,
-        };
-        let ended = claims.end(outcomes, response, tx).await?;
-        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
-    };
-    store.transaction_of(account, work).await
+    let work = async move |tx: &mut Tx<'_>| attach_in(part, now, tx).await;
+    do_guarded(store, part.account, guard, now, Attached::record, work).await
 }
 
 async fn attach_in(part: NewPart, now: i64, tx: &mut Tx<'_>) -> Result<Attached, StoreError> {

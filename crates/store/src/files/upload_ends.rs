@@ -10,7 +10,7 @@ use super::deletion::deleted;
 use super::reads;
 use super::uploads::lock;
 use crate::database::{Tx, statements};
-use crate::idempotency_keys::{Claim, Claims, Guard, Guarded};
+use crate::idempotency_keys::{Guard, Guarded, do_guarded};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone)]
@@ -31,6 +31,16 @@ pub enum Completed {
     Gone,
 }
 
+impl Completed {
+    /// `None` for an upload that was completed before: a repeat finds it without a key.
+    const fn new_record(&self) -> Option<&UploadRecord> {
+        match self {
+            Self::Completed(record) => Some(record),
+            Self::Before(_) | Self::Ended(_) | Self::Gone => None,
+        }
+    }
+}
+
 statements! {
     COMPLETE = "UPDATE uploads SET state = 1 /* completed */, file = ?, digest = ? WHERE seq = ? AND state = 0 /* pending */";
     CANCEL = "UPDATE uploads SET state = 2 /* cancelled */ WHERE seq = ? AND state = 0 /* pending */";
@@ -45,23 +55,8 @@ pub async fn complete(
     now: i64,
 ) -> Result<Guarded<Completed>, StoreError> {
     let account = completion.file.account;
-    let work = async move |tx: &mut Tx<'_>| {
-        let claim = guard.as_ref().map(|guard| Claim { account, key: guard.key, created_at: now });
-        let claims = Claims::take(vec![claim], tx).await?;
-        let outcomes = match claims.first().is_empty() {
-            true => Vec::new(),
-            false => vec![complete_in(&completion, now, tx).await?],
-        };
-        let response = |_, outcome: &Completed| match outcome {
-            Completed::Completed(record) | Completed::Before(record) => {
-                Some(guard.as_ref()?.response(record))
-            }
-            Completed::Ended(_) | Completed::Gone => None,
-        };
-        let ended = claims.end(outcomes, response, tx).await?;
-        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
-    };
-    store.transaction_of(account, work).await
+    let work = async move |tx: &mut Tx<'_>| complete_in(&completion, now, tx).await;
+    do_guarded(store, account, guard, now, Completed::new_record, work).await
 }
 
 async fn complete_in(completion: &Completion, now: i64, tx: &mut Tx<'_>) -> Result<Completed, StoreError> {

@@ -8,7 +8,7 @@ use overnight_domain::uploads::{PENDING_UPLOADS_MAX, UploadRecord, UploadStatus}
 use super::coming::take_bytes;
 use crate::database::{Row, Tx, statements};
 use crate::effects::LedgerDeltas;
-use crate::idempotency_keys::{Claim, Claims, Guard, Guarded};
+use crate::idempotency_keys::{Guard, Guarded, do_guarded};
 use crate::ledger::totals::ROW_BYTES;
 use crate::{Store, StoreError};
 
@@ -30,6 +30,15 @@ pub enum Begun {
     /// The account has the maximum number of pending ones.
     TooMany,
     OverQuota(QuotaExceeded),
+}
+
+impl Begun {
+    const fn record(&self) -> Option<&UploadRecord> {
+        match self {
+            Self::Begun(record) => Some(record),
+            Self::TooMany | Self::OverQuota(_) => None,
+        }
+    }
 }
 
 /// An upload with fields that only the service knows.
@@ -66,29 +75,18 @@ pub async fn create(
     let quotas = store.quotas();
     let (account, now) = (upload.account, upload.record.created_at);
     let work = async move |tx: &mut Tx<'_>| {
-        let claim = guard.as_ref().map(|guard| Claim { account, key: guard.key, created_at: now });
-        let claims = Claims::take(vec![claim], tx).await?;
-        let mut outcomes = Vec::new();
-        if !claims.first().is_empty() {
-            let pending = tx.fetch(COUNT_PENDING.bind(account).bind(now)).await?;
-            let pending: i64 = pending.first().ok_or(StoreError::Damaged("a count"))?.get("uploads")?;
-            outcomes.push(if pending >= PENDING_UPLOADS_MAX as i64 {
-                Begun::TooMany
-            } else if let Err(exceeded) = take_bytes(account, ROW_BYTES, now, &quotas, tx).await? {
-                Begun::OverQuota(exceeded)
-            } else {
-                insert(&upload, tx).await?;
-                Begun::Begun(upload.record.clone())
-            });
+        let pending = tx.fetch(COUNT_PENDING.bind(account).bind(now)).await?;
+        let pending: i64 = pending.first().ok_or(StoreError::Damaged("a count"))?.get("uploads")?;
+        if pending >= PENDING_UPLOADS_MAX as i64 {
+            return Ok(Begun::TooMany);
         }
-        let response = |_, outcome: &Begun| match outcome {
-            Begun::Begun(record) => Some(guard.as_ref()?.response(record)),
-            Begun::TooMany | Begun::OverQuota(_) => None,
-        };
-        let ended = claims.end(outcomes, response, tx).await?;
-        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
+        if let Err(exceeded) = take_bytes(account, ROW_BYTES, now, &quotas, tx).await? {
+            return Ok(Begun::OverQuota(exceeded));
+        }
+        insert(&upload, tx).await?;
+        Ok(Begun::Begun(upload.record))
     };
-    store.transaction_of(account, work).await
+    do_guarded(store, account, guard, now, Begun::record, work).await
 }
 
 async fn insert(

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, statements};
-use crate::idempotency_keys::{Guarded, Once};
+use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::identity::api_keys::{self, NewApiKey};
 use crate::ledger::{self, NewEntry, Posting, totals};
 use crate::outbox::webhook_secrets;
@@ -115,16 +115,9 @@ pub async fn insert_once(
     account: &NewAccount,
     once: Option<Once>,
 ) -> Result<Guarded<Account>, StoreError> {
-    let account = account.clone();
-    let making = async move |tx: &mut Tx<'_>| {
-        if let Some(once) = once
-            && let Some(recalled) = once.take(caller, account.created_at, tx).await?
-        {
-            return Ok(Guarded::Recalled(recalled));
-        }
-        insert_in(&account, tx).await.map(Guarded::Done)
-    };
-    store.transaction_of(caller, making).await
+    let (account, now) = (account.clone(), account.created_at);
+    let work = async move |tx: &mut Tx<'_>| insert_in(&account, tx).await;
+    do_once(store, caller, once, now, work).await
 }
 
 pub async fn insert_with_key(

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, Value, statements};
-use crate::idempotency_keys::{Guarded, Once};
+use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::totals;
 use crate::writer::{Job, Operation, WriteClass};
 use crate::writes::{WriteOrder, WriteTransaction};
@@ -132,7 +132,7 @@ statements! {
     NOTE over [Integer, Integer] = {
         sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
         postgres: "WITH k AS (
-                SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
+                SELECT api_keys.seq, v.used_at FROM pg_catalog.unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
                 JOIN api_keys ON api_keys.seq = v.key ORDER BY api_keys.seq FOR UPDATE OF api_keys
             ) UPDATE api_keys SET last_used_at = k.used_at FROM k
               WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
@@ -151,13 +151,8 @@ pub async fn insert_once(
     key: &NewApiKey,
     once: Option<Once>,
 ) -> Result<Guarded<bool>, StoreError> {
-    let key = key.clone();
-    let making = async move |tx: &mut Tx<'_>| {
-        if let Some(once) = once
-            && let Some(recalled) = once.take(account, key.created_at, tx).await?
-        {
-            return Ok(Guarded::Recalled(recalled));
-        }
+    let (key, now) = (key.clone(), key.created_at);
+    let work = async move |tx: &mut Tx<'_>| {
         // Of two concurrent calls the second counts the first's key.
         totals::lock_open(account, tx).await?;
         let count = COUNT_USABLE.bind(account).bind(key.created_at).bind(USABLE_MAX);
@@ -168,9 +163,9 @@ pub async fn insert_once(
         } else {
             tx.undo();
         }
-        Ok(Guarded::Done(is_made))
+        Ok(is_made)
     };
-    store.transaction_of(account, making).await
+    do_once(store, account, once, now, work).await
 }
 
 /// Regardless of [`USABLE_MAX`].

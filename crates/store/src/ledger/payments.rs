@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, statements};
-use crate::idempotency_keys::{Guarded, Once};
+use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::entries::{self, NewEntry, Posting};
 use crate::lists::{self, LOOKED_MAX, ListPage, Order, Question};
 use crate::{Store, StoreError};
@@ -70,16 +70,11 @@ pub async fn insert_once(
         "provider": payment.provider});
     let change =
         Change::of_account(AuditAction::PaymentCreate, account, created_at).to("payment", &payment.id);
-    let insert = async move |tx: &mut Tx<'_>| {
-        if let Some(once) = once
-            && let Some(recalled) = once.take(account, created_at, tx).await?
-        {
-            return Ok(Guarded::Recalled(recalled));
-        }
+    let work = async move |tx: &mut Tx<'_>| {
         tx.execute(insert).await?;
-        audit_log::note_in(change.with(details), tx).await.map(Guarded::Done)
+        audit_log::note_in(change.with(details), tx).await
     };
-    store.transaction_of(account, insert).await
+    do_once(store, account, once, created_at, work).await
 }
 
 /// Payable orders older than row `before`, newest first, up to `limit`; examines at most 20,000.

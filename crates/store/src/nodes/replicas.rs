@@ -17,13 +17,13 @@ statements! {
             ORDER BY r.name LIMIT ? FOR UPDATE SKIP LOCKED
         )" };
     INSERT_NODE_REPLICAS = { postgres: "WITH me(seq) AS (SELECT seq FROM nodes WHERE seq = ?)
-        INSERT INTO node_replicas (node, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
+        INSERT INTO node_replicas (node, name) SELECT me.seq, v.name FROM me, pg_catalog.unnest(?::text[]) AS v(name)
         ON CONFLICT DO NOTHING" };
     SHARE = { postgres: "SELECT ceil(coalesce(sum(1.0 / c.nodes), 0) - 0.001)::bigint AS share FROM (
             SELECT count(*) AS nodes FROM node_replicas r JOIN nodes n ON n.seq = r.node
             WHERE r.name = ANY (?::text[]) GROUP BY r.name HAVING bool_or(r.node = ?)) c" };
     HELD = { postgres: "SELECT name FROM replicas WHERE node = ? AND name = ANY (?::text[]) ORDER BY name" };
-    MAKE = { postgres: "INSERT INTO replicas (name, taken_at) SELECT name, ? FROM unnest(?::text[]) AS v(name)
+    MAKE = { postgres: "INSERT INTO replicas (name, taken_at) SELECT name, ? FROM pg_catalog.unnest(?::text[]) AS v(name)
         ON CONFLICT DO NOTHING" };
 }
 

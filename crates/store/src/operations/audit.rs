@@ -153,7 +153,7 @@ pub(crate) const RULES: [(&str, &str, &str); 32] = [
          ) c ON c.account = a.seq WHERE a.live_requests <> coalesce(c.requests, 0)",
     ),
     (
-        "an account's stored bytes are those of its requests, attempts, results, objects, batches, files and uploads",
+        "an account's stored bytes are those of its requests, attempts, results, objects, batches, files, uploads and idempotency keys",
         "SELECT count(*) AS count FROM accounts",
         "SELECT count(*) AS breaches FROM (
              SELECT account FROM (
@@ -166,6 +166,7 @@ pub(crate) const RULES: [(&str, &str, &str); 32] = [
                  UNION ALL SELECT account, 512 + bytes + coalesce(octet_length(faults), 0) FROM files WHERE state < 2
                  UNION ALL SELECT account, coalesce(octet_length(faults), 0) FROM batch_inputs
                  UNION ALL SELECT account, 512 FROM uploads
+                 UNION ALL SELECT account, coalesce(bytes, 0) FROM idempotency_keys
                  UNION ALL SELECT account, bytes FROM objects WHERE state = 1
                  UNION ALL SELECT seq, -stored_bytes FROM accounts
              ) s GROUP BY account HAVING sum(bytes) <> 0
@@ -308,13 +309,14 @@ pub(crate) const RULES: [(&str, &str, &str); 32] = [
             OR (e.node IS NOT NULL AND n.seq IS NULL) OR (e.number > 0 AND (e.payload IS NULL OR e.url IS NULL))",
     ),
     (
-        "every try of an event is kept, and one that was delivered was answered so last",
+        "the newest tries of an event are kept, and one that was delivered was answered so last",
         "SELECT count(*) AS count FROM deliveries",
         "SELECT (SELECT count(*) FROM events e LEFT JOIN (
-                 SELECT event, count(*) AS tries, max(number) AS last FROM deliveries GROUP BY event) d ON d.event = e.seq
+                 SELECT event, count(*) AS tries, min(number) AS first, max(number) AS last FROM deliveries GROUP BY event) d
+               ON d.event = e.seq
              LEFT JOIN deliveries f ON f.event = e.seq AND f.number = e.number
-             WHERE coalesce(d.tries, 0) <> e.number - CASE WHEN e.node IS NULL THEN 0 ELSE 1 END
-                OR coalesce(d.last, 0) <> coalesce(d.tries, 0)
+             WHERE coalesce(d.last, 0) <> e.number - CASE WHEN e.node IS NULL THEN 0 ELSE 1 END
+                OR d.last - d.first + 1 <> d.tries OR (d.first > 1 AND d.tries < 100)
                 OR (e.state = 1 AND coalesce(f.status, 0) NOT BETWEEN 200 AND 299))
            + (SELECT count(*) FROM deliveries d LEFT JOIN events e ON e.seq = d.event
              WHERE e.seq IS NULL OR e.account <> d.account OR (d.status IS NULL) = (d.failure IS NULL)) AS breaches",

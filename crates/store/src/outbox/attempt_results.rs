@@ -41,13 +41,16 @@ pub(crate) struct RecordAttemptResults {
     results: Arc<[AttemptResult]>,
 }
 
+/// The newest tries of an event, which no quota counts.
+const TRIES_KEPT: i64 = 100;
+
 statements! {
     RECORD over [Integer, Integer, Integer, Integer, Integer, Integer] = {
         sqlite: "UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
             WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq",
         postgres: "UPDATE events
             SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
-            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            FROM pg_catalog.unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(event, try, new_state, next_at, stopped_at, failed)
             WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq",
     };
@@ -56,9 +59,14 @@ statements! {
             SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1",
         postgres: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
             SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+            FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
                 AS v(event, number, started_at, duration_ms, status, failure)
             JOIN events e ON e.seq = v.event",
+    };
+    FORGET over [Integer, Integer] = {
+        sqlite: "DELETE FROM deliveries WHERE event = ?1 AND number <= ?2",
+        postgres: "DELETE FROM deliveries d USING pg_catalog.unnest($1::bigint[], $2::bigint[]) AS v(event, number)
+            WHERE d.event = v.event AND d.number <= v.number",
     };
 }
 
@@ -93,6 +101,11 @@ impl RecordAttemptResults {
         let is_counted = |result: &&AttemptResult| counted.contains(&result.seq);
         let tries = self.results.iter().filter(is_counted).flat_map(AttemptResult::delivery).collect();
         write.tx.execute(NOTE.over([], tries)).await?;
+        let is_replayed = |result: &&AttemptResult| is_counted(result) && result.number > TRIES_KEPT;
+        let replayed = self.results.iter().filter(is_replayed);
+        let old =
+            replayed.flat_map(|result| [result.seq.into(), (result.number - TRIES_KEPT).into()]).collect();
+        write.tx.execute(FORGET.over([], old)).await?;
         Ok(self.results.iter().map(|result| is_counted(&result)).collect())
     }
 }

@@ -6,11 +6,18 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::database::{Tx, statements};
-use crate::idempotency_keys::{Guarded, Once};
+use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::outbox::account_events::{self, AccountEvent};
+use crate::requests::deletion::delete_events;
 use crate::{Store, StoreError};
 
 const TRIES_MAX: u32 = 1;
+
+/// The newest tests of an account, which no quota counts.
+const TESTS_KEPT: u32 = 20;
+
+/// Older tests per transaction.
+const DELETED_MAX: u32 = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTest {
@@ -29,6 +36,8 @@ statements! {
     };
     LIVE_TEST = "SELECT 1 FROM events
         WHERE account = ? AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1";
+    DELETE_OLD = "DELETE FROM events WHERE seq IN (
+        SELECT seq FROM events WHERE account = ? AND kind = 5 /* webhook.test */ ORDER BY seq DESC LIMIT ? OFFSET ?) RETURNING seq";
 }
 
 /// Makes a test due; `false` if the account has one due already.
@@ -42,16 +51,8 @@ pub async fn insert_test_once(
     test: NewTest,
     once: Option<Once>,
 ) -> Result<Guarded<bool>, StoreError> {
-    let account = test.account;
-    let insert = async move |tx: &mut Tx<'_>| {
-        if let Some(once) = once
-            && let Some(recalled) = once.take(test.account, test.now, tx).await?
-        {
-            return Ok(Guarded::Recalled(recalled));
-        }
-        insert_in(test, tx).await.map(Guarded::Done)
-    };
-    store.transaction_of(account, insert).await
+    let (account, now) = (test.account, test.now);
+    do_once(store, account, once, now, async move |tx: &mut Tx<'_>| insert_in(test, tx).await).await
 }
 
 async fn insert_in(test: NewTest, tx: &mut Tx<'_>) -> Result<bool, StoreError> {
@@ -62,6 +63,8 @@ async fn insert_in(test: NewTest, tx: &mut Tx<'_>) -> Result<bool, StoreError> {
         return Ok(false);
     }
     let NewTest { id, account, url, payload, now } = test;
+    let old = tx.fetch(DELETE_OLD.bind(account).bind(DELETED_MAX).bind(TESTS_KEPT - 1)).await?;
+    delete_events(&old, tx).await?;
     let kind = EventKind::WebhookTest;
     let event = AccountEvent { id, account, kind, url, payload, now, tries_max: Some(TRIES_MAX) };
     account_events::insert_in(event, tx).await?;

@@ -8,7 +8,7 @@ use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, Value, statements};
-use crate::idempotency_keys::{Guarded, Once};
+use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::totals;
 use crate::{Store, StoreError};
 
@@ -86,15 +86,8 @@ pub async fn rotate_once(
     once: Option<Once>,
 ) -> Result<Guarded<()>, StoreError> {
     let secret = secret.clone();
-    let rotate = async move |tx: &mut Tx<'_>| {
-        if let Some(once) = once
-            && let Some(recalled) = once.take(account, now, tx).await?
-        {
-            return Ok(Guarded::Recalled(recalled));
-        }
-        rotate_in(account, &secret, now, overlap_ms, tx).await.map(Guarded::Done)
-    };
-    store.transaction_of(account, rotate).await
+    let work = async move |tx: &mut Tx<'_>| rotate_in(account, &secret, now, overlap_ms, tx).await;
+    do_once(store, account, once, now, work).await
 }
 
 async fn rotate_in(

@@ -6,7 +6,7 @@ use overnight_base::turns::Permit;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::database::{Row, Value, statements};
+use crate::database::{Row, Tx, Value, statements};
 use crate::objects::table::let_go;
 use crate::writer::{Job, Operation, WriteClass};
 use crate::writes::{WriteOrder, WriteTransaction};
@@ -168,7 +168,7 @@ pub(crate) async fn delete(
     write.tx.execute(DELETE_RESULTS.over([], results)).await?;
     let_go(requests.clone(), &mut write.effects.ledger, &mut write.tx).await?;
     let events = write.tx.fetch(DELETE_EVENTS.over([], requests)).await?;
-    delete_events(&events, write).await?;
+    delete_events(&events, &mut write.tx).await?;
     for ended in &deleted {
         write.effects.ledger.store_bytes(ended.account, -ended.bytes);
     }
@@ -177,33 +177,25 @@ pub(crate) async fn delete(
         ("results", deleted.iter().filter_map(|ended| ended.result_seq).max()),
     ] {
         if let Some(last) = last {
-            note_last(table, last, write).await?;
+            note_last(table, last, &mut write.tx).await?;
         }
     }
     Ok(deleted.len())
 }
 
 /// Deletes the rows of deleted events: events go first, so that no delivery is added to a deleted one.
-pub(crate) async fn delete_events(
-    deleted: &[Row],
-    write: &mut WriteTransaction<'_>,
-) -> Result<(), StoreError> {
+pub(crate) async fn delete_events(deleted: &[Row], tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let events: Vec<i64> = deleted.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
-    write.tx.execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect())).await?;
+    tx.execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect())).await?;
     match events.into_iter().max() {
-        Some(last) => note_last("events", last, write).await,
+        Some(last) => note_last("events", last, tx).await,
         None => Ok(()),
     }
 }
 
 /// Notes a deleted row number, so that it is not given out again.
-pub(crate) async fn note_last(
-    table: &str,
-    last: i64,
-    write: &mut WriteTransaction<'_>,
-) -> Result<(), StoreError> {
-    write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
-    Ok(())
+pub(crate) async fn note_last(table: &str, last: i64, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    tx.execute(NOTE_LAST.bind(table).bind(last)).await.map(drop)
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl Operation for InsertRequest {
             let guard = guard.as_ref().filter(|_| *admission == Admission::Taken)?;
             Some(guard.response(&request.summary()))
         };
-        claims.end(admissions, response, &mut write.tx).await
+        claims.end(admissions, response, &mut write.effects.ledger, &mut write.tx).await
     }
 }
 

@@ -30,7 +30,7 @@ statements! {
         WHERE r.id = ? AND r.account = ? AND rs.state < 3 /* live */";
     LIST_LIVE over [Bytes] = {
         sqlite: "SELECT r.id FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = ?1 AND rs.state < 3 /* live */",
-        postgres: "SELECT r.id FROM unnest($1::bytea[]) AS v(id) JOIN requests r ON r.id = v.id JOIN request_states rs ON rs.seq = r.seq
+        postgres: "SELECT r.id FROM pg_catalog.unnest($1::bytea[]) AS v(id) JOIN requests r ON r.id = v.id JOIN request_states rs ON rs.seq = r.seq
             WHERE rs.state < 3 /* live */",
     };
     /// Every nth in order of arrival, and the first.

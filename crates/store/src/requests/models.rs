@@ -9,7 +9,7 @@ statements! {
     /// Nodes that start together insert in one order, so that they do not deadlock.
     INSERT over [Text] = {
         sqlite: "INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
-        postgres: "INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
+        postgres: "INSERT INTO models (name) SELECT v.name FROM pg_catalog.unnest($1::text[]) AS v(name) ORDER BY v.name
             ON CONFLICT (name) DO NOTHING",
     };
     FIND = "SELECT seq FROM models WHERE name = ?";

@@ -3,8 +3,8 @@
 use crate::database::Sql;
 use crate::{
     audit_log, batches, closing, database, disk_space, effects, encryption, files, idempotency_keys,
-    identity, ledger, low_credits, nodes, objects, opening, operations, outbox, queue, requests, waits,
-    writer, writes,
+    identity, ledger, low_credits, neighbours, nodes, objects, opening, operations, outbox, queue, requests,
+    waits, writer, writes,
 };
 
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
@@ -74,6 +74,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
         low_credits::STATEMENTS,
+        neighbours::STATEMENTS,
     ]
 }
 

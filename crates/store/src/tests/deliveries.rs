@@ -75,7 +75,7 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(fixture: &mut Fixture
 }
 
 async fn tries_of(fixture: &Fixture, event: Option<EventId>) -> Vec<DeliveryRecord> {
-    let filter = DeliveryFilter { account: Some(fixture.account), event, before: None, limit: 9 };
+    let filter = DeliveryFilter { account: Some(fixture.account), event, before: None, limit: 200 };
     let tries = outbox::list_deliveries(&fixture.store, filter).await.expect("tries");
     let of_all = DeliveryFilter { account: None, ..filter };
     assert_eq!(tries, outbox::list_deliveries(&fixture.store, of_all).await.expect("tries"));
@@ -96,6 +96,22 @@ async fn every_try_is_kept(fixture: &mut Fixture) {
     let tries: Vec<_> = tries.iter().map(|it| (it.number, it.status, it.failure.as_deref())).collect();
     assert_eq!(tries, [(2, Some(204), None), (1, Some(500), None)]);
     assert!(outbox::list_lanes(&fixture.store).await.expect("the lanes").is_empty());
+}
+
+on_both!(tries_beyond_the_newest_hundred_are_deleted);
+async fn tries_beyond_the_newest_hundred_are_deleted(fixture: &mut Fixture) {
+    with_one_event(fixture).await;
+    for number in 1..=105 {
+        let due = fixture.due(START + 10).await.remove(0);
+        claim(fixture, &due, b"it", START + 10).await;
+        assert!(
+            record(&fixture.store, answered(&due, 500, EventState::Live, Some(START + 10))).await,
+            "{number}"
+        );
+    }
+    let event = fixture.events().await.remove(0);
+    let numbers: Vec<_> = tries_of(fixture, Some(event.id)).await.iter().map(|it| it.number).collect();
+    assert_eq!(numbers, (6..=105).rev().collect::<Vec<_>>());
 }
 
 on_both!(who_died_while_sending_gives_its_events_back);

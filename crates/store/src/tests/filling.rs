@@ -6,7 +6,7 @@ use crate::tests::prelude::*;
 const LASTS_MS: i64 = 1_000;
 
 /// A file of these pieces, by row number.
-async fn file(fixture: &mut Fixture, pieces: &[&'static str]) -> (i64, FileRecord) {
+pub(super) async fn file(fixture: &mut Fixture, pieces: &[&'static str]) -> (i64, FileRecord) {
     let id = FileId::from_bits(fixture.batch_id().bits());
     let (store, account) = (&fixture.store, fixture.account);
     let new = NewFile { id, account, created_at: START, lasts_until: START + LASTS_MS };

@@ -72,6 +72,7 @@ mod prelude;
 mod quotas;
 mod retention;
 mod rights;
+mod rows;
 mod schemas;
 mod segments;
 mod spend_by_key;

@@ -53,6 +53,25 @@ async fn of_the_tests_of_an_account_one_is_live_at_a_time(fixture: &mut Fixture)
     assert!(theirs.expect("a test"));
 }
 
+on_both!(tests_beyond_the_newest_twenty_are_deleted_with_their_tries);
+async fn tests_beyond_the_newest_twenty_are_deleted_with_their_tries(fixture: &mut Fixture) {
+    let request = fixture.insert_told(1, HOOK).await;
+    cancel(fixture, request, START).await;
+    let ended = fixture.due(START).await.remove(0);
+    for number in 0..25 {
+        assert!(insert(fixture, 100 + number).await);
+        let due = fixture.due(START).await.into_iter().find(|due| due.id != ended.id).expect("a test");
+        claim(fixture, &due).await;
+        assert!(record(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await);
+    }
+    let kept: Vec<u128> = fixture.events().await.iter().map(|event| event.id.bits()).collect();
+    let newest: Vec<u128> = [ended.id.bits()].into_iter().chain(105..125).collect();
+    assert_eq!(kept, newest);
+    let filter = DeliveryFilter { account: Some(fixture.account), event: None, before: None, limit: 100 };
+    let tries = outbox::list_deliveries(&fixture.store, filter).await.expect("tries");
+    assert_eq!(tries.len(), 20);
+}
+
 on_both!(the_audit_finds_what_is_wrong_with_tests);
 async fn the_audit_finds_what_is_wrong_with_tests(fixture: &mut Fixture) {
     assert!(insert(fixture, 5).await);

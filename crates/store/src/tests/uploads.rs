@@ -10,7 +10,7 @@ fn next_id(fixture: &mut Fixture) -> u128 {
     fixture.batch_id().bits()
 }
 
-async fn begin(fixture: &mut Fixture, bytes: i64) -> UploadId {
+pub(super) async fn begin(fixture: &mut Fixture, bytes: i64) -> UploadId {
     let record = UploadRecord {
         id: UploadId::from_bits(next_id(fixture)),
         created_at: START,

@@ -1,11 +1,11 @@
 //! Batches, in OpenAI's states.
 
 use overnight_domain::batches::{BatchState, BatchStatus, Counters};
-use overnight_domain::files::{BatchEndpoint, BatchInput};
+use overnight_domain::files::{BatchEndpoint, BatchFile, BatchInput};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 
-use super::files::BatchFile;
+use super::files::batch_file_id;
 use crate::json::{Raw, Second, Value as _, object};
 
 /// A batch with the facts that its record lacks.
@@ -94,11 +94,11 @@ pub fn write_batch(batch: &Batch<'_>, out: &mut Vec<u8>) {
             "data": Raw(input.faults.as_deref().unwrap_or(b"[]")),
             "total": input.fault_count,
         }),
-        "input_file_id": input.map_or_else(|| BatchFile::Input.id(record.id), |input| input.file.to_string()),
+        "input_file_id": input.map_or_else(|| batch_file_id(BatchFile::Input, record.id), |input| input.file.to_string()),
         "completion_window": "24h",
         "status": status.as_str(),
-        "output_file_id": has_output.then(|| BatchFile::Output.id(record.id)),
-        "error_file_id": has_errors.then(|| BatchFile::Errors.id(record.id)),
+        "output_file_id": has_output.then(|| batch_file_id(BatchFile::Output, record.id)),
+        "error_file_id": has_errors.then(|| batch_file_id(BatchFile::Errors, record.id)),
         "created_at": Second(record.created_at),
         "in_progress_at": record.state.in_progress_at().map(Second),
         "expires_at": Second(batch.expires_at()),

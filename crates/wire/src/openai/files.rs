@@ -1,52 +1,41 @@
 //! Files: uploaded ones and those read from a batch.
 
 use overnight_domain::batches::BatchStatus;
-use overnight_domain::files::FileRecord;
-use overnight_domain::ids::{BatchId, ErrorFileId, Id, InputFileId, Kind, OutputFileId};
+use overnight_domain::files::{BatchFile, FileRecord};
+use overnight_domain::ids::{
+    BatchId, ErrorFileId, ErrorFileKind, Id, InputFileId, InputFileKind, Kind, OutputFileId, OutputFileKind,
+};
 
 use crate::json::{By, IfSet, Second, Value, object};
 
 /// The purpose of a file of batch lines, the only supported purpose.
 pub const BATCH: &str = "batch";
 
-/// A file that is read from a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BatchFile {
-    /// Its requests, if they were not uploaded as a file.
-    Input,
-    /// Its answers.
-    Output,
-    /// The errors of its requests.
-    Errors,
+/// The file of a batch that an identifier names, and the batch; `None` if it names no such file.
+pub fn parse_batch_file(text: &str) -> Option<(BatchFile, BatchId)> {
+    fn of<K: Kind>(text: &str) -> Option<BatchId> {
+        Id::<K>::parse(text).map(|id| BatchId::from_bits(id.bits()))
+    }
+    let input = of::<InputFileKind>(text).map(|batch| (BatchFile::Input, batch));
+    let output = || of::<OutputFileKind>(text).map(|batch| (BatchFile::Output, batch));
+    let errors = || of::<ErrorFileKind>(text).map(|batch| (BatchFile::Errors, batch));
+    input.or_else(output).or_else(errors)
 }
 
-impl BatchFile {
-    /// The kind and batch that an identifier names, if it names a batch file.
-    pub fn parse(text: &str) -> Option<(Self, BatchId)> {
-        fn of<K: Kind>(text: &str) -> Option<BatchId> {
-            Id::<K>::parse(text).map(|id| BatchId::from_bits(id.bits()))
-        }
-        let input = of::<overnight_domain::ids::InputFileKind>(text).map(|batch| (Self::Input, batch));
-        let output = || of::<overnight_domain::ids::OutputFileKind>(text).map(|batch| (Self::Output, batch));
-        let errors = || of::<overnight_domain::ids::ErrorFileKind>(text).map(|batch| (Self::Errors, batch));
-        input.or_else(output).or_else(errors)
+/// The identifier of a file of the batch.
+pub fn batch_file_id(file: BatchFile, batch: BatchId) -> String {
+    match file {
+        BatchFile::Input => InputFileId::from_bits(batch.bits()).to_string(),
+        BatchFile::Output => OutputFileId::from_bits(batch.bits()).to_string(),
+        BatchFile::Errors => ErrorFileId::from_bits(batch.bits()).to_string(),
     }
+}
 
-    /// Its identifier.
-    pub fn id(self, batch: BatchId) -> String {
-        match self {
-            Self::Input => InputFileId::from_bits(batch.bits()).to_string(),
-            Self::Output => OutputFileId::from_bits(batch.bits()).to_string(),
-            Self::Errors => ErrorFileId::from_bits(batch.bits()).to_string(),
-        }
-    }
-
-    const fn suffix(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Output => "output",
-            Self::Errors => "errors",
-        }
+const fn suffix(file: BatchFile) -> &'static str {
+    match file {
+        BatchFile::Input => "input",
+        BatchFile::Output => "output",
+        BatchFile::Errors => "errors",
     }
 }
 
@@ -78,11 +67,11 @@ pub fn write_batch_file(
 ) {
     let is_whole = matches!(status, BatchStatus::Completed | BatchStatus::Cancelled);
     object! {
-        "id": kind.id(batch),
+        "id": batch_file_id(kind, batch),
         "object": "file",
         "bytes": bytes,
         "created_at": Second(created_at),
-        "filename": format!("{batch}_{}.jsonl", kind.suffix()),
+        "filename": format!("{batch}_{}.jsonl", suffix(kind)),
         "purpose": if kind == BatchFile::Input { BATCH } else { "batch_output" },
         "status": if is_whole { "processed" } else { "uploaded" },
     }

@@ -2,14 +2,14 @@
 
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::endpoints::Endpoint;
-use overnight_domain::files::{BatchEndpoint, BatchInput};
+use overnight_domain::files::{BatchEndpoint, BatchFile, BatchInput};
 use overnight_domain::ids::{BatchId, FileId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use serde_json::{Value, json};
 
 use super::batches::{Batch, write_batch};
-use super::files::BatchFile;
+use super::files::parse_batch_file;
 use super::outputs::{write_answer, write_error, write_input};
 
 const CREATED: i64 = 1_750_000_000_000;
@@ -80,14 +80,14 @@ fn files_of_a_batch_are_there_once_they_hold_a_line_and_name_it() {
     let done = BatchState::Completed { in_progress_at: CREATED, completed_at: CREATED };
     let whole = batch(done, ended, Some(input(3, 0)), false);
     let output = whole["output_file_id"].as_str().expect("an id");
-    assert_eq!(BatchFile::parse(output), Some((BatchFile::Output, BatchId::from_bits(1))));
+    assert_eq!(parse_batch_file(output), Some((BatchFile::Output, BatchId::from_bits(1))));
     assert_eq!((&whole["error_file_id"], &whole["errors"]), (&Value::Null, &Value::Null));
     assert_eq!((&whole["metadata"], &whole["request_counts"]["total"]), (&json!({"a": "b"}), &json!(1)));
     let gone = BatchInput { is_output_deleted: true, ..input(3, 0) };
     assert_eq!(batch(done, ended, Some(gone), false)["output_file_id"], Value::Null);
     let failed = batch(BatchState::Registered, Counters::default(), Some(input(0, 9)), false);
     assert_eq!((&failed["errors"]["data"][0]["line"], &failed["errors"]["total"]), (&json!(7), &json!(9)));
-    assert_eq!(BatchFile::parse("file_00000000000000000000000001"), None);
+    assert_eq!(parse_batch_file("file_00000000000000000000000001"), None);
 }
 
 fn request(state: RequestState, metadata: &'static str, result: Option<&'static str>) -> RequestRecord {

@@ -3,8 +3,10 @@
 use std::net::SocketAddr;
 
 use axum::body::Bytes;
+use axum::http::response::Parts;
 use axum::http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -53,15 +55,29 @@ impl Client {
         self.try_send(method, path, body.into()).await.expect("an answer")
     }
 
+    /// The status of an answer and the length of its body, which is not kept.
+    pub(crate) async fn drain(&self, path: &str) -> (u16, usize) {
+        let (parts, mut body) = self.begin("GET", path, Bytes::new()).await.expect("an answer");
+        let mut bytes = 0;
+        while let Some(frame) = body.frame().await {
+            bytes += frame.expect("a frame").data_ref().map_or(0, Bytes::len);
+        }
+        (parts.status.as_u16(), bytes)
+    }
+
     async fn try_send(&self, method: &str, path: &str, body: Bytes) -> Option<Answered> {
+        let (parts, body) = self.begin(method, path, body).await?;
+        let body = body.collect().await.ok()?.to_bytes().to_vec();
+        Some(Answered { status: parts.status.as_u16(), headers: parts.headers, body })
+    }
+
+    async fn begin(&self, method: &str, path: &str, body: Bytes) -> Option<(Parts, Incoming)> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(body)).expect("a request");
-        let (parts, body) = self.http.request(request).await.ok()?.into_parts();
-        let body = body.collect().await.ok()?.to_bytes().to_vec();
-        Some(Answered { status: parts.status.as_u16(), headers: parts.headers, body })
+        Some(self.http.request(request).await.ok()?.into_parts())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answered {

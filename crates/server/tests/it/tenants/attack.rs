@@ -79,7 +79,7 @@ pub(super) struct Attack<'w> {
     case: &'static Case,
     target: Target,
     /// A thing of the owner, and one of the same kind of a stranger.
-    own: Made,
+    pub(super) own: Made,
     foreign: Made,
     pub(super) calls: usize,
 }
@@ -147,6 +147,12 @@ impl<'w> Attack<'w> {
             Target::Page => Point { account: unlike(&point.account), ..point.clone() },
             Target::Thing(_) => Point { id: unlike(&point.id), ..point.clone() },
         }
+    }
+
+    /// The owner's own call.
+    pub(super) fn own_call(&mut self) -> Call {
+        let point = self.point(Party::Owner, Party::Owner);
+        self.case.fill(&point, self.world.number())
     }
 
     async fn send(&mut self, caller: &mut Caller, point: &Point) -> Answered {

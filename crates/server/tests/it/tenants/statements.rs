@@ -41,8 +41,15 @@ impl std::io::Write for Keeper {
     }
 }
 
+/// Logs each statement of this process, for [`ran`].
+pub(super) fn keep_statements() {
+    let log = tracing_subscriber::fmt().json().with_max_level(LevelFilter::TRACE);
+    let filter = Targets::new().with_target("overnight_store::database::statement", LevelFilter::TRACE);
+    log.with_writer(|| Keeper).finish().with(filter).init();
+}
+
 /// The statements since the last call, each with its rows, and the steps that SQLite took for all of them.
-fn ran() -> (Vec<(String, u64)>, i64) {
+pub(super) fn ran() -> (Vec<(String, u64)>, i64) {
     let log = std::mem::take(&mut *LOG.lock().unwrap_or_else(PoisonError::into_inner));
     let lines = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let fields: Vec<Value> = lines
@@ -78,9 +85,7 @@ async fn micros_of(calls: &mut Pair, is_unknown: bool) -> u128 {
 #[tokio::test]
 async fn process() {
     let Some(figure) = std::env::var_os(FIGURE_VARIABLE) else { return };
-    let log = tracing_subscriber::fmt().json().with_max_level(LevelFilter::TRACE);
-    let filter = Targets::new().with_target("overnight_store::database::statement", LevelFilter::TRACE);
-    log.with_writer(|| Keeper).finish().with(filter).init();
+    keep_statements();
     let mut world = World::open().await;
     let (mut attacks_made, mut statements, mut steps_more, mut breaches) = (0, 0, 0, Vec::new());
     let mut micros = [Vec::new(), Vec::new()];

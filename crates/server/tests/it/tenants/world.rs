@@ -45,6 +45,8 @@ pub(super) struct World {
     _stripe: Stripe,
     accounts: [Account; 2],
     numbers: usize,
+    /// The number of requests of a new batch, and of lines of a new file, and the bytes of each prompt.
+    pub(super) scale: (usize, usize),
     /// Texts that only the owner's account may see.
     secrets: BTreeSet<String>,
 }
@@ -55,7 +57,7 @@ impl World {
         let app = payments::start_selling(&stripe).await;
         let accounts = console::both_accounts(&app).await;
         let secrets = [PROMPT.to_owned(), accounts[0].id.to_string(), app.key().to_owned()].into();
-        Self { app, _stripe: stripe, accounts, numbers: 0, secrets }
+        Self { app, _stripe: stripe, accounts, numbers: 0, scale: (1, 0), secrets }
     }
 
     pub(super) fn account(&self, party: Party) -> &Account {
@@ -193,10 +195,23 @@ impl World {
     }
 
     async fn batch(&self, party: Party, stage: Stage) -> Made {
-        let request = self.request(party, Stage::Live).await;
-        let made = self.client(party).post("/v1/batches", &json!({"requests_ids": [request]})).await;
+        let mut requests = match self.scale {
+            (1, _) => vec![self.request(party, Stage::Live).await],
+            (count, prompt_bytes) => self.requests(party, count, prompt_bytes).await,
+        };
+        let made = self.client(party).post("/v1/batches", &json!({"requests_ids": requests})).await;
         self.end(stage).await;
-        Made { id: request, within: text(&made.json()["id"]) }
+        Made { id: requests.swap_remove(0), within: text(&made.json()["id"]) }
+    }
+
+    /// Requests with prompts of this length, created in bulk.
+    async fn requests(&self, party: Party, count: usize, prompt_bytes: usize) -> Vec<String> {
+        let line = TestApp::quick_start(&"z".repeat(prompt_bytes)).to_string() + "\n";
+        let client = self.client(party).with("content-type", "application/x-ndjson");
+        let answered = client.send("POST", "/v1/requests", line.repeat(count)).await.checked(200);
+        let lines = String::from_utf8(answered.body).expect("text");
+        let id = |line: &str| text(&serde_json::from_str::<Value>(line).expect("JSON")["id"]);
+        lines.lines().map(id).collect()
     }
 
     async fn end(&self, stage: Stage) {
@@ -208,8 +223,16 @@ impl World {
     }
 
     async fn file(&self, party: Party) -> String {
-        let parts = &[("name=\"purpose\"", "batch"), ("name=\"file\"; filename=\"rows.jsonl\"", LINE)];
-        text(&self.post(party, "/openai/v1/files", Sent::Parts(parts)).await["id"])
+        let lines = match self.scale {
+            (1, _) => LINE,
+            (count, prompt_bytes) => {
+                let line = LINE.replace("zebras", &"z".repeat(prompt_bytes));
+                let line = |number| line.replacen("\"a\"", &format!("\"{number}\""), 1);
+                (0..count).map(line).collect::<String>().leak()
+            }
+        };
+        let parts = [("name=\"purpose\"", "batch"), ("name=\"file\"; filename=\"rows.jsonl\"", lines)];
+        text(&self.post(party, "/openai/v1/files", Sent::Parts(Vec::from(parts).leak())).await["id"])
     }
 
     async fn file_batch(&self, party: Party, stage: Stage) -> String {

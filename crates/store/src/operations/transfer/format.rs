@@ -93,10 +93,13 @@ pub(super) fn read_line(line: &[u8], dialect: Dialect) -> Result<Line, String> {
     if line.starts_with(b"{") {
         return serde_json::from_slice(line).map(Line::End).map_err(|error| error.to_string());
     }
-    let (name, cells): (Cow<'_, str>, Vec<Cell<'_>>) =
+    let (name, mut cells): (Cow<'_, str>, Vec<Cell<'_>>) =
         serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let table = TABLES.iter().find(|table| table.name == name);
     let table = table.ok_or_else(|| format!("unknown table {name:?}"))?;
+    if cells.len() + table.added >= table.columns.len() && cells.len() < table.columns.len() {
+        cells.resize_with(table.columns.len(), || Cell::Null);
+    }
     if cells.len() != table.columns.len() {
         return Err(format!("a row of {name} must have {} values, not {}", table.columns.len(), cells.len()));
     }

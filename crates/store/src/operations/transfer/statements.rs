@@ -28,7 +28,7 @@ impl Table {
     }
 
     fn make_statements(&self) -> TableStatements {
-        let Self { name, key, columns, only, weight, is_numbered } = self;
+        let Self { name, key, columns, only, weight, is_numbered, added: _ } = self;
         let key = key.join(", ");
         let places = vec!["?"; self.key.len()].join(", ");
         let list = |part: fn(&Column) -> String| columns.iter().map(part).collect::<Vec<_>>().join(", ");
@@ -71,7 +71,10 @@ fn insert(name: &str, names: &str, kinds: Vec<Kind>) -> Sql {
     Sql {
         name: "IMPORT",
         sqlite: kept(format!("INSERT INTO {name} ({names}) VALUES ({})", places.join(", "))),
-        postgres: kept(format!("INSERT INTO {name} ({names}) SELECT * FROM unnest({})", arrays.join(", "))),
+        postgres: kept(format!(
+            "INSERT INTO {name} ({names}) SELECT * FROM pg_catalog.unnest({})",
+            arrays.join(", ")
+        )),
         columns: Box::leak(kinds.into()),
     }
 }

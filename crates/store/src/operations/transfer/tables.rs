@@ -23,6 +23,8 @@ pub(super) struct Table {
     pub(super) only: Option<&'static str>,
     /// Bytes of a row; `None` if every row is small.
     pub(super) weight: Option<&'static str>,
+    /// How many of the last columns are numbers that exports of schemas before 42 lack; they are null there.
+    pub(super) added: usize,
     /// Whether PostgreSQL draws the row numbers of `seq`.
     pub(super) is_numbered: bool,
 }
@@ -70,7 +72,7 @@ impl Form {
 
 impl Table {
     const PLAIN: Self =
-        Self { name: "", key: &[], columns: &[], only: None, weight: None, is_numbered: false };
+        Self { name: "", key: &[], columns: &[], only: None, weight: None, added: 0, is_numbered: false };
 }
 
 impl Column {

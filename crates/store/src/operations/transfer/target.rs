@@ -22,7 +22,7 @@ statements! {
     /// A node with a heartbeat of the last minute, by the database's clock.
     SERVING = {
         postgres: "SELECT coalesce(nullif(name, ''), 'a service') AS name FROM nodes
-            WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1",
+            WHERE pg_catalog.to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1",
     };
 }
 

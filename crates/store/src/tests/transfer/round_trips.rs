@@ -125,6 +125,14 @@ async fn export_of_schema_40_is_imported_whole() {
         let broken: Vec<_> = checks.iter().filter(|check| check.breaches > 0).collect();
         assert!(broken.is_empty(), "{broken:?}");
         let again = String::from_utf8(exported(&store).await).expect("a file of text");
-        assert_eq!(rows_of(&again), rows_of(OF_SCHEMA_40));
+        let with_new_columns: Vec<String> = rows_of(OF_SCHEMA_40)
+            .into_iter()
+            .map(|row| match row.split('"').nth(1) {
+                Some("idempotency_keys") => row.replace("]]", ",null]]"),
+                Some("batches") => row.replace("]]", ",null,null,null]]"),
+                _ => row.to_owned(),
+            })
+            .collect();
+        assert_eq!(rows_of(&again), with_new_columns);
     }
 }

@@ -9,9 +9,10 @@ pub(super) const BATCHES: Table = Table {
         integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
         integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"),
         integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
-        json("metadata"), integer("lane"), integer("deleted"),
+        json("metadata"), integer("lane"), integer("deleted"), integer("input_bytes"), integer("output_bytes"),
+        integer("error_bytes"),
     ],
-    weight: Some("coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
+    weight: Some("coalesce(octet_length(metadata), 0)"), added: 3, is_numbered: true, ..Table::PLAIN
 };
 
 #[rustfmt::skip]

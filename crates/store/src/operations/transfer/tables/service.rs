@@ -38,7 +38,8 @@ pub(super) const AUDIT_LOG: Table = Table {
 pub(super) const IDEMPOTENCY_KEYS: Table = Table {
     name: "idempotency_keys", key: &["account", "key"],
     columns: &[
-        integer("account"), bytes("key"), bytes("digest"), bytes("response"), integer("created_at"),
+        integer("account"), bytes("key"), bytes("digest"), bytes("response"), integer("created_at"), integer("bytes"),
     ],
+    added: 1,
     ..Table::PLAIN
 };

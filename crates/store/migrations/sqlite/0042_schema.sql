@@ -204,6 +204,8 @@ CREATE INDEX objects_to_delete ON objects (delete_at) WHERE state <> 1;
 CREATE INDEX objects_unused_by_account ON objects (account, state, bytes) WHERE state > 1;
 
 -- deleted counts the requests that were deleted when their retention was over; the counters still count them. batches_live is for a count.
+-- input_bytes, output_bytes and error_bytes are the lengths of the files that an ended batch is read as; null until one is asked for, and again
+-- when a request is deleted.
 CREATE TABLE batches (
     seq            INTEGER PRIMARY KEY,
     id             BLOB NOT NULL UNIQUE,
@@ -221,7 +223,10 @@ CREATE TABLE batches (
     webhook        TEXT,
     metadata       BLOB,
     lane           INTEGER,
-    deleted        INTEGER NOT NULL DEFAULT 0
+    deleted        INTEGER NOT NULL DEFAULT 0,
+    input_bytes    INTEGER,
+    output_bytes   INTEGER,
+    error_bytes    INTEGER
 );
 CREATE INDEX batches_by_account ON batches (account, seq);
 CREATE INDEX batches_cancelling ON batches (seq) WHERE cancelling = 1;
@@ -418,7 +423,7 @@ CREATE INDEX events_due ON events (lane, due_at, seq) WHERE due_at IS NOT NULL;
 CREATE INDEX events_sending ON events (node) WHERE node IS NOT NULL;
 CREATE UNIQUE INDEX events_by_request ON events (request) WHERE request IS NOT NULL;
 CREATE UNIQUE INDEX events_by_batch ON events (batch) WHERE batch IS NOT NULL;
-CREATE INDEX events_live_tests ON events (account) WHERE kind = 5 AND state = 0;
+CREATE INDEX events_tests ON events (account, seq) WHERE kind = 5;
 CREATE INDEX events_exhausted ON events (account, seq) WHERE state = 2;
 
 -- One row a try. status is what the receiver answered; failure, why there was no answer.
@@ -535,13 +540,15 @@ CREATE TABLE activity (
 ) WITHOUT ROWID;
 
 -- What calls with an Idempotency-Key were answered, written with what they did. `key` is the SHA-256 of the method, the path, the
--- key that was sent and, in bulk, the number of the line; `digest` that of what was sent. Rows are deleted after 48 hours.
+-- key that was sent and, in bulk, the number of the line; `digest` that of what was sent. `bytes` is what the row counts among the stored bytes of its
+-- account: null for calls that other bounds limit. Rows are deleted after 48 hours.
 CREATE TABLE idempotency_keys (
     account    INTEGER NOT NULL,
     key        BLOB NOT NULL,
     digest     BLOB NOT NULL,
     response   BLOB NOT NULL,
     created_at INTEGER NOT NULL,
+    bytes      INTEGER,
     PRIMARY KEY (account, key)
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);

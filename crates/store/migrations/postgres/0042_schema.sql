@@ -193,7 +193,10 @@ CREATE TABLE batches (
     webhook        TEXT,
     metadata       BYTEA,
     lane           BIGINT,
-    deleted        BIGINT NOT NULL DEFAULT 0
+    deleted        BIGINT NOT NULL DEFAULT 0,
+    input_bytes    BIGINT,
+    output_bytes   BIGINT,
+    error_bytes    BIGINT
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX batches_by_account ON batches (account, seq);
 CREATE INDEX batches_cancelling ON batches (seq) WHERE cancelling = 1;
@@ -360,7 +363,7 @@ CREATE INDEX events_due ON events (lane, due_at, seq) WHERE due_at IS NOT NULL;
 CREATE INDEX events_sending ON events (node) WHERE node IS NOT NULL;
 CREATE UNIQUE INDEX events_by_request ON events (request) WHERE request IS NOT NULL;
 CREATE UNIQUE INDEX events_by_batch ON events (batch) WHERE batch IS NOT NULL;
-CREATE INDEX events_live_tests ON events (account) WHERE kind = 5 AND state = 0;
+CREATE INDEX events_tests ON events (account, seq) WHERE kind = 5;
 CREATE INDEX events_exhausted ON events (account, seq) WHERE state = 2;
 
 CREATE TABLE deliveries (
@@ -470,6 +473,7 @@ CREATE TABLE idempotency_keys (
     digest     BYTEA NOT NULL,
     response   BYTEA NOT NULL,
     created_at BIGINT NOT NULL,
+    bytes      BIGINT,
     PRIMARY KEY (account, key)
 );
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
@@ -618,23 +622,23 @@ CREATE FUNCTION overnight_credits(nanos bigint) RETURNS numeric LANGUAGE sql IMM
 $$;
 
 CREATE VIEW overnight_accounts AS
-SELECT overnight_id('acct', a.id) AS id, a.name, to_timestamp(a.created_at / 1000.0) AS created_at,
+SELECT overnight_id('acct', a.id) AS id, a.name, pg_catalog.to_timestamp(a.created_at / 1000.0) AS created_at,
        overnight_credits(a.balance) AS balance, overnight_credits(a.held) AS held, overnight_credits(a.balance - a.held) AS available,
-       to_timestamp(a.payments_activated_at / 1000.0) AS payments_activated_at, a.live_requests, a.stored_bytes,
+       pg_catalog.to_timestamp(a.payments_activated_at / 1000.0) AS payments_activated_at, a.live_requests, a.stored_bytes,
        a.live_requests_quota, a.stored_bytes_quota, a.requests_per_second_quota, a.tokens_per_day_quota, a.id AS id_bytes, a.seq,
-       to_timestamp(a.suspended_at / 1000.0) AS suspended_at, a.retention_ms, to_timestamp(a.closed_at / 1000.0) AS closed_at,
-       to_timestamp(a.erase_at / 1000.0) AS erase_at, to_timestamp(a.erased_at / 1000.0) AS erased_at,
+       pg_catalog.to_timestamp(a.suspended_at / 1000.0) AS suspended_at, a.retention_ms, pg_catalog.to_timestamp(a.closed_at / 1000.0) AS closed_at,
+       pg_catalog.to_timestamp(a.erase_at / 1000.0) AS erase_at, pg_catalog.to_timestamp(a.erased_at / 1000.0) AS erased_at,
        overnight_credits(a.monthly_credits) AS monthly_credits, overnight_credits(a.low_credits_threshold) AS low_credits_threshold,
        CASE a.low_credits_notified WHEN 0 THEN 'to be told' WHEN 1 THEN 'told' END AS low_credits,
-       to_timestamp(a.low_credits_notified_at / 1000.0) AS low_credits_notified_at
+       pg_catalog.to_timestamp(a.low_credits_notified_at / 1000.0) AS low_credits_notified_at
 FROM accounts a;
 
 CREATE VIEW overnight_batches AS
 SELECT overnight_id('batch', b.id) AS id, overnight_id('acct', a.id) AS account, a.name AS account_name,
        CASE WHEN b.cancelled_at IS NOT NULL THEN 'cancelled' WHEN b.completed_at IS NOT NULL THEN 'completed'
             WHEN b.in_progress_at IS NOT NULL THEN 'in progress' ELSE 'registered' END AS status,
-       to_timestamp(b.created_at / 1000.0) AS created_at, to_timestamp(b.in_progress_at / 1000.0) AS in_progress_at,
-       to_timestamp(b.completed_at / 1000.0) AS completed_at, to_timestamp(b.cancelled_at / 1000.0) AS cancelled_at,
+       pg_catalog.to_timestamp(b.created_at / 1000.0) AS created_at, pg_catalog.to_timestamp(b.in_progress_at / 1000.0) AS in_progress_at,
+       pg_catalog.to_timestamp(b.completed_at / 1000.0) AS completed_at, pg_catalog.to_timestamp(b.cancelled_at / 1000.0) AS cancelled_at,
        b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.deleted,
        overnight_id('file', i.file_id) AS file, i.lines AS file_lines, i.filled AS file_lines_filled, i.fault_count AS file_faults,
        b.id AS id_bytes, b.seq
@@ -650,9 +654,9 @@ SELECT overnight_id('req', r.id) AS id, overnight_id('acct', a.id) AS account, a
                     WHEN 4 THEN 'failed' WHEN 5 THEN 'cancelled' END AS status,
        CASE s.state WHEN 0 THEN 'gathering' WHEN 1 THEN 'queued' WHEN 2 THEN 'in progress' WHEN 3 THEN 'completed'
                     WHEN 4 THEN 'failed' WHEN 5 THEN 'cancelled' END AS state,
-       to_timestamp(r.created_at / 1000.0) AS created_at, to_timestamp(s.deadline / 1000.0) AS expires_at,
-       to_timestamp(rs.released_at / 1000.0) AS released_at, to_timestamp(s.in_progress_at / 1000.0) AS in_progress_at,
-       to_timestamp(s.ended_at / 1000.0) AS ended_at,
+       pg_catalog.to_timestamp(r.created_at / 1000.0) AS created_at, pg_catalog.to_timestamp(s.deadline / 1000.0) AS expires_at,
+       pg_catalog.to_timestamp(rs.released_at / 1000.0) AS released_at, pg_catalog.to_timestamp(s.in_progress_at / 1000.0) AS in_progress_at,
+       pg_catalog.to_timestamp(s.ended_at / 1000.0) AS ended_at,
        (SELECT count(*) FROM attempts t WHERE t.request = r.seq) AS failed_attempts,
        t.engine, t.prompt_tokens, t.completion_tokens, overnight_credits(-l.amount) AS charged, overnight_credits(rs.hold) AS held,
        coalesce(CASE WHEN octet_length(r.body) = 72 THEN (SELECT CAST(o.bytes AS INTEGER) FROM objects o WHERE o.name = substr(r.body, 17, 16)) END,
@@ -671,8 +675,8 @@ LEFT JOIN ledger l ON l.result = s.result_seq AND l.result IS NOT NULL;
 CREATE VIEW overnight_queue AS
 SELECT overnight_id('req', r.id) AS id, overnight_id('acct', a.id) AS account, a.name AS account_name, m.name AS model,
        CASE WHEN q.phase = 1 THEN 'leased' WHEN q.in_progress_at IS NULL THEN 'waiting' ELSE 'waiting again' END AS state,
-       n.name AS node, to_timestamp(q.deadline / 1000.0) AS expires_at, to_timestamp(q.in_progress_at / 1000.0) AS in_progress_at,
-       q.attempts AS failed_attempts, CASE WHEN q.retry_at > 0 THEN to_timestamp(q.retry_at / 1000.0) END AS retry_at,
+       n.name AS node, pg_catalog.to_timestamp(q.deadline / 1000.0) AS expires_at, pg_catalog.to_timestamp(q.in_progress_at / 1000.0) AS in_progress_at,
+       q.attempts AS failed_attempts, CASE WHEN q.retry_at > 0 THEN pg_catalog.to_timestamp(q.retry_at / 1000.0) END AS retry_at,
        q.suspect > 0 AS is_suspect, q.seq
 FROM queue q
 JOIN requests r ON r.seq = q.seq
@@ -682,7 +686,7 @@ LEFT JOIN nodes n ON n.seq = q.node;
 
 CREATE VIEW overnight_attempts AS
 SELECT overnight_id('req', r.id) AS request, overnight_id('acct', a.id) AS account, a.name AS account_name, m.name AS model,
-       t.number, to_timestamp(t.ended_at / 1000.0) AS ended_at, t.status AS http_status, t.engine
+       t.number, pg_catalog.to_timestamp(t.ended_at / 1000.0) AS ended_at, t.status AS http_status, t.engine
 FROM attempts t
 JOIN requests r ON r.seq = t.request
 JOIN accounts a ON a.seq = r.account
@@ -691,8 +695,8 @@ JOIN models m ON m.seq = r.model;
 CREATE VIEW overnight_objects AS
 SELECT overnight_id('acct', a.id) AS account, a.name AS account_name,
        CASE o.state WHEN 0 THEN 'being put' WHEN 1 THEN 'in use' WHEN 2 THEN 'in use no more' WHEN 3 THEN 'being deleted' END AS state,
-       count(*) AS objects, CAST(sum(o.bytes) AS BIGINT) AS bytes, to_timestamp(min(o.created_at) / 1000.0) AS oldest_created_at,
-       to_timestamp(min(o.delete_at) / 1000.0) AS next_deleted_at, to_timestamp(max(o.delete_at) / 1000.0) AS last_deleted_at
+       count(*) AS objects, CAST(sum(o.bytes) AS BIGINT) AS bytes, pg_catalog.to_timestamp(min(o.created_at) / 1000.0) AS oldest_created_at,
+       pg_catalog.to_timestamp(min(o.delete_at) / 1000.0) AS next_deleted_at, pg_catalog.to_timestamp(max(o.delete_at) / 1000.0) AS last_deleted_at
 FROM objects o
 JOIN accounts a ON a.seq = o.account
 GROUP BY a.id, a.name, o.state;
@@ -700,28 +704,28 @@ GROUP BY a.id, a.name, o.state;
 CREATE VIEW overnight_files AS
 SELECT overnight_id('file', f.id) AS id, overnight_id('acct', a.id) AS account, a.name AS account_name,
        CASE f.state WHEN 0 THEN 'coming' WHEN 1 THEN 'ready' WHEN 2 THEN 'deleted' END AS state,
-       to_timestamp(f.created_at / 1000.0) AS created_at, to_timestamp(f.expires_at / 1000.0) AS expires_at,
+       pg_catalog.to_timestamp(f.created_at / 1000.0) AS created_at, pg_catalog.to_timestamp(f.expires_at / 1000.0) AS expires_at,
        f.bytes, f.endpoint, f.lines, f.fault_count AS faults, f.id AS id_bytes, f.seq
 FROM files f
 JOIN accounts a ON a.seq = f.account;
 
 CREATE VIEW overnight_api_keys AS
 SELECT overnight_id('key', k.id) AS id, overnight_id('acct', a.id) AS account, a.name AS account_name, k.name,
-       to_timestamp(k.created_at / 1000.0) AS created_at, to_timestamp(k.expires_at / 1000.0) AS expires_at,
-       to_timestamp(k.revoked_at / 1000.0) AS revoked_at, to_timestamp(k.last_used_at / 1000.0) AS last_used_at,
+       pg_catalog.to_timestamp(k.created_at / 1000.0) AS created_at, pg_catalog.to_timestamp(k.expires_at / 1000.0) AS expires_at,
+       pg_catalog.to_timestamp(k.revoked_at / 1000.0) AS revoked_at, pg_catalog.to_timestamp(k.last_used_at / 1000.0) AS last_used_at,
        CASE k.scope WHEN 0 THEN 'write' WHEN 1 THEN 'read' WHEN 2 THEN 'admin' END AS scope
 FROM api_keys k
 JOIN accounts a ON a.seq = k.account;
 
 CREATE VIEW overnight_users AS
 SELECT overnight_id('usr', u.id) AS id, u.email, u.is_operator = 1 AS is_operator,
-       to_timestamp(u.created_at / 1000.0) AS created_at, to_timestamp(u.signed_in_at / 1000.0) AS signed_in_at
+       pg_catalog.to_timestamp(u.created_at / 1000.0) AS created_at, pg_catalog.to_timestamp(u.signed_in_at / 1000.0) AS signed_in_at
 FROM users u;
 
 CREATE VIEW overnight_members AS
 SELECT overnight_id('acct', a.id) AS account, a.name AS account_name, overnight_id('usr', u.id) AS user_id, u.email,
        CASE m.role WHEN 0 THEN 'viewer' WHEN 1 THEN 'developer' WHEN 2 THEN 'owner' END AS role,
-       to_timestamp(m.created_at / 1000.0) AS created_at
+       pg_catalog.to_timestamp(m.created_at / 1000.0) AS created_at
 FROM members m
 JOIN accounts a ON a.seq = m.account
 JOIN users u ON u.seq = m.user_seq;
@@ -729,7 +733,7 @@ JOIN users u ON u.seq = m.user_seq;
 CREATE VIEW overnight_ledger AS
 SELECT overnight_id('acct', a.id) AS account, a.name AS account_name,
        CASE l.kind WHEN 0 THEN 'grant' WHEN 1 THEN 'top_up' WHEN 2 THEN 'charge' WHEN 3 THEN 'refund' WHEN 4 THEN 'dispute' END AS kind,
-       overnight_credits(l.amount) AS amount, to_timestamp(l.created_at / 1000.0) AS created_at, l.source,
+       overnight_credits(l.amount) AS amount, pg_catalog.to_timestamp(l.created_at / 1000.0) AS created_at, l.source,
        overnight_id('req', l.request) AS request, m.name AS model, l.seq
 FROM ledger l
 JOIN accounts a ON a.seq = l.account
@@ -761,8 +765,8 @@ LEFT JOIN api_keys k ON k.seq = s.api_key;
 
 CREATE VIEW overnight_payments AS
 SELECT overnight_id('pay', p.id) AS id, overnight_id('acct', a.id) AS account, a.name AS account_name, p.provider,
-       overnight_credits(p.credits) AS credits, p.amount, p.currency, to_timestamp(p.created_at / 1000.0) AS created_at,
-       to_timestamp(p.paid_at / 1000.0) AS paid_at, to_timestamp(p.check_at / 1000.0) AS check_at, p.reference
+       overnight_credits(p.credits) AS credits, p.amount, p.currency, pg_catalog.to_timestamp(p.created_at / 1000.0) AS created_at,
+       pg_catalog.to_timestamp(p.paid_at / 1000.0) AS paid_at, pg_catalog.to_timestamp(p.check_at / 1000.0) AS check_at, p.reference
 FROM payments p
 JOIN accounts a ON a.seq = p.account;
 
@@ -773,9 +777,9 @@ SELECT overnight_id('evt', e.id) AS id, overnight_id('acct', a.id) AS account, a
                    WHEN 6 THEN 'account.low_credits' END AS type,
        coalesce(overnight_id('req', r.id), overnight_id('batch', b.id)) AS subject,
        CASE e.state WHEN 0 THEN 'pending' WHEN 1 THEN 'delivered' WHEN 2 THEN 'exhausted' END AS state,
-       to_timestamp(e.created_at / 1000.0) AS created_at, to_timestamp(e.due_at / 1000.0) AS due_at,
-       CASE WHEN e.node IS NOT NULL THEN to_timestamp(e.claimed_at / 1000.0) END AS sending_since,
-       to_timestamp(e.ended_at / 1000.0) AS ended_at, e.number AS attempts,
+       pg_catalog.to_timestamp(e.created_at / 1000.0) AS created_at, pg_catalog.to_timestamp(e.due_at / 1000.0) AS due_at,
+       CASE WHEN e.node IS NOT NULL THEN pg_catalog.to_timestamp(e.claimed_at / 1000.0) END AS sending_since,
+       pg_catalog.to_timestamp(e.ended_at / 1000.0) AS ended_at, e.number AS attempts,
        regexp_replace(substring(e.url FROM '^[^:]+://([^/?#]*)'), '^.*@', '') AS host,
        d.status AS last_http_status, d.failure AS last_failure, e.id AS id_bytes, e.seq
 FROM events e
@@ -786,13 +790,13 @@ LEFT JOIN deliveries d ON d.event = e.seq AND d.number = CASE WHEN e.node IS NUL
 
 CREATE VIEW overnight_webhook_attempts AS
 SELECT overnight_id('evt', e.id) AS event, overnight_id('acct', a.id) AS account, a.name AS account_name, d.number,
-       to_timestamp(d.started_at / 1000.0) AS started_at, d.duration_ms, d.status AS http_status, d.failure
+       pg_catalog.to_timestamp(d.started_at / 1000.0) AS started_at, d.duration_ms, d.status AS http_status, d.failure
 FROM deliveries d
 JOIN events e ON e.seq = d.event
 JOIN accounts a ON a.seq = d.account;
 
 CREATE VIEW overnight_audit_log AS
-SELECT to_timestamp(l.created_at / 1000.0) AS created_at,
+SELECT pg_catalog.to_timestamp(l.created_at / 1000.0) AS created_at,
        CASE l.actor_kind WHEN 0 THEN 'service' WHEN 1 THEN 'operator' WHEN 2 THEN 'user' WHEN 3 THEN 'api_key' END AS actor_kind,
        l.actor_id, l.actor_name, l.is_operator = 1 AS is_operator, overnight_id('acct', a.id) AS account, a.name AS account_name, l.action, l.target_type, l.target_id,
        l.details, l.address, l.seq
@@ -800,15 +804,15 @@ FROM audit_log l
 LEFT JOIN accounts a ON a.seq = l.account;
 
 CREATE VIEW overnight_nodes AS
-SELECT n.seq AS number, n.name, to_timestamp(n.heartbeat_at / 1000.0) AS heartbeat_at, n.schedules = 1 AS is_scheduler,
+SELECT n.seq AS number, n.name, pg_catalog.to_timestamp(n.heartbeat_at / 1000.0) AS heartbeat_at, n.schedules = 1 AS is_scheduler,
        (SELECT count(*) FROM queue q WHERE q.node = n.seq) AS leased_requests
 FROM nodes n;
 
 CREATE VIEW overnight_engines AS
-SELECT e.name, n.name AS node, to_timestamp(e.reported_at / 1000.0) AS reported_at, replace(e.models, E'\n', ', ') AS models,
+SELECT e.name, n.name AS node, pg_catalog.to_timestamp(e.reported_at / 1000.0) AS reported_at, replace(e.models, E'\n', ', ') AS models,
        e.is_driven = 1 AS is_driven, e.in_flight, e.max_concurrency,
        CASE WHEN e.reason IS NOT NULL THEN 'paused' WHEN e.paused_until IS NOT NULL THEN 'outside its hours' ELSE 'open' END AS state,
-       to_timestamp(e.paused_until / 1000.0) AS paused_until, e.tokens_per_second, e.cache_hit_percent
+       pg_catalog.to_timestamp(e.paused_until / 1000.0) AS paused_until, e.tokens_per_second, e.cache_hit_percent
 FROM engine_reports e
 LEFT JOIN nodes n ON n.seq = e.node;
 
@@ -898,7 +902,8 @@ BEGIN
  ARRAY['account: Whose it is: accounts.seq; less than 0 while it is being deleted.', 'in_progress_at: When its first request started or ended, in milliseconds since 1970.', 'completed_at: When its last request ended, in milliseconds since 1970.',
   'cancelled_at: When it was cancelled, in milliseconds since 1970.', 'cancelling: 1 while its requests are being cancelled.', 'registered: Requests that have not started.', 'in_progress: Requests in progress.',
   'completed: Requests that completed.', 'failed: Requests that failed.', 'cancelled: Requests that were cancelled.', 'webhook: URL that is told of its end.', 'metadata: JSON of the client.',
-  'lane: In which lane its end is told; null: nobody is told.', 'deleted: Requests whose records were deleted; they are counted as they ended.']),
+  'lane: In which lane its end is told; null: nobody is told.', 'deleted: Requests whose records were deleted; they are counted as they ended.',
+  'input_bytes: Length of the file of its requests, once measured.', 'output_bytes: Length of its output file, once measured.', 'error_bytes: Length of its error file, once measured.']),
 ('batch_members', 'The identifiers of the requests of a batch, in the order in which they were sent.', ARRAY['place: Which part of the list.', 'ids: Identifiers, 16 bytes each.']),
 ('batch_ends', 'The order in which the requests of a batch ended.', ARRAY['ended: How many had ended with this row.', 'requests: Which ones: requests.seq, 8 bytes each.']),
 ('batch_inputs', 'Batches whose requests are made of the lines of a file.',
@@ -940,7 +945,7 @@ BEGIN
  ARRAY['quarter: Quarters of an hour since 1970.', 'completed: Requests that completed.', 'failed: Requests that failed.', 'cancelled: Requests that were cancelled.', 'amount: Nano-credits.',
   'completed_1: Of them in the first five minutes.', 'failed_1: Of them in the first five minutes.', 'cancelled_1: Of them in the first five minutes.', 'tokens_1: Tokens in the first five minutes.', 'amount_1: Nano-credits in the first five minutes.',
   'completed_2: Of them in the second five minutes.', 'failed_2: Of them in the second five minutes.', 'cancelled_2: Of them in the second five minutes.', 'tokens_2: Tokens in the second five minutes.', 'amount_2: Nano-credits in the second five minutes.']),
-('idempotency_keys', 'Calls that are done once; deleted after 48 hours.', ARRAY['key: SHA-256 of the method, the path and the key that was sent.', 'digest: SHA-256 of what was sent.', 'response: What was answered.']),
+('idempotency_keys', 'Calls that are done once; deleted after 48 hours.', ARRAY['key: SHA-256 of the method, the path and the key that was sent.', 'digest: SHA-256 of what was sent.', 'response: What was answered.', 'bytes: Its part of the stored bytes of the account; null for calls that other bounds limit.']),
 ('audit_log', 'Changes of who may do what, of money and of settings of accounts, each written in the transaction of the change.',
  ARRAY['created_at: When it was done, in milliseconds since 1970.', 'actor_kind: Who did it: 0 the service, 1 an operator at the command line, 2 a user, 3 an API key.', 'actor_id: The identifier of the user or the API key; null for others.',
   'actor_name: What the actor was called then.', 'is_operator: Whether the actor was an operator then: 0 or 1.', 'account: The account that it concerns: accounts.seq; null: the whole service, or a user.', 'action: What was done: a noun and a verb.',
@@ -960,7 +965,7 @@ BEGIN
         ) AS v(name, about, columns)
     LOOP
         IF documented.name = '*' THEN
-            SELECT jsonb_object_agg(split_part(each, ': ', 1), substr(each, strpos(each, ': ') + 2)) INTO general FROM unnest(documented.columns) AS each;
+            SELECT jsonb_object_agg(split_part(each, ': ', 1), substr(each, strpos(each, ': ') + 2)) INTO general FROM pg_catalog.unnest(documented.columns) AS each;
             CONTINUE;
         END IF;
         EXECUTE format('COMMENT ON TABLE %I IS %L', documented.name, documented.about);

@@ -1,0 +1,145 @@
+//! Each call of a member or a program reads a bounded number of rows, and holds a bounded part of what it is about in memory.
+//!
+//! A new operation needs a case in `cases`, and is called here about a batch and a file that exceed the budgets.
+
+use std::fs;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use super::attack::{Attack, Target};
+use super::callers::Caller;
+use super::cases::{self, Case, For, Noun, Stage};
+use super::statements::{keep_statements, ran};
+use super::world::{Made, Party, World};
+
+/// The file for the figures of the process below.
+const FIGURE_VARIABLE: &str = "OVERNIGHT_BUDGETS_FIGURE";
+
+/// The requests of a batch and the lines of a file, with prompts of this length: 77 MB.
+const SCALE: (usize, usize) = (1_200, 64 << 10);
+
+/// Two pages of 16 MiB each, and what a call needs besides.
+const MEMORY_MAX: u64 = 40 << 20;
+
+/// Rows of a call whose answer is short. A longer answer may need one more for each of these bytes.
+const ROWS_MAX: u64 = 1_100;
+const BYTES_PER_ROW: usize = 128;
+
+/// Things that are large in this test.
+const LARGE: [Noun; 7] = [
+    Noun::Batch,
+    Noun::RequestOfBatch,
+    Noun::MessageBatch,
+    Noun::BatchInput,
+    Noun::BatchOutput,
+    Noun::BatchErrors,
+    Noun::File,
+];
+
+#[tokio::test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux tells the peak of memory since a call began")]
+async fn each_call_has_a_budget_of_rows_and_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let figure = folder.path().join("figure");
+    // A process of its own, which gives freed memory back, so that each peak is that of one call.
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "tenants::budgets::process", "--nocapture"]).env(FIGURE_VARIABLE, &figure);
+    command.envs([
+        ("MALLOC_MMAP_THRESHOLD_", "16384"),
+        ("MALLOC_TRIM_THRESHOLD_", "0"),
+        ("MALLOC_ARENA_MAX", "1"),
+    ]);
+    let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    println!("{}", fs::read_to_string(&figure).unwrap());
+}
+
+/// Forgets the peak of memory, and returns the memory in use.
+fn begin_peak() -> u64 {
+    fs::write("/proc/self/clear_refs", "5").expect("a new peak");
+    memory("VmRSS:")
+}
+
+fn memory(name: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("the status");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
+/// The process of the test above; otherwise it does nothing.
+#[tokio::test]
+async fn process() {
+    let Some(figure) = std::env::var_os(FIGURE_VARIABLE) else { return };
+    keep_statements();
+    let mut world = World::open().await;
+    world.scale = SCALE;
+    let mut large = Vec::new();
+    // Those that are live come last: the others end all requests.
+    for stage in [Stage::Completed, Stage::Failed, Stage::Live] {
+        large.push((stage, world.make(Party::Owner, Noun::RequestOfBatch, stage).await));
+    }
+    let file = world.make(Party::Owner, Noun::File, Stage::Live).await;
+    world.scale = (1, 0);
+    let (mut rows_max, mut memory_max, mut calls, mut breaches) = (0, 0, 0, Vec::new());
+    let is_own = |case: &&Case| matches!(case.whose, For::Program | For::Member);
+    for case in cases::all().filter(is_own).filter(|case| case.method() == "GET") {
+        for target in case.targets() {
+            let mut attack = Attack::prepare(&mut world, case, target).await;
+            if let Target::Thing(noun) = target
+                && LARGE.contains(&noun)
+            {
+                attack.own = named(noun, case.stage, &large, &file);
+            }
+            let call = attack.own_call();
+            let mut owner = world.caller(case.whose, Party::Owner).await;
+            // The first call may measure what later ones know.
+            let mut seen = (0, 0, 0);
+            for _ in 0..2 {
+                ran();
+                let before = begin_peak();
+                let bytes = match &mut owner {
+                    Caller::Program(client) => {
+                        let with = call
+                            .headers
+                            .iter()
+                            .fold(client.clone(), |client, (name, value)| client.with(name, value));
+                        with.drain(&call.path).await.1
+                    }
+                    browser => browser.send(&call).await.body.len(),
+                };
+                let peak = memory("VmHWM:").saturating_sub(before);
+                let rows: u64 = ran().0.iter().map(|(_, rows)| rows).sum();
+                seen = (rows, peak, bytes);
+                if peak > MEMORY_MAX {
+                    breaches.push(format!("{} {target:?}: {} MiB of memory", case.operation, peak >> 20));
+                }
+            }
+            let (rows, peak, bytes) = seen;
+            if rows > ROWS_MAX + (bytes / BYTES_PER_ROW) as u64 {
+                breaches.push(format!("{} {target:?}: {rows} rows for {bytes} bytes", case.operation));
+            }
+            (rows_max, memory_max, calls) = (rows.max(rows_max), peak.max(memory_max), calls + 1);
+        }
+    }
+    assert!(calls > 50, "only {calls} calls were made");
+    assert!(breaches.is_empty(), "calls beyond their budgets: {breaches:#?}");
+    let text = format!("{calls} calls: at most {rows_max} rows and {} MiB of memory", memory_max >> 20);
+    fs::write(figure, text).unwrap();
+    world.app.stop().await;
+}
+
+/// The large thing of this kind, whose requests are at this stage.
+fn named(noun: Noun, stage: Stage, large: &[(Stage, Made)], file: &Made) -> Made {
+    let (_, batch) = large.iter().find(|(of, _)| *of == stage).expect("a batch of each stage");
+    let renamed = |prefix: &str| Made { id: batch.within.replace("batch_", prefix), within: String::new() };
+    match noun {
+        Noun::File => file.clone(),
+        Noun::MessageBatch => renamed("msgbatch_"),
+        Noun::BatchInput => renamed("file_input_"),
+        Noun::BatchOutput => renamed("file_output_"),
+        Noun::BatchErrors => renamed("file_errors_"),
+        Noun::RequestOfBatch => batch.clone(),
+        _ => renamed("batch_"),
+    }
+}

@@ -1,0 +1,27 @@
+//! Who else of a PostgreSQL server could run code as the role of the service: a function in a schema of its search_path can be a better
+//! match for a call than PostgreSQL's own, and a table there can hide ours.
+
+use crate::database::{Dialect, statements};
+use crate::{Store, StoreError};
+
+statements! {
+    /// Owners of the database and superusers can do as they like anyway.
+    LIST = {
+        postgres: "SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE r.rolname::text END || ' in schema ' || n.nspname AS said
+            FROM pg_catalog.pg_namespace n
+            CROSS JOIN pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) a
+            LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
+            WHERE n.nspname = ANY (pg_catalog.current_schemas(false)) AND a.privilege_type = 'CREATE'
+              AND (a.grantee = 0 OR NOT r.rolsuper AND r.rolname NOT IN (current_user, 'pg_database_owner'))
+            ORDER BY said",
+    };
+}
+
+/// Roles that may create functions and tables in the schemas of the search_path, such as `PUBLIC in schema public`; none on SQLite.
+pub async fn neighbours(store: &Store) -> Result<Vec<String>, StoreError> {
+    if store.dialect() == Dialect::Sqlite {
+        return Ok(Vec::new());
+    }
+    let rows = store.readers().fetch_all(LIST.unbound()).await?;
+    rows.iter().map(|row| row.get("said")).collect()
+}
