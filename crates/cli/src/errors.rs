@@ -103,7 +103,11 @@ impl CliError {
     }
 
     pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
-        Self::unusable(format!("{}: {error}{}", path.display(), owner_of_denied(path, error)))
+        let message = format!("{}: {error}{}", path.display(), owner_of_denied(path, error));
+        match may_pass(error) {
+            true => Self::unavailable(message),
+            false => Self::unusable(message),
+        }
     }
 
     pub(crate) fn stdin(error: &io::Error) -> Self {
@@ -193,6 +197,13 @@ impl From<ClientError> for CliError {
     }
 }
 
+/// Whether a file may be usable later without a change of the call: a full disk, a used-up quota or limit of open files, a disk with errors.
+fn may_pass(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    const PASSING: [Errno; 5] = [Errno::NOSPC, Errno::DQUOT, Errno::MFILE, Errno::NFILE, Errno::IO];
+    error.raw_os_error().is_some_and(|code| PASSING.iter().any(|errno| errno.raw_os_error() == code))
+}
+
 impl From<VacuumError> for CliError {
     fn from(error: VacuumError) -> Self {
         match error {
@@ -218,7 +229,9 @@ impl From<StoreError> for CliError {
             error if error.is_damage() => Self::new(Exit::Failed, error).with_hint(
                 "keep a copy of it as it is, and restore the last backup: docs/operating/backup.md#a-damaged-database",
             ),
+            StoreError::File { ref source, .. } if may_pass(source) => Self::unavailable(error),
             StoreError::File { .. }
+            | StoreError::Encoding(_)
             | StoreError::Outdated { .. }
             | StoreError::Unreleased { .. }
             | StoreError::Foreign { .. }

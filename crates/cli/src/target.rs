@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use overnight_base::private_files::folder_of;
-use overnight_tables::{Kind, WriteError};
+use overnight_tables::{Format, Formulas, Kind, WriteError};
 
 use crate::errors::CliError;
 use crate::files::{AtomicFile, is_database};
@@ -18,6 +18,7 @@ pub(crate) struct Target {
     /// `None` for standard output.
     path: Option<PathBuf>,
     pub(crate) kind: Kind,
+    pub(crate) formulas: Formulas,
 }
 
 pub(crate) enum Written {
@@ -35,7 +36,21 @@ impl Target {
             None => Ok(Kind::JSON_LINES),
         };
         let kind = kind.map_or_else(named, Ok)?;
-        Ok(Self { path: path.map(Path::to_owned), kind })
+        Ok(Self { path: path.map(Path::to_owned), kind, formulas: Formulas::Kept })
+    }
+
+    /// Escapes formulas, if `is_escaped`. Fails if no spreadsheet would take text of the format for them.
+    pub(crate) fn escaping_formulas(mut self, is_escaped: bool) -> Result<Self, CliError> {
+        if is_escaped {
+            if !matches!(self.kind.format, Format::Csv | Format::Tsv) {
+                let message = format!("--escape-formulas is for CSV and TSV, and not for {}", self.kind);
+                return Err(
+                    CliError::unusable(message).with_hint("leave it out, or name a file .csv or .tsv")
+                );
+            }
+            self.formulas = Formulas::Escaped;
+        }
+        Ok(self)
     }
 
     pub(crate) fn path(&self) -> Option<&Path> {

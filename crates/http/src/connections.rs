@@ -27,7 +27,7 @@ use super::activity::Activity;
 use super::bodies::Received;
 use super::context::{Context, Peer, Shared, Timeouts, after};
 use super::counters;
-use super::permits::IsReserve;
+use super::permits::{IsReserve, Origin};
 use super::sending::{Outgoing, Socket, Streams};
 use super::tls::{self, Tls};
 
@@ -68,6 +68,7 @@ pub(super) struct Connection {
     /// Whether the client uses plain HTTP although there is a certificate.
     pub(super) is_in_the_open: bool,
     pub(super) peer: Peer,
+    pub(super) origin: Origin,
     pub(super) activity: Arc<Activity>,
     /// Whether only the health paths are served, and one call.
     pub(super) is_reserve: bool,
@@ -126,7 +127,7 @@ impl Connection {
 
     /// Opens it, with TLS if needed; `None` if it ended before.
     async fn open(&mut self, stream: TcpStream, interruptions: &mut Interruptions) -> Option<Stream> {
-        let is_reserve = self.is_reserve;
+        let (origin, is_reserve) = (self.origin, self.is_reserve);
         let (clock, timeouts) = (&self.context.services.clock, &self.context.timeouts);
         let tls = self.tls.take();
         let activity = Arc::clone(&self.activity);
@@ -136,7 +137,9 @@ impl Connection {
             let mut first = [0];
             stream.peek(&mut first).await?;
             match first {
-                [tls::FIRST_BYTE] => tls.accept(socket(stream), is_reserve).await.map(Either::Right),
+                [tls::FIRST_BYTE] => {
+                    tls.accept(socket(stream), origin, is_reserve, clock).await.map(Either::Right)
+                }
                 _ => Ok(Either::Left(socket(stream))),
             }
         });

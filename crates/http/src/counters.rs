@@ -8,6 +8,7 @@ const CUT: &str = "overnight_http_connections_cut_total";
 const FLOODED: &str = "overnight_http_connections_flooded_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const FAILED_HANDSHAKES: &str = "overnight_tls_failed_handshakes_total";
+const HANDSHAKES_THROTTLED: &str = "overnight_tls_handshakes_throttled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
 const FOLLOWERS: &str = "overnight_http_followers";
 const FOLLOWED_PAGES: &str = "overnight_http_followed_pages_total";
@@ -53,6 +54,11 @@ pub(super) fn count_stalled(what: &'static str) {
 /// A connection ended before its TLS handshake.
 pub(super) fn count_failed_handshake() {
     counter!(FAILED_HANDSHAKES).increment(1);
+}
+
+/// A TLS handshake waited because its network began many.
+pub(super) fn count_handshake_throttled() {
+    counter!(HANDSHAKES_THROTTLED).increment(1);
 }
 
 /// A call was refused because its client has used its share.

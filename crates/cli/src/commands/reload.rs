@@ -1,8 +1,10 @@
 //! `overnight reload`: the service on this machine reloads its settings.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
+use overnight_store::LOCK_FILE;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -42,7 +44,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
         );
         return Err(CliError::unusable(what));
     };
-    hang_up(pid)?;
+    hang_up(pid, &data_dir)?;
     let loaded = async {
         loop {
             times::pause(LOOK_MS).await;
@@ -88,12 +90,37 @@ fn tell(settings: LoadedSettings, output: &Output) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn hang_up(pid: u32) -> Result<(), CliError> {
+fn hang_up(pid: u32, data_dir: &Path) -> Result<(), CliError> {
     use rustix::process::{Pid, Signal, kill_process};
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| CliError::unusable(format!("{pid} is no process")))?;
+    if !has_lock_open(pid, data_dir) {
+        let what = format!(
+            "process {pid} does not serve {} here: the service runs in another PID namespace, such as a container, or as another user",
+            data_dir.display()
+        );
+        return Err(CliError::unusable(what).with_hint(
+            "run this in the container of the service, as its user or as root, or send SIGHUP to the service",
+        ));
+    }
     kill_process(process, Signal::HUP).map_err(|error| {
         let what = format!("the service (process {pid}) cannot be sent a signal: {error}");
         CliError::unusable(what).with_hint("run this as the user of the service, or as root")
     })
+}
+
+/// Whether the process of this number has the lock of the folder open. A number from another PID namespace names another
+/// process.
+#[cfg(target_os = "linux")]
+fn has_lock_open(pid: u32, data_dir: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let lock = place(&data_dir.join(LOCK_FILE));
+    let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    lock.is_some() && open.flatten().any(|file| place(&file.path()) == lock)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_lock_open(_: u32, _: &Path) -> bool {
+    true
 }

@@ -35,6 +35,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let config = globals.config_with(flags.clone())?;
     logging::to_stderr(&config, output.is_coloured());
     config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
+    raise_open_files(config.connections.max);
     let data_dir = config.data_dir.clone();
     let no_console = config.console_origin().err().filter(|why| *why == NoConsole::Insecure);
     refuse_second(&data_dir)?;
@@ -59,6 +60,26 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     drop(file);
     stop(service).await;
     failure.map_or(Ok(Exit::Done), |failure| Err(CliError::broken(&failure)))
+}
+
+/// Raises the limit of open files to what the system allows, and warns if that is below what the connections may need.
+fn raise_open_files(connections: usize) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// Beyond the connections of clients: docs/limits.md#health.
+    const BESIDES: u64 = 292;
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    let allowed = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    let needed = connections as u64 + BESIDES;
+    if let Some(allowed) = allowed.filter(|allowed| *allowed < needed) {
+        tracing::warn!(
+            "this process may open {allowed} files, and {connections} connections need {needed}: raise the limit (`ulimit -Hn`), or lower \
+             `limits.connections`"
+        );
+    }
 }
 
 async fn stop(service: Service) {

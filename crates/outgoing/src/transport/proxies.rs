@@ -20,25 +20,40 @@ use super::BoxError;
 
 /// Which calls go through which proxy.
 #[derive(Clone)]
-pub struct Proxies(Option<Arc<Matcher>>);
+pub struct Proxies(Option<Arc<Rules>>);
+
+struct Rules {
+    matcher: Matcher,
+    /// `NO_PROXY`, for the forms that the matcher does not know; empty if the settings name the proxy.
+    no_proxy: String,
+}
 
 impl Proxies {
     pub fn new(proxy: &ProxyUse) -> Self {
         Self(match proxy {
-            ProxyUse::Environment => names_proxy().then(|| Arc::new(Matcher::from_env())),
+            ProxyUse::Environment => names_proxy().then(|| {
+                let no_proxy = ["no_proxy", "NO_PROXY"].into_iter().find_map(|name| std::env::var(name).ok());
+                Arc::new(Rules { matcher: Matcher::from_env(), no_proxy: no_proxy.unwrap_or_default() })
+            }),
             ProxyUse::Direct => None,
-            ProxyUse::At(url) => Some(Arc::new(Matcher::builder().all(url.as_str()).build())),
+            ProxyUse::At(url) => {
+                let matcher = Matcher::builder().all(url.as_str()).build();
+                Some(Arc::new(Rules { matcher, no_proxy: String::new() }))
+            }
         })
     }
 
     /// The proxy for a URL; `None` for a direct call. Calls to this machine are always direct.
     fn find(&self, to: &Uri) -> Option<Intercept> {
-        let matcher = self.0.as_ref()?;
+        let rules = self.0.as_ref()?;
         let host = to.host()?.trim_matches(['[', ']']);
         let is_loopback = host == "localhost"
             || host.ends_with(".localhost")
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-        if is_loopback { None } else { matcher.intercept(to) }
+        if is_loopback || is_exempt(&rules.no_proxy, host, port_of(to)) {
+            return None;
+        }
+        rules.matcher.intercept(to)
     }
 
     /// The header that authenticates calls to an `http://` URL at the proxy. A tunnel carries it itself.
@@ -51,6 +66,32 @@ impl Proxies {
         let proxy = self.find(to)?;
         Some(format!("http://{}", proxy.uri().authority()?.as_str().rsplit('@').next()?))
     }
+}
+
+fn port_of(to: &Uri) -> u16 {
+    to.port_u16().unwrap_or(if to.scheme_str() == Some("https") { 443 } else { 80 })
+}
+
+/// Whether `NO_PROXY` names the host as `*`, `*.domain` or with a port. The matcher knows names, domains, addresses and networks.
+fn is_exempt(no_proxy: &str, host: &str, port: u16) -> bool {
+    let ends_with = |domain: &str| {
+        let start = host.len().checked_sub(domain.len());
+        start.and_then(|start| host.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(domain))
+    };
+    no_proxy.split(',').map(str::trim).any(|entry| {
+        let (name, is_port) = match entry.rsplit_once(':') {
+            Some((name, only)) if !name.ends_with(':') && (!name.contains(':') || name.ends_with(']')) => {
+                (name.trim_matches(['[', ']']), only.parse() == Ok(port))
+            }
+            _ => (entry, entry.starts_with('*')),
+        };
+        let domain = name.trim_start_matches('*');
+        let is_host = match domain.starts_with('.') {
+            true => ends_with(domain),
+            false => name == "*" || domain.eq_ignore_ascii_case(host),
+        };
+        is_port && is_host
+    })
 }
 
 /// Whether the environment has `http_proxy` or a similar variable.
@@ -167,5 +208,26 @@ mod tests {
             assert_eq!(proxies.describe(&to.parse().unwrap()).as_deref(), expected, "{to}");
         }
         assert!(Proxies::new(&ProxyUse::Direct).find(&Uri::from_static("http://h")).is_none());
+    }
+
+    #[test]
+    fn no_proxy_names_hosts_by_stars_and_ports() {
+        for (no_proxy, host, port, expected) in [
+            ("*", "gpu.test", 80, true),
+            ("a.test, *.lab", "gpu.lab", 8000, true),
+            ("*.lab", "lab.example", 8000, false),
+            ("*.lab", "xlab", 8000, false),
+            ("10.0.0.7:8000", "10.0.0.7", 8000, true),
+            ("10.0.0.7:8000", "10.0.0.7", 8001, false),
+            ("GPU.lab:443", "gpu.LAB", 443, true),
+            (".lab:443", "gpu.lab", 443, true),
+            ("[fd00::7]:8000", "fd00::7", 8000, true),
+            // These the matcher knows.
+            ("fd00::7", "fd00::7", 8000, false),
+            ("gpu.lab", "gpu.lab", 8000, false),
+            ("", "gpu.lab", 8000, false),
+        ] {
+            assert_eq!(is_exempt(no_proxy, host, port), expected, "{no_proxy} {host}:{port}");
+        }
     }
 }

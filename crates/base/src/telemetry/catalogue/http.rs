@@ -84,6 +84,13 @@ pub(super) const METRICS: &[Metric] = &[
         "Connections that broke in the handshake of TLS, for example because the client does not trust the certificate.",
     ),
     metric(
+        "overnight_tls_handshakes_throttled_total",
+        Counter,
+        Unit::Count,
+        Labels::None,
+        "Handshakes of TLS that waited because their network began too many.",
+    ),
+    metric(
         "overnight_http_waiting_calls",
         Gauge,
         Unit::Count,

@@ -8,7 +8,9 @@ use overnight_app::{clock_checks, left_behind, store_options};
 use overnight_config::{ByteSize, Config, Database};
 use overnight_store::identity::accounts;
 use overnight_store::operations::integrity;
-use overnight_store::{DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used};
+use overnight_store::{
+    DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used, neighbours,
+};
 
 use super::{Finding, models};
 use crate::connection::whole;
@@ -138,9 +140,16 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
     };
     let listed = accounts::list(&store).await;
     let space = store.disk_space().await.ok().flatten();
+    let neighbours = neighbours(&store).await.unwrap_or_default();
     let left = left_behind(&store, config).await;
     store.close().await;
     match listed.and_then(|accounts| Ok((accounts, left?))) {
+        Ok((_, left)) if !neighbours.is_empty() => {
+            let others = neighbours.join(", ");
+            let message = format!("{place}opens, and others may create functions and tables there: {others}");
+            let hint = "they can run code as the role of the service: `REVOKE CREATE ON SCHEMA … FROM …`, docs/postgresql.md";
+            (Finding::warn("database", message, hint), space, left)
+        }
         Ok((accounts, left)) => {
             let message = format!("{place}opens; accounts: {}", accounts.len());
             (Finding::ok("database", message), space, left)
@@ -175,7 +184,8 @@ const fn hint_for(error: &StoreError) -> Option<&'static str> {
         StoreError::Outdated { .. } => {
             Some("stop the service of the older release, and run `overnight migrate`")
         }
-        StoreError::Foreign { .. }
+        StoreError::Encoding(_)
+        | StoreError::Foreign { .. }
         | StoreError::Unreleased { .. }
         | StoreError::Lost { .. }
         | StoreError::OtherInstallation { .. } => {

@@ -100,7 +100,7 @@ impl Joining<'_> {
         let mut spooled = spool.read().map_err(|error| unkept(&error))?;
         let out = target.create().map_err(|error| target.failed(&error))?;
         let source = (&table.source.file, table.source.kind, &table.columns);
-        let join = Join::begin(out, target.kind, Some(source), columns);
+        let join = Join::begin(out, target.kind, target.formulas, Some(source), columns);
         let mut join = join.map_err(|error| target.unwritten(error))?;
         let mut rows = Rows { total: table.rows, ..Rows::default() };
         for row in 0..table.rows {

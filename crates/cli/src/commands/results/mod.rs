@@ -38,6 +38,10 @@ pub(crate) struct Arguments {
     /// What to write: full records as jsonl, or a table of answers in any other format [default: by the name of FILE, else jsonl].
     #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     output_format: Option<Kind>,
+    /// In CSV, put an apostrophe before text that begins with =, +, -, @, a tab or a line break, which spreadsheets would compute;
+    /// numbers stay.
+    #[arg(long)]
+    escape_formulas: bool,
     /// Give each property of this JSON Schema, which answers were asked to follow, a column of the table.
     #[arg(long, value_name = "FILE", value_parser = path())]
     schema: Option<PathBuf>,
@@ -86,6 +90,7 @@ struct State<'a> {
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let target = Target::of(arguments.output.as_deref(), arguments.output_format)?;
+    let target = target.escaping_formulas(arguments.escape_formulas)?;
     let is_table = arguments.tables.table.is_some() || target.kind.format != Format::JsonLines;
     if is_table && output.is_json {
         let message = format!("--json writes an array of records, and not {}", target.kind);

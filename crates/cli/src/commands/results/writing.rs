@@ -33,7 +33,8 @@ impl<'a> Writer<'a> {
         tabling: Tabling,
     ) -> Result<Self, CliError> {
         let out = target.create().map_err(|error| target.failed(&error))?;
-        let join = Join::begin(out, target.kind, None, columns).map_err(|error| target.unwritten(error))?;
+        let join = Join::begin(out, target.kind, target.formulas, None, columns);
+        let join = join.map_err(|error| target.unwritten(error))?;
         Ok(Self { target, out: Out::Table { join: Box::new(join), tabling: Box::new(tabling) } })
     }
 

@@ -178,7 +178,7 @@ impl<'a> Results<'a> {
         let out = target.create().map_err(|error| target.failed(&error))?;
         match columns {
             Some(columns) => {
-                let join = Join::begin(out, target.kind, input.table(), columns.to_vec());
+                let join = Join::begin(out, target.kind, target.formulas, input.table(), columns.to_vec());
                 Ok(Self::Table(Box::new(join.map_err(|error| target.unwritten(error))?), target))
             }
             None => {

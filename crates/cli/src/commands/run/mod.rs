@@ -56,6 +56,10 @@ pub(crate) struct Arguments {
     /// What to write [default: by the name of RESULTS, else jsonl].
     #[arg(long, value_name = "FORMAT", value_parser = kinds())]
     output_format: Option<Kind>,
+    /// In CSV, put an apostrophe before text that begins with =, +, -, @, a tab or a line break, which spreadsheets would compute;
+    /// numbers stay.
+    #[arg(long)]
+    escape_formulas: bool,
     /// Ask this model, whatever model the lines name: one of the settings, or hf:OWNER/REPO[:FILE or quantisation] of the Hugging
     /// Face Hub, which is downloaded and runs on this machine.
     #[arg(long, value_name = "MODEL")]
@@ -87,7 +91,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let hub_model =
         arguments.model.as_deref().filter(|model| HubName::is_meant(model)).map(model::parse).transpose()?;
     let model = arguments.model.as_deref().map(model::name_of).transpose()?;
-    let target = arguments.target(output)?;
+    let target = arguments.target(output)?.escaping_formulas(arguments.escape_formulas)?;
     if target.path().is_none() && output.is_json {
         return Err(CliError::unusable("--json is for standard output, and so is `-o -`"));
     }

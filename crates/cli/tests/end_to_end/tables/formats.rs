@@ -17,6 +17,21 @@ fn contents() -> [String; 3] {
 }
 
 #[test]
+fn formulas_are_escaped_if_that_is_asked_for() {
+    let world = World::new();
+    world.write("a.csv", "text,n\n=1+1,-1\n@SUM(A1),+2.5\n");
+    let words = ["run", "a.csv", "--prompt", "{{ text }}", "--model", "m", "--escape-formulas", "-o"];
+    let ran = run(&world, &[&words[..], &["out.csv"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let text = world.read("out.csv");
+    assert!(text.contains("\n'=1+1,-1,") && text.contains("\n'@SUM(A1),+2.5,"), "{text}");
+    assert!(text.contains(&echo_of("=1+1")), "the model reads the cell itself: {text}");
+    let refused = run(&world, &[&words[..], &["out.parquet"]].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("--escape-formulas is for CSV and TSV"), "{refused:?}");
+}
+
+#[test]
 fn a_table_is_answered_row_by_row_and_keeps_its_columns_in_every_format() {
     let world = World::new();
     world.write("tickets.csv", TICKETS);
