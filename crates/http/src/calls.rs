@@ -14,6 +14,7 @@ use overnight_app::api_keys::{self, Opened, Presented, UnreadKey};
 use overnight_app::errors::AppError;
 use overnight_app::{Actor, ActorId, ClientNetwork, ReadsFor};
 use overnight_domain::api_keys::KeyScope;
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
 use overnight_outgoing::traces::{self, CallTrace};
@@ -133,6 +134,11 @@ async fn carry(
 }
 
 async fn admit(context: &Context, mut request: Request, next: Next) -> Response {
+    // PostgreSQL stores no text with this character, so no such text is found.
+    if request.uri().query().is_some_and(|query| query.contains("%00")) {
+        let refusal = AppError::invalid("query", codes::INVALID_ENCODING, "must not contain U+0000");
+        return Refusal::from(refusal).into_response();
+    }
     let client = match identify(context, &mut request).await {
         Ok(Some(client)) => client,
         Ok(None) => return ReadsFor::Unknown.scope(next.run(request)).await,
