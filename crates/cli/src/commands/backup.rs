@@ -128,7 +128,8 @@ async fn take_of(store: &Store, arguments: &Arguments) -> Result<Done, BackupErr
     let repository = Repository::open_to_write(&arguments.repository)?;
     let taken = backup::take(store, &repository, times::now()).await?;
     let unusable = backup::set_damaged_aside(&repository)?;
-    let pruned = arguments.kept().map(|keep| backup::prune(&repository, keep)).transpose()?;
+    let id = Some(&*taken.summary.id);
+    let pruned = arguments.kept().map(|keep| backup::prune(&repository, keep, id)).transpose()?;
     Ok(Done { taken, unusable, pruned })
 }
 

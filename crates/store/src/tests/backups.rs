@@ -200,7 +200,7 @@ async fn what_is_pruned_takes_nothing_from_what_stays() {
     }
     let chunks = world.chunks().len();
     let repository = Repository::open_to_write(&world.repository()).expect("a repository");
-    let pruned = backup::prune(&repository, Keep { newest: 1, days: 0 }).expect("a deletion");
+    let pruned = backup::prune(&repository, Keep { newest: 1, days: 0 }, None).expect("a deletion");
     assert!(pruned.backups == 2 && pruned.chunks > 0, "{pruned:?}");
     assert_eq!(world.chunks().len() as u64, chunks as u64 - pruned.chunks);
     drop(repository);
@@ -216,7 +216,7 @@ async fn a_damaged_description_of_what_stays_stops_the_deletion() {
     let (chunks, path) = (world.chunks().len(), world.manifest(1, &taken.id));
     fs::write(&path, "{}").unwrap();
     let repository = Repository::open_to_write(&world.repository()).expect("a repository");
-    let refused = backup::prune(&repository, Keep { newest: 2, days: 0 }).expect_err("a refusal");
+    let refused = backup::prune(&repository, Keep { newest: 2, days: 0 }, None).expect_err("a refusal");
     assert!(matches!(refused, BackupError::Manifest { .. }), "{refused}");
     assert_eq!(world.chunks().len(), chunks);
 }
@@ -361,7 +361,7 @@ async fn what_was_deleted_is_in_the_backups_of_before_until_they_are_pruned() {
     world.take(START + 1).await.expect("a backup");
     assert!(chunks_with(&world, MARK) > 0, "the first backup has it still");
     let repository = Repository::open_to_write(&world.repository()).expect("a repository");
-    backup::prune(&repository, Keep { newest: 1, days: 0 }).expect("a deletion");
+    backup::prune(&repository, Keep { newest: 1, days: 0 }, None).expect("a deletion");
     assert_eq!(chunks_with(&world, MARK), 0);
     drop(repository);
     assert_eq!(world.restore(None, "restored").await.expect("a folder").0.requests, 1);

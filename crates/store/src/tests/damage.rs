@@ -168,11 +168,11 @@ async fn backup_that_cannot_be_restored_is_set_aside_and_does_not_count_as_one()
         let listed = Repository::list_damaged(&world.repository()).expect("a list");
         assert!(listed.len() == 1 && listed[0].to_string_lossy().contains(&damaged.id), "{listed:?}");
         let kept = world.chunks().len();
-        let pruned = backup::prune(&open(&world), Keep { newest: 3, days: 0 }).expect("a deletion");
+        let pruned = backup::prune(&open(&world), Keep { newest: 3, days: 0 }, None).expect("a deletion");
         assert_eq!((pruned.backups, world.chunks().len()), (0, kept), "its chunks stay");
         assert_eq!(all_restore(&world).await, 3);
         fs::remove_file(&listed[0]).expect("it is given up");
-        backup::prune(&open(&world), Keep { newest: 3, days: 0 }).expect("a deletion");
+        backup::prune(&open(&world), Keep { newest: 3, days: 0 }, None).expect("a deletion");
         assert!(world.chunks().len() < kept);
     }
 }
@@ -201,7 +201,7 @@ async fn order_of_backups_is_that_in_which_they_were_taken_whatever_the_clock_sa
     assert_eq!(listed.iter().map(|it| &it.id).collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
     let (restored, _) = world.restore(None, "newest").await.expect("a folder");
     assert_eq!(restored.backup.id, ids[3]);
-    backup::prune(&open(&world), Keep { newest: 1, days: 0 }).expect("a deletion");
+    backup::prune(&open(&world), Keep { newest: 1, days: 0 }, None).expect("a deletion");
     let listed = Repository::list(&world.repository()).expect("a list");
     assert_eq!(listed.iter().map(|it| &it.id).collect::<Vec<_>>(), [&ids[3]]);
     assert_eq!(all_restore(&world).await, 1);

@@ -37,10 +37,15 @@ pub(super) struct Name {
 }
 
 impl Name {
+    /// `None` for the name of another program's file: [`Name::file`] would write another, or a terminal would not show it as it is.
     fn parse(file: &str) -> Option<Self> {
         let name = file.strip_suffix(ENDING)?;
         let (number, id) = name.split_once('-').unwrap_or(("0", name));
-        Some(Self { number: number.parse().ok()?, id: id.to_owned() })
+        let is_plain = number.bytes().all(|digit| digit.is_ascii_digit())
+            && !id.is_empty()
+            && id.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let name = Self { number: number.parse().ok().filter(|_| is_plain)?, id: id.to_owned() };
+        (name.file() == file).then_some(name)
     }
 
     fn file(&self) -> String {
@@ -164,9 +169,15 @@ impl Repository {
         Ok(paths.iter().filter_map(|path| manifest_in(path).ok()).collect())
     }
 
-    /// Adds a backup whose chunks are stored, as the newest.
+    /// Adds a backup whose chunks are stored, as the newest. Fails if another has the highest number.
     pub(super) fn add(&self, manifest: &Manifest) -> Result<(), BackupError> {
-        let number = self.names()?.last().map_or(0, |name| name.number) + 1;
+        let number = match self.names()?.last() {
+            None => 1,
+            Some(last) => last.number.checked_add(1).ok_or_else(|| BackupError::Manifest {
+                path: self.path_of(last).display().to_string(),
+                what: "has the highest number, and no backup can follow it: move it elsewhere".to_owned(),
+            })?,
+        };
         let path = self.path_of(&Name { number, id: manifest.summary.id.clone() });
         let text = manifest.to_text().map_err(io::Error::from);
         files::write_whole(&path, &text.map_err(BackupError::file(&path))?)
@@ -247,6 +258,39 @@ mod tests {
         let mut names: Vec<_> = files.iter().rev().filter_map(|file| Name::parse(file)).collect();
         names.sort();
         assert_eq!(names.iter().map(Name::file).collect::<Vec<_>>(), files);
-        assert!(["x-2026.json", "20261120T211403.512Z.part"].iter().all(|file| Name::parse(file).is_none()));
+        for foreign in [
+            "x-2026.json",
+            "20261120T211403.512Z.part",
+            "+0000009-x.json",
+            "+9-x.json",
+            "9-x.json",
+            "00000000-x.json",
+            "000000010-x.json",
+            "-x.json",
+            "00000001-.json",
+            ".json",
+            "00000001-\u{1b}[31m.json",
+            "00000001-\u{fffd}.json",
+            "18446744073709551616-x.json",
+        ] {
+            assert_eq!(Name::parse(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn no_backup_follows_the_highest_number_and_none_is_lost_for_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let repository = Repository::open_to_write(folder.path()).expect("a repository");
+        let add = |id: &str| {
+            let (id, release) = (id.to_owned(), String::new());
+            let summary = Summary { id, taken_at: 0, release, schema: 1, bytes: 0, new_bytes: 0 };
+            repository.add(&Manifest::new(summary, 4_096, 64, Vec::new()))
+        };
+        add("20261120T211403.512Z").expect("a backup");
+        let last = repository.backups().join("18446744073709551615-X.json");
+        fs::write(&last, "{}").expect("a file");
+        let refused = add("20261121T211403.512Z").expect_err("no number is left").to_string();
+        assert!(refused.starts_with(&format!("{} has the highest number", last.display())), "{refused}");
+        assert_eq!(repository.names().expect("names").len(), 2);
     }
 }

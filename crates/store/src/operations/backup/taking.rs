@@ -80,7 +80,7 @@ fn give_up(repository: &Repository, why: &BackupError) {
     let mut removed = repository.chunks().begin();
     if why.is_full_disk() {
         let all = Keep { newest: usize::MAX, days: 0 };
-        removed = removed.and_then(|()| prune(repository, all).map(drop));
+        removed = removed.and_then(|()| prune(repository, all, None).map(drop));
     }
     if let Err(error) = removed {
         tracing::debug!(%error, "what is left of a backup stays until the next");
