@@ -2,15 +2,17 @@
 //! by commit and path, and `refs` from revisions to commits.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::api::{RemoteFile, Repository, is_hexadecimal};
 use crate::choice::choose;
-use crate::modes::{adopt_file, create_folder};
+use crate::modes::{adopt_file, create_folder, open, read_start};
 use crate::{HubError, HubName};
 
 const FOLDER_PREFIX: &str = "models--";
+/// With what may stand around it.
+const COMMIT_BYTES_MAX: u64 = 128;
 
 #[derive(Debug, Clone)]
 pub(crate) struct RepositoryFolder {
@@ -116,25 +118,31 @@ fn lay(link: &Path, target: &Path, blob: &Path) -> io::Result<()> {
         return Ok(());
     }
     let unfinished = link.with_extension(format!("{}.link", std::process::id()));
-    match fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_if_present(&unfinished)?;
     std::os::unix::fs::symlink(target, &unfinished)?;
     fs::rename(unfinished, link)
 }
 
+fn remove_if_present(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn write_whole(path: &Path, unfinished: &Path, text: &str) -> io::Result<()> {
     create_folder(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
-    fs::write(unfinished, text)?;
-    File::open(unfinished)?.sync_all()?;
-    adopt_file(unfinished)?;
+    remove_if_present(unfinished)?;
+    let mut file = open(unfinished, File::options().write(true).create_new(true))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    adopt_file(&file, unfinished)?;
     fs::rename(unfinished, path)
 }
 
 /// The commit of a reference; `None` if its content is not a commit.
 fn read_commit(reference: &Path) -> Option<String> {
-    let commit = fs::read_to_string(reference).ok()?.trim().to_owned();
+    let commit = read_start(reference, COMMIT_BYTES_MAX).ok()?.trim().to_owned();
     is_hexadecimal(&commit).then_some(commit)
 }
 

@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode};
 
 use crate::api::{Api, RemoteFile};
 use crate::cache::RepositoryFolder;
-use crate::modes::{adopt_file, create_folder};
+use crate::modes::{adopt_file, create_folder, open};
 use crate::writer::Partial;
 use crate::{HubError, HubName};
 
@@ -43,7 +43,6 @@ impl Download<'_> {
             create_folder(folder).map_err(HubError::file(folder))?;
         }
         let mut partial = Partial::open(&path).await.map_err(failed())?;
-        adopt_file(&path).map_err(failed())?;
         if partial.bytes > self.file.bytes {
             partial.clear().map_err(failed())?;
         }
@@ -139,13 +138,13 @@ impl Download<'_> {
         let path = self.folder.lock(&self.file.blob);
         let parent = path.parent().unwrap_or(&path);
         create_folder(parent).map_err(HubError::file(parent))?;
-        let is_new = !path.exists();
-        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = match open(&path, File::options().create_new(true).write(true)) {
+            Ok(file) => adopt_file(&file, &path).map(|()| file),
+            Err(_) => open(&path, File::options().write(true)),
+        };
         // Another user's lock may be readable only.
-        let file = file.or_else(|_| File::open(&path)).map_err(HubError::file(&path))?;
-        if is_new {
-            adopt_file(&path).map_err(HubError::file(&path))?;
-        }
+        let file =
+            file.or_else(|_| open(&path, File::options().read(true))).map_err(HubError::file(&path))?;
         let mut is_said = false;
         loop {
             match file.try_lock() {

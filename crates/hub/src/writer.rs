@@ -9,6 +9,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::modes::open_to_write;
+
 /// Maximum number of chunks that wait for the disk.
 const WAITING_MAX: usize = 64;
 const BUFFER_BYTES: usize = 1 << 20;
@@ -26,11 +28,11 @@ pub(crate) struct Writer {
 }
 
 impl Partial {
-    /// Opens the file and hashes the bytes of an earlier download, which takes a while for a long file.
+    /// Opens the file, gives it the mode of its folder, and hashes the bytes of an earlier download, which takes a while for a long file.
     pub(crate) async fn open(path: &Path) -> io::Result<Self> {
         let path = path.to_owned();
         let open = move || {
-            let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+            let mut file = open_to_write(&path)?;
             let mut sum = Sha256::new();
             let mut buffer = vec![0; BUFFER_BYTES];
             let mut bytes = 0;

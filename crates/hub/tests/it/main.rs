@@ -107,6 +107,45 @@ async fn a_download_that_is_cut_goes_on_where_it_stopped() {
 }
 
 #[tokio::test]
+async fn what_another_user_put_in_the_place_of_a_file_of_the_cache_is_not_followed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let rig = Rig::start().await;
+    let found = rig.fetch("hf:o/one").await.unwrap();
+    let folder = rig.cache.path().join("hub/models--o--one");
+    let blob = fs::canonicalize(&found.path).unwrap();
+    let unfinished = blob.with_extension("incomplete");
+    let lock = blob.file_name().unwrap().to_str().unwrap().to_owned() + ".lock";
+    let lock = rig.cache.path().join("hub/.locks/models--o--one").join(lock);
+    let victim = rig.cache.path().join("victim");
+    fs::set_permissions(folder.join("blobs"), fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = async |what: &str| {
+        fs::write(&victim, "secret").unwrap();
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o600)).unwrap();
+        let refused = words(rig.fetch("hf:o/one").await);
+        assert!(refused.contains(what), "{refused}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "secret");
+        assert_eq!(fs::metadata(&victim).unwrap().permissions().mode() & 0o777, 0o600);
+    };
+    fs::remove_file(&blob).unwrap();
+    symlink(&victim, &unfinished).unwrap();
+    refused("is a link").await;
+    fs::remove_file(&unfinished).unwrap();
+    fs::hard_link(&victim, &unfinished).unwrap();
+    refused("has another name too").await;
+    fs::remove_file(&unfinished).unwrap();
+    fs::remove_file(&lock).unwrap();
+    symlink(rig.cache.path().join("nowhere"), &lock).unwrap();
+    refused("is a link").await;
+    assert!(!rig.cache.path().join("nowhere").exists());
+    fs::remove_file(&lock).unwrap();
+    symlink("/dev/zero", folder.join("refs/main.new")).unwrap();
+    fs::rename(folder.join("refs/main.new"), folder.join("refs/main")).unwrap();
+    let found = rig.fetch("hf:o/one").await.unwrap();
+    assert_eq!(fs::read(found.path).unwrap(), large(1));
+    assert_eq!(fs::read_to_string(folder.join("refs/main")).unwrap(), COMMIT);
+}
+
+#[tokio::test]
 async fn a_download_goes_on_in_the_next_process_too() {
     let rig = Rig::start().await;
     rig.behave(HubBehaviour { breaks: vec![300_000, 0, 0, 0, 0, 0, 0], ..HubBehaviour::default() });

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use overnight_base::private_files;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+use zstd::zstd_safe::compress_bound;
 
 use crate::operations::backup::errors::BackupError;
 use crate::operations::backup::files;
@@ -146,12 +147,14 @@ impl Chunks {
     /// Up to `length_max` bytes of a chunk's file.
     fn read(&self, digest: Digest, length_max: usize) -> Result<Vec<u8>, BackupError> {
         let path = self.path_of(digest);
-        let compressed = match fs::read(&path) {
+        let compressed = match files::read(&path, compress_bound(length_max) as u64) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(BackupError::MissingChunk { path: path.display().to_string() });
             }
             read => read.map_err(BackupError::file(&path))?,
         };
+        let compressed = compressed
+            .ok_or_else(|| self.damaged(digest, "was changed: it is longer than what its pages need"))?;
         let bytes = zstd::bulk::decompress(&compressed, length_max);
         bytes.map_err(|_| self.damaged(digest, "was cut off or changed: it cannot be decompressed"))
     }
@@ -209,6 +212,29 @@ mod tests {
         chunks.settle().expect("a name");
         assert_eq!(chunks.store(b"pages").expect("the same"), same);
         assert_eq!(chunks.load(digest, 5).expect("a chunk"), b"pages");
+    }
+
+    #[test]
+    fn file_that_is_longer_than_its_pages_need_is_damaged_and_a_link_is_not_followed() {
+        let (chunks, folder) = chunks();
+        let noise: Vec<u8> = (0..64u64).flat_map(|place| Sha256::digest(place.to_be_bytes())).collect();
+        let digest = chunks.store(&noise).expect("a chunk").digest;
+        chunks.settle().expect("a name");
+        assert_eq!(chunks.load(digest, noise.len()).expect("what nothing compresses"), noise);
+        let (path, away) = (chunks.path_of(digest), folder.path().join("away"));
+        let file = fs::OpenOptions::new().write(true).open(&path).expect("a file");
+        file.set_len(1 << 40).expect("a sparse file");
+        let refused = chunks.load(digest, noise.len());
+        assert!(matches!(refused, Err(BackupError::DamagedChunk { .. })), "{refused:?}");
+        assert!(chunks.store(&noise).expect("a chunk").is_repaired);
+        chunks.settle().expect("a name");
+        fs::rename(&path, &away).expect("a move");
+        std::os::unix::fs::symlink(&away, &path).expect("a link");
+        let refused = chunks.load(digest, noise.len());
+        assert!(matches!(refused, Err(BackupError::File { .. })), "{refused:?}");
+        assert!(chunks.store(&noise).expect("a chunk").is_repaired, "a file takes the place of the link");
+        chunks.settle().expect("a name");
+        assert_eq!(chunks.load(digest, noise.len()).expect("a chunk"), noise);
     }
 
     #[test]

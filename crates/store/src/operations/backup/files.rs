@@ -1,7 +1,7 @@
 //! Files and folders of a repository: their owner's only, and on the disk when a function returns.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::path::Path;
 
 use overnight_base::private_files;
@@ -11,6 +11,35 @@ use crate::operations::backup::errors::BackupError;
 /// With its parents, if absent.
 pub(super) fn make_folder(path: &Path) -> Result<(), BackupError> {
     private_files::make_folder(path).map_err(BackupError::file(path))
+}
+
+/// Opens a file of a repository, which others may have filled: a link is not followed, and a pipe or a device is refused without waiting.
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(|error| match path.is_symlink() {
+        true => no_file("is a link, and no link is followed here"),
+        false => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file("is no regular file")) }
+}
+
+fn no_file(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
+
+/// Reads a whole file, see [`open`]; `None` if it is longer than `bytes_max`.
+pub(super) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let file = open(path, OpenOptions::new().read(true))?;
+    if file.metadata()?.len() > bytes_max {
+        return Ok(None);
+    }
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= bytes_max))
 }
 
 /// The file appears whole or not at all, and is durable.
@@ -51,6 +80,31 @@ pub(super) fn names_in(folder: &Path) -> Result<Vec<String>, BackupError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn regular_file_within_its_bound_is_read_and_nothing_else_is_followed_or_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file"), "12345").expect("a file");
+        assert_eq!(read(&path("file"), 5).expect("a file"), Some(b"12345".to_vec()));
+        assert_eq!(read(&path("file"), 4).expect("a file"), None);
+        std::os::unix::fs::symlink(path("file"), path("link")).expect("a link");
+        std::os::unix::fs::symlink("/dev/zero", path("device")).expect("a link");
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling")).expect("a link");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, mode, 0)
+            .expect("a pipe");
+        for name in ["link", "device", "dangling", "pipe"] {
+            let refused = read(&path(name), 5).expect_err("a refusal");
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{name}: {refused}");
+            open(&path(name), OpenOptions::new().read(true).write(true).create(true)).expect_err("a refusal");
+        }
+        assert!(!path("nowhere").exists());
+        assert_eq!(read(&path("absent"), 5).expect_err("nothing").kind(), io::ErrorKind::NotFound);
+        let sparse = File::create(path("sparse")).and_then(|file| file.set_len(1 << 40));
+        assert_eq!(sparse.and_then(|()| read(&path("sparse"), 5)).expect("a file"), None);
+    }
 
     #[test]
     fn a_folder_that_is_not_there_has_no_names_and_what_is_no_folder_is_told() {

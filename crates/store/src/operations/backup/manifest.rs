@@ -11,6 +11,13 @@ const FORMAT: &str = "overnight-backup";
 /// The format's version. A newer one is refused.
 pub(super) const VERSION: u32 = 1;
 
+/// Of a file: the digests of a database of 4 TiB.
+pub(super) const BYTES_MAX: u64 = 1 << 30;
+
+/// Pages are at most 64 KiB, and a chunk has 64.
+const CHUNK_BYTES_MAX: u64 = 4 << 20;
+const PAGES_MAX: u64 = u32::MAX as u64;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) format: String,
@@ -107,7 +114,10 @@ impl Manifest {
     fn is_consistent(&self) -> bool {
         let chunk_pages = u64::from(self.chunk_pages);
         (512..=65_536).contains(&self.page_bytes)
-            && (1..=65_536).contains(&self.chunk_pages)
+            && self.page_bytes.is_power_of_two()
+            && chunk_pages > 0
+            && chunk_pages * u64::from(self.page_bytes) <= CHUNK_BYTES_MAX
+            && self.pages <= PAGES_MAX
             && self.pages.checked_mul(self.page_bytes.into()) == Some(self.summary.bytes)
             && self.pages.div_ceil(chunk_pages) == self.chunks.len() as u64
     }
@@ -174,7 +184,9 @@ mod tests {
             Manifest { page_bytes: 256, summary: bytes(5 * 256), ..manifest() },
             Manifest { page_bytes: 131_072, summary: bytes(5 * 131_072), ..manifest() },
             Manifest { chunk_pages: 0, ..manifest() },
-            Manifest { chunk_pages: 65_537, chunks: chunks(1), ..manifest() },
+            Manifest { chunk_pages: 1_025, chunks: chunks(1), ..manifest() },
+            Manifest { chunk_pages: u32::MAX, chunks: chunks(1), ..manifest() },
+            Manifest { page_bytes: 4_095, summary: bytes(5 * 4_095), ..manifest() },
             Manifest { summary: bytes(5 * 4_096 + 1), ..manifest() },
             Manifest { chunks: chunks(2), ..manifest() },
             Manifest { chunks: chunks(4), ..manifest() },
@@ -187,7 +199,14 @@ mod tests {
             Manifest { page_bytes: 512, summary: bytes(5 * 512), ..manifest() },
             Manifest { page_bytes: 65_536, summary: bytes(5 * 65_536), ..manifest() },
             Manifest { chunk_pages: 1, chunks: chunks(5), ..manifest() },
-            Manifest { chunk_pages: 65_536, chunks: chunks(1), ..manifest() },
+            Manifest { chunk_pages: 1_024, chunks: chunks(1), ..manifest() },
+            Manifest {
+                page_bytes: 65_536,
+                chunk_pages: 64,
+                summary: bytes(5 * 65_536),
+                chunks: chunks(1),
+                ..manifest()
+            },
         ] {
             assert_eq!(Manifest::read(&whole.to_text().unwrap()), Ok(whole));
         }

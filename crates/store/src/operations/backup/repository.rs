@@ -11,7 +11,7 @@ use crate::database::folder::HeldLock;
 use crate::operations::backup::chunks::Chunks;
 use crate::operations::backup::errors::BackupError;
 use crate::operations::backup::files;
-use crate::operations::backup::manifest::{Manifest, ManifestFault, Summary, VERSION};
+use crate::operations::backup::manifest::{self, Manifest, ManifestFault, Summary, VERSION};
 
 const MARKER: &str = "repository.json";
 const FORMAT: &str = "overnight-backups";
@@ -19,6 +19,7 @@ const BACKUPS: &str = "backups";
 const DAMAGED: &str = "damaged";
 const LOCK: &str = "lock";
 const ENDING: &str = ".json";
+const MARKER_BYTES_MAX: u64 = 1 << 10;
 /// What a file system of its own has.
 const NOBODYS: [&str; 2] = ["lost+found", "repository.part"];
 
@@ -85,7 +86,7 @@ impl Repository {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock = options.open(&path).map_err(BackupError::file(&path))?;
+        let lock = files::open(&path, &mut options).map_err(BackupError::file(&path))?;
         held(folder, lock.try_lock())?;
         let repository = Self::over(folder, Some(lock));
         files::make_folder(&repository.backups())?;
@@ -99,7 +100,7 @@ impl Repository {
             return Err(BackupError::NoRepository { path: folder.display().to_string() });
         }
         let path = folder.join(LOCK);
-        let lock = match File::open(&path) {
+        let lock = match files::open(&path, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             lock => Some(lock.map_err(BackupError::file(&path))?),
         };
@@ -179,8 +180,11 @@ impl Repository {
             })?,
         };
         let path = self.path_of(&Name { number, id: manifest.summary.id.clone() });
-        let text = manifest.to_text().map_err(io::Error::from);
-        files::write_whole(&path, &text.map_err(BackupError::file(&path))?)
+        let text = manifest.to_text().map_err(io::Error::from).map_err(BackupError::file(&path))?;
+        if text.len() as u64 > manifest::BYTES_MAX {
+            return Err(BackupError::file(&path)(io::ErrorKind::FileTooLarge.into()));
+        }
+        files::write_whole(&path, &text)
     }
 
     /// Their chunks stay.
@@ -212,8 +216,14 @@ impl Repository {
 }
 
 fn manifest_in(path: &Path) -> Result<Manifest, BackupError> {
-    let text = fs::read(path).map_err(BackupError::file(path))?;
+    let text = files::read(path, manifest::BYTES_MAX).map_err(BackupError::file(path))?;
     let path = path.display().to_string();
+    let Some(text) = text else {
+        return Err(BackupError::Manifest {
+            path,
+            what: "is longer than the description of a backup".to_owned(),
+        });
+    };
     Manifest::read(&text).map_err(|fault| match fault {
         ManifestFault::Wrong(what) => BackupError::Manifest { path, what },
         ManifestFault::Newer(found) => BackupError::OtherVersion { path, found, known: VERSION },
@@ -230,9 +240,9 @@ fn held(folder: &Path, lock: Result<(), TryLockError>) -> Result<(), BackupError
 /// Whether the folder is a repository that this program knows.
 fn is_repository(folder: &Path) -> Result<bool, BackupError> {
     let path = folder.join(MARKER);
-    let text = match fs::read(&path) {
+    let text = match files::read(&path, MARKER_BYTES_MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        text => text.map_err(BackupError::file(&path))?,
+        text => text.map_err(BackupError::file(&path))?.unwrap_or_default(),
     };
     let path = path.display().to_string();
     match serde_json::from_slice(&text) {
