@@ -230,6 +230,8 @@ impl From<StoreError> for CliError {
                 "keep a copy of it as it is, and restore the last backup: docs/operating/backup.md#a-damaged-database",
             ),
             StoreError::File { ref source, .. } if may_pass(source) => Self::unavailable(error),
+            StoreError::OtherSchema(_) => Self::new(Exit::Failed, error)
+                .with_hint("if you know where that is from, undo it with sqlite3; if not, restore the last backup"),
             StoreError::File { .. }
             | StoreError::Encoding(_)
             | StoreError::Outdated { .. }

@@ -49,6 +49,9 @@ pub enum StoreError {
     /// Pages of the database are not as they were written.
     #[error("the database is damaged: {0}")]
     DamagedPages(String),
+    /// Triggers, views, tables, indexes or columns that the migrations do not create, or lack.
+    #[error("the database has another schema than Overnight creates: {0}")]
+    OtherSchema(String),
     #[error("the database has schema {found}, and this program knows up to {known}: use a newer program")]
     Newer { found: i64, known: i64 },
     /// The database, or a backup, has a schema before the first release.

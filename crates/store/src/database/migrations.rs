@@ -12,7 +12,8 @@ use crate::database::{Connection, Dialect, statements};
 use crate::error::{StoreError, Trouble};
 
 statements! {
-    VERSION_OF_FILE = { sqlite: "SELECT user_version AS version FROM pragma_user_version" };
+    /// A view of the database may be named as the table `pragma_user_version`, and no view as the pragma.
+    VERSION_OF_FILE = { sqlite: "PRAGMA user_version" };
     /// Another program may have a table of this name in another schema of the search path.
     IS_VERSIONED = {
         postgres: "SELECT count(*) = 2 AS is_there FROM pg_attribute WHERE attrelid = to_regclass('schema_version')
@@ -22,7 +23,7 @@ statements! {
 }
 
 /// In the header of our files, `OvNt`: <https://www.sqlite.org/pragma.html#pragma_application_id>.
-pub(super) const APPLICATION_ID: i64 = 0x4F76_4E74;
+pub(crate) const APPLICATION_ID: i64 = 0x4F76_4E74;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Migration {
@@ -70,6 +71,15 @@ impl Migrations {
         }
     }
 
+    /// An empty SQLite database with the schema of this number.
+    pub(crate) fn in_memory(&self, number: i64) -> Result<rusqlite::Connection, StoreError> {
+        let mut connection = rusqlite::Connection::open_in_memory()?;
+        for (number, file) in (self.first..=number).zip(self.files) {
+            run_on_sqlite(&mut connection, number, file.sqlite)?;
+        }
+        Ok(connection)
+    }
+
     /// Runs missing files; returns the number found and the number now. A refused database is not changed.
     pub(crate) async fn run(&self, connection: &mut Connection) -> Result<(i64, i64), StoreError> {
         let found = version(connection).await?;
@@ -102,7 +112,7 @@ const READ_ONLY: StoreError = StoreError::Damaged("a read-only connection");
 /// The newest migration of the database; 0 if it is empty.
 pub(crate) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
     match connection.dialect() {
-        Dialect::Sqlite => connection.fetch_one(VERSION_OF_FILE.unbound()).await?.get("version"),
+        Dialect::Sqlite => connection.fetch_one(VERSION_OF_FILE.unbound()).await?.get("user_version"),
         Dialect::Postgres => {
             if !connection.fetch_one(IS_VERSIONED.unbound()).await?.get::<bool>("is_there")? {
                 return Ok(0);

@@ -1,7 +1,7 @@
 //! Recounts invariants on a live database, in one consistent read: for operators, crash tests and the simulation.
 
-use crate::database::{Connection, sql};
-use crate::operations::integrity;
+use crate::database::{Connection, migrations, sql};
+use crate::operations::{integrity, own_schema};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -323,11 +323,12 @@ pub(crate) const RULES: [(&str, &str, &str); 32] = [
     ),
 ];
 
-/// Checks the pages of the database, then every rule, as of one moment, while the service continues. Fails with
-/// [`StoreError::DamagedPages`].
+/// Checks the schema of the database, its pages, then every rule, as of one moment, while the service continues. Fails with
+/// [`StoreError::OtherSchema`] (SQLite) and [`StoreError::DamagedPages`].
 pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
     let mut reader = store.readers().take().await?;
     reader.begin_snapshot().await?;
+    own_schema::check_in(&mut reader, migrations::NEWEST).await?;
     integrity::check_in(&mut reader).await?;
     let checks = recount(&mut reader).await?;
     reader.execute_all("ROLLBACK").await?;

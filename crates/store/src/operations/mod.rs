@@ -3,5 +3,6 @@
 pub mod audit;
 pub mod backup;
 pub mod integrity;
+pub(crate) mod own_schema;
 pub mod transfer;
 pub mod vacuum;

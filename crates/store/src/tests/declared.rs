@@ -71,6 +71,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::backup::restoring::STATEMENTS,
         operations::backup::taking::STATEMENTS,
         operations::integrity::STATEMENTS,
+        operations::own_schema::STATEMENTS,
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
         low_credits::STATEMENTS,

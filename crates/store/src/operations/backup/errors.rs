@@ -40,7 +40,7 @@ pub enum BackupError {
     DamagedChunk { path: String, what: &'static str },
     #[error("{path} is there already: a backup is restored into a folder that holds no database")]
     Occupied { path: String },
-    /// The database was damaged when it was backed up.
+    /// The database was damaged when it was backed up, or has another schema than Overnight creates.
     #[error("in the backup, {what}")]
     DamagedDatabase { what: String },
     /// Rules were broken when the backup was taken.

@@ -15,13 +15,13 @@ use serde::Serialize;
 use tokio::task::spawn_blocking;
 
 use crate::database::folder::{FolderLock, LOCK_FILE, prepare_folder};
-use crate::database::{Database, migrations, settings, statements};
+use crate::database::{Connection, Database, migrations, settings, statements};
 use crate::installation;
 use crate::operations::backup::errors::BackupError;
 use crate::operations::backup::files;
 use crate::operations::backup::manifest::{Manifest, Summary};
 use crate::operations::backup::repository::Repository;
-use crate::operations::{audit, integrity};
+use crate::operations::{audit, integrity, own_schema};
 use crate::options::DATABASE_FILE;
 use crate::{StoreError, StoreOptions};
 
@@ -159,8 +159,10 @@ async fn look_at(
 ) -> Result<(Restored, Option<[u8; 32]>), BackupError> {
     // On the calling thread, so that the file is closed, and its log gone, when the connection is dropped.
     let mut connection = Database::file(path, manifest.page_bytes, true, Arc::default()).connect().await?;
-    integrity::check_in(&mut connection).await.map_err(|error| match error {
-        damage if damage.is_damage() => BackupError::DamagedDatabase { what: damage.to_string() },
+    check_whole(&mut connection, manifest.summary.schema).await.map_err(|error| match error {
+        fault if fault.is_damage() || matches!(fault, StoreError::OtherSchema(_)) => {
+            BackupError::DamagedDatabase { what: fault.to_string() }
+        }
         error => error.into(),
     })?;
     let (_, schema) = migrations::OURS.run(&mut connection).await?;
@@ -185,6 +187,15 @@ async fn look_at(
         breaches,
     };
     Ok((restored, secret))
+}
+
+/// The schema first: whoever could write to the repository may have put views and triggers into it, and nothing reads them before.
+async fn check_whole(connection: &mut Connection, schema: i64) -> Result<(), StoreError> {
+    own_schema::check_in(connection, schema).await?;
+    match migrations::version(connection).await? {
+        found if found == schema => integrity::check_in(connection).await,
+        found => Err(StoreError::OtherSchema(format!("its number is {found} instead of {schema}"))),
+    }
 }
 
 /// A folder inside the data folder for the restore, deleted on drop.

@@ -17,7 +17,7 @@ use crate::operations::backup::errors::BackupError;
 use crate::operations::backup::manifest::{Manifest, Summary};
 use crate::operations::backup::pruning::{Keep, prune};
 use crate::operations::backup::repository::Repository;
-use crate::operations::integrity;
+use crate::operations::{integrity, own_schema};
 use crate::{Store, StoreError};
 
 /// Pages compared and stored together: usually 256 KiB.
@@ -109,17 +109,18 @@ struct Image {
     repaired_chunks: u64,
 }
 
-/// [`copy`], if the pages that `reader`'s transaction sees form a valid database.
+/// [`copy`], if the pages that `reader`'s transaction sees form a valid database, which a restore accepts.
 async fn checked_copy(reader: &mut Connection, repository: &Repository) -> Result<Image, BackupError> {
-    integrity::check_in(reader).await?;
-    copy(reader, repository).await
-}
-
-/// Stores every page that `reader`'s transaction sees.
-async fn copy(reader: &mut Connection, repository: &Repository) -> Result<Image, BackupError> {
     let schema = migrations::version(reader).await?;
     // Another program may have changed the schema since the store was opened.
     migrations::OURS.check(schema)?;
+    own_schema::check_in(reader, schema).await?;
+    integrity::check_in(reader).await?;
+    copy(reader, repository, schema).await
+}
+
+/// Stores every page that `reader`'s transaction sees.
+async fn copy(reader: &mut Connection, repository: &Repository, schema: i64) -> Result<Image, BackupError> {
     let size = reader.fetch_one(SIZE.unbound()).await?;
     let number =
         |column| u32::try_from(size.get::<i64>(column)?).map_err(|_| StoreError::DamagedColumn(column));
