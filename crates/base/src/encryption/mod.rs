@@ -28,6 +28,14 @@ pub fn is_marked(stored: &[u8]) -> bool {
     stored.starts_with(&MARK)
 }
 
+/// Whether a stored value has the form of one that is encrypted.
+pub fn is_encrypted(stored: &[u8]) -> bool {
+    stored.get(MARK.len()) == Some(&ENCRYPTED)
+        && is_marked(stored)
+        && stored.len() >= DataKey::OVERHEAD
+        && DataKey::id_of(stored).is_some()
+}
+
 /// The plain bytes of a stored value.
 pub fn read<'s>(stored: &'s [u8], keyring: &Keyring) -> Result<Cow<'s, [u8]>, KeyringError> {
     let Some(marked) = stored.strip_prefix(&MARK).filter(|_| !keyring.is_bypassed()) else {

@@ -88,9 +88,9 @@ impl Table {
     /// Precedes every row's.
     fn before_all(&self) -> Vec<Value> {
         let lowest = |column: &Column| match column.form {
-            Form::Integer | Form::Gathering => i64::MIN.into(),
+            Form::Integer | Form::Within(..) | Form::Gathering => i64::MIN.into(),
             Form::Text => "".into(),
-            Form::Bytes | Form::Json => Vec::<u8>::new().into(),
+            Form::Bytes | Form::Exactly(_) | Form::Each(_) | Form::Json => Vec::<u8>::new().into(),
         };
         self.key_columns().map(lowest).collect()
     }
@@ -98,9 +98,11 @@ impl Table {
     fn key_of(&self, row: &Row) -> Result<Vec<Value>, StoreError> {
         let read = |column: &Column| {
             Ok(match column.form {
-                Form::Integer | Form::Gathering => row.get::<i64>(column.name)?.into(),
+                Form::Integer | Form::Within(..) | Form::Gathering => row.get::<i64>(column.name)?.into(),
                 Form::Text => row.get::<&str>(column.name)?.into(),
-                Form::Bytes | Form::Json => row.get::<&[u8]>(column.name)?.into(),
+                Form::Bytes | Form::Exactly(_) | Form::Each(_) | Form::Json => {
+                    row.get::<&[u8]>(column.name)?.into()
+                }
             })
         };
         self.key_columns().map(read).collect()

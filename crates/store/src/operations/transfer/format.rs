@@ -5,12 +5,13 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use overnight_base::encryption::MARK;
-use serde::de::{Error, Visitor};
+use overnight_base::encryption::{MARK, is_encrypted, is_marked};
+use serde::de::{Error, IgnoredAny, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::StoreError;
 use crate::database::{Dialect, Row, Value};
+use crate::object_store::Reference;
 use crate::operations::transfer::counts::Counts;
 use crate::operations::transfer::tables::{Column, Form, TABLES, Table};
 
@@ -62,12 +63,12 @@ pub(super) fn write_row(table: &Table, row: &Row, line: &mut Vec<u8>) -> Result<
 fn write_cell(column: &Column, row: &Row, line: &mut Vec<u8>) -> Result<(), StoreError> {
     const NO_TEXT: StoreError = StoreError::Damaged("a body is not UTF-8");
     match column.form {
-        Form::Integer | Form::Gathering => match row.get::<Option<i64>>(column.name)? {
+        Form::Integer | Form::Within(..) | Form::Gathering => match row.get::<Option<i64>>(column.name)? {
             Some(number) => line.extend_from_slice(number.to_string().as_bytes()),
             None => line.extend_from_slice(b"null"),
         },
         Form::Text => write_text(row.get(column.name)?, line),
-        Form::Bytes => {
+        Form::Bytes | Form::Exactly(_) | Form::Each(_) => {
             let text = row.get::<Option<&[u8]>>(column.name)?.map(|bytes| STANDARD.encode(bytes));
             write_text(text.as_deref(), line);
         }
@@ -115,18 +116,39 @@ pub(super) fn read_line(line: &[u8], dialect: Dialect) -> Result<Line, String> {
 fn read_cell(form: Form, cell: Cell<'_>, dialect: Dialect) -> Option<Value> {
     Some(match (form, cell) {
         (Form::Gathering, Cell::Null) => Value::from(Some(0).filter(|_| dialect == Dialect::Sqlite)),
-        (Form::Integer, Cell::Null) => Value::Integer(None),
+        (Form::Integer | Form::Within(..), Cell::Null) => Value::Integer(None),
+        (Form::Within(lowest, highest), Cell::Integer(number)) => {
+            Some(number).filter(|number| (lowest..=highest).contains(number))?.into()
+        }
         (Form::Integer | Form::Gathering, Cell::Integer(number)) => number.into(),
         (Form::Text, Cell::Null) => Value::Text(None),
         (Form::Text, Cell::Text(text)) => Value::Text(Some(text.into_owned())),
-        (Form::Bytes | Form::Json, Cell::Null) => Value::Bytes(None),
+        (Form::Bytes | Form::Exactly(_) | Form::Each(_) | Form::Json, Cell::Null) => Value::Bytes(None),
         (Form::Bytes, Cell::Text(text)) => STANDARD.decode(text.as_bytes()).ok()?.into(),
+        (Form::Exactly(length), Cell::Text(text)) => {
+            let bytes = STANDARD.decode(text.as_bytes()).ok()?;
+            Some(bytes).filter(|bytes| bytes.len() == length && !is_marked(bytes))?.into()
+        }
+        (Form::Each(length), Cell::Text(text)) => {
+            let bytes = STANDARD.decode(text.as_bytes()).ok()?;
+            Some(bytes).filter(|bytes| bytes.len() % length == 0 && !is_marked(bytes))?.into()
+        }
         (Form::Json, Cell::Text(text)) => match text.strip_prefix(&MARK.escape_ascii().to_string()) {
-            Some(encrypted) => [&MARK[..], &STANDARD.decode(encrypted).ok()?].concat().into(),
-            None => text.into_owned().into_bytes().into(),
+            Some(encrypted) => {
+                let stored = [&MARK[..], &STANDARD.decode(encrypted).ok()?].concat();
+                Some(stored)
+                    .filter(|stored| is_encrypted(stored) || Reference::read(stored).is_some())?
+                    .into()
+            }
+            None => Some(text).filter(|text| is_line_of_json(text))?.into_owned().into_bytes().into(),
         },
         _ => return None,
     })
+}
+
+/// One value. With a line break around it, it would be two lines of a list.
+fn is_line_of_json(text: &str) -> bool {
+    !text.contains(['\n', '\r']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {

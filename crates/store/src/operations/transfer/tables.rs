@@ -41,12 +41,18 @@ pub(super) struct Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Integer,
+    /// A number from one to another; a code, for example.
+    Within(i64, i64),
     /// A number only of gathering requests, `null` otherwise. SQLite needs one in every row, and gets 0.
     Gathering,
     Text,
     /// As base64.
     Bytes,
-    /// Text as bytes, in the file a string.
+    /// As base64, so many.
+    Exactly(usize),
+    /// As base64, identifiers or row numbers of so many bytes one after the other.
+    Each(usize),
+    /// A line of JSON as bytes, in the file a string.
     Json,
 }
 
@@ -62,10 +68,10 @@ impl Form {
 
     pub(super) const fn kind(self) -> Kind {
         match self {
-            Self::Integer | Self::Gathering => Kind::Integer,
+            Self::Integer | Self::Within(..) | Self::Gathering => Kind::Integer,
             Self::Text => Kind::Text,
             // The databases have no kind for JSON.
-            Self::Bytes | Self::Json => Kind::Bytes,
+            Self::Bytes | Self::Exactly(_) | Self::Each(_) | Self::Json => Kind::Bytes,
         }
     }
 }
@@ -89,6 +95,16 @@ const fn integer(name: &'static str) -> Column {
     Column::new(name, Form::Integer)
 }
 
+/// A number that has a meaning from `lowest` to `highest` alone.
+const fn within(name: &'static str, lowest: i64, highest: i64) -> Column {
+    Column::new(name, Form::Within(lowest, highest))
+}
+
+/// 0 or 1.
+const fn flag(name: &'static str) -> Column {
+    within(name, 0, 1)
+}
+
 const fn gathering(name: &'static str) -> Column {
     Column::new(name, Form::Gathering)
 }
@@ -99,6 +115,21 @@ const fn text(name: &'static str) -> Column {
 
 const fn bytes(name: &'static str) -> Column {
     Column::new(name, Form::Bytes)
+}
+
+/// An identifier: 16 bytes.
+const fn id(name: &'static str) -> Column {
+    Column::new(name, Form::Exactly(16))
+}
+
+/// A SHA-256, or a secret that is as long: 32 bytes.
+const fn digest(name: &'static str) -> Column {
+    Column::new(name, Form::Exactly(32))
+}
+
+/// Values of so many bytes.
+const fn each(name: &'static str, length: usize) -> Column {
+    Column::new(name, Form::Each(length))
 }
 
 const fn json(name: &'static str) -> Column {
@@ -115,6 +146,29 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
         place += 1;
     }
     all
+}
+
+/// The columns, of which some have another form of the same kind.
+const fn with<const N: usize>(mut columns: [Column; N], forms: &[Column]) -> [Column; N] {
+    let mut form = 0;
+    while form < forms.len() {
+        let mut place = 0;
+        while !is_same(columns[place].name, forms[form].name) {
+            place += 1;
+        }
+        columns[place] = forms[form];
+        form += 1;
+    }
+    columns
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut place = 0;
+    while place < one.len() && place < other.len() && one[place] == other[place] {
+        place += 1;
+    }
+    one.len() == other.len() && place == one.len()
 }
 
 /// In the order of the file.

@@ -1,5 +1,10 @@
 //! What is refused, and leaves nothing behind.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use overnight_base::encryption::MARK;
+use serde_json::json;
+
 use crate::database::migrations;
 use crate::tests::prelude::*;
 use crate::tests::transfer::{Target, exported};
@@ -104,6 +109,62 @@ async fn what_is_no_export_of_this_release_is_refused() {
         assert_ne!(file, changed, "{from}");
         let refused = refusal(&changed).await;
         assert!(matches!(refused, ImportError::Line { .. }), "{to}: {refused}");
+    }
+}
+
+/// The file with another value in a column of the first row of a table.
+fn with_value(file: &str, table: &str, place: usize, value: &serde_json::Value) -> String {
+    let start = format!("[\"{table}\",");
+    let mut is_changed = false;
+    let changed = file.lines().map(|line| match line.starts_with(&start) && !is_changed {
+        true => {
+            is_changed = true;
+            let mut row: serde_json::Value = serde_json::from_str(line).expect("a row");
+            row[1][place] = value.clone();
+            row.to_string()
+        }
+        false => line.to_owned(),
+    });
+    changed.map(|line| line + "\n").collect()
+}
+
+#[tokio::test]
+async fn value_that_no_service_could_use_is_refused_with_its_line_and_column() {
+    let mut fixture = Fixture::on_sqlite().await;
+    crate::tests::transfer::insert_sample_data(&mut fixture).await;
+    let file = String::from_utf8(exported(&fixture.store).await).expect("a file of text");
+    let (short, long) = (STANDARD.encode([7; 15]), STANDARD.encode([7; 33]));
+    let marked = |rest: &[u8]| json!(format!("{}{}", MARK.escape_ascii(), STANDARD.encode(rest)));
+    let forged = "{\"a\":{}}\n{\"id\":\"req_FORGED\"}";
+    for (table, column, place, value) in [
+        ("accounts", "id", 1, json!(short)),
+        ("accounts", "data_key", 20, json!(-1)),
+        ("api_keys", "id", 1, json!("")),
+        ("api_keys", "sha256", 3, json!(long)),
+        ("api_keys", "scope", 10, json!(99)),
+        ("requests", "id", 1, json!(short)),
+        ("requests", "endpoint", 11, json!(3)),
+        ("requests", "body", 8, json!("{")),
+        ("requests", "body", 8, json!("")),
+        ("requests", "body", 8, json!("{\"a\":\n1}")),
+        ("requests", "body", 8, marked(&[1, 0])),
+        ("requests", "body", 8, marked(&[9; 64])),
+        ("requests", "metadata", 6, json!("{}}")),
+        ("request_states", "state", 3, json!(6)),
+        ("results", "body", 4, json!(forged)),
+        ("results", "warnings", 5, json!("no")),
+        ("batches", "cancelling", 7, json!(-1)),
+        ("batch_members", "ids", 2, json!(short)),
+        ("ledger", "kind", 2, json!(5)),
+        ("events", "kind", 4, json!(7)),
+        ("webhook_secrets", "secret", 2, json!(short)),
+    ] {
+        let changed = with_value(&file, table, place, &value);
+        let line = 1 + file.lines().take_while(|line| !line.starts_with(&format!("[\"{table}\","))).count();
+        let refused =
+            Target::on_sqlite().import(changed.as_bytes()).await.expect_err("a refusal").to_string();
+        let told = format!("line {line}: invalid value for {table}.{column}; nothing was imported");
+        assert_eq!(refused, told, "{value}");
     }
 }
 

@@ -1,13 +1,13 @@
 //! Batches, and the files that they are made of.
 
-use super::{Table, bytes, integer, json, text};
+use super::{Table, bytes, digest, each, flag, id, integer, json, text, within};
 
 #[rustfmt::skip]
 pub(super) const BATCHES: Table = Table {
     name: "batches", key: &["seq"],
     columns: &[
-        integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
-        integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"),
+        integer("seq"), id("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
+        integer("completed_at"), integer("cancelled_at"), flag("cancelling"), integer("registered"),
         integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
         json("metadata"), integer("lane"), integer("deleted"), integer("input_bytes"), integer("output_bytes"),
         integer("error_bytes"),
@@ -18,14 +18,14 @@ pub(super) const BATCHES: Table = Table {
 #[rustfmt::skip]
 pub(super) const BATCH_MEMBERS: Table = Table {
     name: "batch_members", key: &["batch", "place"],
-    columns: &[integer("batch"), integer("place"), bytes("ids")],
+    columns: &[integer("batch"), integer("place"), each("ids", 16)],
     ..Table::PLAIN
 };
 
 #[rustfmt::skip]
 pub(super) const BATCH_ENDS: Table = Table {
     name: "batch_ends", key: &["batch", "ended"],
-    columns: &[integer("batch"), integer("ended"), bytes("requests")],
+    columns: &[integer("batch"), integer("ended"), each("requests", 8)],
     ..Table::PLAIN
 };
 
@@ -33,7 +33,7 @@ pub(super) const BATCH_ENDS: Table = Table {
 pub(super) const FILES: Table = Table {
     name: "files", key: &["seq"],
     columns: &[
-        integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
+        integer("seq"), id("id"), integer("account"), within("state", 0, 2), integer("created_at"), integer("expires_at"),
         integer("bytes"), text("name"), text("endpoint"), integer("lines"), integer("hold"), integer("fault_count"),
         json("faults"), integer("upload"),
     ],
@@ -44,8 +44,8 @@ pub(super) const FILES: Table = Table {
 pub(super) const UPLOADS: Table = Table {
     name: "uploads", key: &["seq"],
     columns: &[
-        integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
-        integer("bytes"), text("name"), integer("file_lasts_ms"), bytes("file"), bytes("digest"),
+        integer("seq"), id("id"), integer("account"), within("state", 0, 2), integer("created_at"), integer("expires_at"),
+        integer("bytes"), text("name"), integer("file_lasts_ms"), id("file"), digest("digest"),
     ],
     is_numbered: true, ..Table::PLAIN
 };
@@ -63,10 +63,10 @@ pub(super) const FILE_PIECES: Table = Table {
 pub(super) const BATCH_INPUTS: Table = Table {
     name: "batch_inputs", key: &["batch"],
     columns: &[
-        integer("batch"), integer("account"), integer("state"), integer("file"), bytes("file_id"), text("endpoint"),
+        integer("batch"), integer("account"), flag("state"), integer("file"), id("file_id"), text("endpoint"),
         integer("lines"), integer("filled"), integer("next_piece"), integer("next_line"),
         integer("filler_at").read_as("CAST(0 AS BIGINT)"), integer("fault_count"), json("faults"),
-        integer("deleted_outputs"), integer("api_key"),
+        within("deleted_outputs", 0, 3), integer("api_key"),
     ],
     weight: Some("coalesce(octet_length(faults), 0)"), ..Table::PLAIN
 };

@@ -1,6 +1,6 @@
 //! Money, and what was used.
 
-use super::{Table, bytes, integer, text};
+use super::{Table, id, integer, text, within};
 
 #[rustfmt::skip]
 pub(super) const PRICE_POINTS: Table = Table {
@@ -13,8 +13,8 @@ pub(super) const PRICE_POINTS: Table = Table {
 pub(super) const LEDGER: Table = Table {
     name: "ledger", key: &["seq"],
     columns: &[
-        integer("seq"), integer("account"), integer("kind"), integer("amount"), integer("created_at"),
-        text("source"), bytes("request"), integer("result"), integer("model"),
+        integer("seq"), integer("account"), within("kind", 0, 4), integer("amount"), integer("created_at"),
+        text("source"), id("request"), integer("result"), integer("model"),
     ],
     is_numbered: true, ..Table::PLAIN
 };
@@ -43,7 +43,7 @@ pub(super) const SPEND_BY_KEY: Table = Table {
 pub(super) const PAYMENTS: Table = Table {
     name: "payments", key: &["seq"],
     columns: &[
-        integer("seq"), bytes("id"), integer("account"), text("provider"), integer("credits"), integer("amount"),
+        integer("seq"), id("id"), integer("account"), text("provider"), integer("credits"), integer("amount"),
         text("currency"), integer("created_at"), text("session"), integer("paid_at"), text("reference"),
         integer("check_at"),
     ],

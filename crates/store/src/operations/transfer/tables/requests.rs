@@ -1,12 +1,15 @@
 //! Requests, and how they stand.
 
-use super::{Table, bytes, gathering, inserted, integer, json, text};
+use super::{Table, bytes, flag, gathering, id, inserted, integer, json, text, with, within};
 use crate::requests::records;
 
 #[rustfmt::skip]
 pub(super) const REQUESTS: Table = Table {
     name: "requests", key: &["seq"],
-    columns: &inserted::<{ records::COLUMNS.len() }, _>(records::COLUMNS),
+    columns: &with(
+        inserted::<{ records::COLUMNS.len() }, _>(records::COLUMNS),
+        &[id("id"), within("endpoint", 0, 2)],
+    ),
     weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
 };
 
@@ -14,7 +17,7 @@ pub(super) const REQUESTS: Table = Table {
 pub(super) const REQUEST_STATES: Table = Table {
     name: "request_states", key: &["seq"],
     columns: &[
-        integer("seq"), integer("account"), integer("model"), integer("state"), integer("batch"),
+        integer("seq"), integer("account"), integer("model"), within("state", 0, 5), integer("batch"),
         gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"), integer("deadline"),
         integer("in_progress_at"), integer("ended_at"), integer("result_seq"), integer("cost"), bytes("sort_key"),
         integer("hold"), integer("price"), integer("lane"), integer("released_at"), integer("api_key"),
@@ -27,9 +30,9 @@ pub(super) const QUEUE: Table = Table {
     name: "queue", key: &["model", "account", "sort_key", "seq"],
     columns: &[
         integer("model"), integer("account"), bytes("sort_key"), integer("seq"),
-        integer("phase").read_as("CAST(0 AS BIGINT)"), integer("deadline"), integer("cost"), integer("lease_epoch"),
+        flag("phase").read_as("CAST(0 AS BIGINT)"), integer("deadline"), integer("cost"), integer("lease_epoch"),
         integer("node").read_as("CAST(NULL AS BIGINT)"), integer("attempts"), integer("retry_at"),
-        integer("suspect"), integer("in_progress_at"), integer("batch"), integer("hold"), integer("price"),
+        flag("suspect"), integer("in_progress_at"), integer("batch"), integer("hold"), integer("price"),
         integer("lane"),
     ],
     ..Table::PLAIN
@@ -49,7 +52,7 @@ pub(super) const RESULTS: Table = Table {
 pub(super) const OBJECTS: Table = Table {
     name: "objects", key: &["name"],
     columns: &[
-        bytes("name"), integer("account"), integer("request"), integer("bytes"), integer("state"), integer("created_at"), integer("delete_at"),
+        id("name"), integer("account"), integer("request"), integer("bytes"), within("state", 0, 3), integer("created_at"), integer("delete_at"),
     ],
     ..Table::PLAIN
 };

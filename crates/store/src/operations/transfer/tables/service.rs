@@ -1,6 +1,6 @@
 //! What the service itself keeps.
 
-use super::{Table, bytes, integer, text};
+use super::{Table, bytes, digest, flag, integer, text, within};
 
 #[rustfmt::skip]
 pub(super) const SETTINGS: Table = Table {
@@ -27,8 +27,8 @@ pub(super) const MODELS: Table = Table {
 pub(super) const AUDIT_LOG: Table = Table {
     name: "audit_log", key: &["seq"],
     columns: &[
-        integer("seq"), integer("created_at"), integer("actor_kind"), text("actor_id"), text("actor_name"),
-        integer("is_operator"), integer("account"), text("action"), text("target_type"), text("target_id"),
+        integer("seq"), integer("created_at"), within("actor_kind", 0, 3), text("actor_id"), text("actor_name"),
+        flag("is_operator"), integer("account"), text("action"), text("target_type"), text("target_id"),
         text("details"), text("address"),
     ],
     is_numbered: true, ..Table::PLAIN
@@ -38,7 +38,7 @@ pub(super) const AUDIT_LOG: Table = Table {
 pub(super) const IDEMPOTENCY_KEYS: Table = Table {
     name: "idempotency_keys", key: &["account", "key"],
     columns: &[
-        integer("account"), bytes("key"), bytes("digest"), bytes("response"), integer("created_at"), integer("bytes"),
+        integer("account"), digest("key"), digest("digest"), bytes("response"), integer("created_at"), integer("bytes"),
     ],
     added: 1,
     ..Table::PLAIN
