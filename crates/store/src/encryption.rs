@@ -20,6 +20,7 @@ const KEPT_MAX: usize = 10_000;
 
 statements! {
     FIND = "SELECT data_key FROM accounts WHERE seq = ?";
+    IS_OF_ANOTHER = "SELECT 1 AS one FROM accounts WHERE data_key = ? AND seq <> ? LIMIT 1";
     LIST = "SELECT data_key FROM accounts WHERE data_key IS NOT NULL";
     SET = "UPDATE accounts SET data_key = ? WHERE seq = ? AND data_key IS NULL AND erased_at IS NULL";
     CLEAR = "UPDATE accounts SET data_key = NULL WHERE seq = ?";
@@ -98,11 +99,17 @@ impl Store {
     }
 }
 
-/// Of an account with no data left.
+/// Of an account with no data left. A key that another account has too, which the audit reports, stays for that one.
 pub(super) async fn destroy(store: &Store, account: AccountKey) -> Result<(), StoreError> {
     let Some(id) = find(store, account).await? else { return Ok(()) };
     store.data_keys().lock().remove(&account);
-    store.keyring(move |keyring| keyring.destroy(id)).await?;
+    let shared = store.readers().fetch_optional(IS_OF_ANOTHER.bind(id.number()).bind(account)).await?;
+    match shared {
+        Some(_) => {
+            tracing::error!(key = %id, account = account.0, "encryption key kept: another account has the same")
+        }
+        None => store.keyring(move |keyring| keyring.destroy(id)).await?,
+    }
     let clear = CLEAR.bind(account);
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(clear).await.map(drop)).await
 }

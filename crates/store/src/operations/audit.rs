@@ -13,7 +13,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, rows examined, and rows that break it.
-pub(crate) const RULES: [(&str, &str, &str); 32] = [
+pub(crate) const RULES: [(&str, &str, &str); 33] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -190,6 +190,11 @@ pub(crate) const RULES: [(&str, &str, &str); 32] = [
             OR (a.erased_at IS NOT NULL AND (a.erase_at IS NULL OR a.live_requests <> 0 OR a.stored_bytes <> 0
                 OR EXISTS (SELECT 1 FROM members m WHERE m.account = a.seq)
                 OR EXISTS (SELECT 1 FROM api_keys k WHERE k.account = a.seq)))",
+    ),
+    (
+        "no two accounts have one encryption key",
+        "SELECT count(*) AS count FROM accounts WHERE data_key IS NOT NULL",
+        "SELECT count(*) - count(DISTINCT data_key) AS breaches FROM accounts WHERE data_key IS NOT NULL",
     ),
     (
         "no hold is negative, and only what has a price holds anything",

@@ -240,6 +240,28 @@ async fn an_erased_account_s_key_is_destroyed_with_every_copy_of_what_it_encrypt
     assert!(matches!(refused, StoreError::Encryption(KeyringError::Missing { .. })), "{refused}");
 }
 
+on_both!(a_key_that_two_accounts_have_is_reported_and_outlives_the_first_that_is_erased, no audit);
+async fn a_key_that_two_accounts_have_is_reported_and_outlives_the_first_that_is_erased(world: &mut World) {
+    let id = world.completed(1).await;
+    let store = &world.fixture.store;
+    let other = accounts::insert(store, &new_account(100)).await.expect("an account");
+    let mut connection = store.connect().await.expect("a connection");
+    let copy = sql("UPDATE accounts SET data_key = (SELECT max(data_key) FROM accounts) WHERE seq = ?");
+    connection.execute(copy.bind(other.key)).await.expect("a copy");
+    assert!(is_shared(&world.fixture).await);
+    assert!(closing::mark_erased(store, other.key, START + 3).await.expect("a write"));
+    assert_eq!(world.key_files().len(), 1);
+    assert!(!is_shared(&world.fixture).await);
+    world.set(true).await;
+    assert_eq!(world.record(id).await.body, world.fixture.request(1).body);
+}
+
+/// What the audit says of it.
+async fn is_shared(fixture: &Fixture) -> bool {
+    let mut broken = fixture.breaches().await.into_iter();
+    broken.any(|check| check.rule == "no two accounts have one encryption key")
+}
+
 async fn exported(store: &Store) -> Vec<u8> {
     let mut file = Vec::new();
     export(store, &mut file).await.expect("an export");
