@@ -231,7 +231,7 @@ impl From<StoreError> for CliError {
             ),
             StoreError::File { ref source, .. } if may_pass(source) => Self::unavailable(error),
             StoreError::OtherSchema(_) => Self::new(Exit::Failed, error)
-                .with_hint("if you know where that is from, undo it with sqlite3; if not, restore the last backup"),
+                .with_hint("undo the change with sqlite3, or restore the last backup if you did not expect it"),
             StoreError::File { .. }
             | StoreError::Encoding(_)
             | StoreError::Outdated { .. }

@@ -26,10 +26,10 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = options.custom_flags(flags).open(path).map_err(|error| match path.is_symlink() {
-        true => no_file("is a link, and no link is followed here"),
+        true => no_file("is a link, and links are not followed"),
         false => error,
     })?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file("is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file("is not a regular file")) }
 }
 
 /// Opens a file to write, which must have no other name: a hard link may be a file elsewhere.

@@ -28,7 +28,7 @@ pub fn is_marked(stored: &[u8]) -> bool {
     stored.starts_with(&MARK)
 }
 
-/// Whether a stored value has the form of one that is encrypted.
+/// Whether a stored value has the form of an encrypted value.
 pub fn is_encrypted(stored: &[u8]) -> bool {
     stored.get(MARK.len()) == Some(&ENCRYPTED)
         && is_marked(stored)

@@ -1,5 +1,5 @@
-//! Whether a SQLite database has exactly the schema that the migrations create: a trigger, a view or a column of others would run, or be
-//! read, with everything that comes after.
+//! Compares the schema of a SQLite database with the schema that the migrations create. Added triggers and views would run with the
+//! statements of the service.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use crate::database::migrations::{APPLICATION_ID, OURS};
 use crate::database::{Connection, Dialect, Row, statements};
 
 statements! {
-    /// A name that begins with `sqlite_` is SQLite's own: nothing in the database can take its place.
+    /// SQLite reserves names that begin with `sqlite_`, so a view of the database cannot replace this table.
     OBJECTS = { sqlite: "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name" };
     APPLICATION = { sqlite: "PRAGMA application_id" };
 }
 
-/// What SQLite itself adds where an operator runs ANALYZE.
+/// SQLite adds this table when an operator runs ANALYZE.
 const STATISTICS: [&str; 4] =
     ["table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"];
 
@@ -29,8 +29,8 @@ struct Object {
     definition: Option<String>,
 }
 
-/// Compares with schema `number`; fails with [`StoreError::OtherSchema`] and the first object that differs. Evaluates no view and no
-/// trigger of the database. PostgreSQL, where the schema has an owner of its own, is not compared.
+/// Compares with schema `number`; fails with [`StoreError::OtherSchema`] and the first object that differs. Runs no view or trigger of the
+/// database. Does not compare on PostgreSQL.
 pub(crate) async fn check_in(connection: &mut Connection, number: i64) -> Result<(), StoreError> {
     if connection.dialect() == Dialect::Postgres {
         return Ok(());
@@ -97,7 +97,7 @@ impl Object {
         [&*self.kind, &*self.name, &*self.table, self.definition.as_deref().unwrap_or_default()] == STATISTICS
     }
 
-    /// Escaped: the name may come from elsewhere.
+    /// With escapes: another program may have chosen the name.
     fn told(&self) -> String {
         format!("the {} {:?}", self.kind.escape_debug(), self.name)
     }

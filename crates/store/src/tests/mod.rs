@@ -44,6 +44,7 @@ mod engine_days;
 mod engine_reports;
 mod filling;
 mod fixture;
+mod foreign_schemas;
 mod grouping;
 mod idempotency_keys;
 mod in_line;

@@ -21,10 +21,10 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
     }
     let file = options.open(path).map_err(|error| match path.is_symlink() {
-        true => no_file("is a link, and no link is followed here"),
+        true => no_file("is a link, and links are not followed"),
         false => error,
     })?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file("is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file("is not a regular file")) }
 }
 
 fn no_file(what: &str) -> io::Error {

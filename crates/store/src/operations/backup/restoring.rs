@@ -189,7 +189,7 @@ async fn look_at(
     Ok((restored, secret))
 }
 
-/// The schema first: whoever could write to the repository may have put views and triggers into it, and nothing reads them before.
+/// The schema first: a writer to the repository may have added views and triggers, which the later statements would read or run.
 async fn check_whole(connection: &mut Connection, schema: i64) -> Result<(), StoreError> {
     own_schema::check_in(connection, schema).await?;
     match migrations::version(connection).await? {

@@ -95,7 +95,7 @@ const fn integer(name: &'static str) -> Column {
     Column::new(name, Form::Integer)
 }
 
-/// A number that has a meaning from `lowest` to `highest` alone.
+/// A number between `lowest` and `highest`, such as a code.
 const fn within(name: &'static str, lowest: i64, highest: i64) -> Column {
     Column::new(name, Form::Within(lowest, highest))
 }
