@@ -26,6 +26,9 @@ const MEMORY_MAX: u64 = 40 << 20;
 const ROWS_MAX: u64 = 1_100;
 const BYTES_PER_ROW: usize = 128;
 
+/// Rows for each request of a batch whose whole content is read: each page is measured before it is read.
+const ROWS_PER_REQUEST: usize = 16;
+
 /// Things that are large in this test.
 const LARGE: [Noun; 7] = [
     Noun::Batch,
@@ -111,12 +114,16 @@ async fn process() {
                 let peak = memory("VmHWM:").saturating_sub(before);
                 let rows: u64 = ran().0.iter().map(|(_, rows)| rows).sum();
                 seen = (rows, peak, bytes);
-                if peak > MEMORY_MAX {
+                // A browser of these tests keeps the answer twice, in this process.
+                let kept = if matches!(owner, Caller::Browser(_)) { 2 * bytes as u64 } else { 0 };
+                if peak > MEMORY_MAX + kept {
                     breaches.push(format!("{} {target:?}: {} MiB of memory", case.operation, peak >> 20));
                 }
             }
             let (rows, peak, bytes) = seen;
-            if rows > ROWS_MAX + (bytes / BYTES_PER_ROW) as u64 {
+            let is_content = ["/content", "/results"].iter().any(|end| case.path().ends_with(end));
+            let of_content = if is_content { ROWS_PER_REQUEST * SCALE.0 } else { 0 };
+            if rows > ROWS_MAX + (bytes / BYTES_PER_ROW + of_content) as u64 {
                 breaches.push(format!("{} {target:?}: {rows} rows for {bytes} bytes", case.operation));
             }
             (rows_max, memory_max, calls) = (rows.max(rows_max), peak.max(memory_max), calls + 1);
