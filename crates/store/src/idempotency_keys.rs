@@ -154,23 +154,23 @@ statements! {
             ON CONFLICT DO NOTHING RETURNING account, key",
         postgres: "INSERT INTO idempotency_keys (account, key, digest, response, created_at)
             SELECT v.account, v.key, v.digest, ''::bytea, v.created_at
-            FROM pg_catalog.unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, digest, created_at)
+            FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, digest, created_at)
             ON CONFLICT DO NOTHING RETURNING account, key",
     };
     FIND_TAKEN over [Integer, Bytes] = {
         sqlite: "SELECT account, key, digest, response FROM idempotency_keys WHERE account = ?1 AND key = ?2",
-        postgres: "SELECT k.account, k.key, k.digest, k.response FROM pg_catalog.unnest($1::bigint[], $2::bytea[]) AS v(account, key)
+        postgres: "SELECT k.account, k.key, k.digest, k.response FROM unnest($1::bigint[], $2::bytea[]) AS v(account, key)
             JOIN idempotency_keys k ON k.account = v.account AND k.key = v.key",
     };
     SET_RESPONSE over [Integer, Bytes, Bytes, Integer] = {
         sqlite: "UPDATE idempotency_keys SET response = ?3, bytes = ?4 WHERE account = ?1 AND key = ?2",
         postgres: "UPDATE idempotency_keys SET response = v.response, bytes = v.bytes
-            FROM pg_catalog.unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, response, bytes)
+            FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, response, bytes)
             WHERE idempotency_keys.account = v.account AND idempotency_keys.key = v.key",
     };
     GIVE_BACK over [Integer, Bytes] = {
         sqlite: "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2",
-        postgres: "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bytea[]))",
+        postgres: "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))",
     };
     DELETE_OLD = "DELETE FROM idempotency_keys WHERE (account, key) IN (
         SELECT account, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING account, bytes";

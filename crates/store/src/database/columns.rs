@@ -210,10 +210,18 @@ fn rows_on_postgres(sent: &[Sent]) -> String {
     let is_short = |(_, it): &(usize, &Sent)| !it.is_long;
     let arrays: Vec<String> = (1..).zip(sent).filter(is_short).map(|(place, it)| it.array(place)).collect();
     let names = list(sent.iter().filter(|it| !it.is_long).map(|it| it.name));
+    let unnest = unnest(&arrays);
     if sent.iter().any(|it| it.is_long) {
-        return format!("pg_catalog.unnest({}) WITH ORDINALITY AS v({names}, {PLACE})", arrays.join(", "));
+        return format!("{unnest} WITH ORDINALITY AS v({names}, {PLACE})");
     }
-    format!("pg_catalog.unnest({}) AS v({names})", arrays.join(", "))
+    format!("{unnest} AS v({names})")
+}
+
+/// The rows of parallel arrays. PostgreSQL has a form of its own for several arrays, which no other function can replace; a function of one
+/// array is named with its schema, because a schema of the search_path could have a better match.
+pub(crate) fn unnest(arrays: &[String]) -> String {
+    let schema = if arrays.len() == 1 { "pg_catalog." } else { "" };
+    format!("{schema}unnest({})", arrays.join(", "))
 }
 
 fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
@@ -260,7 +268,7 @@ mod tests {
         assert_eq!(
             sql.postgres,
             "INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name \
-             FROM pg_catalog.unnest($1::bigint[], $2::text[]) AS v(seq, name)"
+             FROM unnest($1::bigint[], $2::text[]) AS v(seq, name)"
         );
         assert_eq!(sql.columns, [Kind::Integer, Kind::Text]);
         let new = [New { name: "a", size: 1 }, New { name: "b", size: 2 }];
@@ -292,7 +300,7 @@ mod tests {
         let sql = BOTH.sql();
         assert_eq!(
             sql.postgres,
-            "WITH v AS (SELECT * FROM pg_catalog.unnest($1::text[], $2::bigint[]) AS v(name, size)), \
+            "WITH v AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS v(name, size)), \
              numbered AS MATERIALIZED (SELECT nextval('places_seq') AS seq, v.* FROM v), \
              stored AS (INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name FROM numbered) \
              INSERT INTO sizes (name, seq, size) SELECT name, seq, size FROM numbered"

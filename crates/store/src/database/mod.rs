@@ -41,7 +41,7 @@ mod value;
 
 pub use self::actor::{Actor, ActorId};
 pub(super) use self::checkpoint::Checkpointer;
-pub(super) use self::columns::{Column, Columns, JointColumns};
+pub(super) use self::columns::{Column, Columns, JointColumns, unnest};
 pub(super) use self::connection::{Connection, note_damage};
 pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;

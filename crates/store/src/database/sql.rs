@@ -27,7 +27,7 @@ pub(crate) struct Sql {
 ///     /// numbered, first those of the values that all rows share, then the columns.
 ///     END over [Integer, Bytes] = {
 ///         sqlite: "UPDATE t SET a = ?1 WHERE seq = ?2 AND id = ?3",
-///         postgres: "UPDATE t SET a = $1 FROM pg_catalog.unnest($2::bigint[], $3::bytea[]) AS v(seq, id) WHERE …",
+///         postgres: "UPDATE t SET a = $1 FROM unnest($2::bigint[], $3::bytea[]) AS v(seq, id) WHERE …",
 ///     };
 /// }
 /// ```

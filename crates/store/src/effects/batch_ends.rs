@@ -19,7 +19,7 @@ statements! {
     INSERT over [Integer, Integer, Bytes] = {
         sqlite: "INSERT INTO batch_ends (batch, ended, requests) VALUES (?1, ?2, ?3)",
         postgres: "INSERT INTO batch_ends (batch, ended, requests)
-            SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS v(batch, ended, requests)",
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS v(batch, ended, requests)",
     };
 }
 

@@ -46,7 +46,7 @@ statements! {
                     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
         postgres: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
             SELECT v.id, v.account, v.lane, v.kind, v.request, v.batch, v.created_at, v.created_at
-            FROM pg_catalog.unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(id, account, lane, kind, request, batch, created_at)",
     };
 }

@@ -132,7 +132,7 @@ statements! {
     NOTE over [Integer, Integer] = {
         sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
         postgres: "WITH k AS (
-                SELECT api_keys.seq, v.used_at FROM pg_catalog.unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
+                SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
                 JOIN api_keys ON api_keys.seq = v.key ORDER BY api_keys.seq FOR UPDATE OF api_keys
             ) UPDATE api_keys SET last_used_at = k.used_at FROM k
               WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",

@@ -84,7 +84,7 @@ statements! {
         postgres: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount,
                 completed_1, failed_1, cancelled_1, tokens_1, amount_1,
                 completed_2, failed_2, cancelled_2, tokens_2, amount_2)
-            SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
                 $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[])
             ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
                 failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,

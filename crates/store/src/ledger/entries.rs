@@ -30,7 +30,7 @@ statements! {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7))",
         postgres: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
             SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
-            FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(account, kind, amount, created_at, result, model, request)
             LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
     };

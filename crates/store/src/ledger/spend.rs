@@ -55,7 +55,7 @@ statements! {
                 completion_tokens = spend.completion_tokens + excluded.completion_tokens,
                 amount = spend.amount + excluded.amount",
         postgres: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
-            SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
             ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
                 prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
                 completion_tokens = spend.completion_tokens + excluded.completion_tokens,

@@ -25,7 +25,7 @@ statements! {
             WHERE account = ?1 AND day = ?2 AND model = ?3 AND api_key = ?4 RETURNING account, day, model, api_key",
         postgres: "UPDATE spend_by_key s SET requests = s.requests + v.requests, prompt_tokens = s.prompt_tokens + v.prompt_tokens,
                    completion_tokens = s.completion_tokens + v.completion_tokens, amount = s.amount + v.amount
-            FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
                 AS v(account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
             WHERE s.account = v.account AND s.day = v.day AND s.model = v.model AND s.api_key = v.api_key
             RETURNING s.account, s.day, s.model, s.api_key",
@@ -36,13 +36,13 @@ statements! {
             FROM (SELECT 1 FROM spend_by_key WHERE account = ?2 AND day = ?3 LIMIT ?1) v",
         postgres: "SELECT v.account, v.day,
                    (SELECT count(*) FROM (SELECT 1 FROM spend_by_key s WHERE s.account = v.account AND s.day = v.day LIMIT $1) c) AS count
-            FROM pg_catalog.unnest($2::bigint[], $3::bigint[]) AS v(account, day)",
+            FROM unnest($2::bigint[], $3::bigint[]) AS v(account, day)",
     };
     INSERT over [Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
         sqlite: "INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         postgres: "INSERT INTO spend_by_key (account, day, model, api_key, requests, prompt_tokens, completion_tokens, amount)
-            SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])",
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])",
     };
 }
 

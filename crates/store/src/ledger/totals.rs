@@ -60,7 +60,7 @@ statements! {
                    live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by,
                    low_credits_notified = CASE WHEN balance + v.balance_by - held - v.held_by < low_credits_threshold
                        THEN coalesce(low_credits_notified, 0 /* to be told */) END
-            FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
                 AS v(account, balance_by, held_by, live_by, stored_by)
             WHERE accounts.seq = v.account",
     };

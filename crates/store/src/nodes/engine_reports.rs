@@ -225,7 +225,7 @@ statements! {
         postgres: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
                  tokens_per_second, cache_hit_percent, models_out, prefix_cache, process)
-            SELECT * FROM pg_catalog.unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
                                  $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[],
                                  $12::text[], $13::text[], $14::text[])
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,

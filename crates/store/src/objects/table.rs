@@ -15,21 +15,21 @@ statements! {
             VALUES (?1, ?2, ?3, 0 /* being put */, ?4, ?5)",
         postgres: "INSERT INTO objects (name, account, bytes, state, created_at, delete_at)
             SELECT name, account, bytes, 0 /* being put */, created_at, delete_at
-            FROM pg_catalog.unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+            FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
                 AS v(name, account, bytes, created_at, delete_at)",
     };
     USE_FOR_REQUEST over [Bytes, Bytes] = {
         sqlite: "UPDATE objects SET state = 1 /* in use */, delete_at = NULL, request = (SELECT seq FROM requests WHERE id = ?2)
             WHERE name = ?1 AND state = 0 /* being put */",
         postgres: "UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = r.seq
-            FROM pg_catalog.unnest($1::bytea[], $2::bytea[]) AS v(name, id) JOIN requests r ON r.id = v.id
+            FROM unnest($1::bytea[], $2::bytea[]) AS v(name, id) JOIN requests r ON r.id = v.id
             WHERE o.name = v.name AND o.state = 0 /* being put */",
     };
     USE_FOR_RESULT over [Bytes, Integer] = {
         sqlite: "UPDATE objects SET state = 1 /* in use */, delete_at = NULL, request = ?2
             WHERE name = ?1 AND state = 0 /* being put */",
         postgres: "UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = v.request
-            FROM pg_catalog.unnest($1::bytea[], $2::bigint[]) AS v(name, request)
+            FROM unnest($1::bytea[], $2::bigint[]) AS v(name, request)
             WHERE o.name = v.name AND o.state = 0 /* being put */",
     };
     LET_GO over [Integer] = {

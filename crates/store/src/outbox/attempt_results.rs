@@ -50,7 +50,7 @@ statements! {
             WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq",
         postgres: "UPDATE events
             SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
-            FROM pg_catalog.unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(event, try, new_state, next_at, stopped_at, failed)
             WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq",
     };
@@ -59,13 +59,13 @@ statements! {
             SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1",
         postgres: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
             SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
-            FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
                 AS v(event, number, started_at, duration_ms, status, failure)
             JOIN events e ON e.seq = v.event",
     };
     FORGET over [Integer, Integer] = {
         sqlite: "DELETE FROM deliveries WHERE event = ?1 AND number <= ?2",
-        postgres: "DELETE FROM deliveries d USING pg_catalog.unnest($1::bigint[], $2::bigint[]) AS v(event, number)
+        postgres: "DELETE FROM deliveries d USING unnest($1::bigint[], $2::bigint[]) AS v(event, number)
             WHERE d.event = v.event AND d.number <= v.number",
     };
 }

@@ -59,7 +59,7 @@ statements! {
             WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures, tries_max",
         postgres: "WITH w AS (
                 SELECT e.seq, v.leads_to, v.sent
-                FROM pg_catalog.unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
+                FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
                 CROSS JOIN LATERAL (
                     SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
                     FOR UPDATE SKIP LOCKED) e

@@ -46,7 +46,7 @@ statements! {
         sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4
             RETURNING seq, in_progress_at",
         postgres: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (
-                SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]))
+                SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]))
             RETURNING seq, in_progress_at",
     };
     /// Ends requests that are still in the expected state.
@@ -55,14 +55,14 @@ statements! {
             WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane",
         postgres: "UPDATE request_states SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
                    ended_at = v.stopped_at, result_seq = v.result
-            FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
             WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
     };
     STORE_ERROR over [Integer, Integer, Bytes] = {
         sqlite: "INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3)",
         postgres: "INSERT INTO results (seq, request, body)
-            SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS v(seq, request, body)",
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS v(seq, request, body)",
     };
     READ_AGAIN over [Integer] = {
         sqlite: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states

@@ -68,7 +68,7 @@ statements! {
         postgres: "WITH k(node, now, model, account) AS (
                 SELECT n.seq, $2::bigint, $3::bigint, $4::bigint FROM nodes n WHERE n.seq = $1 FOR KEY SHARE
             ), v(sort_key, seq) AS (
-                SELECT * FROM pg_catalog.unnest($5::bytea[], $6::bigint[])
+                SELECT * FROM unnest($5::bytea[], $6::bigint[])
             ), w AS (
                 SELECT q.* FROM k CROSS JOIN v CROSS JOIN LATERAL (
                     SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM queue q
@@ -89,7 +89,7 @@ statements! {
         sqlite: "SELECT ?4 AS seq WHERE NOT EXISTS (
                 SELECT 1 FROM queue q WHERE q.model = ?1 AND q.account = ?2 AND q.sort_key = ?3
                   AND q.seq = ?4 AND q.phase = 1 /* leased */ AND q.lease_epoch = ?5)",
-        postgres: "SELECT v.seq FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+        postgres: "SELECT v.seq FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
                 AS v(model, account, sort_key, seq, lease_epoch)
             WHERE NOT EXISTS (
                 SELECT 1 FROM queue q WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key

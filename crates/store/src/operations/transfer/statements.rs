@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::database::{Kind, Sql};
+use crate::database::{Kind, Sql, unnest};
 use crate::operations::transfer::tables::{Column, TABLES, Table};
 
 pub(crate) struct TableStatements {
@@ -71,10 +71,7 @@ fn insert(name: &str, names: &str, kinds: Vec<Kind>) -> Sql {
     Sql {
         name: "IMPORT",
         sqlite: kept(format!("INSERT INTO {name} ({names}) VALUES ({})", places.join(", "))),
-        postgres: kept(format!(
-            "INSERT INTO {name} ({names}) SELECT * FROM pg_catalog.unnest({})",
-            arrays.join(", ")
-        )),
+        postgres: kept(format!("INSERT INTO {name} ({names}) SELECT * FROM {}", unnest(&arrays))),
         columns: Box::leak(kinds.into()),
     }
 }

@@ -13,7 +13,7 @@ statements! {
     /// PostgreSQL copies the columns of `v` several times.
     END over [Integer, Integer, Bytes, Integer, Integer, Integer, Integer, Integer, Integer, Bytes, Bytes, Text] = {
         postgres: "WITH v AS (
-                SELECT * FROM pg_catalog.unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
+                SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
                                      $8::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY
                     AS v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, place)
             ), gone AS (
