@@ -104,11 +104,10 @@ pub(super) async fn destroy(store: &Store, account: AccountKey) -> Result<(), St
     let Some(id) = find(store, account).await? else { return Ok(()) };
     store.data_keys().lock().remove(&account);
     let shared = store.readers().fetch_optional(IS_OF_ANOTHER.bind(id.number()).bind(account)).await?;
-    match shared {
-        Some(_) => {
-            tracing::error!(key = %id, account = account.0, "encryption key kept: another account has the same")
-        }
-        None => store.keyring(move |keyring| keyring.destroy(id)).await?,
+    if shared.is_some() {
+        tracing::error!(key = %id, account = account.0, "encryption key kept: another account has the same");
+    } else {
+        store.keyring(move |keyring| keyring.destroy(id)).await?;
     }
     let clear = CLEAR.bind(account);
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(clear).await.map(drop)).await
