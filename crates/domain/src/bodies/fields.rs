@@ -34,20 +34,26 @@ pub(crate) fn check_depth(review: &mut Review<'_>, body: &RawObject<'_>, path: &
 pub(crate) fn check_names(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>, read: &[&str]) {
     for (key, value) in body.members() {
         if let Some(field) = refused::find(key).filter(|field| !read.contains(&field.name)) {
-            let is_allowed =
-                value.is_null() || review.limits.allow_fields.iter().any(|name| name == field.name);
-            if !is_allowed {
-                let message = format_args!(
-                    "is not passed on, because it {}; the operator may allow it in limits.allow_fields",
-                    field.reason
-                );
-                review.fault(&path.member(key), codes::NOT_ALLOWED, message);
+            if !value.is_null() {
+                check_allowed(review, path, field.name);
             }
         } else if let Some(folded) = fold(key)
             && (read.contains(&folded.as_str()) || refused::find(&folded).is_some())
         {
             review.refuse_spelling(&path.member(key), &folded);
         }
+    }
+}
+
+/// Refuses a field that is not passed on, unless the operator allows it.
+pub(crate) fn check_allowed(review: &mut Review<'_>, path: &Path<'_>, name: &str) {
+    let Some(field) = refused::find(name) else { return };
+    if !review.limits.allow_fields.iter().any(|allowed| allowed == field.name) {
+        let message = format_args!(
+            "is not passed on, because it {}; the operator may allow it in limits.allow_fields",
+            field.reason
+        );
+        review.fault(&path.member(field.name), codes::NOT_ALLOWED, message);
     }
 }
 

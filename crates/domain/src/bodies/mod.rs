@@ -8,8 +8,8 @@ mod review;
 mod sizing;
 
 pub(crate) use fields::{
-    check_booleans, check_depth, check_names, check_numbers, read_integer, read_max_tokens, read_model,
-    read_n,
+    check_allowed, check_booleans, check_depth, check_names, check_numbers, read_integer, read_max_tokens,
+    read_model, read_n,
 };
 pub(crate) use inputs::{count_inputs, read_inputs};
 pub(crate) use path::Path;

@@ -15,6 +15,7 @@ const LIMIT: &str = "sets another output limit than the max_tokens that is held"
 const OUTPUT: &str = "makes more output than the max_tokens and n that are held";
 const INPUT: &str = "adds input that is not held";
 const PAID: &str = "buys services that are not held";
+const FORM: &str = "asks for output in a form that is not priced";
 const SIZE: &str = "makes the answer grow without bound";
 const USAGE: &str = "takes away the usage that is charged";
 const WRAPPED: &str = "carries settings past these checks";
@@ -30,6 +31,7 @@ const KEPT: &str = "keeps the prompt with the engine's provider";
 const REFUSED: &[RefusedField] = &[
     refused("api_base", ROUTE),
     refused("api_key", ROUTE),
+    refused("audio", FORM),
     refused("backend_sampling", ENGINE),
     refused("base_url", ROUTE),
     refused("beam_width", OUTPUT),
@@ -40,6 +42,7 @@ const REFUSED: &[RefusedField] = &[
     refused("cache_prompt", CACHE),
     refused("cache_salt", CACHE),
     refused("chat_template", INPUT),
+    refused("compound_custom", PAID),
     refused("custom_llm_provider", ROUTE),
     refused("custom_logit_processor", CODE),
     refused("custom_params", CODE),
@@ -47,6 +50,7 @@ const REFUSED: &[RefusedField] = &[
     refused("disagg_prefill_dp_rank", ROUTE),
     refused("ec_transfer_params", CACHE),
     refused("echo", SIZE),
+    refused("enable_search", PAID),
     refused("extra_body", WRAPPED),
     refused("extra_headers", WRAPPED),
     refused("extra_key", CACHE),
@@ -68,9 +72,11 @@ const REFUSED: &[RefusedField] = &[
     refused("max_new_tokens", LIMIT),
     refused("max_output_tokens", LIMIT),
     refused("max_tokens_to_sample", LIMIT),
+    refused("mcp_servers", PAID),
     refused("media_io_kwargs", INPUT),
     refused("min_dynamic_patch", INPUT),
     refused("mm_processor_kwargs", INPUT),
+    refused("modalities", FORM),
     refused("models", MODEL),
     refused("n_cache_reuse", CACHE),
     refused("n_cmpl", OUTPUT),
@@ -100,6 +106,9 @@ const REFUSED: &[RefusedField] = &[
     refused("route", ROUTE),
     refused("routed_dp_rank", ROUTE),
     refused("routing_key", ROUTE),
+    refused("search_options", PAID),
+    refused("search_parameters", PAID),
+    refused("search_settings", PAID),
     refused("service_tier", TURN),
     refused("session_id", ACCOUNTS),
     refused("session_params", ACCOUNTS),
@@ -108,6 +117,7 @@ const REFUSED: &[RefusedField] = &[
     refused("use_audio_in_video", INPUT),
     refused("use_beam_search", OUTPUT),
     refused("vllm_xargs", WRAPPED),
+    refused("web_search", PAID),
     refused("web_search_options", PAID),
 ];
 

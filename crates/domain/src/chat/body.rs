@@ -1,6 +1,6 @@
 //! A checked `request_body`.
 
-use super::{fields, messages};
+use super::{fields, messages, tools};
 use crate::bodies::{self, LOGPROBS_MAX, Path, Review, Sizing};
 use crate::faults::{Faults, codes};
 use crate::json::{Json, JsonText, RawObject};
@@ -51,6 +51,8 @@ impl ChatBody {
         bodies::check_booleans(&mut review, &body, &path, &fields::BOOLEANS);
         fields::check_response_format(&mut review, &body, &path);
         fields::check_template_arguments(&mut review, &body, &path);
+        tools::check_tools(&mut review, &body, &path);
+        tools::check_modalities(&mut review, &body, &path);
         bodies::check_depth(&mut review, &body, &path);
         bodies::check_names(&mut review, &body, &path, &fields::READ);
         if !review.faults.is_empty() {

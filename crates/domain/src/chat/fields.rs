@@ -7,7 +7,7 @@ use crate::json::{Json, RawObject};
 pub(super) const BOOLEANS: [&str; 2] = ["logprobs", "stream"];
 
 /// Fields that are read here, so they must not be hidden behind another spelling.
-pub(super) const READ: [&str; 14] = [
+pub(super) const READ: [&str; 16] = [
     "model",
     "messages",
     "max_tokens",
@@ -22,6 +22,8 @@ pub(super) const READ: [&str; 14] = [
     "response_format",
     "stream",
     "stream_options",
+    "tools",
+    "modalities",
 ];
 
 /// Arguments of the chat template that would replace it or its result.

@@ -9,6 +9,7 @@ mod excerpt;
 mod fields;
 mod messages;
 mod parts;
+mod tools;
 mod warnings;
 
 pub use body::ChatBody;

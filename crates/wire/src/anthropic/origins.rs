@@ -38,6 +38,10 @@ impl Origins {
             let is_data = rest.first().is_some_and(|step| DATA.contains(step));
             return if is_data { format!("{origin}.source") } else { origin.to_owned() };
         }
+        // A tool is a function in a chat completion.
+        if let ["tools", tool, "function", member] = steps.as_slice() {
+            return format!("tools.{tool}.{member}");
+        }
         let known = |first: &&str| NAMES.iter().find(|(name, _)| *name == *first).map(|(_, named)| *named);
         match steps.split_first() {
             Some((first, rest)) => {

@@ -4,6 +4,7 @@ mod completions;
 mod engine_bodies;
 mod media;
 mod refusals;
+mod tools;
 mod warnings;
 
 use super::ChatBody;

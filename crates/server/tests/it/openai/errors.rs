@@ -41,6 +41,7 @@ async fn a_fault_is_named_by_its_path_in_the_body_of_this_dialect() {
         (json!({"stream": 1}), "stream"),
         (json!({"metadata": "x"}), "metadata"),
         (json!({"web_search_options": {}}), "web_search_options"),
+        (json!({"tools": [{"type": "browser_search"}]}), "tools[0].type"),
     ] {
         let error = refused(&app.client().post(CHAT, &chat_with(&more)).await, 400, "invalid_input");
         assert_eq!(error["param"], param, "{error}");

@@ -214,6 +214,7 @@ fn what_the_native_review_finds_is_told_where_the_client_put_it() {
         ("request_body.stop", "stop_sequences"),
         ("request_body.user", "metadata.user_id"),
         ("request_body.messages[9].content[0]", "messages.9.content.0"),
+        ("request_body.tools[1].function.name", "tools.1.name"),
         ("", ""),
     ] {
         assert_eq!(origins.locate(native), expected);
