@@ -5,8 +5,9 @@ use axum::extract::{Path, RawQuery};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use overnight_app::sessions::{self, SignInError, SignedIn, oidc};
+use overnight_base::percent;
 use overnight_config::ConsoleOrigin;
-use url::form_urlencoded;
+use url::{Position, Url, form_urlencoded};
 
 use super::assets;
 use super::cookies::Cookie;
@@ -16,6 +17,9 @@ use super::visitors::{Guest, Visit};
 
 /// The lifetime of a browser's mark after a sign-in by password, in seconds: half a year.
 const MARK_SECONDS: u32 = 180 * 86_400;
+
+/// Paths resolve alike at every origin.
+const ANY_ORIGIN: &str = "https://localhost/";
 
 /// `GET /console/sign-in`.
 pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> PageResult {
@@ -136,10 +140,21 @@ fn told(error: SignInError) -> Result<(StatusCode, String), PageError> {
 /// The requested page if it belongs to the console, or else the console's first page.
 pub(super) fn destination(origin: &ConsoleOrigin, next: &str) -> String {
     let path = origin.base.strip_suffix("/console").unwrap_or_default();
-    let is_own = next.starts_with("/console/")
-        && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
-        && !next.starts_with("/console/sign-");
-    if is_own { format!("{path}{next}") } else { origin.base.clone() }
+    own_page(next).map_or_else(|| origin.base.clone(), |page| format!("{path}{page}"))
+}
+
+/// The path and query of a page of the console, as a browser resolves them.
+fn own_page(next: &str) -> Option<String> {
+    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let resolved = Url::parse(ANY_ORIGIN).ok()?.join(next).ok()?;
+    let page = &resolved[Position::BeforePath..Position::AfterQuery];
+    let decoded = percent::decode(resolved.path())?;
+    // Proxies may decode a path before they resolve it.
+    let leaves = decoded.split(['/', '\\']).any(|segment| matches!(segment, "." | ".."));
+    let is_own = [resolved.path(), &decoded]
+        .iter()
+        .all(|path| path.starts_with("/console/") && !path.starts_with("/console/sign-"));
+    (is_plain && next.starts_with("/console/") && is_own && !leaves).then(|| page.to_owned())
 }
 
 #[cfg(test)]
@@ -156,6 +171,16 @@ mod tests {
             ("//evil.example.com/console/", "/on/console"),
             ("/console", "/on/console"),
             ("/console/sign-out", "/on/console"),
+            ("/console/acct_1/requests?q=%2F..%2F&a=/../b", "/on/console/acct_1/requests?q=%2F..%2F&a=/../b"),
+            ("/console/acct_1/../acct_2/keys", "/on/console/acct_2/keys"),
+            ("/console/../../other/redirect?u=evil", "/on/console"),
+            ("/console/%2e%2E/.%2e/other", "/on/console"),
+            ("/console/..%2fother", "/on/console"),
+            ("/console/a%5c..%5c..%5cother", "/on/console"),
+            ("/console/..//evil.example.com/console/", "/on/console"),
+            ("/console/./sign-in/oidc", "/on/console"),
+            ("/console/%73ign-in/oidc", "/on/console"),
+            ("/console/%zz", "/on/console"),
             ("/console/\\evil", "/on/console"),
             ("", "/on/console"),
         ] {
