@@ -416,8 +416,10 @@ CREATE TABLE invitations (
     role       BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
+    invited_by BIGINT,
     PRIMARY KEY (account, email)
 );
+CREATE INDEX invitations_by_inviter ON invitations (invited_by) WHERE invited_by IS NOT NULL;
 
 CREATE TABLE sessions (
     sha256     BYTEA PRIMARY KEY,
@@ -937,7 +939,7 @@ BEGIN
  ARRAY['email: Address, in small letters.', 'password: Argon2id hash. Secret: keep it from readers.', 'issuer: The OpenID provider that knows the user.', 'subject: As that provider names the user.', 'is_operator: 1: an operator.',
   'signed_in_at: When the user last signed in, in milliseconds since 1970.']),
 ('members', 'Users of accounts. For people: overnight_members.', ARRAY['role: 0 viewer, 1 developer, 2 owner.']),
-('invitations', 'Links that make their holders members.', ARRAY['email: Whom it is for.', 'sha256: SHA-256 of its token.', 'role: 0 viewer, 1 developer, 2 owner.']),
+('invitations', 'Links that make their holders members.', ARRAY['email: Whom it is for.', 'sha256: SHA-256 of its token.', 'role: 0 viewer, 1 developer, 2 owner.', 'invited_by: The user, by users.seq, who made it; null for an operator at the command line.']),
 ('sessions', 'Browsers that are signed in.', ARRAY['sha256: SHA-256 of its token.', 'seen_at: When it was last used, in milliseconds since 1970.', 'is_by_link: 1: signed in by a link.', 'agent: Name of the browser.']),
 ('sign_in_links', 'Links that sign users in once.', ARRAY['sha256: SHA-256 of its token.']),
 ('sign_in_failures', 'Failed sign-ins in a row.', ARRAY['subject: SHA-256 of an address or of where they came from.', 'failures: How many.', 'last_at: When the last one was, in milliseconds since 1970.']),

@@ -475,7 +475,7 @@ CREATE TABLE members (
 CREATE INDEX members_by_user ON members (user_seq, account);
 
 -- Who may become a member of what: known by the SHA-256 of a link's token, and deleted when somebody has. email is what whoever
--- invites calls them.
+-- invites calls them; invited_by is users.seq of the inviter, and null for an operator at the command line.
 CREATE TABLE invitations (
     account    INTEGER NOT NULL,
     email      TEXT NOT NULL,
@@ -483,8 +483,10 @@ CREATE TABLE invitations (
     role       INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
+    invited_by INTEGER,
     PRIMARY KEY (account, email)
 ) WITHOUT ROWID;
+CREATE INDEX invitations_by_inviter ON invitations (invited_by) WHERE invited_by IS NOT NULL;
 
 -- Known by the SHA-256 of what the browser holds. expires_at is its absolute end.
 CREATE TABLE sessions (

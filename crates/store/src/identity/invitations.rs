@@ -6,9 +6,10 @@ use overnight_domain::scheduler::AccountKey;
 use serde_json::json;
 
 use crate::audit_log::{self, Change};
-use crate::database::{Row, Tx, statements};
+use crate::database::{ActorId, Row, Tx, statements};
 use crate::identity::accounts::{self, Account};
 use crate::identity::members::{self, read_role, role_code};
+use crate::identity::withdrawals;
 use crate::ledger::totals;
 use crate::{Store, StoreError};
 
@@ -23,10 +24,10 @@ pub struct Invitation {
 
 statements! {
     DELETE_ENDED = "DELETE FROM invitations WHERE expires_at <= ?";
-    INSERT = "INSERT INTO invitations (account, email, sha256, role, created_at, expires_at)
-        SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM invitations WHERE account = ?) < ?
+    INSERT = "INSERT INTO invitations (account, email, sha256, role, created_at, expires_at, invited_by)
+        SELECT ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT) WHERE (SELECT count(*) FROM invitations WHERE account = ?) < ?
         ON CONFLICT (account, email) DO UPDATE SET sha256 = excluded.sha256, role = excluded.role,
-            created_at = excluded.created_at, expires_at = excluded.expires_at";
+            created_at = excluded.created_at, expires_at = excluded.expires_at, invited_by = excluded.invited_by";
     LIST = "SELECT email, role, expires_at FROM invitations WHERE account = ? AND expires_at > ? ORDER BY email";
     DELETE = "DELETE FROM invitations WHERE account = ? AND email = ?";
     FIND = "SELECT i.email, i.role, i.expires_at, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at, a.suspended_at, a.closed_at, a.erase_at, a.erased_at, a.retention_ms, a.monthly_credits, a.low_credits_threshold, a.low_credits_webhook, a.live_requests, a.stored_bytes,
@@ -37,8 +38,8 @@ statements! {
     USE_ALL = "DELETE FROM invitations WHERE email = ? RETURNING account, role, expires_at";
 }
 
-/// Stores an invitation, in place of an earlier one for the same address; `false` if `most` are pending already. Invitations that ended by
-/// `now` are deleted.
+/// Stores an invitation of the user who acts, in place of an earlier one for the same address; `false` if `most` are pending already.
+/// Invitations that ended by `now` are deleted.
 pub async fn insert(
     store: &Store,
     account: AccountKey,
@@ -53,16 +54,18 @@ pub async fn insert(
         .bind(*sha256)
         .bind(role_code(invitation.role))
         .bind(now)
-        .bind(invitation.expires_at)
-        .bind(account)
-        .bind(most);
+        .bind(invitation.expires_at);
     let change =
         Change::of_account(AuditAction::InvitationCreate, account, now).to("invitation", &invitation.email);
     let change = change.with(json!({"role": invitation.role.as_str()}));
     let invite = async move |tx: &mut Tx<'_>| {
         totals::lock_open(account, tx).await?;
         tx.execute(DELETE_ENDED.bind(now)).await?;
-        if tx.execute(insert).await? == 0 {
+        let inviter = match tx.actor().id {
+            ActorId::User(user) => Some(user),
+            ActorId::Service | ActorId::Operator(_) | ActorId::ApiKey(_) => None,
+        };
+        if tx.execute(insert.bind(inviter).bind(account).bind(most)).await? == 0 {
             return Ok(false);
         }
         audit_log::note_in(change, tx).await.map(|()| true)
@@ -77,10 +80,10 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<In
 
 pub async fn remove(store: &Store, account: AccountKey, email: &str, now: i64) -> Result<(), StoreError> {
     let delete = DELETE.bind(account).bind(email);
-    let change = Change::of_account(AuditAction::InvitationWithdraw, account, now).to("invitation", &email);
+    let email = email.to_owned();
     let withdraw = async move |tx: &mut Tx<'_>| match tx.execute(delete).await? {
         0 => Ok(()),
-        _ => audit_log::note_in(change, tx).await,
+        _ => withdrawals::note_in(account, &email, now, tx).await,
     };
     store.transaction_of(account, withdraw).await
 }

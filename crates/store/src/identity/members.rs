@@ -10,6 +10,7 @@ use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, statements};
 use crate::identity::accounts::{self, Account};
 use crate::identity::users::{self, User};
+use crate::identity::withdrawals;
 use crate::ledger::totals;
 use crate::{Store, StoreError};
 
@@ -112,7 +113,7 @@ pub(crate) async fn insert_in(
     Ok(true)
 }
 
-/// Gives a member another role, or removes them. An account keeps an owner. Unknown users and users of other accounts get the same answer:
+/// Gives a member another role, or removes them, and withdraws invitations by them to higher roles. An account keeps an owner. Unknown users and users of other accounts get the same answer:
 /// both are looked for among the members.
 pub async fn change(
     store: &Store,
@@ -156,6 +157,8 @@ async fn change_in(
     let change = Change::of_user(action, user, now).in_account(account).with(details);
     audit_log::note_in(change.never_refused_if(role < Some(before)), tx).await?;
     tx.execute(statement.bind(account).bind(member)).await?;
+    // An invitation would give back what is taken.
+    withdrawals::withdraw_above_in(account, member, role.map_or(-1, role_code), now, tx).await?;
     Ok(MemberChange::Done)
 }
 

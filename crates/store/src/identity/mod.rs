@@ -8,3 +8,4 @@ pub mod sessions;
 pub mod sign_in_failures;
 pub mod sign_ups;
 pub mod users;
+pub(crate) mod withdrawals;

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, statements};
+use crate::identity::withdrawals;
 use crate::{Store, StoreError};
 
 /// Times are in milliseconds.
@@ -303,7 +304,7 @@ pub(crate) async fn sign_out_in(
     tx.execute(DELETE_SESSIONS.bind(key).bind(but)).await
 }
 
-/// Removes a user and all means of access. The last operator is not removed.
+/// Removes a user and all means of access, with the pending invitations by the user. The last operator is not removed.
 pub async fn remove(store: &Store, id: UserId, now: i64) -> Result<Removal, StoreError> {
     let removal = async move |tx: &mut Tx<'_>| {
         if let [only] = tx.fetch(LOCK_OPERATORS.unbound()).await?.as_slice()
@@ -317,6 +318,7 @@ pub async fn remove(store: &Store, id: UserId, now: i64) -> Result<Removal, Stor
         note_in(AuditAction::UserRemove, key, json!({}), now, tx).await?;
         tx.execute(DELETE.bind(key)).await?;
         tx.execute(DELETE_MEMBERSHIPS.bind(key)).await?;
+        withdrawals::withdraw_all_in(key, now, tx).await?;
         sign_out_in(key, None, tx).await?;
         Ok(Removal::Done)
     };

@@ -47,6 +47,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         audit_log::reads::STATEMENTS,
         audit_log::retention::STATEMENTS,
         identity::invitations::STATEMENTS,
+        identity::withdrawals::STATEMENTS,
         identity::members::STATEMENTS,
         identity::sessions::STATEMENTS,
         identity::sign_in_failures::STATEMENTS,

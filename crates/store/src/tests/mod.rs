@@ -88,6 +88,7 @@ mod users;
 mod waits;
 mod webhooks;
 mod wholes;
+mod withdrawals;
 
 pub(super) use self::fixture::{Fixture, START, options};
 pub(super) use self::schemas::{Catalogue, catalogue};

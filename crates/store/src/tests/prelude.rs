@@ -38,7 +38,7 @@ pub(super) use crate::audit_log::{Filter, Place, bounds};
 pub(super) use crate::batches::{
     CancelBatchOutcome, FillLine, FillStep, Filled, Filling, NewBatch, NewBatchOutcome,
 };
-pub(super) use crate::database::{Connection, Dialect, Row, Sql, Statement, Tx, sql};
+pub(super) use crate::database::{Actor, ActorId, Connection, Dialect, Row, Sql, Statement, Tx, sql};
 pub(super) use crate::files::{Appended, FinishedFile, NewFile};
 pub(super) use crate::idempotency_keys::{Guard, Guarded, IdempotencyKey, Recalled};
 pub(super) use crate::identity::accounts::LowCredits;
