@@ -6,7 +6,7 @@ use overnight_domain::faults::codes;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_store::StoreError;
-use overnight_store::idempotency_keys::IdempotencyKey;
+use overnight_store::idempotency_keys::{Guarded, IdempotencyKey};
 use overnight_store::identity::accounts::Account;
 use overnight_store::ledger::Posting;
 use overnight_store::ledger::monthly_grants::{self, Month};
@@ -32,7 +32,12 @@ pub(crate) async fn set_repeatably(
     }
     let account = accounts::get(services, id).await?.key;
     let (now, once) = (services.clock.now(), idempotency::once(key, &id));
-    let set = monthly_grants::set(&services.store, account, amount, now, once).await?;
+    // The month may end before the worker's next run.
+    let month = month_of(now).filter(|_| services.config().billing.enabled);
+    let set = monthly_grants::set(&services.store, account, amount, month, now, once).await?;
+    if matches!(set, Guarded::Done(true)) {
+        count_grant();
+    }
     Ok((accounts::get(services, id).await?, idempotency::is_repeat(set)?))
 }
 
@@ -44,7 +49,7 @@ pub async fn grant_due(services: &Services, now: i64) -> Result<(), StoreError> 
     let Some(month) = month_of(now) else { return Ok(()) };
     for (account, id) in monthly_grants::list_due(&services.store, &month).await? {
         match monthly_grants::grant(&services.store, account, month.clone(), now).await? {
-            Some(Posting::Posted) => metrics::counter!("overnight_monthly_grants_total").increment(1),
+            Some(Posting::Posted) => count_grant(),
             Some(Posting::Refused) => {
                 tracing::warn!(
                     account = %id,
@@ -56,6 +61,10 @@ pub async fn grant_due(services: &Services, now: i64) -> Result<(), StoreError> 
         }
     }
     Ok(())
+}
+
+fn count_grant() {
+    metrics::counter!("overnight_monthly_grants_total").increment(1);
 }
 
 /// `None` for a time outside the calendar.

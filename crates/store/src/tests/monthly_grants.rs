@@ -13,8 +13,8 @@ fn credits(text: &str) -> Credits {
 
 impl Fixture {
     async fn set_monthly(&self, account: AccountKey, amount: Option<&str>) {
-        let set = monthly_grants::set(&self.store, account, amount.map(credits), START, None).await;
-        assert_eq!(set.expect("a change"), Guarded::Done(()));
+        let set = monthly_grants::set(&self.store, account, amount.map(credits), None, START, None).await;
+        assert_eq!(set.expect("a change"), Guarded::Done(false));
         let set = accounts::get(&self.store, account).await.expect("an account");
         assert_eq!(set.monthly_credits, amount.map(credits));
     }
@@ -79,6 +79,24 @@ async fn another_amount_holds_from_the_next_month_on_and_each_grant_is_an_entry_
     };
     let noted = (noted(AuditAction::CreditsMonthly).await, noted(AuditAction::CreditsGrant).await);
     assert_eq!(noted, (3, 3), "the first grant is that of the account's beginning");
+}
+
+on_both!(the_month_in_which_credits_are_set_is_granted_with_the_setting);
+async fn the_month_in_which_credits_are_set_is_granted_with_the_setting(fixture: &mut Fixture) {
+    let (store, account) = (&fixture.store, fixture.account);
+    let set = async |amount: Option<&str>, number| {
+        let month = Some(month(number));
+        let set = monthly_grants::set(store, account, amount.map(credits), month, START, None).await;
+        let Guarded::Done(is_granted) = set.expect("a change") else { panic!("no key was used") };
+        (is_granted, fixture.balance(account).await)
+    };
+    assert_eq!(set(Some("25"), 682).await, (true, "125".to_owned()));
+    assert_eq!(set(Some("30"), 682).await, (false, "125".to_owned()), "one grant of a month");
+    assert_eq!(set(None, 683).await, (false, "125".to_owned()));
+    assert_eq!(fixture.due_grants().await, []);
+    assert_eq!(set(Some("999999999"), 683).await, (false, "125".to_owned()), "more than a billion");
+    let stored = accounts::get(store, account).await.expect("an account").monthly_credits;
+    assert_eq!(stored, Some(credits("999999999")), "the amount is set all the same");
 }
 
 on_both!(nodes_that_grant_at_once_grant_once);

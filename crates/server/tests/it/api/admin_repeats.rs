@@ -70,7 +70,7 @@ async fn nothing_is_set_of_an_account_that_was_closed_meanwhile_nor_granted() {
     let low = LowCredits { threshold: amount, webhook: HOOK.to_owned() };
     let entry = NewEntry { account, kind: EntryKind::Grant, amount, source: "a b".to_owned(), now };
     for refused in [
-        monthly_grants::set(store, account, Some(amount), now, None).await.map(drop),
+        monthly_grants::set(store, account, Some(amount), None, now, None).await.map(drop),
         kept::set(store, account, Some(low), now, None).await.map(drop),
         requests::set_retention(store, account, Some(DAY_MS), now, None).await.map(drop),
         ledger::post_once(store, &entry, None).await.map(drop),
