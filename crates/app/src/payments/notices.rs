@@ -84,15 +84,16 @@ pub(super) async fn post_payment(services: &Services, receipt: &Receipt) -> Resu
     }
     let paid = Payment { credits, amount: receipt.amount, ..ordered };
     let posting = payments::post(&services.store, &paid, &receipt.reference, services.clock.now()).await?;
-    let why = "its payment paid another order, or its account would have more than a billion credits";
+    let why = "its order was paid before by another payment, its payment paid another order, or its account would have more than a billion credits";
     Ok(heard(posting, why))
 }
 
 /// Posts a reversal. If it has been undone by now, both directions are posted, whichever notices arrived before.
 async fn take_back(services: &Services, reversal: Reversal<'_>) -> Result<Heard, AppError> {
     let Reversal { kind, id, reference, amount, currency, stands } = reversal;
-    let Some(payment) = find_payment(services, reference).await? else {
-        return Ok(Heard::Nothing);
+    let payment = match find_payment(services, reference).await? {
+        Ok(payment) => payment,
+        Err(unpaid) => return Ok(unpaid),
     };
     if currency != payment.currency {
         return Ok(Heard::Doubtful("it is in another currency than was paid"));
@@ -107,15 +108,18 @@ async fn take_back(services: &Services, reversal: Reversal<'_>) -> Result<Heard,
     Ok(heard(posting, "its account would owe more than a billion credits"))
 }
 
-/// The paid order. If its payment was not reported yet, the provider is asked, and the payment is posted first.
-async fn find_payment(services: &Services, reference: &str) -> Result<Option<Payment>, AppError> {
+/// The paid order, or the outcome of a reversal without one. If its payment was not reported yet, the provider is asked, and the payment is
+/// posted first.
+async fn find_payment(services: &Services, reference: &str) -> Result<Result<Payment, Heard>, AppError> {
     if let Some(payment) = payments::find_paid(&services.store, reference).await? {
-        return Ok(Some(payment));
+        return Ok(Ok(payment));
     }
-    if let Some(receipt) = services.payments.find_receipt(reference).await? {
-        post_payment(services, &receipt).await?;
-    }
-    Ok(payments::find_paid(&services.store, reference).await?)
+    let unpaid = match services.payments.find_receipt(reference).await? {
+        Some(receipt) => post_payment(services, &receipt).await?,
+        None => Heard::Nothing,
+    };
+    let unpaid = if let Heard::Doubtful(_) = unpaid { unpaid } else { Heard::Nothing };
+    Ok(payments::find_paid(&services.store, reference).await?.ok_or(unpaid))
 }
 
 const fn heard(posting: Posting, why_refused: &'static str) -> Heard {

@@ -43,6 +43,7 @@ statements! {
         FROM payments WHERE reference = ?";
     PAYS_ANOTHER = "SELECT seq FROM payments WHERE reference = ? AND id <> ?";
     NOTE_PAID = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ?, check_at = NULL WHERE id = ? AND paid_at IS NULL";
+    FIND_REFERENCE = "SELECT reference FROM payments WHERE id = ?";
     ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE seq = ?";
 }
 
@@ -104,7 +105,8 @@ pub async fn find_paid(store: &Store, reference: &str) -> Result<Option<Payment>
     store.readers().fetch_optional(FIND_PAID.bind(reference)).await?.as_ref().map(read).transpose()
 }
 
-/// Posts the credits of a paid order, and activates the account's payments. A repeat has no effect.
+/// Posts the credits of a paid order, and activates the account's payments. A repeat has no effect. A second payment of the order is
+/// refused, as is a payment of two orders.
 pub async fn post(store: &Store, paid: &Payment, reference: &str, now: i64) -> Result<Posting, StoreError> {
     let (paid, reference) = (paid.clone(), reference.to_owned());
     store.transaction(async move |tx| post_in(&paid, &reference, now, tx).await).await
@@ -117,7 +119,10 @@ async fn post_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> 
     let update =
         NOTE_PAID.bind(now).bind(reference).bind(paid.credits.nanos()).bind(paid.amount).bind(paid.id);
     if tx.execute(update).await? == 0 {
-        return Ok(Posting::PostedBefore);
+        let rows = tx.fetch(FIND_REFERENCE.bind(paid.id)).await?;
+        let stored = rows.first().map(|row| row.get::<Option<String>>("reference")).transpose()?.flatten();
+        let is_repeat = stored.as_deref() == Some(reference);
+        return Ok(if is_repeat { Posting::PostedBefore } else { Posting::Refused });
     }
     tx.execute(ACTIVATE.bind(now).bind(paid.account)).await?;
     let (account, kind, amount, source) = (paid.account, EntryKind::TopUp, paid.credits, paid.id.to_string());

@@ -6,6 +6,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 
 use crate::ledger::Entry;
 use crate::tests::prelude::*;
+use crate::tests::transfer::order;
 
 fn credits(text: &str) -> Credits {
     text.parse().expect("credits")
@@ -142,6 +143,24 @@ async fn an_entry_is_posted_once_for_its_source(fixture: &mut Fixture) {
     assert_account(fixture, ["116", "0", "116"]).await;
 }
 on_both!(an_entry_is_posted_once_for_its_source);
+
+async fn a_second_payment_of_an_order_is_refused_and_a_repeat_of_the_first_has_no_effect(
+    fixture: &mut Fixture,
+) {
+    let (first, second) = (order(fixture.account, 1), order(fixture.account, 2));
+    for order in [&first, &second] {
+        payments::insert(&fixture.store, order).await.expect("an order");
+    }
+    let post = async |order: &Payment, reference: &str| {
+        payments::post(&fixture.store, order, reference, START).await.expect("a posting")
+    };
+    assert_eq!(post(&first, "pi_1").await, Posting::Posted);
+    assert_eq!(post(&first, "pi_1").await, Posting::PostedBefore);
+    assert_eq!(post(&first, "pi_2").await, Posting::Refused, "it was paid twice");
+    assert_eq!(post(&second, "pi_1").await, Posting::Refused, "it pays one order");
+    assert_eq!(post(&second, "pi_2").await, Posting::Posted);
+}
+on_both!(a_second_payment_of_an_order_is_refused_and_a_repeat_of_the_first_has_no_effect);
 
 async fn the_amount_of_an_entry_is_found_by_its_kind_and_source(fixture: &mut Fixture) {
     post(&fixture.store, fixture, EntryKind::Grant, "7", "a gift").await;

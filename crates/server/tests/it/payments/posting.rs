@@ -138,6 +138,21 @@ async fn a_payment_that_another_order_claims_too_is_posted_for_the_first() {
 }
 
 #[tokio::test]
+async fn a_second_payment_of_an_order_is_an_error_to_the_operator() {
+    let shop = Shop::open().await;
+    let paid = shop.stripe.pay(session_of(&shop.order("4").await));
+    shop.tell_all(&paid.events).await;
+    let second = String::from_utf8(paid.events.last().expect("an event").clone()).expect("text");
+    let second = second.replace(&paid.id, "pi_of_another_session");
+    let log = Log::keep();
+    assert_eq!(shop.tell(second.as_bytes()).await.status, 200, "told again, it would not get better");
+    let logged = log.lines_with("paid before by another payment");
+    assert!(logged.len() == 1 && logged[0].contains("pi_of_another_session"), "{logged:?}");
+    assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "4")]);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_not_ours_is_answered_and_posts_nothing() {
     let shop = Shop::open().await;
     let elsewhere = shop.stripe.pay_elsewhere();
