@@ -41,6 +41,11 @@ impl MetricsAccess {
         self.token.as_ref().map(drop).map_err(Clone::clone)
     }
 
+    /// Whether the settings name a token.
+    pub const fn has_token(&self) -> bool {
+        !matches!(self.token, Ok(None))
+    }
+
     /// `token` is empty if the caller sent none.
     pub fn admits(&self, token: &[u8]) -> bool {
         match &self.token {
@@ -71,6 +76,7 @@ mod tests {
         ] {
             assert_eq!([&open, &closed, &broken].map(|access| access.admits(token)), expected, "{token:?}");
         }
+        assert_eq!([&open, &closed, &broken].map(|access| access.has_token()), [false, true, true]);
         assert_eq!((open.check(), closed.check()), (Ok(()), Ok(())));
         let told = broken.check().unwrap_err().to_string();
         assert_eq!(

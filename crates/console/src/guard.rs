@@ -2,13 +2,14 @@
 //! console's own script, and no frames.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use overnight_config::ConsoleOrigin;
 
 use super::replies;
 use overnight_http::context::Shared;
+use overnight_http::hosts;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -40,7 +41,7 @@ pub(super) async fn admit(State(context): State<Shared>, request: Request, next:
         // The error page needs its style sheet.
         Err(_) if request.uri().path().starts_with("/assets/") => next.run(request).await,
         Err(why) => replies::no_console(*why),
-        Ok(origin) => match refusal(origin, request.method(), request.headers(), request.uri().authority()) {
+        Ok(origin) => match refusal(origin, request.method(), request.headers(), request.uri()) {
             Some(sentence) => replies::refused(StatusCode::FORBIDDEN, sentence),
             None => next.run(request).await,
         },
@@ -56,14 +57,8 @@ pub(super) async fn admit(State(context): State<Shared>, request: Request, next:
 }
 
 /// Why a call is refused, if it is.
-fn refusal(
-    origin: &ConsoleOrigin,
-    method: &Method,
-    headers: &HeaderMap,
-    authority: Option<&axum::http::uri::Authority>,
-) -> Option<&'static str> {
-    let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = authority.map(axum::http::uri::Authority::as_str).or(named).unwrap_or_default();
+fn refusal(origin: &ConsoleOrigin, method: &Method, headers: &HeaderMap, uri: &Uri) -> Option<&'static str> {
+    let host = hosts::named(uri, headers);
     // A foreign name that resolves to this machine would give its pages the console's origin.
     if !origin.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
         return Some("The console is not called by this name. Its operator sets the name as public_url.");
@@ -97,7 +92,7 @@ mod tests {
         let headers = given
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        refusal(&origin, method, &headers.collect(), None)
+        refusal(&origin, method, &headers.collect(), &Uri::default())
     }
 
     const HOST: (&str, &str) = ("host", "night.example.com");

@@ -32,6 +32,8 @@ pub enum Refusal {
     App(AppError),
     /// The metrics token is missing or wrong.
     NoMetricsToken,
+    /// The metrics have no token, and were called by a name that another site may have.
+    ForeignHost,
     /// The API key lacks this scope, which the call needs.
     InsufficientScope(KeyScope),
     /// The call used plain HTTP at an address that is served by https.
@@ -96,7 +98,7 @@ impl Refusal {
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
             Self::App(AppError::QuotaExceeded(_)) => &codes::QUOTA_EXCEEDED,
             Self::App(AppError::TooManyChanges(_)) => &codes::TOO_MANY_CHANGES,
-            Self::NoSuchPath | Self::App(AppError::NotFound(_)) => &codes::NOT_FOUND,
+            Self::NoSuchPath | Self::ForeignHost | Self::App(AppError::NotFound(_)) => &codes::NOT_FOUND,
             Self::App(AppError::Invalid(_)) => &codes::INVALID_INPUT,
             Self::App(AppError::IdempotencyKeyReused) => &codes::IDEMPOTENCY_KEY_REUSED,
             Self::App(AppError::AlreadyEnded { .. }) => &codes::ALREADY_ENDED,
@@ -123,6 +125,9 @@ impl Refusal {
             Self::App(error) => error.to_string(),
             Self::NoMetricsToken => {
                 "the token of the metrics is required, as Authorization: Bearer".to_owned()
+            }
+            Self::ForeignHost => {
+                "the metrics are not called by this name: call an IP address, localhost, the host of `public_url` or the name in `node`, or set `metrics_token_env`".to_owned()
             }
             Self::InsufficientScope(KeyScope::Admin) => {
                 "this call needs an API key with the scope `admin`, which operators make".to_owned()

@@ -23,6 +23,7 @@ mod feeds;
 mod following;
 mod health;
 mod held_requests;
+pub mod hosts;
 mod idempotency;
 pub mod json_lines;
 mod metrics;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use metrics::{Counter, Histogram, counter, gauge, histogram};
 use overnight_app::Services;
 use overnight_base::telemetry;
@@ -15,6 +15,7 @@ use super::answers;
 use super::context::Shared;
 use super::errors::{Answer, Refusal};
 use super::extract::bearer;
+use super::hosts;
 
 const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";
@@ -25,10 +26,14 @@ const LOG_BYTES: &str = "overnight_store_log_bytes";
 const DISK_FREE: &str = "overnight_disk_free_bytes";
 const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
 
-/// `GET /metrics`, with the token as `Authorization: Bearer` if the settings name one.
-pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> Answer {
-    if !context.services.metrics_access.admits(bearer(&headers)) {
+/// `GET /metrics`, with the token as `Authorization: Bearer` if the settings name one, and otherwise by a name of the service.
+pub(super) async fn get(State(context): State<Shared>, uri: Uri, headers: HeaderMap) -> Answer {
+    let access = &context.services.metrics_access;
+    if !access.admits(bearer(&headers)) {
         return Err(Refusal::NoMetricsToken);
+    }
+    if !access.has_token() && !hosts::is_own(hosts::named(&uri, &headers), &context.services.config()) {
+        return Err(Refusal::ForeignHost);
     }
     measure(&context.services).await;
     let text = telemetry::render();

@@ -208,6 +208,35 @@ async fn figures_with_a_token_are_for_those_who_show_it() {
 }
 
 #[tokio::test]
+async fn figures_without_a_token_are_not_told_to_pages_of_a_foreign_name() {
+    let settings =
+        [("metrics_listen", "127.0.0.1:0"), ("public_url", "https://night.example.com"), ("node", "night-1")];
+    for token in [None, Some("secret-token")] {
+        let access = MetricsAccess::with(token.map(|_| "SCRAPE"), |_| token.map(Into::into));
+        let change = |services| Services { metrics_access: Arc::new(access), ..services };
+        let app = TestApp::start_changed(&settings, change).await;
+        for (host, status) in [
+            ("127.0.0.1:8080", 200),
+            ("[::1]:8080", 200),
+            ("10.0.0.7", 200),
+            ("LocalHost:9464", 200),
+            ("night.example.com:9464", 200),
+            ("night-1:9464", 200),
+            ("night-2:9464", 404),
+            ("evil.example.com", 404),
+            ("evil.example.com:9464", 404),
+            ("127.0.0.1.evil.example.com", 404),
+            ("localhost.evil.example.com:8080", 404),
+        ] {
+            let there = Client::new(app.metrics_address.expect("an address"), None).with("host", host);
+            let scraped = there.with("authorization", "Bearer secret-token").get("/metrics").await;
+            assert_eq!(scraped.status, if token.is_some() { 200 } else { status }, "{host}");
+        }
+        app.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn figures_may_have_an_address_of_their_own() {
     for (token, status) in [(None, 200), (Some("secret-token"), 401)] {
         let access = MetricsAccess::with(token.map(|_| "SCRAPE"), |_| token.map(Into::into));
