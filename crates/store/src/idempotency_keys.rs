@@ -10,11 +10,7 @@ use bytes::Bytes;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::database::{Row, Tx, Value, statements};
-use crate::effects::LedgerDeltas;
 use crate::{Store, StoreError};
-
-/// Keys per transaction.
-const DELETED_MAX: u32 = 1_000;
 
 /// Bytes of a key's row in addition to the answer, with its places in two indexes.
 const KEY_BYTES: i64 = 256;
@@ -120,32 +116,6 @@ pub(crate) async fn do_once<T: Send + 'static>(
     store.transaction_of(account, guarded).await
 }
 
-/// Runs `work` in a transaction of the account, once for all calls with the key of the guard. `response` picks what repeats are answered
-/// with from an outcome; for `None`, the key is released.
-pub(crate) async fn do_guarded<T: Clone + Send + 'static, R: 'static>(
-    store: &Store,
-    account: AccountKey,
-    guard: Option<Guard<R>>,
-    now: i64,
-    response: for<'t> fn(&'t T) -> Option<&'t R>,
-    work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-) -> Result<Guarded<T>, StoreError> {
-    let guarded = async move |tx: &mut Tx<'_>| {
-        let claim = guard.map(|guard| Claim { account, key: guard.key, created_at: now });
-        let claims = Claims::take(vec![claim], tx).await?;
-        let mut outcomes = Vec::new();
-        if !claims.first().is_empty() {
-            outcomes.push(work(tx).await?);
-        }
-        let response = |_, outcome: &T| Some(guard?.response(response(outcome)?));
-        let mut ledger = LedgerDeltas::default();
-        let ended = claims.end(outcomes, response, &mut ledger, tx).await?;
-        ledger.write(tx).await?;
-        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
-    };
-    store.transaction_of(account, guarded).await
-}
-
 statements! {
     FIND = "SELECT digest, response FROM idempotency_keys WHERE account = ? AND key = ?";
     /// Waits for another node's transaction that takes the same key.
@@ -172,10 +142,6 @@ statements! {
         sqlite: "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2",
         postgres: "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))",
     };
-    DELETE_OLD = "DELETE FROM idempotency_keys WHERE (account, key) IN (
-        SELECT account, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING account, bytes";
-    DELETE_OF_ACCOUNT = "DELETE FROM idempotency_keys WHERE (account, key) IN (
-        SELECT account, key FROM idempotency_keys WHERE account = ? ORDER BY key LIMIT ?) RETURNING account, bytes";
 }
 
 /// The answer of an earlier call; `None` if there was none, or it was refused.
@@ -186,34 +152,6 @@ pub async fn find(
 ) -> Result<Option<Recalled>, StoreError> {
     let row = store.readers().fetch_optional(FIND.bind(account).bind(key.hash.as_slice())).await?;
     row.map(|row| Ok(Stored::read(&row)?.recall(key))).transpose()
-}
-
-/// Deletes some keys used before a time in milliseconds; returns their number, 0 when none are left.
-pub async fn delete_old(store: &Store, before: i64) -> Result<usize, StoreError> {
-    let delete = DELETE_OLD.bind(before).bind(DELETED_MAX);
-    let work = async move |tx: &mut Tx<'_>| {
-        let mut ledger = LedgerDeltas::default();
-        let deleted = count_deleted(&tx.fetch(delete).await?, &mut ledger)?;
-        ledger.write(tx).await.map(|()| deleted)
-    };
-    store.transaction(work).await
-}
-
-/// Deletes up to `limit` keys of an account; returns their number.
-pub(crate) async fn delete_of_account(
-    account: AccountKey,
-    limit: u32,
-    ledger: &mut LedgerDeltas,
-    tx: &mut Tx<'_>,
-) -> Result<usize, StoreError> {
-    count_deleted(&tx.fetch(DELETE_OF_ACCOUNT.bind(account).bind(limit)).await?, ledger)
-}
-
-fn count_deleted(deleted: &[Row], ledger: &mut LedgerDeltas) -> Result<usize, StoreError> {
-    for row in deleted {
-        ledger.store_bytes(row.get("account")?, -row.get::<Option<i64>>("bytes")?.unwrap_or(0));
-    }
-    Ok(deleted.len())
 }
 
 struct Stored {
@@ -306,12 +244,12 @@ impl Claims {
     }
 
     /// The answer to each write. `done` has the outcomes of the writes that were done; `response` returns the answer for repeats, or `None`
-    /// for a refusal, whose key is released. The rows of the keys count as stored bytes of their accounts.
+    /// for a refusal, whose key is released. `count` gets the stored bytes of each account.
     pub(crate) async fn end<T: Clone>(
         self,
         done: Vec<T>,
         response: impl Fn(usize, &T) -> Option<Bytes>,
-        ledger: &mut LedgerDeltas,
+        mut count: impl FnMut(i64, i64),
         tx: &mut Tx<'_>,
     ) -> Result<Vec<Guarded<T>>, StoreError> {
         let mut outcomes: Vec<Option<Outcome<T>>> = self.claims.iter().map(|_| None).collect();
@@ -322,7 +260,7 @@ impl Claims {
             match (claim, &response) {
                 (Some(Claim { account, key, .. }), Some(response)) => {
                     let bytes = KEY_BYTES + response.len() as i64;
-                    ledger.store_bytes(account.0, bytes);
+                    count(account.0, bytes);
                     kept.extend([
                         account.into(),
                         key.hash.to_vec().into(),

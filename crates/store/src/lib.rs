@@ -22,7 +22,7 @@
 //!   requests/  batches/                 requests and batches, and their deletion
 //!   queue/         release, scan, lease, settle, end, expire, live counts
 //!   files/         files of batch lines: uploaded, read, deleted
-//!   idempotency_keys.rs   calls that are done once, and the answer to their repeats
+//!   idempotency_keys.rs   calls that are done once, and the answer to their repeats      key_retention.rs  their deletion
 //!   lists.rs       pages of lists for people, and the search in metadata
 //!   ledger/        totals of accounts, holds, price points, charges, spend by day, model and API key, activity, payments
 //!   identity/      accounts, users, sessions, members, invitations, API keys, sign-in failures
@@ -54,6 +54,8 @@ pub mod files;
 pub mod idempotency_keys;
 pub mod identity;
 mod installation;
+mod key_retention;
+mod last_deleted;
 pub mod ledger;
 pub mod lists;
 mod log_truncation;
@@ -85,6 +87,7 @@ pub use encryption::check_keys;
 pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};
 pub use installation::{INSTALLATION_FILE, KEY_FILE, is_used};
+pub use key_retention::delete_old_keys;
 pub use neighbours::neighbours;
 pub use opening::{Store, Turn};
 pub use options::{DATABASE_FILE, Durability, StoreOptions};

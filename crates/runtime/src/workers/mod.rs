@@ -14,9 +14,9 @@ use overnight_app::{Services, api_keys, batches, closing, failures, left_behind,
 use overnight_config::Millis;
 use overnight_store::StoreError;
 use overnight_store::audit_log;
+use overnight_store::delete_old_keys;
 use overnight_store::file_watch;
 use overnight_store::files;
-use overnight_store::idempotency_keys;
 use overnight_store::nodes;
 use overnight_store::objects;
 use overnight_store::queue::expiry;
@@ -226,7 +226,7 @@ pub async fn audit_log_retention(services: &Services, now: i64) -> Result<(), St
 }
 
 pub async fn idempotency_keys(services: &Services, now: i64) -> Result<(), StoreError> {
-    while idempotency_keys::delete_old(&services.store, now - IDEMPOTENCY_KEYS_KEPT_MS).await? > 0 {}
+    while delete_old_keys(&services.store, now - IDEMPOTENCY_KEYS_KEPT_MS).await? > 0 {}
     Ok(())
 }
 

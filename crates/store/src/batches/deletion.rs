@@ -9,7 +9,9 @@ use overnight_domain::ids::BatchId;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::database::statements;
-use crate::requests::{ROWS_MAX, delete, delete_events, note_last, read_chunk};
+use crate::last_deleted::note_last;
+use crate::outbox::deletion::delete_events;
+use crate::requests::{ROWS_MAX, delete, read_chunk};
 use crate::row;
 use crate::writer::{Job, Operation, WriteClass};
 use crate::writes::{WriteOrder, WriteTransaction};

@@ -244,7 +244,9 @@ impl Operation for InsertInputBatch {
             }
             _ => None,
         };
-        claims.end(outcomes, response, &mut write.effects.ledger, &mut write.tx).await
+        let ledger = &mut write.effects.ledger;
+        let count = |account, bytes| ledger.store_bytes(account, bytes);
+        claims.end(outcomes, response, count, &mut write.tx).await
     }
 }
 

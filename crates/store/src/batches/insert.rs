@@ -177,7 +177,9 @@ impl Operation for InsertBatch {
             NewBatchOutcome::Created(record) => Some(operations.get(place)?.guard.as_ref()?.response(record)),
             NewBatchOutcome::Changed | NewBatchOutcome::Suspended | NewBatchOutcome::OverQuota(_) => None,
         };
-        claims.end(outcomes, response, &mut write.effects.ledger, &mut write.tx).await
+        let ledger = &mut write.effects.ledger;
+        let count = |account, bytes| ledger.store_bytes(account, bytes);
+        claims.end(outcomes, response, count, &mut write.tx).await
     }
 }
 

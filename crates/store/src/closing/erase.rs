@@ -7,8 +7,8 @@ use crate::database::{Tx, statements};
 use crate::effects::LedgerDeltas;
 use crate::identity::users;
 use crate::ledger::totals::ROW_BYTES;
-use crate::requests::deletion::delete_events;
-use crate::{Store, StoreError, encryption, files, idempotency_keys, objects};
+use crate::outbox::deletion::delete_events;
+use crate::{Store, StoreError, encryption, files, key_retention, objects};
 
 /// Rows per table and transaction.
 const ROWS_MAX: u32 = 256;
@@ -59,7 +59,7 @@ pub async fn delete_content(store: &Store, account: AccountKey) -> Result<bool, 
     let work = async move |tx: &mut Tx<'_>| {
         let uploads = tx.fetch(DELETE_UPLOADS.bind(account).bind(ROWS_MAX)).await?;
         let mut ledger = LedgerDeltas::default();
-        let keys = idempotency_keys::delete_of_account(account, ROWS_MAX, &mut ledger, tx).await?;
+        let keys = key_retention::delete_of_account(account, ROWS_MAX, &mut ledger, tx).await?;
         let spent = tx.execute(DELETE_SPEND_BY_KEY.bind(account).bind(ROWS_MAX)).await?;
         let events = tx.fetch(DELETE_EVENTS.bind(account).bind(ROWS_MAX)).await?;
         delete_events(&events, tx).await?;

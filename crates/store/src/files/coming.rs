@@ -12,7 +12,8 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::database::{Tx, statements};
 use crate::effects::{Accounts, LedgerDeltas};
-use crate::idempotency_keys::{Guard, Guarded, do_guarded};
+use crate::files::guarded::do_guarded;
+use crate::idempotency_keys::{Guard, Guarded};
 use crate::ledger::totals::ROW_BYTES;
 use crate::{Store, StoreError};
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod coming;
 pub(crate) mod deletion;
+mod guarded;
 pub(crate) mod parts;
 pub(crate) mod reads;
 pub(crate) mod upload_ends;

@@ -6,7 +6,8 @@ use overnight_domain::uploads::{PARTS_MAX, PartRecord, UploadStatus};
 
 use super::uploads::lock;
 use crate::database::{Row, Tx, statements};
-use crate::idempotency_keys::{Guard, Guarded, do_guarded};
+use crate::files::guarded::do_guarded;
+use crate::idempotency_keys::{Guard, Guarded};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,8 @@ use super::deletion::deleted;
 use super::reads;
 use super::uploads::lock;
 use crate::database::{Tx, statements};
-use crate::idempotency_keys::{Guard, Guarded, do_guarded};
+use crate::files::guarded::do_guarded;
+use crate::idempotency_keys::{Guard, Guarded};
 use crate::{Store, StoreError};
 
 #[derive(Debug, Clone)]

@@ -8,7 +8,8 @@ use overnight_domain::uploads::{PENDING_UPLOADS_MAX, UploadRecord, UploadStatus}
 use super::coming::take_bytes;
 use crate::database::{Row, Tx, statements};
 use crate::effects::LedgerDeltas;
-use crate::idempotency_keys::{Guard, Guarded, do_guarded};
+use crate::files::guarded::do_guarded;
+use crate::idempotency_keys::{Guard, Guarded};
 use crate::ledger::totals::ROW_BYTES;
 use crate::{Store, StoreError};
 

@@ -5,6 +5,7 @@
 pub(crate) mod account_events;
 pub(crate) mod attempt_results;
 pub(crate) mod claims;
+pub(crate) mod deletion;
 pub(crate) mod interruptions;
 pub(crate) mod lanes;
 pub(crate) mod reads;

@@ -8,7 +8,7 @@ use overnight_domain::webhooks::EventKind;
 use crate::database::{Tx, statements};
 use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::outbox::account_events::{self, AccountEvent};
-use crate::requests::deletion::delete_events;
+use crate::outbox::deletion::delete_events;
 use crate::{Store, StoreError};
 
 const TRIES_MAX: u32 = 1;

@@ -6,8 +6,10 @@ use overnight_base::turns::Permit;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::database::{Row, Tx, Value, statements};
+use crate::database::{Row, Value, statements};
+use crate::last_deleted::note_last;
 use crate::objects::table::let_go;
+use crate::outbox::deletion::delete_events;
 use crate::writer::{Job, Operation, WriteClass};
 use crate::writes::{WriteOrder, WriteTransaction};
 use crate::{Store, StoreError};
@@ -39,16 +41,6 @@ statements! {
     DELETE_EVENTS over [Integer] = {
         sqlite: "DELETE FROM events WHERE request = ?1 AND request IS NOT NULL RETURNING seq",
         postgres: "DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL RETURNING seq",
-    };
-    DELETE_DELIVERIES over [Integer] = {
-        sqlite: "DELETE FROM deliveries WHERE event = ?1",
-        postgres: "DELETE FROM deliveries WHERE event = ANY ($1::bigint[])",
-    };
-    NOTE_LAST = {
-        sqlite: "INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
-            ON CONFLICT (table_name) DO UPDATE SET seq = max(seq, excluded.seq)",
-        postgres: "INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
-            ON CONFLICT (table_name) DO UPDATE SET seq = greatest(last_deleted.seq, excluded.seq)",
     };
 }
 
@@ -181,21 +173,6 @@ pub(crate) async fn delete(
         }
     }
     Ok(deleted.len())
-}
-
-/// Deletes the rows of deleted events: events go first, so that no delivery is added to a deleted one.
-pub(crate) async fn delete_events(deleted: &[Row], tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let events: Vec<i64> = deleted.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
-    tx.execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect())).await?;
-    match events.into_iter().max() {
-        Some(last) => note_last("events", last, tx).await,
-        None => Ok(()),
-    }
-}
-
-/// Notes a deleted row number, so that it is not given out again.
-pub(crate) async fn note_last(table: &str, last: i64, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    tx.execute(NOTE_LAST.bind(table).bind(last)).await.map(drop)
 }
 
 #[cfg(test)]

@@ -167,7 +167,9 @@ impl Operation for InsertRequest {
             let guard = guard.as_ref().filter(|_| *admission == Admission::Taken)?;
             Some(guard.response(&request.summary()))
         };
-        claims.end(admissions, response, &mut write.effects.ledger, &mut write.tx).await
+        let ledger = &mut write.effects.ledger;
+        let count = |account, bytes| ledger.store_bytes(account, bytes);
+        claims.end(admissions, response, count, &mut write.tx).await
     }
 }
 

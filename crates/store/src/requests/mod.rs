@@ -19,7 +19,7 @@ pub(crate) mod retention;
 
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::deletion::{DeletionOutcome, delete_request};
-pub(crate) use self::deletion::{ROWS_MAX, delete, delete_events, note_last, read_chunk};
+pub(crate) use self::deletion::{ROWS_MAX, delete, read_chunk};
 pub use self::insert::{insert, insert_once, stored_bytes};
 #[cfg(test)]
 pub(super) use self::listing::{COUNT_BETWEEN, FIND_CHARGE, LIST_ERRORS, list_of, list_page_of};

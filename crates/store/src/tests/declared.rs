@@ -3,8 +3,8 @@
 use crate::database::Sql;
 use crate::{
     audit_log, batches, closing, database, disk_space, effects, encryption, files, idempotency_keys,
-    identity, ledger, low_credits, neighbours, nodes, objects, opening, operations, outbox, queue, requests,
-    waits, writer, writes,
+    identity, key_retention, last_deleted, ledger, low_credits, neighbours, nodes, objects, opening,
+    operations, outbox, queue, requests, waits, writer, writes,
 };
 
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
@@ -75,6 +75,8 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         operations::own_schema::STATEMENTS,
         operations::transfer::target::STATEMENTS,
         operations::vacuum::STATEMENTS,
+        key_retention::STATEMENTS,
+        last_deleted::STATEMENTS,
         low_credits::STATEMENTS,
         neighbours::STATEMENTS,
     ]
@@ -84,6 +86,7 @@ fn of_outbox() -> Vec<&'static [&'static Sql]> {
     vec![
         outbox::account_events::STATEMENTS,
         outbox::claims::STATEMENTS,
+        outbox::deletion::STATEMENTS,
         outbox::attempt_results::STATEMENTS,
         outbox::interruptions::STATEMENTS,
         outbox::lanes::STATEMENTS,

@@ -155,10 +155,10 @@ async fn old_keys_are_deleted_and_younger_ones_kept(fixture: &mut Fixture) {
     let stored =
         async || accounts::get(&fixture.store, fixture.account).await.expect("an account").stored_bytes;
     let before = stored().await;
-    assert_eq!(idempotency_keys::delete_old(&fixture.store, START + 2).await.expect("a deletion"), 2);
+    assert_eq!(delete_old_keys(&fixture.store, START + 2).await.expect("a deletion"), 2);
     assert_eq!(stored().await, before - 2 * (256 + answer_bytes));
     fixture.assert_sound().await;
-    assert_eq!(idempotency_keys::delete_old(&fixture.store, START + 2).await.expect("a deletion"), 0);
+    assert_eq!(delete_old_keys(&fixture.store, START + 2).await.expect("a deletion"), 0);
     let found = async |hash| {
         let found = idempotency_keys::find(&fixture.store, fixture.account, &key(hash, 1)).await;
         found.expect("a read").is_some()

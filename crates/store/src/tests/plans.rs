@@ -65,7 +65,8 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(live_counts::OF_MODEL.bind(fixture.model));
     statements.push(retention::FIND_NEXT.bind(1i64).bind(0i64).bind(9i64).bind(START));
     statements.push(retention::MEASURE_NEXT.bind(1i64).bind(0i64).bind(9i64));
-    for delete in [&deletion::DELETE_DELIVERIES, &deletion::DELETE_EVENTS, &deletion::DELETE_ATTEMPTS] {
+    for delete in [&outbox::deletion::DELETE_DELIVERIES, &deletion::DELETE_EVENTS, &deletion::DELETE_ATTEMPTS]
+    {
         statements.push(delete.over([], row(1)));
     }
     statements.push(

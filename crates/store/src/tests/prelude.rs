@@ -72,8 +72,9 @@ pub(super) use crate::requests::{
     Direction, ListFilter, ListScope, NewRequest, PageScope, delete_ended, models,
 };
 pub(super) use crate::{
-    DATABASE_FILE, FolderLock, Store, StoreError, StoreOptions, audit_log, batches, closing, files,
-    idempotency_keys, ledger, lists, low_credits, nodes, objects, outbox, queue, requests, schema, waits,
+    DATABASE_FILE, FolderLock, Store, StoreError, StoreOptions, audit_log, batches, closing, delete_old_keys,
+    files, idempotency_keys, ledger, lists, low_credits, nodes, objects, outbox, queue, requests, schema,
+    waits,
 };
 
 pub(super) use super::fixture::{DAY_MS, Fixture, START, Stage, new_account, open, options, walk};
