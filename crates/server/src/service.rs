@@ -30,7 +30,7 @@ use overnight_runtime::scheduler::{self, Shell, clear_model_gauges};
 use overnight_runtime::workers;
 use overnight_runtime::workers::deliverer::{self, Deliverer};
 use overnight_store::nodes::hints;
-use overnight_store::{Store, StoreError};
+use overnight_store::{Store, StoreError, neighbours};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -105,6 +105,13 @@ impl Service {
         let clock: SharedClock = Arc::new(FollowingClock::of_machine());
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
+        let others = neighbours(&store).await?;
+        if !others.is_empty() {
+            tracing::warn!(
+                "others may create functions and tables in the schema of the service, which run as its role: {}; docs/postgresql.md",
+                others.join(", ")
+            );
+        }
         if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
             tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
         }

@@ -119,3 +119,18 @@ async fn a_role_with_the_documented_rights_serves_what_another_migrated() {
     fixture.restart().await;
     fixture.assert_sound().await;
 }
+
+#[tokio::test]
+async fn roles_that_may_create_functions_beside_the_service_are_named() {
+    let fixture = Fixture::on_postgres().await;
+    let found = async || neighbours(&fixture.store).await.expect("a look");
+    fixture.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC").await;
+    assert_eq!(found().await, [""; 0]);
+    fixture
+        .execute(
+            "CREATE ROLE beside_the_service; GRANT CREATE ON SCHEMA public TO PUBLIC, beside_the_service",
+        )
+        .await;
+    assert_eq!(found().await, ["PUBLIC in schema public", "beside_the_service in schema public"]);
+    assert_eq!(neighbours(&Fixture::on_sqlite().await.store).await.expect("a look"), [""; 0]);
+}
