@@ -105,13 +105,7 @@ impl Service {
         let clock: SharedClock = Arc::new(FollowingClock::of_machine());
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
-        let others = neighbours(&store).await?;
-        if !others.is_empty() {
-            tracing::warn!(
-                "others may create functions and tables in the schema of the service, which run as its role: {}; docs/postgresql.md",
-                others.join(", ")
-            );
-        }
+        warn_of_neighbours(&store).await?;
         if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
             tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
         }
@@ -298,6 +292,18 @@ fn sender(services: &Services, listeners: &Listeners, engines: Option<&Arc<Engin
     let policy = Policy::new(Arc::new(move || of_now.config()), listeners.addresses(), engine_addresses);
     let sender = Sender::new(policy, Arc::new(SystemResolver::new()), clock);
     sender.trusting(services.config().outgoing.ca_files.clone())
+}
+
+/// Other roles of the server that could run code as that of the service.
+async fn warn_of_neighbours(store: &Store) -> Result<(), StoreError> {
+    let others = neighbours(store).await?;
+    if !others.is_empty() {
+        tracing::warn!(
+            "others may create functions and tables in the schema of the service, which run as its role: {}; docs/postgresql.md",
+            others.join(", ")
+        );
+    }
+    Ok(())
 }
 
 fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {
