@@ -100,7 +100,7 @@ async fn what_is_set_again_as_it_is_makes_no_entry_in_the_audit_log() {
     let entries = app.noted().await;
     let by_key = entries.iter().filter(|entry| entry.actor_name.as_deref() == Some("provisioning"));
     let actions: Vec<&str> = by_key.map(|entry| entry.action.as_str()).collect();
-    assert_eq!(actions, ["account.retention", "credits.low", "credits.monthly"]);
+    assert_eq!(actions, ["account.retention", "credits.low", "credits.grant", "credits.monthly"]);
     app.stop().await;
 }
 

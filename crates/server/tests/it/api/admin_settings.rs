@@ -54,6 +54,7 @@ async fn what_is_set_of_an_account_is_shown_and_noted() {
         ("credits.low", json!({"threshold": null, "host": null})),
         ("credits.low", json!({"threshold": "10.5", "host": "hooks.example"})),
         ("credits.monthly", json!({"amount": null})),
+        ("credits.grant", json!({"amount": "12.5", "source": "monthly:2025-06"})),
         ("credits.monthly", json!({"amount": "12.5"})),
     ];
     assert_eq!(noted(&app).await, expected.map(|(action, details)| (action.to_owned(), details)));
@@ -80,7 +81,8 @@ async fn a_repeat_of_a_change_that_was_changed_since_changes_nothing() {
         assert_eq!((&again.json()[field], again.header("idempotent-replayed")), (&since[field], "true"));
         once.post(&path, &other).await.refused(422, "idempotency_key_reused");
     }
-    assert_eq!(noted(&app).await.len(), 6);
+    // The first monthly credits are a grant, too.
+    assert_eq!(noted(&app).await.len(), 7);
     app.stop().await;
 }
 
