@@ -245,13 +245,8 @@ impl StoreError {
     /// Whether this machine's disk failed, so that its state is unknown. A page that was damaged earlier fails only the statements that
     /// need it.
     pub(super) fn is_disk_failure(&self) -> bool {
-        // A write that fails, such as beyond a quota, leaves what was durable, and SQLite undoes the transaction.
-        const FAILED_WRITES: [i32; 2] = [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE];
-        let Self::Database(DatabaseError::Sqlite(rusqlite::Error::SqliteFailure(failure, _))) = self else {
-            return false;
-        };
-        failure.code == rusqlite::ErrorCode::SystemIoFailure
-            && !FAILED_WRITES.contains(&failure.extended_code)
+        let Self::Database(DatabaseError::Sqlite(error)) = self else { return false };
+        error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) && !is_failed_write(error)
     }
 
     /// Whether the connection is unusable, so that the last statement's outcome is unknown.
@@ -263,6 +258,12 @@ impl StoreError {
     }
 }
 
+/// Whether a write failed, such as beyond a quota of the disk. Durable data stays, and SQLite undoes the transaction.
+const fn is_failed_write(error: &rusqlite::Error) -> bool {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return false };
+    matches!(failure.extended_code, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE)
+}
+
 /// By its primary result code (<https://sqlite.org/rescode.html>).
 fn trouble_of_sqlite(error: &rusqlite::Error) -> Trouble {
     use rusqlite::ErrorCode;
@@ -270,7 +271,7 @@ fn trouble_of_sqlite(error: &rusqlite::Error) -> Trouble {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Trouble::Constraint,
         // Only statements that need the damaged page fail, as on PostgreSQL.
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Trouble::Constraint,
-        Some(ErrorCode::SystemIoFailure) => Trouble::Fatal,
+        Some(ErrorCode::SystemIoFailure) if !is_failed_write(error) => Trouble::Fatal,
         _ if of_sqlite(error).is_some() => Trouble::Refusing,
         _ => Trouble::Fatal,
     }

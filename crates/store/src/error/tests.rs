@@ -67,7 +67,10 @@ fn damage_is_told_from_other_faults_and_neither_passes() {
 fn each_error_of_sqlite_is_refused_retried_or_ends_the_process() {
     for (codes, trouble) in [
         (&[SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_CORRUPT, SQLITE_NOTADB][..], Trouble::Constraint),
-        (&[SQLITE_BUSY, SQLITE_FULL, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_NOMEM], Trouble::Refusing),
+        (
+            &[SQLITE_BUSY, SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_NOMEM],
+            Trouble::Refusing,
+        ),
         (&[SQLITE_IOERR_READ, SQLITE_READONLY_DBMOVED, SQLITE_MISUSE], Trouble::Fatal),
     ] {
         for code in codes {
