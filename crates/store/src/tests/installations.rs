@@ -261,3 +261,15 @@ async fn closed_store_leaves_nothing_in_its_log() {
     assert_eq!(log, 0);
     drop(reader);
 }
+
+#[tokio::test]
+async fn database_whose_encoding_lacks_characters_is_refused() {
+    let of_utf8 = Cluster::shared().database("of_utf8").expect("a database");
+    let create = "CREATE DATABASE of_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    Cluster::shared().execute("of_utf8", create).expect("a database");
+    let server_url = Some(of_utf8.replace("of_utf8", "of_latin1"));
+    let folder = tempfile::tempdir().expect("a folder");
+    for error in refusals(&StoreOptions { server_url, ..options(&folder) }).await {
+        assert!(matches!(&error, StoreError::Encoding(found) if found == "LATIN1"), "{error}");
+    }
+}
