@@ -46,7 +46,7 @@ fn get(world: &World, path: &str, version: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let key = world.read("data/api-key");
     let head = format!(
-        "GET {path} HTTP/{version}\r\nHost: x\r\nConnection: close\r\nX-API-Key: {}\r\n\r\n",
+        "GET {path} HTTP/{version}\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: {}\r\n\r\n",
         key.trim()
     );
     stream.write_all(head.as_bytes()).unwrap();

@@ -187,7 +187,7 @@ pub(super) async fn is_ready(address: &str) -> std::io::Result<bool> {
 
 pub(super) async fn get(address: &str, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
-    let call = format!("GET {path} HTTP/1.1\r\nhost: overnight\r\nconnection: close\r\n\r\n");
+    let call = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(call.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
