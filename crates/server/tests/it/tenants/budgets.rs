@@ -16,8 +16,8 @@ use super::world::{Made, Party, World};
 /// The file for the figures of the process below.
 const FIGURE_VARIABLE: &str = "OVERNIGHT_BUDGETS_FIGURE";
 
-/// The requests of a batch and the lines of a file, with prompts of this length: 77 MB.
-const SCALE: (usize, usize) = (1_200, 64 << 10);
+/// The requests of a batch and the lines of a file, with prompts of this length: 52 MB.
+const SCALE: (usize, usize) = (800, 64 << 10);
 
 /// Two pages of 16 MiB each, and what a call needs besides.
 const MEMORY_MAX: u64 = 40 << 20;
