@@ -107,7 +107,7 @@ async fn a_download_that_is_cut_goes_on_where_it_stopped() {
 }
 
 #[tokio::test]
-async fn what_another_user_put_in_the_place_of_a_file_of_the_cache_is_not_followed() {
+async fn link_in_place_of_a_file_of_the_cache_is_not_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let rig = Rig::start().await;
     let found = rig.fetch("hf:o/one").await.unwrap();
