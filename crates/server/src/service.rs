@@ -123,16 +123,7 @@ impl Service {
         services.openid.as_ref().map_or(Ok(()), |provider| provider.check())?;
         let bootstrapped = bootstrap::run(&services).await?;
         let sign_in_link = bootstrap::link_operator(&services).await?;
-        let (engines, shell) = match config.role.schedules() {
-            true => {
-                let engines =
-                    Arc::new(Engines::start_supervised(&config, &clock, &ids, &services.supervisor)?);
-                engines.look_up_again().await?;
-                let shell = Shell::new(services.clone(), Arc::clone(&engines)).await?;
-                (Some(engines), Some(shell))
-            }
-            false => (None, None),
-        };
+        let (engines, shell) = start_engines(&services).await?.unzip();
         let supervisor = Arc::clone(&services.supervisor);
         let mut workers = workers::spawn(&services);
         if let Some(engines) = engines.clone() {
@@ -211,6 +202,19 @@ impl Service {
     pub fn shutdown(self) -> BoxFuture<'static, ()> {
         Box::pin(self.stop_all())
     }
+}
+
+/// The engines and the scheduler's shell, if this process schedules.
+async fn start_engines(services: &Services) -> Result<Option<(Arc<Engines>, Shell)>, ServiceError> {
+    let config = services.config();
+    if !config.role.schedules() {
+        return Ok(None);
+    }
+    let engines =
+        Arc::new(Engines::start_supervised(&config, &services.clock, &services.ids, &services.supervisor)?);
+    engines.look_up_again().await?;
+    let shell = Shell::new(services.clone(), Arc::clone(&engines)).await?;
+    Ok(Some((engines, shell)))
 }
 
 /// Schedules until it is stopped. A process that drives no engine only hints at its news: nodes with engines read the store.
