@@ -5,6 +5,7 @@
 
 mod error;
 mod folder;
+mod lists;
 mod location;
 mod owner;
 mod reference;
@@ -14,12 +15,10 @@ pub use location::ObjectStoreOptions;
 pub use reference::is_reference;
 pub use reference::{ObjectName, Reference};
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore as Backend, ObjectStoreExt, PutPayload};
 use overnight_base::turns::Turns;
@@ -130,7 +129,8 @@ impl ObjectStore {
         }
     }
 
-    /// Deletes everything under an account's prefix; returns the number of objects. If one is not deleted, fails after deleting the others.
+    /// Deletes what a list of an account's prefix has; returns the number of objects. If one is not deleted, fails after deleting the
+    /// others.
     pub async fn delete_all(&self, account: AccountKey) -> Result<usize, ObjectStoreError> {
         let found = self.list_of(account).await?;
         let mut refused = None;
@@ -147,27 +147,6 @@ impl ObjectStore {
             folder.remove_account(self.folder_of(account)).await?;
         }
         Ok(found.len())
-    }
-
-    async fn list_of(&self, account: AccountKey) -> Result<Vec<Path>, ObjectStoreError> {
-        let prefix = self.folder_of(account);
-        let list = async {
-            let found = self.backend.list(Some(&prefix)).map_ok(|object| object.location);
-            Ok(found.try_collect().await?)
-        };
-        self.call("list", account, list).await
-    }
-
-    /// Lengths of all objects.
-    pub async fn list_all(&self) -> Result<HashMap<ObjectName, u64>, ObjectStoreError> {
-        let list = async {
-            let found = self
-                .backend
-                .list(Some(&self.prefix))
-                .map_ok(|object| self.name_of(&object.location).map(|name| (name, object.size)));
-            Ok(found.try_filter_map(async |named| Ok(named)).try_collect().await?)
-        };
-        self.call("list", PROBE, list).await
     }
 
     /// `None` if it is missing.

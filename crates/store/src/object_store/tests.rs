@@ -13,7 +13,9 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use url::Url;
 
-use self::gate::Gate;
+use std::collections::HashMap;
+
+use self::gate::{Gate, Lists};
 use super::*;
 
 const GREEDY: AccountKey = AccountKey(1);
@@ -63,7 +65,7 @@ async fn a_probe_tells_that_objects_are_not_listed() {
     let gate = Gate::open();
     let store = ObjectStore::over(gate.clone(), Path::default());
     store.probe().await.expect("it is listed");
-    gate.hide_lists();
+    gate.set_lists(Lists::Empty);
     let told = store.probe().await.expect_err("it is not").to_string();
     assert!(told.contains("list"), "{told}");
     assert_eq!(gate.objects(), 0, "a probe leaves nothing");
@@ -140,6 +142,32 @@ async fn what_a_put_left_half_way_in_a_folder_goes_with_its_object_and_with_its_
     assert_eq!(store.delete_all(GREEDY).await.expect("a deletion"), 1);
     assert!(!path.join("1").exists());
     assert_eq!(store.delete_all(GREEDY).await.expect("nothing to delete"), 0);
+}
+
+#[tokio::test]
+async fn what_a_list_says_of_other_accounts_or_without_end_is_not_believed() {
+    let gate = Gate::open();
+    let store = ObjectStore::over(gate.clone(), Path::from("night"));
+    let (greedy, honest) = (name(GREEDY), name(HONEST));
+    for name in [&greedy, &honest] {
+        store.put(name, Bytes::from_static(b"content")).await.expect("a put");
+    }
+    store.check_owner(GREEDY, "one", true).await.expect("an owner");
+    for (lists, told) in [
+        (Lists::WithoutPrefix, "the list of night/1 has night/"),
+        (Lists::Twice, "twice"),
+        (Lists::WithoutEnd, "has nothing new for 5 s"),
+    ] {
+        gate.set_lists(lists);
+        let refused = store.delete_all(GREEDY).await.expect_err("a false list");
+        assert!(refused.to_string().contains(told), "{lists:?}: {refused}");
+        assert_eq!(gate.objects(), 3, "{lists:?}: nothing is deleted");
+    }
+    gate.set_lists(Lists::Twice);
+    assert!(store.list_all().await.is_err());
+    gate.set_lists(Lists::True);
+    assert_eq!(store.delete_all(GREEDY).await.expect("a deletion"), 1);
+    assert_eq!(store.length(&honest).await.expect("a look"), Some(7));
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ pub(crate) async fn erase(store: &Store, account: AccountKey, now: i64) -> Resul
             "objects that no row named were left of an account, and are deleted"
         );
     }
-    Ok(true)
+    Ok(left == 0)
 }
 
 async fn has_any(store: &Store, account: AccountKey) -> Result<bool, StoreError> {

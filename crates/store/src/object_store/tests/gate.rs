@@ -17,13 +17,25 @@ use object_store::{
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::Semaphore;
 
+/// What lists tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Lists {
+    #[default]
+    True,
+    Empty,
+    WithoutPrefix,
+    Twice,
+    /// After the objects, pages without any.
+    WithoutEnd,
+}
+
 /// Puts and reads pass the gate.
 #[derive(Debug)]
 pub(super) struct Gate {
     inner: InMemory,
     answers: Semaphore,
     is_closed: AtomicBool,
-    hides_lists: AtomicBool,
+    lists: Mutex<Lists>,
     is_away: AtomicBool,
     lacks_conditions: AtomicBool,
     /// An object that it does not delete.
@@ -39,7 +51,7 @@ impl Gate {
             inner,
             answers,
             is_closed: AtomicBool::default(),
-            hides_lists: AtomicBool::default(),
+            lists: Mutex::default(),
             is_away: AtomicBool::default(),
             lacks_conditions: AtomicBool::default(),
             held: Arc::default(),
@@ -62,9 +74,8 @@ impl Gate {
         self.is_closed.store(false, Ordering::SeqCst);
     }
 
-    /// Lists are empty from now on.
-    pub(super) fn hide_lists(&self) {
-        self.hides_lists.store(true, Ordering::SeqCst);
+    pub(super) fn set_lists(&self, lists: Lists) {
+        *self.lists.lock().expect("lists") = lists;
     }
 
     /// Whether puts and reads find no connection.
@@ -201,9 +212,12 @@ impl ObjectStore for Gate {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        match self.hides_lists.load(Ordering::SeqCst) {
-            true => stream::empty().boxed(),
-            false => self.inner.list(prefix),
+        match *self.lists.lock().expect("lists") {
+            Lists::True => self.inner.list(prefix),
+            Lists::Empty => stream::empty().boxed(),
+            Lists::WithoutPrefix => self.inner.list(None),
+            Lists::Twice => self.inner.list(prefix).chain(self.inner.list(prefix)).boxed(),
+            Lists::WithoutEnd => self.inner.list(prefix).chain(stream::pending()).boxed(),
         }
     }
 
