@@ -5,19 +5,30 @@ use crate::database::{Dialect, statements};
 use crate::{Store, StoreError};
 
 statements! {
-    /// Owners of the database and superusers can do as they like anyway.
+    /// Owners of the database and superusers can do as they like anyway. A schema named like the role comes before the others of the usual
+    /// search_path.
     LIST = {
-        postgres: "SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE r.rolname::text END || ' in schema ' || n.nspname AS said
-            FROM pg_catalog.pg_namespace n
-            CROSS JOIN pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) a
+        postgres: "WITH named AS (
+            SELECT n.nspname, coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner)) AS acl FROM pg_catalog.pg_namespace n
+            WHERE n.nspname = ANY (pg_catalog.current_schemas(false))
+            UNION ALL
+            SELECT current_user, coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba)) FROM pg_catalog.pg_database d
+            WHERE d.datname = pg_catalog.current_database()
+              AND pg_catalog.strpos(pg_catalog.current_setting('search_path'), '$user') > 0
+              AND current_user <> ALL (pg_catalog.current_schemas(false)))
+            SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE r.rolname::text END || ' in schema ' || n.nspname AS said
+            FROM named n
+            CROSS JOIN pg_catalog.aclexplode(n.acl) a
             LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
-            WHERE n.nspname = ANY (pg_catalog.current_schemas(false)) AND a.privilege_type = 'CREATE'
+            WHERE a.privilege_type = 'CREATE' AND a.grantee <> (SELECT d.datdba FROM pg_catalog.pg_database d
+                WHERE d.datname = pg_catalog.current_database())
               AND (a.grantee = 0 OR NOT r.rolsuper AND r.rolname NOT IN (current_user, 'pg_database_owner'))
             ORDER BY said",
     };
 }
 
-/// Roles that may create functions and tables in the schemas of the search_path, such as `PUBLIC in schema public`; none on SQLite.
+/// Roles that may create functions and tables in the schemas of the search_path, or one of these schemas, such as
+/// `PUBLIC in schema public`; none on SQLite.
 pub async fn neighbours(store: &Store) -> Result<Vec<String>, StoreError> {
     if store.dialect() == Dialect::Sqlite {
         return Ok(Vec::new());

@@ -132,5 +132,13 @@ async fn roles_that_may_create_functions_beside_the_service_are_named() {
         )
         .await;
     assert_eq!(found().await, ["PUBLIC in schema public", "beside_the_service in schema public"]);
+    fixture
+        .execute(
+            "REVOKE CREATE ON SCHEMA public FROM PUBLIC, beside_the_service;
+            DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO beside_the_service', current_database()); END $$",
+        )
+        .await;
+    let named = found().await;
+    assert!(named.len() == 1 && named[0].starts_with("beside_the_service in schema "), "{named:?}");
     assert_eq!(neighbours(&Fixture::on_sqlite().await.store).await.expect("a look"), [""; 0]);
 }
