@@ -94,6 +94,18 @@ pub(super) fn is_repeat<T>(done: Guarded<T>) -> Result<bool, AppError> {
     }
 }
 
+/// The guard of a call whose content has this SHA-256; `None` if it carries no key.
+pub(super) async fn guard_of<T>(
+    services: &Services,
+    account: AccountKey,
+    content: [u8; 32],
+    call: Option<Repeatable<T>>,
+) -> Result<Option<Guard<T>>, AppError> {
+    let Some(Repeatable { hash, write }) = call else { return Ok(None) };
+    let digest = services.store.content_digest(account, content).await?;
+    Ok(Some(Guard { key: IdempotencyKey { hash, digest }, write }))
+}
+
 /// The guard of a call with this body; `None` if it carries no key.
 pub(super) async fn guard<T>(
     services: &Services,
@@ -101,10 +113,12 @@ pub(super) async fn guard<T>(
     body: &Bytes,
     call: Option<Repeatable<T>>,
 ) -> Result<Option<Guard<T>>, AppError> {
-    let Some(Repeatable { hash, write }) = call else { return Ok(None) };
+    if call.is_none() {
+        return Ok(None);
+    }
     let content = body.clone();
     let digest = parse(services, account, body.len(), move |_| Ok(Sha256::digest(&content).into())).await?;
-    Ok(Some(Guard { key: IdempotencyKey { hash, digest }, write }))
+    guard_of(services, account, digest, call).await
 }
 
 /// The outcome of a call; if it was refused, the answer of an earlier call with the same key, because a repeat must not fail for a change

@@ -243,7 +243,10 @@ impl From<StoreError> for CliError {
             | StoreError::Secret { .. }
             | StoreError::Url(_)
             | StoreError::Encryption(
-                KeyringError::NoFolder | KeyringError::Missing { .. } | KeyringError::File { .. },
+                KeyringError::NoFolder
+                | KeyringError::Missing { .. }
+                | KeyringError::NotAKey { .. }
+                | KeyringError::File { .. },
             )
             | StoreError::ObjectStore(ObjectStoreError::Settings(_) | ObjectStoreError::NotNamed) => {
                 Self::unusable(error)

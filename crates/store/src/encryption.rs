@@ -73,6 +73,19 @@ impl Store {
         Ok(Some(key))
     }
 
+    /// The digest to be stored for `digest`, the SHA-256 of what an account sent. With encryption the account's key goes into it: otherwise
+    /// a copy of the database could tell whether a guess of the content is right.
+    pub async fn content_digest(
+        &self,
+        account: AccountKey,
+        digest: [u8; 32],
+    ) -> Result<[u8; 32], StoreError> {
+        match self.data_key(account).await? {
+            Some(key) => Ok(key.digest(&digest).ok_or(KeyringError::Damaged)?),
+            None => Ok(digest),
+        }
+    }
+
     async fn find_or_make_key(&self, account: AccountKey) -> Result<Arc<DataKey>, StoreError> {
         if let Some(id) = find(self, account).await? {
             return self.keyring(move |keyring| keyring.find(id)).await;

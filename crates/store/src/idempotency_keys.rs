@@ -19,7 +19,7 @@ const KEY_BYTES: i64 = 256;
 pub struct IdempotencyKey {
     /// SHA-256 of method, path and key: names the call in its account.
     pub hash: [u8; 32],
-    /// SHA-256 of the content.
+    /// Of the content, by [`Store::content_digest`].
     pub digest: [u8; 32],
 }
 

@@ -10,7 +10,7 @@ use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 use overnight_store::batches::{self, InputBatch, NewBatch, NewInputBatch, NewInputBatchOutcome};
 use overnight_store::files::FoundFile;
-use overnight_store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
+use overnight_store::idempotency_keys::{Guard, Guarded};
 
 use crate::batches::NOUN as BATCH;
 use crate::errors::AppError;
@@ -38,7 +38,7 @@ pub async fn create_of_file(
     digest: [u8; 32],
     call: Option<Repeatable<InputBatch>>,
 ) -> Result<Answered<InputBatch>, AppError> {
-    let guard = call.map(|Repeatable { hash, write }| Guard { key: IdempotencyKey { hash, digest }, write });
+    let guard = idempotency::guard_of(services, account, digest, call).await?;
     let outcome = create_now(services, account, from, guard).await;
     idempotency::or_repeat(services, account, guard, outcome).await
 }

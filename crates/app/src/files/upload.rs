@@ -8,7 +8,7 @@ use overnight_domain::money::Credits;
 use overnight_domain::pieces::{PIECE_BYTES, first_lines, whole_lines};
 use overnight_domain::scheduler::AccountKey;
 use overnight_store::files::{self, FinishedFile, NewFile};
-use overnight_store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
+use overnight_store::idempotency_keys::Guarded;
 use sha2::{Digest, Sha256};
 
 use super::check::Check;
@@ -112,7 +112,8 @@ impl Upload {
         terms: FileTerms,
         call: Option<Repeatable<FileRecord>>,
     ) -> Result<Answered<FileRecord>, AppError> {
-        let guard = call.map(|call| self.guard(&terms, &call));
+        let guard =
+            idempotency::guard_of(&self.services, self.file.new.account, self.digest(&terms), call).await?;
         let file = self.end(terms).await?;
         let now = self.services.clock.now();
         match files::finish(&self.services.store, file, guard, now).await? {
@@ -143,11 +144,9 @@ impl Upload {
         self.file.keep();
     }
 
-    fn guard(&self, terms: &FileTerms, call: &Repeatable<FileRecord>) -> Guard<FileRecord> {
-        let Repeatable { hash, write } = *call;
+    fn digest(&self, terms: &FileTerms) -> [u8; 32] {
         let terms = format!("{}\n{:?}\n", terms.name, terms.lasts_ms);
-        let digest = self.content.clone().chain_update(terms).finalize().into();
-        Guard { key: IdempotencyKey { hash, digest }, write }
+        self.content.clone().chain_update(terms).finalize().into()
     }
 
     fn finished(&mut self, terms: FileTerms) -> FinishedFile {

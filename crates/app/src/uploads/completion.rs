@@ -10,7 +10,7 @@ use overnight_domain::ids::{PartId, UploadId};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::uploads::{PARTS_MAX, UploadRecord, UploadStatus};
 use overnight_store::files::{self, Completed, FoundPart, FoundUpload};
-use overnight_store::idempotency_keys::{self, Guard, Guarded, IdempotencyKey};
+use overnight_store::idempotency_keys::{self, Guard, Guarded};
 use sha2::{Digest, Sha256};
 
 use super::{find, has_ended};
@@ -62,9 +62,8 @@ impl Completing {
         completion: Completion,
         call: Option<Repeatable<UploadRecord>>,
     ) -> Result<BegunCompletion, AppError> {
-        let digest = completion.digest();
-        let guard =
-            call.map(|Repeatable { hash, write }| Guard { key: IdempotencyKey { hash, digest }, write });
+        let guard = idempotency::guard_of(services, account, completion.digest(), call).await?;
+        let digest = services.store.content_digest(account, completion.digest()).await?;
         if let Some(guard) = &guard
             && let Some(recalled) = idempotency_keys::find(&services.store, account, &guard.key).await?
         {

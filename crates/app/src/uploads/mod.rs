@@ -15,7 +15,7 @@ use overnight_domain::uploads::{PENDING_UPLOADS_MAX, UPLOAD_LASTS_MS, UploadReco
 pub use self::completion::{BegunCompletion, Completing, Completion};
 pub use self::parts::ComingPart;
 use overnight_store::files::{self, Begun, FoundUpload, NewUpload};
-use overnight_store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
+use overnight_store::idempotency_keys::Guarded;
 
 use super::Services;
 use super::errors::{AppError, InputFault, InvalidInput};
@@ -33,7 +33,7 @@ pub async fn create(
     digest: [u8; 32],
     call: Option<Repeatable<UploadRecord>>,
 ) -> Result<Answered<UploadRecord>, AppError> {
-    let guard = call.map(|Repeatable { hash, write }| Guard { key: IdempotencyKey { hash, digest }, write });
+    let guard = idempotency::guard_of(services, account, digest, call).await?;
     let now = services.clock.now();
     let record = UploadRecord {
         id: services.ids.next(now),

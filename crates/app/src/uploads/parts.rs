@@ -6,7 +6,7 @@ use overnight_domain::ids::UploadId;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::uploads::{PART_BYTES_MAX, PARTS_MAX, PartRecord, UploadStatus};
 use overnight_store::files::{self, Attached, NewPart};
-use overnight_store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
+use overnight_store::idempotency_keys::Guarded;
 use sha2::{Digest, Sha256};
 
 use super::{find, has_ended, refused};
@@ -83,10 +83,7 @@ impl ComingPart {
             self.file.append(piece).await?;
         }
         let Self { services, account, upload, file, bytes, content, .. } = self;
-        let guard = call.map(|Repeatable { hash, write }| {
-            let digest = content.finalize().into();
-            Guard { key: IdempotencyKey { hash, digest }, write }
-        });
+        let guard = idempotency::guard_of(&services, account, content.finalize().into(), call).await?;
         let record = PartRecord { id: file.new.id.renamed(), created_at: file.new.created_at, upload };
         let part = NewPart { record, file: file.seq, account, bytes: bytes as i64 };
         // Runs to completion: an attached part is not discarded, even if the caller leaves.

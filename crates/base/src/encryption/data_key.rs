@@ -115,6 +115,13 @@ impl DataKey {
         Some(content)
     }
 
+    /// A digest that only this key makes: HMAC-SHA-256 of `digest`, as HKDF expands it.
+    pub fn digest(&self, digest: &[u8; 32]) -> Option<[u8; 32]> {
+        let mut derived = [0; DERIVED_BYTES];
+        self.derive.expand(&[b"digest", digest], Derived).ok()?.fill(&mut derived).ok()?;
+        derived.first_chunk().copied()
+    }
+
     fn derive(&self, salt: &[u8]) -> Option<(LessSafeKey, Nonce)> {
         let mut derived = [0; DERIVED_BYTES];
         self.derive.expand(&[salt], Derived).ok()?.fill(&mut derived).ok()?;

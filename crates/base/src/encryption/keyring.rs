@@ -25,9 +25,11 @@ pub enum KeyringError {
     NoFolder,
     #[error("the key {id} is missing in {folder}")]
     Missing { id: DataKeyId, folder: String },
+    #[error("{path} is not a key: 64 hexadecimal digits")]
+    NotAKey { path: String },
     #[error("{path}: {source}")]
     File { path: String, source: io::Error },
-    /// A key, or a value encrypted by it, was changed.
+    /// A value was changed, or encrypted by another key.
     #[error("it is not as it was written")]
     Damaged,
     #[error("the system gives no random numbers")]
@@ -75,7 +77,8 @@ impl Keyring {
             }
             _ => failed(&path)(source),
         })?;
-        let secret = secret(&text).ok_or(KeyringError::Damaged)?;
+        let secret =
+            secret(&text).ok_or_else(|| KeyringError::NotAKey { path: path.display().to_string() })?;
         let key = Arc::new(DataKey::new(id, &secret));
         self.keep(&key);
         Ok(key)
@@ -101,14 +104,11 @@ impl Keyring {
         private_files::remove(&path).and_then(|()| private_files::sync_folder(folder)).map_err(failed(&path))
     }
 
-    /// Fails if one of these keys is missing or accessible to other users.
+    /// Fails if one of these keys is missing, is not a key or is accessible to other users.
     pub fn check(&self, ids: &[DataKeyId]) -> Result<(), KeyringError> {
-        let (folder, there) = (self.folder()?, self.ids()?);
-        match ids.iter().find(|id| !there.contains(id)) {
-            Some(&id) => Err(KeyringError::Missing { id, folder: folder.display().to_string() }),
-            None if ids.is_empty() => Ok(()),
-            None => check_private(folder).map_err(failed(folder)),
-        }
+        let folder = self.folder()?;
+        ids.iter().try_for_each(|id| self.find(*id).map(drop))?;
+        check_private(folder).map_err(failed(folder))
     }
 
     pub fn ids(&self) -> Result<BTreeSet<DataKeyId>, KeyringError> {

@@ -121,7 +121,8 @@ mod tests {
         for text in ["", "0a", "zz", &"é".repeat(32)] {
             std::fs::write(folder.join(format!("{}.key", other.id())), text).expect("a file");
             let afresh = Keyring::of(Some(folder.into()));
-            assert!(matches!(read(&stored, &afresh), Err(KeyringError::Damaged)), "{text}");
+            assert!(matches!(read(&stored, &afresh), Err(KeyringError::NotAKey { .. })), "{text}");
+            assert!(matches!(afresh.check(&[other.id()]), Err(KeyringError::NotAKey { .. })), "{text}");
         }
     }
 

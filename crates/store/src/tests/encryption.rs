@@ -188,6 +188,20 @@ async fn without_a_key_that_is_needed_nothing_is_served(world: &mut World) {
     assert!(matches!(unread, Err(StoreError::DamagedColumn("body"))), "{unread:?}");
 }
 
+on_both!(stored_digests_of_contents_are_those_of_the_account_s_key);
+async fn stored_digests_of_contents_are_those_of_the_account_s_key(world: &mut World) {
+    let (account, other) = (world.fixture.account, world.fixture.other_account().await);
+    let stored =
+        async |store: &Store, account| store.content_digest(account, [7; 32]).await.expect("a digest");
+    let own = stored(&world.fixture.store, account).await;
+    assert_ne!(own, [7; 32], "a copy of the database does not tell the content");
+    assert_ne!(own, stored(&world.fixture.store, other).await);
+    world.set(true).await;
+    assert_eq!(stored(&world.fixture.store, account).await, own, "a repeat is known after a restart");
+    world.set(false).await;
+    assert_eq!(stored(&world.fixture.store, account).await, [7; 32]);
+}
+
 fn world_clock() -> overnight_base::clock::SharedClock {
     Arc::new(SystemClock)
 }
