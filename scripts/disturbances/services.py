@@ -33,6 +33,9 @@ trusted_proxies = []
 name = "{model}"
 input_price = "{input_price}"
 output_price = "{output_price}"
+"""
+# The engine that answers at once.
+ENGINE = """
 [[engines]]
 name = "e"
 kind = "openai"
@@ -52,12 +55,12 @@ def free_ports(count):
 class Service:
     """A running `overnight serve`."""
 
-    def __init__(self, program, folder, engine_port, database_url, timeout, model="m", ports=None, linger="0s", tls=None):
+    def __init__(self, program, folder, engine_port, database_url, timeout, model="m", ports=None, linger="0s", tls=None, engine=ENGINE):
         self.port, self.metrics_port = ports or free_ports(2)
         self.log = f"{folder}/log"
         settings = f"{folder}/overnight.toml"
         with open(settings, "w") as file:
-            file.write(SETTINGS.format(folder=folder, metrics_port=self.metrics_port, engine_port=engine_port, timeout=timeout,
+            file.write((SETTINGS + engine).format(folder=folder, metrics_port=self.metrics_port, engine_port=engine_port, timeout=timeout,
                                        input_price=INPUT_PRICE, output_price=OUTPUT_PRICE, slots=SLOTS, model=model, linger=linger))
             if tls:
                 file.write('[tls]\ncert = "{}"\nkey = "{}"\n'.format(*tls))
