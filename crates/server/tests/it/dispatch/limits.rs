@@ -28,8 +28,8 @@ async fn the_limit_falls_to_what_an_engine_works_on_and_nothing_is_refused() {
     let rig = Rig::start(vec![slow(8)]).await;
     let ids = rig.create_all(240, "request").await;
     let stats = || rig.engines[0].model_stats().expect("a modelled engine");
-    // The settings allow 16, and the engine runs 8.
-    eventually("all that may be sent is sent", || stats().num_requests_waiting > 4).await;
+    // The settings allow 16, and the engine runs 8. On a busy machine the limit may have fallen before this test looks.
+    eventually("all that may be sent is sent", || rig.engines[0].counters().in_flight_max > 12).await;
     eventually("hardly more is sent than is worked on", || {
         stats().num_requests_waiting <= 3 && stats().num_requests_running == 8
     })
