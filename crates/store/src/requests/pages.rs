@@ -6,7 +6,8 @@ use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use crate::database::{Sql, Statement, statements};
+use crate::database::{Row, Sql, Statement, statements};
+use crate::read_queue::LongReaders;
 use crate::requests::beside::fetch_beside;
 use crate::requests::records::{
     RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
@@ -17,6 +18,9 @@ use crate::{Store, StoreError, row};
 const SUMMARIES: i64 = 1024;
 
 const RECORDS: i64 = 256;
+
+/// In a read for a page that may have large bodies.
+const RECORDS_FIRST: i64 = 16;
 
 /// Requests examined per read of a filtered list.
 const LOOKED_MAX: i64 = 4_096;
@@ -151,31 +155,54 @@ pub async fn page_records(
 ) -> Result<Page<RequestRecord>, StoreError> {
     let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
     let edge = find_edge(store, scope, filter, after).await?;
-    let query = bind(records_of(scope), scope, filter, (after, edge), want);
     let readers = store.long_readers(scope.account());
-    let found = readers.fetch_all(query).await?;
-    let mut beside = fetch_beside(store, found.iter(), LARGE_BYTES).await?;
-    let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
-    for row in &found {
+    let (mut page, mut looked, mut bytes) = (Page { rows: Vec::new(), next: after }, 0, 0);
+    // Where bodies are large, a few rows fill the page: the first read is of few, and so is each while there are large bodies.
+    while looked < want {
+        let few = if looked > 0 && bytes == 0 { want } else { RECORDS_FIRST };
+        let step = few.min(want - looked);
+        let query = bind(records_of(scope), scope, filter, (page.next, edge), step);
+        let found = readers.fetch_all(query).await?;
+        if !read_records(store, &readers, filter, &found, (&mut page, &mut bytes)).await? {
+            return Ok(page);
+        }
+        if (found.len() as i64) < step {
+            return Ok(Page { next: edge, ..page });
+        }
+        looked += step;
+    }
+    Ok(page)
+}
+
+/// Adds the records of these rows to a page; returns whether it has room for more.
+async fn read_records(
+    store: &Store,
+    readers: &LongReaders<'_>,
+    filter: &Filter,
+    found: &[Row],
+    (page, large_bytes): (&mut Page<RequestRecord>, &mut usize),
+) -> Result<bool, StoreError> {
+    let mut beside = fetch_beside(store, found.iter(), LARGE_BYTES.saturating_sub(*large_bytes)).await?;
+    for row in found {
         let seq = row.get("seq")?;
         if let Some(record) = read_record_in(row)? {
-            rows.push(record);
-        } else if large_bytes > LARGE_BYTES {
-            return Ok(Page { rows, next });
+            page.rows.push(record);
+        } else if *large_bytes > LARGE_BYTES {
+            return Ok(false);
         } else {
             let record = match beside.remove(&seq) {
-                None => find_record_at(store, &readers, seq).await?,
+                None => find_record_at(store, readers, seq).await?,
                 fetched => fetched,
             };
             if let Some(record) = record.filter(|it| filter.holds(&it.summary)) {
                 let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
-                large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
-                rows.push(record);
+                *large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
+                page.rows.push(record);
             }
         }
-        next = Some(seq);
+        page.next = Some(seq);
     }
-    Ok(Page { rows, next: next.filter(|_| found.len() as i64 >= want).or(edge) })
+    Ok(true)
 }
 
 /// The last row that one read of a filtered list examines; `None` if it reaches the end, or without a filter.
