@@ -29,7 +29,7 @@ const ROWS_MAX: u64 = 1_100;
 const BYTES_PER_ROW: usize = 128;
 
 /// Rows for each request of a batch whose whole content is read, or that is changed or deleted with its requests.
-const ROWS_PER_REQUEST: usize = 6;
+const ROWS_PER_REQUEST: usize = 10;
 
 /// Things that are large in this test.
 const LARGE: [Noun; 7] = [
