@@ -49,7 +49,7 @@ pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) ->
         };
     }
     match invitations::join(services, &token, form.raw("password"), guest.browser.clone()).await {
-        Ok((session, account)) => sign_in::let_in(&guest.origin, &session, &at(&account)),
+        Ok((session, account)) => sign_in::let_in(&guest, &session, &at(&account)).await,
         Err(SignInError::App(error @ AppError::Invalid(_))) => {
             show(&guest, &token, Some(replies::mendable(error)?)).await
         }

@@ -57,7 +57,7 @@ pub(super) async fn finish(guest: Guest, headers: HeaderMap, RawQuery(query): Ra
     let next = next.unwrap_or_default();
     let reply = match oidc::finish(services, secret, &returned, guest.browser.clone()).await {
         Ok(token) => {
-            let_in(&guest.origin, &SignedIn { token, mark: None }, &destination(&guest.origin, &next))
+            let_in(&guest, &SignedIn { token, mark: None }, &destination(&guest.origin, &next)).await
         }
         Err(error) => refused(&guest, error, &next, ""),
     };

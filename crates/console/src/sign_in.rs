@@ -59,7 +59,7 @@ pub(super) async fn sign_in(guest: Guest, form: Form) -> PageResult {
     let (email, next) = (form.get("email"), form.raw("next"));
     let signed_in = sessions::sign_in(services, email, form.raw("password"), guest.browser.clone()).await;
     match signed_in {
-        Ok(signed_in) => let_in(&guest.origin, &signed_in, &destination(&guest.origin, next)),
+        Ok(signed_in) => let_in(&guest, &signed_in, &destination(&guest.origin, next)).await,
         Err(error) => refused(&guest, error, next, email),
     }
 }
@@ -78,11 +78,12 @@ pub(super) async fn link_page(guest: Guest, Path(token): Path<String>) -> PageRe
 
 /// `POST /console/sign-in/link/{token}`.
 pub(super) async fn sign_in_by_link(guest: Guest, Path(token): Path<String>) -> PageResult {
-    match sessions::sign_in_by_link(&guest.context.services, &token, guest.browser).await {
+    let browser = guest.browser.clone();
+    match sessions::sign_in_by_link(&guest.context.services, &token, browser).await {
         Ok((token, user)) => {
             let base = &guest.origin.base;
             let flash = if user.has_password || user.issuer.is_some() { "by_link" } else { "welcome" };
-            let_in(&guest.origin, &SignedIn { token, mark: None }, &format!("{base}/you?flash={flash}"))
+            let_in(&guest, &SignedIn { token, mark: None }, &format!("{base}/you?flash={flash}")).await
         }
         Err(error) => useless_link(&guest.origin, error),
     }
@@ -109,8 +110,13 @@ pub(super) fn out(origin: &ConsoleOrigin) -> Response {
     response
 }
 
-/// Sets the cookies of a signed-in user, and redirects to `next`.
-pub(super) fn let_in(origin: &ConsoleOrigin, signed_in: &SignedIn, next: &str) -> PageResult {
+/// Sets the cookies of a signed-in user, and redirects to `next`. Ends the browser's earlier session, which could not be signed out
+/// without its cookie.
+pub(super) async fn let_in(guest: &Guest, signed_in: &SignedIn, next: &str) -> PageResult {
+    if let Some(earlier) = &guest.visitor {
+        sessions::sign_out(&guest.context.services, earlier).await?;
+    }
+    let origin = &guest.origin;
     let mut response = PageError::Elsewhere(next.to_owned()).into_response();
     if let Some(cookie) = Cookie::session(origin).set(&signed_in.token) {
         response.headers_mut().append(header::SET_COOKIE, cookie);

@@ -1,8 +1,9 @@
 //! The provider's claims about a person, and their verification.
 
 use chrono::DateTime;
-use openidconnect::{ClientId, IdTokenVerifier, IssuerUrl, Nonce};
+use openidconnect::{ClaimsVerificationError as Unbelieved, ClientId, IdTokenVerifier, IssuerUrl, Nonce};
 use overnight_config::OidcConfig;
+use overnight_domain::text;
 
 use super::OpenIdError;
 use super::keys::Algorithm;
@@ -10,6 +11,9 @@ use super::shapes::{IdToken, IdTokenClaims, Keys, UserInfoClaims};
 
 /// As long as the specification allows, in bytes.
 const SUBJECT_BYTES_MAX: usize = 255;
+
+/// How far ahead the provider's clock may be, in milliseconds.
+const CLOCK_DIFFERENCE_MS: i64 = 300_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
@@ -51,7 +55,7 @@ impl Trust {
 
 /// Whether the text is a valid subject.
 pub fn is_subject(text: &str) -> bool {
-    !text.is_empty() && text.len() <= SUBJECT_BYTES_MAX && !text.contains(char::is_control)
+    !text.is_empty() && text.len() <= SUBJECT_BYTES_MAX && !text.contains(text::misleads)
 }
 
 impl Person {
@@ -79,6 +83,7 @@ impl Person {
 }
 
 /// The claims of an ID token that is the provider's, for this client and this sign-in, and valid at `now`.
+/// <https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation>
 pub(super) fn verify(
     token: &IdToken,
     client_id: &ClientId,
@@ -91,7 +96,31 @@ pub(super) fn verify(
     let verifier = IdTokenVerifier::new_public_client(client_id.clone(), issuer.clone(), keys.clone())
         .set_allowed_algs(Algorithm::allowed())
         .set_time_fn(move || DateTime::from_timestamp_millis(now).unwrap_or_default());
-    token.claims(&verifier, nonce).cloned().map_err(OpenIdError::Unbelieved)
+    let claims = token.claims(&verifier, nonce).map_err(OpenIdError::Unbelieved)?;
+    check_times(claims, now)
+        .and_then(|()| check_party(claims, client_id))
+        .map_err(OpenIdError::Unbelieved)?;
+    Ok(claims.clone())
+}
+
+/// Refuses a token of the future. The library checks the end only.
+fn check_times(claims: &IdTokenClaims, now: i64) -> Result<(), Unbelieved> {
+    let latest = now.saturating_add(CLOCK_DIFFERENCE_MS);
+    let is_early = claims.additional_claims().nbf.is_some_and(|second| second * 1_000.0 > latest as f64);
+    if is_early || claims.issue_time().timestamp_millis() > latest {
+        return Err(Unbelieved::Other("the ID token is not valid yet: do both clocks agree?".to_owned()));
+    }
+    Ok(())
+}
+
+/// Refuses a token that was issued to another client, even if it may be used here.
+fn check_party(claims: &IdTokenClaims, client_id: &ClientId) -> Result<(), Unbelieved> {
+    match claims.authorized_party() {
+        Some(party) if party != client_id => {
+            Err(Unbelieved::InvalidAudience("the ID token was issued to another client".to_owned()))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -80,11 +80,14 @@ pub(super) struct MoreMetadata {
 impl AdditionalProviderMetadata for MoreMetadata {}
 
 /// Claims outside the specification of ID tokens.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct MoreClaims {
     /// Whether the owner of the e-mail address's domain is verified (Microsoft Entra ID).
     #[serde(default, deserialize_with = "truth")]
     pub(super) xms_edov: Option<bool>,
+    /// The second from which on the token is valid (RFC 7519).
+    #[serde(default)]
+    pub(super) nbf: Option<f64>,
 }
 
 impl AdditionalClaims for MoreClaims {}

@@ -23,6 +23,8 @@ use crate::time;
 
 /// Validity of an ID token, in seconds.
 const VALID: u64 = 300;
+/// More than the difference of clocks that is allowed.
+const LATER: u64 = 360;
 
 type Fields = HashMap<String, String>;
 
@@ -216,9 +218,13 @@ fn id_token(state: &State, records: &Records, grant: &Grant) -> io::Result<Strin
         "aud": if is(Trouble::WrongAudience) { "another" } else { &*state.client_id },
         "sub": grant.person.subject,
         "nonce": if is(Trouble::WrongNonce) { "another" } else { &*grant.nonce },
-        "iat": issued_at,
+        "iat": if is(Trouble::IssuedLater) { now + LATER } else { issued_at },
+        "nbf": if is(Trouble::ValidLater) { now + LATER } else { issued_at },
         "exp": expires_at,
     });
+    if is(Trouble::IssuedToAnother) {
+        claims["azp"] = json!("another");
+    }
     let is_thin =
         [Trouble::ThinTokens, Trouble::WrongUserInfo, Trouble::ForeignUserInfo, Trouble::UserInfoOfOthers];
     if !is_thin.into_iter().any(is) {

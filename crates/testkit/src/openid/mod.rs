@@ -67,6 +67,12 @@ pub enum Trouble {
     WrongAudience,
     WrongIssuer,
     Expired,
+    /// The ID token is issued six minutes ahead.
+    IssuedLater,
+    /// The ID token is valid from six minutes ahead on.
+    ValidLater,
+    /// The ID token was issued to another client, for this one too.
+    IssuedToAnother,
     /// The ID token is signed with a foreign key under the name of the provider's key.
     ForeignSignature,
     /// The ID token is not signed: `alg` is `none`.

@@ -285,6 +285,24 @@ async fn every_sign_in_gets_a_session_of_its_own() {
 }
 
 #[tokio::test]
+async fn sessions_end_when_their_browser_signs_in_again() {
+    let app = TestApp::start().await;
+    let mut browser = with_password(&app, "a@example.com").await;
+    let other = users::create(&app.services, "b@example.com", Standing::Ordinary).await.unwrap();
+    let elsewhere = &mut Browser::new(&app);
+    try_password(elsewhere, "a@example.com", PASSWORD).await.checked(303);
+
+    let mut by_link = browser.copy();
+    try_password(&mut browser, "a@example.com", PASSWORD).await.checked(303);
+    assert!(!by_link.is_signed_in().await && browser.is_signed_in().await);
+    let mut by_password = browser.copy();
+    browser.post(&link(&app, &other).await, &[]).await.checked(303);
+    assert!(!by_password.is_signed_in().await && browser.is_signed_in().await, "as another user");
+    assert!(elsewhere.is_signed_in().await, "another browser's session goes on");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn who_signs_out_is_out_and_everywhere_means_everywhere() {
     let app = TestApp::start().await;
     let mut second = with_password(&app, "a@example.com").await;

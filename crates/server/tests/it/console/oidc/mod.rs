@@ -124,6 +124,16 @@ async fn a_known_address_signs_in_and_is_known_by_its_subject_from_then_on() {
 }
 
 #[tokio::test]
+async fn sessions_end_when_their_browser_signs_in_through_the_provider() {
+    let world = World::new("true").await;
+    let mut browser = with_password(&world.app, "a@example.com").await;
+    let mut earlier = browser.copy();
+    world.sign_in(&mut browser, &person("s1", "b@example.com")).await.checked(303);
+    assert!(!earlier.is_signed_in().await && browser.is_signed_in().await);
+    world.app.stop().await;
+}
+
+#[tokio::test]
 async fn whoever_wanted_a_page_gets_there() {
     let world = World::new("true").await;
     world.provider.present(person("s1", "a@example.com"));
@@ -169,6 +179,9 @@ async fn what_is_not_the_providers_word_for_this_sign_in_is_not_believed() {
         Trouble::WrongAudience,
         Trouble::WrongIssuer,
         Trouble::Expired,
+        Trouble::IssuedLater,
+        Trouble::ValidLater,
+        Trouble::IssuedToAnother,
         Trouble::ForeignSignature,
         Trouble::Unsigned,
         Trouble::SignedWithSecret,
@@ -180,6 +193,7 @@ async fn what_is_not_the_providers_word_for_this_sign_in_is_not_believed() {
         assert!(users::list(&world.app.services).await.unwrap().is_empty(), "{trouble:?}");
     }
     world.provider.trouble(None);
+    world.check_refused(&person("s\u{202e}1", "a@example.com"), 403, "That did not work").await;
     assert_eq!(world.sign_in(&mut Browser::new(&world.app), &who).await.status, 303);
     world.app.stop().await;
 }
