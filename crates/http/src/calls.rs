@@ -30,6 +30,7 @@ use super::json_lines::{self, EndsInWords};
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::{Buffer, Client, MemoryPermit};
+use super::single_headers;
 use super::tls::InTheOpen;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -134,6 +135,9 @@ async fn carry(
 }
 
 async fn admit(context: &Context, mut request: Request, next: Next) -> Response {
+    if let Err(refusal) = single_headers::check(request.version(), request.headers()) {
+        return refusal.into_response();
+    }
     // PostgreSQL stores no text with this character, so no such text is found.
     if request.uri().query().is_some_and(|query| query.contains("%00")) {
         let refusal = AppError::invalid("query", codes::INVALID_ENCODING, "must not contain U+0000");

@@ -39,6 +39,10 @@ pub enum Refusal {
     /// The call used plain HTTP at an address that is served by https.
     HttpsRequired,
     NoSuchPath,
+    /// The call repeats this header.
+    RepeatedHeader(HeaderName),
+    /// A call over HTTP/1.1 without `Host`.
+    NoHost,
     /// The path exists, but not for this method.
     MethodNotAllowed,
     /// The body is longer than this many bytes.
@@ -94,6 +98,7 @@ impl Refusal {
             Self::InsufficientScope(_) => &codes::INSUFFICIENT_SCOPE,
             Self::App(AppError::AccountSuspended) => &codes::ACCOUNT_SUSPENDED,
             Self::HttpsRequired => &codes::HTTPS_REQUIRED,
+            Self::RepeatedHeader(_) | Self::NoHost => &codes::INVALID_HEADERS,
             Self::App(AppError::PaymentsNotActivated) => &codes::PAYMENTS_NOT_ACTIVATED,
             Self::App(AppError::InsufficientCredits { .. }) => &codes::INSUFFICIENT_CREDITS,
             Self::App(AppError::QuotaExceeded(_)) => &codes::QUOTA_EXCEEDED,
@@ -136,6 +141,8 @@ impl Refusal {
                 "this API key has the scope `read` and changes nothing; use one with the scope `write`".to_owned()
             }
             Self::HttpsRequired => "the service is called by https:// here".to_owned(),
+            Self::RepeatedHeader(name) => format!("the header `{name}` must not be repeated"),
+            Self::NoHost => "a call over HTTP/1.1 must have the header `host`".to_owned(),
             Self::NoSuchPath => "there is nothing at this path".to_owned(),
             Self::MethodNotAllowed => {
                 "this path does not take this method; Allow names those it takes".to_owned()

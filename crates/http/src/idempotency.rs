@@ -27,10 +27,9 @@ impl FromRequestParts<Shared> for CallName {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
-        let mut keys = parts.headers.get_all(&IDEMPOTENCY_KEY).iter();
-        let Some(key) = keys.next() else { return Ok(Self(None)) };
-        if keys.next().is_some() || !is_key(key.as_bytes()) {
-            let message = format!("must be sent once, with 1 to {KEY_BYTES_MAX} visible ASCII characters");
+        let Some(key) = parts.headers.get(&IDEMPOTENCY_KEY) else { return Ok(Self(None)) };
+        if !is_key(key.as_bytes()) {
+            let message = format!("must have 1 to {KEY_BYTES_MAX} visible ASCII characters");
             return Err(AppError::invalid("Idempotency-Key", codes::OUT_OF_RANGE, &message).into());
         }
         let path = parts.uri.path();

@@ -39,6 +39,7 @@ mod router;
 mod sending;
 mod serve;
 mod shares;
+mod single_headers;
 mod tls;
 mod waiting;
 mod waiting_calls;

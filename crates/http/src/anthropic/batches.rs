@@ -1,9 +1,8 @@
 //! Batches over HTTP, of every dialect.
 
 use axum::extract::{FromRequestParts, RawQuery, State};
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
-use axum::http::uri::Authority;
-use axum::http::{HeaderValue, header};
 use overnight_app::batches::{self, CountedBatch, PageEdge};
 use overnight_domain::ids::{BatchId, BatchKind, MessageBatchId, MessageBatchKind};
 use overnight_wire::anthropic::batches::{Batch, has_ended, write_batch, write_deleted};
@@ -16,6 +15,7 @@ use crate::calls::Caller;
 use crate::context::Shared;
 use crate::errors::{Answer, Refusal};
 use crate::extract::PathId;
+use crate::hosts;
 use crate::json_lines;
 use crate::queries::EdgeQuery;
 
@@ -33,11 +33,10 @@ impl FromRequestParts<Shared> for BaseUrl {
 
     async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
         let config = &context.services.config();
-        let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let named = named.or_else(|| parts.uri.authority().map(Authority::as_str));
-        Ok(Self(match named.filter(|_| config.public_url.is_none()) {
-            Some(host) => format!("{}://{host}{PATH}", config.scheme()),
-            None => config.public_address(PATH),
+        let named = hosts::named(&parts.uri, &parts.headers);
+        Ok(Self(match config.public_url.is_none() && !named.is_empty() {
+            true => format!("{}://{named}{PATH}", config.scheme()),
+            false => config.public_address(PATH),
         }))
     }
 }

@@ -36,6 +36,8 @@ codes! {
         "A notice of the payment provider is not signed as it should be. No API key gets this.";
     HTTPS_REQUIRED: BAD_REQUEST "https_required" INVALID_REQUEST
         "The service is called by https here, and the call came in the open. Replace its API key: others may have read it.";
+    INVALID_HEADERS: BAD_REQUEST "invalid_headers" INVALID_REQUEST
+        "A header is repeated that is not a list, or `Host` is missing over HTTP/1.1. The message names the header.";
     INVALID_API_KEY: UNAUTHORIZED "invalid_api_key" AUTHENTICATION
         "No API key, or one that is unknown, revoked or expired. Check `X-API-Key`.";
     INVALID_TOKEN: UNAUTHORIZED "invalid_token" AUTHENTICATION

@@ -161,6 +161,40 @@ async fn heads_that_are_too_long_or_no_http_are_refused() {
 }
 
 #[tokio::test]
+async fn headers_that_come_twice_are_refused() {
+    let app = TestApp::start().await;
+    for name in ["host", "origin", "sec-fetch-site", "authorization", "x-api-key", "content-type"] {
+        let twice = format!("host: a\r\n{name}: b\r\n{name}: b\r\n").replacen("host: a\r\nhost", "host", 1);
+        for path in ["/console/sign-in", "/v1/requests", "/livez"] {
+            let sent = format!("GET {path} HTTP/1.1\r\n{twice}\r\n");
+            let answer = app.raw().await.send(sent).await.until("\"request_id\"").await;
+            assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("invalid_headers"), "{answer}");
+            assert!(answer.contains(&format!("`{name}` must not be repeated")), "{answer}");
+        }
+    }
+    let http_2 = app.client().speaking_http_2();
+    http_2.get("/v1/models").await.checked(200);
+    http_2.clone().with("x-api-key", app.key()).get("/v1/models").await.refused(400, "invalid_headers");
+    // Headers that are lists may come in several lines.
+    app.client().with("accept", "text/html").with("accept", "text/css").get("/v1/models").await.checked(200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_without_host_are_refused_over_http_1_1_only() {
+    let app = TestApp::start().await;
+    for path in ["/livez", "/v1/models"] {
+        let answer =
+            app.raw().await.send(format!("GET {path} HTTP/1.1\r\n\r\n")).await.until("\"request_id\"").await;
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("header `host`"), "{answer}");
+    }
+    // As HAProxy and others ask for the health.
+    let answer = app.raw().await.send("GET /readyz HTTP/1.0\r\n\r\n").await.rest().await;
+    assert!(answer.starts_with("HTTP/1.0 200 "), "{answer}");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn calls_sent_ahead_are_answered_in_order() {
     let app = TestApp::start().await;
     let body = TestApp::quick_start("ahead").to_string();

@@ -78,7 +78,7 @@ async fn a_key_that_is_none_is_refused_and_nothing_is_done() {
         assert_eq!(refused.refused(422, "invalid_input")["param"], "Idempotency-Key", "{key}");
     }
     let twice = keyed(&app, "a").with("idempotency-key", "b");
-    twice.post("/v1/requests", &TestApp::quick_start("a")).await.refused(422, "invalid_input");
+    twice.post("/v1/requests", &TestApp::quick_start("a")).await.refused(400, "invalid_headers");
     assert_eq!(app.client().get("/v1/requests").await.lines(), [Value::Null; 0]);
     app.stop().await;
 }
