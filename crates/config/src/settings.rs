@@ -145,6 +145,11 @@ impl Config {
         }
     }
 
+    /// The path of `public_url` without a slash at the end: a proxy removes it from calls.
+    pub fn public_path(&self) -> &str {
+        self.public_url.as_ref().map_or("", |url| url.path().trim_end_matches('/'))
+    }
+
     pub const fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }

@@ -69,7 +69,7 @@ pub(super) async fn top_up(visit: MemberVisit, form: Form) -> PageResult {
 
 /// `GET /console/{account}/credits/top-up`, for a browser that returns to a form's address: creates no order.
 pub(super) async fn not_topped_up(visit: MemberVisit) -> PageResult {
-    replies::see_other(&format!("/console/{}/credits", visit.account.id))
+    replies::see_other(&visit.at("credits"))
 }
 
 async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {

@@ -36,7 +36,8 @@ const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=315360
 
 /// Admits or refuses a call. `next` is `live::watch`, then the handler that `console/mod.rs` names.
 pub(super) async fn admit(State(context): State<Shared>, request: Request, next: Next) -> Response {
-    let origin = context.services.config().console_origin();
+    let config = context.services.config();
+    let origin = config.console_origin();
     let mut response = match &origin {
         // The error page needs its style sheet.
         Err(_) if request.uri().path().starts_with("/assets/") => next.run(request).await,
@@ -46,7 +47,7 @@ pub(super) async fn admit(State(context): State<Shared>, request: Request, next:
             None => next.run(request).await,
         },
     };
-    response = replies::write(response, origin.as_ref().map_or("/console", |origin| &origin.base));
+    response = replies::write(response, &format!("{}/console", config.public_path()));
     let headers = response.headers_mut();
     headers.extend(HEADERS);
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

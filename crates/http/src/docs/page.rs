@@ -31,7 +31,7 @@ impl Operation<'_> {
     }
 }
 
-/// Writes the page of an OpenAPI document: all of it, or the results of a search.
+/// Writes the page of an OpenAPI document: all of it, or the results of a search. Links are relative: a proxy may serve the page below a path.
 pub(super) fn write(document: &Value, search: &Search) -> String {
     let info = &document["info"];
     let operations = operations(document);
@@ -42,7 +42,7 @@ pub(super) fn write(document: &Value, search: &Search) -> String {
     let title = Text(text(info, "title"));
     let _ = write!(
         out,
-        "<title>{title} API</title><link rel=\"stylesheet\" href=\"/docs/style.css\"></head><body>"
+        "<title>{title} API</title><link rel=\"stylesheet\" href=\"docs/style.css\"></head><body>"
     );
     contents(document, &operations, search, &mut out);
     let _ = write!(out, "<main><h1>{title} API <small>{}</small></h1>", Text(text(info, "version")));
@@ -52,7 +52,7 @@ pub(super) fn write(document: &Value, search: &Search) -> String {
     } else {
         let _ = write!(
             out,
-            "<p>What has <b>{}</b> in it. <a href=\"/docs\">Show everything</a></p>",
+            "<p>What has <b>{}</b> in it. <a href=\"docs\">Show everything</a></p>",
             Text(search.words())
         );
     }
@@ -76,7 +76,7 @@ pub(super) fn write(document: &Value, search: &Search) -> String {
         return out;
     }
     // Link targets may be only on the full page.
-    out.replace("href=\"#", "href=\"/docs#")
+    out.replace("href=\"#", "href=\"docs#")
 }
 
 fn shapes(document: &Value, search: &Search, out: &mut String) {
@@ -140,9 +140,9 @@ fn operations(document: &Value) -> Vec<Operation<'_>> {
 fn contents(document: &Value, operations: &[Operation<'_>], search: &Search, out: &mut String) {
     let _ = write!(
         out,
-        "<nav><strong>Overnight</strong><form action=\"/docs\"><input type=\"search\" name=\"q\" aria-label=\"Search\" \
-         placeholder=\"Search\" maxlength=\"{}\" value=\"{}\"></form><a href=\"/openapi.json\">openapi.json</a>\
-         <a href=\"/docs#errors\">Errors by code</a>",
+        "<nav><strong>Overnight</strong><form action=\"docs\"><input type=\"search\" name=\"q\" aria-label=\"Search\" \
+         placeholder=\"Search\" maxlength=\"{}\" value=\"{}\"></form><a href=\"openapi.json\">openapi.json</a>\
+         <a href=\"docs#errors\">Errors by code</a>",
         Search::MAX,
         Text(search.words())
     );

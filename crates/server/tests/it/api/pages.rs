@@ -45,6 +45,24 @@ async fn the_root_leads_people_to_the_console_and_programs_to_the_api() {
 }
 
 #[tokio::test]
+async fn pages_keep_the_path_of_the_public_url() {
+    let app = TestApp::start_with(&[("public_url", "https://example.com/night/")]).await;
+    let anonymous = app.anonymous();
+    let root = anonymous.clone().with("accept", "text/html").get("/").await;
+    assert_eq!(root.header("location"), "/night/console");
+    let places = anonymous.get("/").await.json();
+    assert_eq!((&places["api"], &places["documentation"]), (&json!("/night/v1"), &json!("/night/docs")));
+    let document = anonymous.get("/openapi.json").await.json();
+    assert_eq!(document["servers"][0]["url"], "/night/");
+    for page in ["/docs", "/docs?q=key", "/payments/thanks"] {
+        let page = anonymous.get(page).await;
+        let text = page.text();
+        assert!(!text.contains("href=\"/") && !text.contains("action=\"/"), "links are relative: {text}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn every_operation_of_the_reference_is_served() {
     let app = TestApp::start().await;
     let document: serde_json::Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");

@@ -260,12 +260,12 @@ async fn who_is_removed_is_out_at_once() {
 
 #[tokio::test]
 async fn the_address_of_a_top_up_leads_back_to_the_credits() {
-    let app = TestApp::start().await;
+    let app = TestApp::start_with(&[("public_url", "http://127.0.0.1:8080/night")]).await;
     let account = app.own().await;
     let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
     let page = format!("/console/{}/credits", account.id);
     let led = owner.get(&format!("{page}/top-up")).await;
-    assert_eq!((led.status, led.header("location")), (303, &*page));
+    assert_eq!((led.status, led.header("location")), (303, &*format!("/night{page}")));
     app.stop().await;
 }
 
