@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use overnight_domain::text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
@@ -25,21 +26,25 @@ const NO_PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// Between two lines that a [`Throttle`] passes.
 const EVERY_MS: i64 = 60_000;
 
-/// A writer that never fails, and does not wait for a stalled reader. One call of `write` is one line.
+/// A writer that never fails, and does not wait for a stalled reader. One call of `write` is one line, whatever others wrote into it.
 #[derive(Debug)]
-pub struct LogLines<W>(pub W);
+pub struct LogLines<W> {
+    pub writer: W,
+    /// Whether the log colours its lines.
+    pub is_coloured: bool,
+}
 
 impl<W: Write + AsFd> LogLines<W> {
     fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
         let mut is_stalled = IS_STALLED.lock().unwrap_or_else(PoisonError::into_inner);
         for part in line.chunks(PART_BYTES) {
             let patience = if *is_stalled { NO_PATIENCE } else { PATIENCE };
-            let mut writer = [PollFd::new(&self.0, PollFlags::OUT)];
+            let mut writer = [PollFd::new(&self.writer, PollFlags::OUT)];
             *is_stalled = retry_on_intr(|| poll(&mut writer, Some(&patience)))? == 0;
             if *is_stalled {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            self.0.write_all(part)?;
+            self.writer.write_all(part)?;
         }
         Ok(())
     }
@@ -47,7 +52,8 @@ impl<W: Write + AsFd> LogLines<W> {
 
 impl<W: Write + AsFd> Write for LogLines<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.write_line(line).is_err() {
+        let safe = safe_line(&String::from_utf8_lossy(line), self.is_coloured);
+        if self.write_line(safe.as_bytes()).is_err() {
             let dropped = DROPPED.fetch_add(1, Ordering::Relaxed) + 1;
             metrics::counter!("overnight_log_lines_dropped_total").absolute(dropped);
         }
@@ -57,6 +63,12 @@ impl<W: Write + AsFd> Write for LogLines<W> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The text on one line, without characters that mislead.
+fn safe_line(text: &str, is_coloured: bool) -> String {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    text::safe_lines(line, is_coloured).replace('\n', "\\n") + "\n"
 }
 
 /// Limits the rate of a log line, and counts suppressed lines.
@@ -103,9 +115,22 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_what_they_seem_to_be() {
+        let hostile = "\u{1b}[32mINFO\u{1b}[0m why=a\u{202e}b\u{1b}[2J\n2026 ERROR forged\n";
+        let coloured = "\u{1b}[32mINFO\u{1b}[0m why=a\\u202eb\\u001b[2J\\n2026 ERROR forged\n";
+        assert_eq!(safe_line(hostile, true), coloured);
+        assert_eq!(safe_line(hostile, false), coloured.replace('\u{1b}', "\\u001b"));
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        LogLines { writer, is_coloured: false }.write_all("a\u{2028}b\n".as_bytes()).expect("room");
+        let mut written = String::new();
+        reader.read_to_string(&mut written).expect("text");
+        assert_eq!(written, "a\\u2028b\n");
+    }
+
+    #[test]
     fn a_reader_that_has_stopped_is_not_waited_for() {
         let (mut reader, writer) = io::pipe().expect("a pipe");
-        let mut log = LogLines(&writer);
+        let mut log = LogLines { writer: &writer, is_coloured: false };
         log.write_line(b"a line\n").expect("room");
         // 64 KiB fit into a pipe.
         log.write_line(&[b'x'; 100_000]).expect_err("a full pipe");
@@ -123,7 +148,7 @@ mod tests {
         crate::telemetry::install();
         let before = DROPPED.load(Ordering::Relaxed);
         let (_, writer) = io::pipe().expect("a pipe");
-        LogLines(writer).write_all(b"a line\n").expect("a writer that never fails");
+        LogLines { writer, is_coloured: false }.write_all(b"a line\n").expect("a writer that never fails");
         let dropped = DROPPED.load(Ordering::Relaxed);
         assert!(dropped > before);
         let page = crate::telemetry::render();
@@ -138,6 +163,6 @@ mod tests {
     #[test]
     fn a_line_for_a_full_disk_is_dropped() {
         let full = File::options().write(true).open("/dev/full").expect("Linux has it");
-        LogLines(full).write_line(b"a line\n").expect_err("a full disk");
+        LogLines { writer: full, is_coloured: false }.write_line(b"a line\n").expect_err("a full disk");
     }
 }

@@ -50,11 +50,9 @@ impl List {
 
     fn write_row(&mut self, record: &impl Serialize, cells: &[&str]) -> io::Result<()> {
         if self.is_json && self.is_lines {
-            serde_json::to_writer(&mut self.out, record)?;
-            self.out.write_all(b"\n")?;
+            writeln!(self.out, "{}", json(record)?)?;
         } else if self.is_json {
-            self.out.write_all(if self.rows == 0 { b"[\n" } else { b",\n" })?;
-            serde_json::to_writer(&mut self.out, record)?;
+            write!(self.out, "{}{}", if self.rows == 0 { "[\n" } else { ",\n" }, json(record)?)?;
         } else {
             if self.rows == 0 {
                 let headings: Vec<&str> = self.columns.iter().map(|(heading, _)| *heading).collect();
@@ -69,6 +67,11 @@ impl List {
     fn write_cells(&mut self, cells: &[&str]) -> io::Result<()> {
         writeln!(self.out, "{}", line(cells, self.columns))
     }
+}
+
+/// A record on one line, which is safe on a terminal.
+fn json(record: &impl Serialize) -> io::Result<String> {
+    Ok(text::safe_lines(&serde_json::to_string(record)?, false).into_owned())
 }
 
 /// A row in a form that is safe on a terminal, whoever wrote the cells.

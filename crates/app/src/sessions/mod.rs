@@ -11,6 +11,7 @@ mod tokens;
 use std::net::IpAddr;
 
 use overnight_domain::faults::codes;
+use overnight_domain::text;
 use thiserror::Error;
 
 pub(super) use self::known_browsers::mark as mark_browser;
@@ -217,7 +218,7 @@ pub(super) fn draft(services: &Services, browser: Browser, came_by: CameBy) -> (
         is_by_link: came_by == CameBy::Link,
         agent: browser
             .agent
-            .map(|agent| agent.chars().filter(|it| !it.is_control()).take(AGENT_CHARS_MAX).collect()),
+            .map(|agent| agent.chars().filter(|it| !text::misleads(*it)).take(AGENT_CHARS_MAX).collect()),
     };
     (token.text(), session)
 }

@@ -10,7 +10,6 @@ use crate::accounts::{self, Start};
 use crate::errors::AppError;
 pub use overnight_outgoing::openid::Returned;
 use overnight_outgoing::openid::{OpenId, OpenIdError, Person, SignInSecret};
-use overnight_outgoing::transport::printable;
 use overnight_store::identity::users::{self, NewUser, User};
 use overnight_store::identity::{invitations, sign_ups};
 
@@ -76,7 +75,7 @@ fn told(provider: &OpenId, error: &OpenIdError) -> SignInError {
 
 /// The message for an unknown person who may not sign up. The log has the details that an operator needs to link them to a user.
 fn unknown(person: &Person, why: &'static str) -> SignInError {
-    let (issuer, subject) = (&person.issuer, printable(&person.subject));
+    let (issuer, subject) = (&person.issuer, &person.subject);
     tracing::info!(%issuer, %subject, why, "OpenID sign-in of somebody who is not known");
     SignInError::Refused(why)
 }

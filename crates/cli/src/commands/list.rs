@@ -110,9 +110,8 @@ async fn list_batches(client: &Client, arguments: &Arguments, output: &Output) -
             [counts.total, counts.completed, counts.failed].map(|count| count.to_string());
         let name =
             batch.metadata.as_ref().and_then(|metadata| metadata.get("batch_name")?.as_str()).unwrap_or("-");
-        let name = name.replace(char::is_control, " ");
         let (status, created) = (batch.status.status.as_str(), times::utc(batch.status.created_at));
-        list.row(&batch, &[&batch.status.id, status, &created, &total, &completed, &failed, &name])?;
+        list.row(&batch, &[&batch.status.id, status, &created, &total, &completed, &failed, name])?;
     }
     list.end()
 }

@@ -17,12 +17,12 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::json::JsonLine;
 
 pub(crate) fn to_stderr(config: &Config, is_coloured: bool) {
-    begin(config, is_coloured, || LogLines(io::stderr()));
+    begin(config, is_coloured, move || LogLines { writer: io::stderr(), is_coloured });
 }
 
 pub(crate) fn to_file(config: &Config, file: File) {
     let file = Arc::new(file);
-    begin(config, false, move || LogLines(Arc::clone(&file)));
+    begin(config, false, move || LogLines { writer: Arc::clone(&file), is_coloured: false });
 }
 
 fn begin<W>(config: &Config, is_coloured: bool, writer: W)

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::text;
+
 /// Maximum of faults kept of one input; the rest are counted.
 pub const FAULTS_KEPT_MAX: usize = 1_000;
 
@@ -111,7 +113,7 @@ impl Faults {
     }
 }
 
-/// Formats a client's text in a message: at most [`QUOTED_CHARS_MAX`] characters, control characters escaped.
+/// Formats a client's text in a message: at most [`QUOTED_CHARS_MAX`] characters; misleading ones are escaped.
 #[derive(Debug, Clone, Copy)]
 pub struct Quoted<'a>(pub &'a str);
 
@@ -119,7 +121,7 @@ impl Display for Quoted<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
         for character in characters.by_ref().take(QUOTED_CHARS_MAX) {
-            if character.is_control() {
+            if text::misleads(character) {
                 write!(formatter, "{}", character.escape_default())?;
             } else {
                 write!(formatter, "{character}")?;

@@ -28,5 +28,6 @@ fn appended_faults_stay_within_the_bound() {
 #[test]
 fn quoted_text_is_short_and_printable() {
     assert_eq!(Quoted("na\u{ef}ve\n\u{1b}[0m").to_string(), "na\u{ef}ve\\n\\u{1b}[0m");
+    assert_eq!(Quoted("a\u{202e}b\u{200b}").to_string(), "a\\u{202e}b\\u{200b}");
     assert_eq!(Quoted(&"é".repeat(1_000)).to_string(), format!("{}…", "é".repeat(64)));
 }

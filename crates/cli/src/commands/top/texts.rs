@@ -1,14 +1,12 @@
 //! Formats figures, times and names for cells.
 
+use overnight_domain::text::misleads;
+
 use crate::times;
 
-/// Removes control characters and changes of text direction from texts that others chose.
+/// Removes characters that mislead from texts that others chose.
 pub(super) fn clean(text: &str) -> String {
-    let is_hidden = |character: char| {
-        character.is_control()
-            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars().map(|character| if is_hidden(character) { ' ' } else { character }).collect()
+    text.chars().map(|character| if misleads(character) { ' ' } else { character }).collect()
 }
 
 /// A number with thousands separators, such as `12,345`.
