@@ -1,5 +1,6 @@
 //! The client of one replica: sends requests and judges answers.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Once};
 
@@ -17,6 +18,7 @@ use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
 use overnight_outgoing::transport::{Proxies, Transport, Unread, in_words, read_whole};
 use tokio::sync::watch;
+use url::Host;
 
 use super::command::CommandProcess;
 use super::embedded::{Embedded, EmbeddedState};
@@ -118,6 +120,25 @@ impl EngineClient {
         let openai = self.config.openai()?;
         let base_url = Uri::try_from(openai.base_url.as_str()).ok()?;
         Proxies::new(&openai.outgoing.proxy).describe(&base_url)
+    }
+
+    /// Its address: of an embedded engine that is ready, or of a base URL that has an address instead of a name.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        if let Some(state) = self.embedded_state() {
+            return match &*state.borrow() {
+                EmbeddedState::Ready(endpoint) => endpoint.address(),
+                EmbeddedState::Starting | EmbeddedState::Downloading { .. } | EmbeddedState::Down { .. } => {
+                    None
+                }
+            };
+        }
+        let url = &self.config.openai()?.base_url;
+        let address = match url.host()? {
+            Host::Ipv4(address) => address.into(),
+            Host::Ipv6(address) => address.into(),
+            Host::Domain(_) => return None,
+        };
+        Some(SocketAddr::new(address, url.port_or_known_default()?))
     }
 
     /// The state of its child process, if it has one.

@@ -1,5 +1,6 @@
 //! The clients of the configured engines, which may change while the service runs.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,9 +15,11 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::EngineUnusable;
 use super::client::EngineClient;
 use super::discovery::{Discovered, Lookup, system_lookup};
-use super::embedded::EmbeddedState;
 use super::keys::Keys;
 use super::opening::{Opening, own_program};
+
+/// How long the address of a replica that has left stays known, in milliseconds. DNS may still answer with it, and the engine may still run.
+const REMEMBERED_MS: i64 = 10 * 60_000;
 
 /// The clients of every configured engine, and of removed ones that still have work. If dropped, they end what they started.
 pub struct Engines {
@@ -39,6 +42,15 @@ struct Clients {
     current: Vec<Arc<EngineClient>>,
     /// Replaced or removed, and not yet released.
     retired: Vec<Arc<EngineClient>>,
+    /// The addresses of clients that were replaced or released, and when each is forgotten.
+    left: BTreeMap<SocketAddr, i64>,
+}
+
+impl Clients {
+    fn remember(&mut self, client: &EngineClient, now: i64) {
+        self.left.retain(|_, until| *until > now);
+        self.left.extend(client.address().map(|address| (address, now.saturating_add(REMEMBERED_MS))));
+    }
 }
 
 impl Engines {
@@ -146,7 +158,10 @@ impl Engines {
         let has_successor = |client: &Arc<EngineClient>| {
             made.iter().any(|it| it.config().name == client.config().name && it.succeeds(client))
         };
-        clients.retired.extend(replaced.into_iter().filter(|client| !has_successor(client)));
+        let now = self.opening.clock.now();
+        let left: Vec<_> = replaced.iter().filter(|client| !has_successor(client)).cloned().collect();
+        replaced.iter().for_each(|client| clients.remember(client, now));
+        clients.retired.extend(left);
         clients.current = made;
         Ok(are_others)
     }
@@ -157,7 +172,9 @@ impl Engines {
         if !is_shared {
             stop(&client).await;
         }
-        self.lock().retired.retain(|it| !Arc::ptr_eq(it, &client));
+        let mut clients = self.lock();
+        clients.retired.retain(|it| !Arc::ptr_eq(it, &client));
+        clients.remember(&client, self.opening.clock.now());
     }
 
     /// Ends the processes of all engines that the service started by commands, concurrently, and waits until nothing is left, or for at
@@ -175,14 +192,12 @@ impl Engines {
         self.lock().current.clone()
     }
 
-    /// The addresses of the embedded engines that are ready.
-    pub fn listening(&self) -> Vec<SocketAddr> {
-        let clients = self.lock();
-        let address = |client: &Arc<EngineClient>| match &*client.embedded_state()?.borrow() {
-            EmbeddedState::Ready(endpoint) => endpoint.address(),
-            EmbeddedState::Starting | EmbeddedState::Downloading { .. } | EmbeddedState::Down { .. } => None,
-        };
-        clients.current.iter().chain(&clients.retired).filter_map(address).collect()
+    /// The known addresses of engines and replicas. A replica stays known for some minutes after it has left.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let (clients, now) = (self.lock(), self.opening.clock.now());
+        let left = clients.left.iter().filter(|(_, until)| **until > now).map(|(address, _)| *address);
+        let used = clients.current.iter().chain(&clients.retired).filter_map(|client| client.address());
+        used.chain(left).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Clients> {

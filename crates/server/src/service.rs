@@ -289,7 +289,7 @@ async fn follow_names(services: Services, engines: Arc<Engines>) {
 /// The webhook sender, with its permitted destinations.
 fn sender(services: &Services, listeners: &Listeners, engines: Option<&Arc<Engines>>) -> Sender {
     let engine_addresses: EngineAddresses = match engines.cloned() {
-        Some(engines) => Arc::new(move || engines.listening()),
+        Some(engines) => Arc::new(move || engines.addresses()),
         None => Arc::new(Vec::new),
     };
     let (of_now, clock) = (services.clone(), Arc::clone(&services.clock));

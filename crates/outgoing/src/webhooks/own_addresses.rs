@@ -9,7 +9,7 @@ use url::Host;
 
 use super::resolve::{Hold, Resolve};
 
-/// Returns the addresses at which embedded engines listen now; they change.
+/// Returns the addresses of the engines that this process drives, also of replicas that leave or left a few minutes ago; they change.
 pub type EngineAddresses = Arc<dyn Fn() -> Vec<SocketAddr> + Send + Sync>;
 
 /// Returns the settings as last loaded.
@@ -72,9 +72,14 @@ impl OwnAddresses {
         hold: &Hold,
     ) -> bool {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| reached(*address)).collect();
-        let listening = self.listening.iter().copied().chain((self.engine_addresses)());
-        let listening = listening.filter(|place| place.port() == port).map(|place| meant(place.ip()));
-        if listening.into_iter().any(|ip| addresses.iter().any(|address| listens_at(ip, *address))) {
+        let is_at_port = |place: &&SocketAddr| place.port() == port;
+        let mut listening = self.listening.iter().filter(is_at_port).map(|place| meant(place.ip()));
+        // DNS may name a replica no longer that still runs.
+        let engines = (self.engine_addresses)();
+        let mut engines = engines.iter().filter(is_at_port).map(|place| reached(place.ip()));
+        if listening.any(|ip| addresses.iter().any(|address| listens_at(ip, *address)))
+            || engines.any(|ip| is_reached(ip, &addresses))
+        {
             return true;
         }
         let named: Vec<Named> = self.named().into_iter().filter(|named| named.port == port).collect();
@@ -222,6 +227,26 @@ mod tests {
         ] {
             let found = named(host, true).are_at(&addresses(called), port, &Always(resolved), &hold).await;
             assert_eq!(found, expected, "{host} at {resolved:?}, called {called:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn replicas_that_dns_names_no_longer_are_own_ones_while_they_are_known() {
+        let known = Arc::new(|| vec!["10.0.0.5:9000".parse().unwrap()]);
+        let url = "http://pool.example:9000/v1";
+        let engine = format!(r#"[{{ name = "e", kind = "openai", discovery = "dns", base_url = "{url}" }}]"#);
+        let config = settings(&[("OVERNIGHT_MODELS", r#"[{ name = "m" }]"#), ("OVERNIGHT_ENGINES", &engine)]);
+        let own = OwnAddresses::new(config, Vec::new(), known);
+        let hold: Hold = Arc::new(());
+        for (called, port, expected) in [
+            ("10.0.0.6", 9000, true),
+            ("10.0.0.5", 9000, true),
+            ("64:ff9b::10.0.0.5", 9000, true),
+            ("10.0.0.7", 9000, false),
+            ("10.0.0.5", 9001, false),
+        ] {
+            let found = own.are_at(&addresses(&[called]), port, &Always(&["10.0.0.6"]), &hold).await;
+            assert_eq!(found, expected, "{called}:{port}");
         }
     }
 

@@ -1,10 +1,11 @@
 //! Engines discovered through DNS.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use overnight_base::clock::{SharedClock, SystemClock};
+use overnight_base::clock::{ManualClock, SharedClock, SystemClock};
 use overnight_base::ids::Ids;
 use overnight_config::{Config, EngineKind, KeySource};
 use overnight_engine_clients::{Engines, Lookup};
@@ -83,6 +84,32 @@ async fn each_address_of_a_name_is_a_replica_and_what_was_known_outlives_a_name_
     assert!(engines.look_up_again().await.unwrap());
     assert!(engines.list()[0].config().shared_name().unwrap().starts_with("http://[fd00::1]:"));
     assert!(engines.configure(&[]).await.unwrap() && names(&engines).is_empty());
+}
+
+#[tokio::test]
+async fn addresses_of_replicas_that_left_stay_known_for_some_minutes() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = SimEngine::start(SimConfig::default()).unwrap();
+    let config = under_name(&config(folder.path(), &[engine], &Setup::default()));
+    let server = NameServer::default();
+    let clock = ManualClock::at(0);
+    let engines = Engines::start(&config, &(Arc::clone(&clock) as _), &Arc::new(Ids::from_seed(1))).unwrap();
+    let engines = engines.with_lookup(server.lookup());
+    let known = || engines.addresses().into_iter().map(|it| it.ip().to_string()).collect::<BTreeSet<_>>();
+    let both = BTreeSet::from(["10.0.0.1", "10.0.0.2"].map(str::to_owned));
+    server.answer(Some(&["10.0.0.1", "10.0.0.2"]));
+    assert!(engines.look_up_again().await.unwrap());
+    assert_eq!(known(), both);
+    let leaving = engines.list().swap_remove(0);
+    server.answer(Some(&["10.0.0.2"]));
+    assert!(engines.look_up_again().await.unwrap());
+    clock.set(3_600_000);
+    assert_eq!(known(), both, "it still works");
+    engines.release(leaving).await;
+    clock.set(3_600_000 + 599_999);
+    assert_eq!(known(), both);
+    clock.set(3_600_000 + 600_000);
+    assert_eq!(known(), BTreeSet::from(["10.0.0.2".to_owned()]));
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
     let folder = tempfile::tempdir().unwrap();
     let program = fake::script(folder.path(), "");
     let engines = start_program(&program, ", threads = 2, context = 512, parallel = 3, gpu_layers = 0");
-    let listening = || engines.listening();
+    let listening = || engines.addresses();
     assert_eq!(listening(), []);
     let completion = ask(&only(&engines), "hello").await.unwrap();
     let listed = only(&engines).list_models().await.unwrap();
