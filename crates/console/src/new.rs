@@ -1,8 +1,8 @@
 //! Many requests from one form: checked, priced, and sent as a batch.
 
 use crate::pages::{NewPage, Section};
-use axum::body::Bytes;
-use axum::extract::multipart::{Field, MultipartError};
+use axum::body::{Bytes, HttpBody};
+use axum::extract::multipart::Field;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use overnight_app::Services;
 use overnight_app::errors::AppError;
@@ -34,22 +34,27 @@ struct Draft {
     token: String,
 }
 
-/// The longest form with a file, in bytes.
+/// The longest form with a file.
+const BODY_BYTES_MAX: usize = TEXT_BYTES_MAX + (64 << 10);
+
 pub(super) fn body_limit() -> DefaultBodyLimit {
-    DefaultBodyLimit::max(TEXT_BYTES_MAX + (64 << 10))
+    DefaultBodyLimit::max(BODY_BYTES_MAX)
 }
 
 impl Draft {
     /// Reads the form if the visitor may send it.
     async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Upload), PageError> {
         visit.require(Permission::Work)?;
+        if request.body().size_hint().lower() > BODY_BYTES_MAX as u64 {
+            return Err(unread());
+        }
         let mut upload = Upload::begin(visit.account.id).await?;
         let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
             .map_err(|_| PageError::Unreadable("The form came in a shape that is not read.".into()))?;
         let mut draft = Self::default();
         let mut spool = Spool::new(&visit.services().config().data_dir).map_err(not_kept)?;
-        while let Some(mut part) = parts.next_field().await.map_err(unread)? {
+        while let Some(mut part) = parts.next_field().await.map_err(|_| unread())? {
             let field = part.name().unwrap_or_default().to_owned();
             match &*field {
                 "file" | "lines" => {
@@ -87,7 +92,7 @@ impl Draft {
 /// Stores a text while the disk has room. Returns whether it is more than white space.
 async fn spool_text(part: &mut Field<'_>, spool: &mut Spool, services: &Services) -> Result<bool, PageError> {
     let (start, mut is_blank) = (spool.len(), true);
-    while let Some(chunk) = part.chunk().await.map_err(unread)? {
+    while let Some(chunk) = part.chunk().await.map_err(|_| unread())? {
         is_blank &= chunk.trim_ascii().is_empty();
         services.store.check_room(chunk.len()).map_err(AppError::from)?;
         spool.write(&chunk).await.map_err(not_kept)?;
@@ -100,7 +105,7 @@ async fn spool_text(part: &mut Field<'_>, spool: &mut Spool, services: &Services
 
 async fn short_text(part: &mut Field<'_>) -> Result<String, PageError> {
     let mut text = Vec::new();
-    while let Some(chunk) = part.chunk().await.map_err(unread)? {
+    while let Some(chunk) = part.chunk().await.map_err(|_| unread())? {
         text.extend_from_slice(&chunk);
         if text.len() > FIELD_BYTES_MAX {
             return Err(PageError::Unreadable("A field is longer than 64 KiB.".into()));
@@ -109,7 +114,7 @@ async fn short_text(part: &mut Field<'_>) -> Result<String, PageError> {
     Ok(String::from_utf8_lossy(&text).trim().to_owned())
 }
 
-fn unread(_: MultipartError) -> PageError {
+fn unread() -> PageError {
     let mib = TEXT_BYTES_MAX >> 20;
     PageError::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
 }

@@ -73,16 +73,20 @@ impl Upload {
         self.rest.len()
     }
 
+    /// Fails with [`AppError::Invalid`] if a file of this many bytes is too long.
+    pub fn check_length(&self, bytes: usize) -> Result<(), AppError> {
+        let bytes_max = self.services.config().limits.file_bytes;
+        let message = format!("must be at most {bytes_max} bytes");
+        let refused = || AppError::invalid("file", codes::OUT_OF_RANGE, &message);
+        if bytes > bytes_max { Err(refused()) } else { Ok(()) }
+    }
+
     /// Accepts the next bytes. Fails with [`AppError::Invalid`] if a line is longer than a request's body may be, or the file has too many
     /// lines or bytes.
     pub async fn write(&mut self, content: &[u8]) -> Result<(), AppError> {
         self.content.update(content);
         self.bytes += content.len() as i64;
-        let limits = &self.services.config().limits;
-        if self.bytes > limits.file_bytes as i64 {
-            let message = format!("must be at most {} bytes", limits.file_bytes);
-            return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
-        }
+        self.check_length(usize::try_from(self.bytes).unwrap_or(usize::MAX))?;
         self.rest.extend_from_slice(content);
         if memchr::memchr(b'\n', content).is_none() {
             return self.check_line();

@@ -21,6 +21,8 @@ pub struct ComingPart {
     services: Services,
     account: AccountKey,
     upload: UploadId,
+    /// The bytes of all parts of the upload together.
+    bytes_max: i64,
     file: ComingFile,
     /// Received but not stored.
     rest: BytesMut,
@@ -37,7 +39,8 @@ impl ComingPart {
         upload: UploadId,
         may_be_repeat: bool,
     ) -> Result<Self, AppError> {
-        match find(services, account, upload).await?.record.status {
+        let found = find(services, account, upload).await?.record;
+        match found.status {
             UploadStatus::Pending => {}
             _ if may_be_repeat => {}
             ended => return Err(has_ended(ended)),
@@ -46,6 +49,7 @@ impl ComingPart {
             services: services.clone(),
             account,
             upload,
+            bytes_max: found.parts_bytes_max(),
             file: ComingFile::begin(services, account).await?,
             rest: BytesMut::new(),
             bytes: 0,
@@ -53,13 +57,19 @@ impl ComingPart {
         })
     }
 
-    /// Accepts the next bytes; at most a piece is kept in memory. Fails with [`AppError::Invalid`] if the part is too long.
-    pub async fn write(&mut self, content: &[u8]) -> Result<(), AppError> {
-        self.bytes += content.len();
-        if self.bytes > PART_BYTES_MAX {
+    /// Fails with [`AppError::Invalid`] if a part of this many bytes is too long, for any upload or for this one.
+    pub fn check_length(&self, bytes: usize) -> Result<(), AppError> {
+        if bytes > PART_BYTES_MAX {
             let message = format!("must be at most {PART_BYTES_MAX} bytes");
             return Err(AppError::invalid("data", codes::OUT_OF_RANGE, &message));
         }
+        if bytes as i64 > self.bytes_max { Err(too_long(self.bytes_max)) } else { Ok(()) }
+    }
+
+    /// Accepts the next bytes; at most a piece is kept in memory. Fails like [`check_length`](Self::check_length).
+    pub async fn write(&mut self, content: &[u8]) -> Result<(), AppError> {
+        self.bytes += content.len();
+        self.check_length(self.bytes)?;
         self.content.update(content);
         self.rest.extend_from_slice(content);
         while self.rest.len() >= PIECE_BYTES {
@@ -98,6 +108,10 @@ impl ComingPart {
     }
 }
 
+fn too_long(bytes_max: i64) -> AppError {
+    refused(format!("the parts of the upload may hold {bytes_max} bytes together, three times its length"))
+}
+
 fn answer(attached: Guarded<Attached>) -> Result<Answered<PartRecord>, AppError> {
     match attached {
         Guarded::Done(Attached::Attached(record)) => Ok(Answered::New(record)),
@@ -105,9 +119,7 @@ fn answer(attached: Guarded<Attached>) -> Result<Answered<PartRecord>, AppError>
         Guarded::Done(Attached::TooMany) => {
             Err(refused(format!("the upload has {PARTS_MAX} parts, as many as it may")))
         }
-        Guarded::Done(Attached::TooLong(bytes_max)) => Err(refused(format!(
-            "the parts of the upload may hold {bytes_max} bytes together, three times its length"
-        ))),
+        Guarded::Done(Attached::TooLong(bytes_max)) => Err(too_long(bytes_max)),
         Guarded::Done(Attached::Gone) => Err(given_up()),
         Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
     }

@@ -50,6 +50,7 @@ pub(super) async fn create(
             "file" if upload.is_none() => {
                 form.name = field.file_name().map(str::to_owned);
                 let begun = Upload::begin(&context.services, caller.0).await?;
+                begun.check_length(storing.announced)?;
                 upload = Some(receive(field, begun, &context, &storing).await?);
             }
             "purpose" => form.purpose = Some(storing.short_text(&mut field).await?),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, ready};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use futures_util::{StreamExt, stream};
@@ -29,11 +29,16 @@ const UPLOAD_BYTES: usize = 2 * PIECE_BYTES;
 /// The maximum bytes of a form that arrive before a field or chunk is read, excluding the last: the longest head of a part.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
+/// The maximum bytes of a form without its file.
+const BESIDE_BYTES_MAX: u64 = 2 * HEAD_BYTES_MAX as u64;
+
 /// The right to store a file, with the memory for all but its long lines.
 pub(super) struct Storing {
     pub(super) buffers: Buffers,
     /// Received but unread bytes of the form.
     unread: Arc<AtomicUsize>,
+    /// The bytes of the file at least, as the length of the form announces.
+    pub(super) announced: usize,
     _permit: BulkPermit,
     _memory: Option<MemoryPermit>,
 }
@@ -50,7 +55,7 @@ impl Storing {
             return Err(Refusal::TooManyCalls);
         };
         let memory = buffers.take(UPLOAD_BYTES).await?;
-        Ok(Self { buffers, unread: Arc::default(), _permit: permit, _memory: memory })
+        Ok(Self { buffers, unread: Arc::default(), announced: 0, _permit: permit, _memory: memory })
     }
 
     /// Begins to read a form.
@@ -60,7 +65,9 @@ impl Storing {
         request: Request,
     ) -> Result<(Self, Multipart), Refusal> {
         let (parts, body) = request.into_parts();
-        let storing = Self::begin(context, account, Buffers::of(&parts, context)).await?;
+        let mut storing = Self::begin(context, account, Buffers::of(&parts, context)).await?;
+        let announced = body.size_hint().lower().saturating_sub(BESIDE_BYTES_MAX);
+        storing.announced = usize::try_from(announced).unwrap_or(usize::MAX);
         let body = bounded(body, Arc::clone(&storing.unread));
         let multipart = Multipart::from_request(Request::from_parts(parts, body), context).await;
         let multipart =

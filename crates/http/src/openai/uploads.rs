@@ -50,6 +50,7 @@ pub(super) async fn add_part(
         }
         let mut coming =
             ComingPart::begin(&context.services, caller.0, upload_id(&id), call.is_some()).await?;
+        coming.check_length(storing.announced)?;
         while let Some(chunk) = storing.chunk(&mut field).await? {
             coming.write(&chunk).await?;
         }

@@ -328,6 +328,28 @@ async fn what_is_no_upload_or_part_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn parts_that_are_too_long_are_refused_before_they_have_come() {
+    let app = TestApp::start().await;
+    let upload = begin(&app.client(), 10).await;
+    let head = format!(
+        "POST /openai/v1/uploads/{upload}/parts HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-type: multipart/form-data; boundary={BOUNDARY}\r\n",
+        app.key()
+    );
+    let form =
+        format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"data\"; filename=\"upload\"\r\n\r\n");
+    let piece = form.clone() + &"x".repeat(100);
+    for sent in [
+        format!("{head}content-length: {}\r\n\r\n{form}", 40 << 20),
+        format!("{head}transfer-encoding: chunked\r\n\r\n{:x}\r\n{piece}\r\n", piece.len()),
+    ] {
+        let mut raw = app.raw().await;
+        let answer = raw.send(&sent).await.until("30 bytes together").await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn an_account_has_64_pending_uploads_and_its_parts_count_as_what_it_stores() {
     let app = TestApp::start_with(&[("quotas.stored_bytes", "1 MiB")]).await;
     let first = begin(&app.client(), 640 << 10).await;

@@ -56,6 +56,18 @@ async fn uploads_that_stand_still_refuse_nobody_else() {
     app.stop().await;
 }
 
+#[tokio::test]
+async fn forms_that_are_too_long_are_refused_before_they_have_come() {
+    let app = TestApp::start().await;
+    let account = app.own().await;
+    let browser = member(&app, &account, "a@example.com", Role::Owner).await;
+    let mut raw = app.raw().await;
+    let path = format!("/console/{}/new/check", account.id);
+    raw.send(head(&path, &browser.cookie_header(), 40 << 20)).await;
+    raw.until("are more than 32 MiB").await;
+    app.stop().await;
+}
+
 /// Only SQLite's folder, which also holds uploads, has a reserve.
 #[tokio::test]
 async fn an_upload_is_refused_where_a_create_would_be_for_want_of_space() {
