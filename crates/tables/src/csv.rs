@@ -31,8 +31,9 @@ pub enum Formulas {
     Escaped,
 }
 
-/// Tabs and line breaks too, because spreadsheets skip them.
-const BEGINNINGS: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+/// Tabs and line breaks too, because spreadsheets skip them, and the wide forms, which some spreadsheets read like the others
+/// (<https://owasp.org/www-community/attacks/CSV_Injection>).
+const BEGINNINGS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 impl Formulas {
     pub(crate) fn write(self, cell: String) -> String {
@@ -222,8 +223,23 @@ mod tests {
     #[test]
     fn formulas_are_escaped_and_numbers_are_not() {
         for cell in [
-            "=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-", "=", "-inf", "+1 2", "-A1",
+            "=1+1",
+            "+1+1",
+            "-1+1",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            "-",
+            "=",
+            "-inf",
+            "+1 2",
+            "-A1",
             "--1",
+            "＝1+1",
+            "＋1",
+            "－1",
+            "＠SUM(A1)",
         ] {
             assert_eq!(Formulas::Escaped.write(cell.to_owned()), format!("'{cell}"));
             assert_eq!(Formulas::Kept.write(cell.to_owned()), cell);
