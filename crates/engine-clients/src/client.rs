@@ -18,9 +18,9 @@ use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
 use overnight_outgoing::transport::{Proxies, Transport, Unread, in_words, read_whole};
 use tokio::sync::watch;
-use url::Host;
 
 use super::command::CommandProcess;
+use super::discovery;
 use super::embedded::{Embedded, EmbeddedState};
 use super::limit_fields::LimitFields;
 use super::load;
@@ -132,13 +132,7 @@ impl EngineClient {
                 }
             };
         }
-        let url = &self.config.openai()?.base_url;
-        let address = match url.host()? {
-            Host::Ipv4(address) => address.into(),
-            Host::Ipv6(address) => address.into(),
-            Host::Domain(_) => return None,
-        };
-        Some(SocketAddr::new(address, url.port_or_known_default()?))
+        discovery::address(&self.config)
     }
 
     /// The state of its child process, if it has one.

@@ -2,14 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::IpAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, join_all};
 use overnight_base::clock::SharedClock;
 use overnight_config::EngineConfig;
+use tokio::sync::Mutex as AsyncMutex;
+use url::Host;
 
 const LOOKUP_MS: i64 = 5_000;
+
+/// How long the address of a replica that has left stays known, in milliseconds. DNS may still answer with it, and the engine may still run.
+const REMEMBERED_MS: i64 = 10 * 60_000;
 
 /// Replicas of one name; further addresses are omitted.
 const REPLICAS_MAX: usize = 512;
@@ -96,6 +101,70 @@ impl Found {
         };
         let addresses: BTreeSet<_> = addresses.into_iter().take(REPLICAS_MAX).collect();
         Self { addresses, failure: None }
+    }
+}
+
+/// Addresses of engines, known for some minutes after they were last seen.
+#[derive(Default)]
+pub(super) struct Seen(BTreeMap<SocketAddr, i64>);
+
+impl Seen {
+    pub(super) fn note(&mut self, addresses: impl IntoIterator<Item = SocketAddr>, now: i64) {
+        self.0.retain(|_, until| *until > now);
+        self.0.extend(addresses.into_iter().map(|address| (address, now.saturating_add(REMEMBERED_MS))));
+    }
+
+    pub(super) fn known(&self, now: i64) -> impl Iterator<Item = SocketAddr> {
+        self.0.iter().filter(move |(_, until)| **until > now).map(|(address, _)| *address)
+    }
+}
+
+/// The address in an engine's base URL; `None` if that has a name.
+pub(super) fn address(config: &EngineConfig) -> Option<SocketAddr> {
+    let url = &config.openai()?.base_url;
+    let address = match url.host()? {
+        Host::Ipv4(address) => address.into(),
+        Host::Ipv6(address) => address.into(),
+        Host::Domain(_) => return None,
+    };
+    Some(SocketAddr::new(address, url.port_or_known_default()?))
+}
+
+/// The replicas in DNS, for a process that drives no engines.
+pub struct EngineNames {
+    lookup: Lookup,
+    clock: SharedClock,
+    discovered: AsyncMutex<Discovered>,
+    seen: Mutex<Seen>,
+}
+
+impl EngineNames {
+    pub fn new(clock: &SharedClock) -> Self {
+        let (lookup, clock) = (system_lookup(), SharedClock::clone(clock));
+        Self { lookup, clock, discovered: AsyncMutex::default(), seen: Mutex::default() }
+    }
+
+    /// With another resolver.
+    #[must_use]
+    pub fn with_lookup(self, lookup: Lookup) -> Self {
+        Self { lookup, ..self }
+    }
+
+    /// Resolves the names of these engines.
+    pub async fn look_up_again(&self, configs: &[EngineConfig]) {
+        let mut discovered = self.discovered.lock().await;
+        *discovered = discovered.look_up(configs, &self.lookup, &self.clock).await;
+        let replicas = discovered.expand(configs);
+        self.lock().note(replicas.iter().filter_map(address), self.clock.now());
+    }
+
+    /// The addresses of replicas that are in DNS or were some minutes ago.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.lock().known(self.clock.now()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -30,7 +30,7 @@ use thiserror::Error;
 
 pub use client::{Asked, EngineClient};
 pub use command::{NotReady, ProcessStatus, check_port_free, find_program, run_guard};
-pub use discovery::Lookup;
+pub use discovery::{EngineNames, Lookup};
 pub use embedded::EmbeddedState;
 pub use environment::engine_environment;
 pub use model_file::{ModelFileUnusable, ModelPurpose, check_model_file};

@@ -1,6 +1,5 @@
 //! The clients of the configured engines, which may change while the service runs.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,12 +13,9 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::EngineUnusable;
 use super::client::EngineClient;
-use super::discovery::{Discovered, Lookup, system_lookup};
+use super::discovery::{Discovered, Lookup, Seen, system_lookup};
 use super::keys::Keys;
 use super::opening::{Opening, own_program};
-
-/// How long the address of a replica that has left stays known, in milliseconds. DNS may still answer with it, and the engine may still run.
-const REMEMBERED_MS: i64 = 10 * 60_000;
 
 /// The clients of every configured engine, and of removed ones that still have work. If dropped, they end what they started.
 pub struct Engines {
@@ -42,15 +38,8 @@ struct Clients {
     current: Vec<Arc<EngineClient>>,
     /// Replaced or removed, and not yet released.
     retired: Vec<Arc<EngineClient>>,
-    /// The addresses of clients that were replaced or released, and when each is forgotten.
-    left: BTreeMap<SocketAddr, i64>,
-}
-
-impl Clients {
-    fn remember(&mut self, client: &EngineClient, now: i64) {
-        self.left.retain(|_, until| *until > now);
-        self.left.extend(client.address().map(|address| (address, now.saturating_add(REMEMBERED_MS))));
-    }
+    /// The addresses of clients that were replaced or released.
+    left: Seen,
 }
 
 impl Engines {
@@ -160,7 +149,7 @@ impl Engines {
         };
         let now = self.opening.clock.now();
         let left: Vec<_> = replaced.iter().filter(|client| !has_successor(client)).cloned().collect();
-        replaced.iter().for_each(|client| clients.remember(client, now));
+        clients.left.note(replaced.iter().filter_map(|client| client.address()), now);
         clients.retired.extend(left);
         clients.current = made;
         Ok(are_others)
@@ -174,7 +163,7 @@ impl Engines {
         }
         let mut clients = self.lock();
         clients.retired.retain(|it| !Arc::ptr_eq(it, &client));
-        clients.remember(&client, self.opening.clock.now());
+        clients.left.note(client.address(), self.opening.clock.now());
     }
 
     /// Ends the processes of all engines that the service started by commands, concurrently, and waits until nothing is left, or for at
@@ -195,9 +184,8 @@ impl Engines {
     /// The known addresses of engines and replicas. A replica stays known for some minutes after it has left.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let (clients, now) = (self.lock(), self.opening.clock.now());
-        let left = clients.left.iter().filter(|(_, until)| **until > now).map(|(address, _)| *address);
         let used = clients.current.iter().chain(&clients.retired).filter_map(|client| client.address());
-        used.chain(left).collect()
+        used.chain(clients.left.known(now)).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Clients> {

@@ -20,7 +20,7 @@ use overnight_base::supervision::Failure;
 use overnight_base::telemetry;
 use overnight_config::{Config, Reloaded};
 use overnight_console as console;
-use overnight_engine_clients::{EngineClient, EngineUnusable, Engines};
+use overnight_engine_clients::{EngineClient, EngineNames, EngineUnusable, Engines};
 use overnight_http::{self as http, Listeners, Tls, TlsUnusable};
 use overnight_outgoing::openid::OpenIdUnusable;
 use overnight_outgoing::payment::PaymentUnusable;
@@ -129,7 +129,12 @@ impl Service {
         if let Some(engines) = engines.clone() {
             workers.spawn(supervisor.watch("engine_names", follow_names(services.clone(), engines)));
         }
-        let sender = sender(&services, &listeners, engines.as_ref());
+        let names = Arc::new(EngineNames::new(&clock));
+        if engines.is_none() {
+            workers
+                .spawn(supervisor.watch("engine_names", look_up_names(services.clone(), Arc::clone(&names))));
+        }
+        let sender = sender(&services, &listeners, engines.as_ref(), names);
         let deliverer = Deliverer::new(services.clone(), sender);
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
@@ -286,11 +291,24 @@ async fn follow_names(services: Services, engines: Arc<Engines>) {
     }
 }
 
+/// The same in a process that drives no engines, whose webhooks must not reach them.
+async fn look_up_names(services: Services, names: Arc<EngineNames>) {
+    loop {
+        names.look_up_again(&services.config().engines).await;
+        services.clock.sleep_until(services.clock.now() + LOOK_UP_EVERY_MS).await;
+    }
+}
+
 /// The webhook sender, with its permitted destinations.
-fn sender(services: &Services, listeners: &Listeners, engines: Option<&Arc<Engines>>) -> Sender {
+fn sender(
+    services: &Services,
+    listeners: &Listeners,
+    engines: Option<&Arc<Engines>>,
+    names: Arc<EngineNames>,
+) -> Sender {
     let engine_addresses: EngineAddresses = match engines.cloned() {
         Some(engines) => Arc::new(move || engines.addresses()),
-        None => Arc::new(Vec::new),
+        None => Arc::new(move || names.addresses()),
     };
     let (of_now, clock) = (services.clone(), Arc::clone(&services.clock));
     let policy = Policy::new(Arc::new(move || of_now.config()), listeners.addresses(), engine_addresses);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use overnight_base::clock::{ManualClock, SharedClock, SystemClock};
 use overnight_base::ids::Ids;
 use overnight_config::{Config, EngineKind, KeySource};
-use overnight_engine_clients::{Engines, Lookup};
+use overnight_engine_clients::{EngineNames, Engines, Lookup};
 use overnight_testkit::engine::{SimConfig, SimEngine};
 
 use super::reloading::slow;
@@ -110,6 +110,30 @@ async fn addresses_of_replicas_that_left_stay_known_for_some_minutes() {
     assert_eq!(known(), both);
     clock.set(3_600_000 + 600_000);
     assert_eq!(known(), BTreeSet::from(["10.0.0.2".to_owned()]));
+}
+
+#[tokio::test]
+async fn names_of_engines_are_looked_up_where_none_is_driven() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = SimEngine::start(SimConfig::default()).unwrap();
+    let port = engine.address().port();
+    let engines = under_name(&config(folder.path(), &[engine], &Setup::default())).engines;
+    let server = NameServer::default();
+    let clock = ManualClock::at(0);
+    let names = EngineNames::new(&(Arc::clone(&clock) as _)).with_lookup(server.lookup());
+    let at = |address: &str| format!("{address}:{port}").parse().unwrap();
+    server.answer(Some(&["10.0.0.1", "10.0.0.2"]));
+    names.look_up_again(&engines).await;
+    server.answer(Some(&["10.0.0.2"]));
+    clock.set(599_999);
+    names.look_up_again(&engines).await;
+    assert_eq!(names.addresses(), [at("10.0.0.1"), at("10.0.0.2")]);
+    clock.set(600_000);
+    assert_eq!(names.addresses(), [at("10.0.0.2")]);
+    server.answer(None);
+    clock.set(3_600_000);
+    names.look_up_again(&engines).await;
+    assert_eq!(names.addresses(), [at("10.0.0.2")], "a name server that is away makes nothing unknown");
 }
 
 #[tokio::test]
