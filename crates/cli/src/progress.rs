@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use console::Term;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use overnight_domain::text;
 
 use crate::output::Output;
 use crate::times;
@@ -43,7 +44,7 @@ impl Progress {
     /// Updates the number completed; `beside` is an additional text, or empty.
     pub(crate) fn set(&mut self, done: u64, beside: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(beside.to_owned());
+            bar.set_message(text::escaped(beside).into_owned());
             bar.set_position(done);
         } else if let Some(line) = self.plain.line(done, beside, times::now()) {
             self.output.note(&line);
