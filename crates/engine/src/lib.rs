@@ -16,6 +16,7 @@ pub mod embeddings;
 #[cfg(test)]
 mod fake;
 pub mod http;
+pub mod limited;
 pub mod llama;
 pub mod logging;
 pub mod memory;

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsStr,
     io::{self, Write},
     process::ExitCode,
 };
@@ -13,6 +14,7 @@ use clap::{Parser, error::ErrorKind};
 use overnight_engine::memory;
 use overnight_engine::{
     args::Arguments, constraint, cpu, http::PREPARING_THREADS, llama::Devices, logging, serve::serve,
+    template,
 };
 use tokio::runtime;
 
@@ -22,8 +24,14 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {
-    if env::args_os().nth(1).is_some_and(|argument| argument == constraint::CHECK_FORM) {
-        return constraint::check_form().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    let first = env::args_os().nth(1);
+    let limited = match first.as_deref().and_then(OsStr::to_str) {
+        Some(constraint::CHECK_FORM) => Some(constraint::check_form()),
+        Some(template::RENDER) => Some(template::render_chats()),
+        _ => None,
+    };
+    if let Some(done) = limited {
+        return done.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     let arguments = match Arguments::try_parse() {
         Err(told) if told.kind() != ErrorKind::DisplayVersion => told.exit(),

@@ -27,7 +27,7 @@ use crate::{
     metrics::Metrics,
     parent,
     scheduler::Scheduler,
-    template::ChatTemplate,
+    template::{Renderer, Source},
     worker::{self, Command, Stepping},
 };
 
@@ -110,9 +110,9 @@ impl Work {
         let decoder = llama.decoder()?;
         let (capacity, vocabulary) = (llama.capacity(), llama.vocabulary());
         let (bos_token, eos_token) = llama.edge_texts();
-        let template = ChatTemplate::compile(llama.chat_template().as_deref(), bos_token, eos_token)
-            .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?
-            .guarding(llama.control_texts());
+        let (template, controls) = (llama.chat_template(), llama.control_texts());
+        let template = Renderer::start(&Source { template, bos_token, eos_token, controls })
+            .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?;
         let scheduler = Scheduler::new(decoder, vocabulary.clone(), capacity, self.metrics);
         let grammars = Arc::new(Grammars::new(vocabulary.clone()));
         let (commands, received) = mpsc::unbounded_channel();

@@ -7,13 +7,12 @@
 use std::{
     io::{self, Read, Write},
     os::unix::process::ExitStatusExt,
-    path::PathBuf,
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     time::Duration,
 };
 
 use llguidance::toktrie::ApproximateTokEnv;
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, nice, setrlimit};
+use rustix::process::{Signal, nice};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{Child, Command},
@@ -27,13 +26,11 @@ use super::{
     grammars::{compile, factory},
     limits::{COMPILING_BYTES, COMPILING_SECONDS, STACK_BYTES},
 };
-use crate::memory;
+use crate::{limited, memory};
 
 /// The first argument of this program as the process of a trial.
 pub const CHECK_FORM: &str = "check-form";
 
-/// The C library's settings: a trial needs neither large pages nor address space for more threads.
-const TUNABLES: &str = "glibc.malloc.arena_max=1";
 /// How long a trial may take with the processor time that it gets. The limit of processor time decides, unless the machine is overloaded.
 const WAIT: Duration = Duration::from_secs(20);
 /// A trial leaves the processor to answers.
@@ -77,14 +74,7 @@ struct Process(Option<Child>);
 
 impl Process {
     fn start() -> io::Result<Self> {
-        let child = Command::new(program()?)
-            .arg(CHECK_FORM)
-            .env(memory::LIBRARY_SETTINGS, TUNABLES)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()?;
+        let child = Command::from(limited::command(CHECK_FORM)?).kill_on_drop(true).spawn()?;
         Ok(Self(Some(child)))
     }
 
@@ -111,38 +101,15 @@ impl Drop for Process {
     }
 }
 
-/// This program, also after its file was replaced.
-fn program() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
-}
-
 /// The process of a trial: reads a form from standard input and writes the verdict to standard output.
 pub fn check_form() -> io::Result<()> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
-    limit_process()?;
-    let verdict = serde_json::to_vec(&check(&text))?;
-    io::stdout().write_all(&verdict)
-}
-
-fn limit_process() -> io::Result<()> {
     // The unit of systemd forbids it.
     let _ = nice(NICENESS);
-    limit(Resource::Core, 0, 0)?;
-    // At the first limit the process ends by SIGXCPU, which names the reason.
-    limit(Resource::Cpu, COMPILING_SECONDS, COMPILING_SECONDS + 1)?;
-    if let Some(own) = memory::own("VmSize:") {
-        let most = own + STACK_BYTES as u64 + COMPILING_BYTES;
-        limit(Resource::As, most, most)?;
-    }
-    Ok(())
-}
-
-/// Lowers a limit; one that is lower already stays.
-fn limit(resource: Resource, current: u64, maximum: u64) -> io::Result<()> {
-    let own = getrlimit(resource).maximum.unwrap_or(u64::MAX);
-    let lowered = Rlimit { current: Some(current.min(own)), maximum: Some(maximum.min(own)) };
-    Ok(setrlimit(resource, lowered)?)
+    limited::limit_process(COMPILING_SECONDS, STACK_BYTES as u64 + COMPILING_BYTES)?;
+    let verdict = serde_json::to_vec(&check(&text))?;
+    io::stdout().write_all(&verdict)
 }
 
 /// The bytes that the grammar of a form takes, or why it cannot be compiled.

@@ -114,8 +114,7 @@ fn tokenize(
     client: &Client,
 ) -> Result<Vec<Token>, ApiError> {
     client.check()?;
-    let text = chat.template.render(&request.messages, &request.tools, &request.template_arguments);
-    let text = text.map_err(|objection| refuse_conversation(&objection))?;
+    let text = chat.template.render(&request.messages, &request.tools, &request.template_arguments)?;
     let context = ready.context;
     let bytes_max = context.saturating_mul(ready.vocabulary.longest_piece());
     if text.len() > bytes_max {
@@ -161,15 +160,6 @@ fn begins_too_long<E>(
         bytes *= 2;
     }
     Ok(false)
-}
-
-fn refuse_conversation(objection: &minijinja::Error) -> Refusal {
-    if objection.kind() == minijinja::ErrorKind::OutOfFuel {
-        let message = "The conversation is too complex for the model's chat template.";
-        return Refusal { code: Some("conversation_too_complex"), ..Refusal::of("messages", message) };
-    }
-    let words = objection.detail().map_or_else(|| objection.kind().to_string(), str::to_owned);
-    Refusal::of("messages", format!("The model's chat template refuses the conversation: {words}."))
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use axum::{
 use serde_json::json;
 
 use super::BODY_BYTES_MAX;
-use crate::{api::Refusal, constraint::Undecided, model::DecodeFailed, scheduler::Failure};
+use crate::{
+    api::Refusal, constraint::Undecided, model::DecodeFailed, scheduler::Failure, template::Unrendered,
+};
 
 #[derive(Debug)]
 pub(super) struct ApiError {
@@ -105,6 +107,31 @@ impl From<Undecided> for ApiError {
             ),
             Undecided::NotStarted(_) | Undecided::Broken => {
                 tracing::error!(%undecided, "check form");
+                Self::broken()
+            }
+        }
+    }
+}
+
+impl From<Unrendered> for ApiError {
+    fn from(unrendered: Unrendered) -> Self {
+        match unrendered {
+            Unrendered::TooComplex => {
+                let message = "The conversation is too complex for the model's chat template.";
+                let refusal = Refusal::of("messages", message);
+                Refusal { code: Some("conversation_too_complex"), ..refusal }.into()
+            }
+            Unrendered::Refused(words) => {
+                let message = format!("The model's chat template refuses the conversation: {words}.");
+                Refusal::of("messages", message).into()
+            }
+            Unrendered::Busy => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "engine_full",
+                "The machine is too busy to render the chat template.",
+            ),
+            Unrendered::Broken(_) => {
+                tracing::error!(%unrendered, "render chat template");
                 Self::broken()
             }
         }

@@ -21,7 +21,7 @@ pub use self::preparing::PREPARING_THREADS;
 use self::{errors::ApiError, preparing::Preparing};
 use crate::{
     chance::Seeds, constraint::Grammars, embeddings as vectors, metrics::Metrics, model::Vocabulary,
-    scheduler, template::ChatTemplate, worker::Command,
+    scheduler, template::Renderer, worker::Command,
 };
 
 pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -55,7 +55,7 @@ pub enum Serving {
 }
 
 pub struct Chat {
-    pub template: ChatTemplate,
+    pub template: Renderer,
     pub grammars: Arc<Grammars>,
     pub commands: mpsc::UnboundedSender<Command<scheduler::Job>>,
 }

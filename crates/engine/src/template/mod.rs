@@ -2,6 +2,7 @@
 
 mod controls;
 mod json;
+mod renderer;
 mod source;
 mod strftime;
 #[cfg(test)]
@@ -13,7 +14,10 @@ use minijinja::{Environment, Error, ErrorKind, Value, context, syntax::SyntaxCon
 use minijinja_contrib::pycompat::unknown_method_callback;
 
 use self::controls::ControlTexts;
-pub use self::controls::pieces;
+pub use self::{
+    controls::pieces,
+    renderer::{RENDER, Renderer, Source, Unrendered, render_chats},
+};
 use crate::clock;
 
 /// The template for a model without its own.
@@ -29,7 +33,7 @@ const DEVELOPER: &str = "developer";
 const FUEL: u64 = 5_000_000;
 
 #[derive(Debug)]
-pub struct ChatTemplate {
+struct ChatTemplate {
     environment: Environment<'static>,
     bos_token: String,
     eos_token: String,
@@ -39,7 +43,7 @@ pub struct ChatTemplate {
 
 impl ChatTemplate {
     /// Compiles `source`; without it, ChatML's template.
-    pub fn compile(source: Option<&str>, bos_token: String, eos_token: String) -> Result<Self, Error> {
+    fn compile(source: Option<&str>, bos_token: String, eos_token: String) -> Result<Self, Error> {
         let mut environment = Environment::new();
         environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
         environment.set_unknown_method_callback(unknown_method_callback);
@@ -55,14 +59,13 @@ impl ChatTemplate {
     }
 
     /// Keeps these texts of control tokens text in the words of clients.
-    #[must_use]
-    pub fn guarding(self, texts: impl IntoIterator<Item = String>) -> Self {
+    fn guarding(self, texts: impl IntoIterator<Item = String>) -> Self {
         Self { controls: ControlTexts::new(texts), ..self }
     }
 
     /// The prompt of a conversation, up to the assistant's turn, to be tokenized in [`pieces`]. `arguments` are further variables. A template that does not mention the
     /// role `developer` sees `system` instead. Fails with the template's own message.
-    pub fn render(
+    fn render(
         &self,
         messages: &[Value],
         tools: &Value,

@@ -1,14 +1,15 @@
 //! Embedding models with random weights, and vectors computed from them by scripts/tiny-embeddings with NumPy only.
 
 use std::fs;
-use std::io::Write;
-use std::process::Stdio;
 use std::thread;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Engine, KEY, chat, command, message, poll};
+use crate::{
+    models::Model,
+    support::{Answer, Engine, KEY, chat, message, poll},
+};
 
 const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models");
 const NAMES: [&str; 2] = ["tiny-bert", "tiny-qwen3"];
@@ -193,14 +194,7 @@ fn a_model_that_ranks_is_refused_with_a_sentence() {
     let at = model.windows(key.len()).position(|found| found == key).expect("the key") + key.len();
     // The type and the value follow the key.
     model[at + 4..at + 8].copy_from_slice(&4_u32.to_le_bytes());
-    let path = std::env::temp_dir().join(format!("overnight-engine-ranks-{}.gguf", std::process::id()));
-    fs::write(&path, model).expect("a file");
-    let path_text = path.to_str().expect("a path in UTF-8");
-    let mut child = command(path_text, &[]).stderr(Stdio::piped()).spawn().expect("the engine starts");
-    let stdin = child.stdin.take();
-    writeln!(stdin.as_ref().expect("a pipe"), "{}", json!({ "key": KEY })).expect("the key is taken");
-    let output = child.wait_with_output().expect("an end");
-    fs::remove_file(&path).expect("the file goes");
-    assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("it ranks texts"), "{output:?}");
+    let (code, log) = Model::new("ranks", &model).refusal();
+    assert_eq!(code, Some(1), "{log}");
+    assert!(log.contains("it ranks texts"), "{log}");
 }

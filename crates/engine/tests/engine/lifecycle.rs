@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{Engine, KEY, MODEL, chat, command, message, poll};
+use crate::{
+    models::Model,
+    support::{Engine, KEY, MODEL, chat, command, message, poll},
+};
 
 #[test]
 fn the_process_ends_well_when_its_input_ends() {
@@ -70,23 +73,12 @@ fn input_without_a_key_ends_it_at_once() {
 
 #[test]
 fn a_file_that_is_no_model_ends_it_with_a_sentence() {
-    let folder = std::env::temp_dir().join(format!("overnight-engine-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
     let cut = fs::read(MODEL).expect("the model").split_at(20_000).0.to_vec();
-    for (name, content) in [("text.gguf", b"no model".to_vec()), ("cut.gguf", cut)] {
-        let path = folder.join(name);
-        fs::write(&path, content).expect("a file");
-        let path = path.to_str().expect("a path in UTF-8");
-        let mut child = command(path, &[]).stderr(Stdio::piped()).spawn().expect("the engine starts");
-        writeln!(child.stdin.as_mut().expect("a pipe"), "{}", json!({ "key": KEY }))
-            .expect("the key is taken");
-        let stdin = child.stdin.take();
-        let output = child.wait_with_output().expect("an end");
-        assert!(!output.status.success(), "{name}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be used"), "{name}: {output:?}");
-        drop(stdin);
+    for (name, content) in [("text", b"no model".to_vec()), ("cut", cut)] {
+        let (code, log) = Model::new(name, &content).refusal();
+        assert_eq!(code, Some(1), "{name}: {log}");
+        assert!(log.contains("cannot be used"), "{name}: {log}");
     }
-    fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
 #[test]

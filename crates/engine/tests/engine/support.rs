@@ -1,4 +1,5 @@
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -104,6 +105,20 @@ impl Engine {
         let answer = self.post(&chat(question, fields));
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.json()
+    }
+
+    /// Its processes with this argument.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn processes(&self, argument: &str) -> Vec<String> {
+        let (parent, line_end) = (self.child.id().to_string(), format!("\0{argument}\0"));
+        let processes = fs::read_dir("/proc").expect("processes").flatten().map(|it| it.path());
+        let stats = processes.filter_map(|it| {
+            let has_it = fs::read(it.join("cmdline")).is_ok_and(|line| line.ends_with(line_end.as_bytes()));
+            let stat = fs::read_to_string(it.join("stat")).ok().filter(|_| has_it)?;
+            let own_parent = stat.rsplit(')').next()?.split(' ').nth(2)?;
+            (own_parent == parent).then(|| it.file_name()?.to_str().map(str::to_owned))?
+        });
+        stats.collect()
     }
 
     pub(crate) fn metric(&self, name: &str) -> f64 {
