@@ -107,6 +107,9 @@ impl Llama {
         }
         let metadata = Metadata::new(|key| model.meta_val_str(key).ok());
         let purpose = metadata.purpose().map_err(failed)?;
+        if purpose == Purpose::Embeddings && embedder::lacks_an_edge(&model, &tokenizer) {
+            return Err(failed("its vocabulary names no token that begins or ends an input".to_owned()));
+        }
         let is_whole = purpose == Purpose::Embeddings && !metadata.embeds_in_pieces();
         let context = context(settings.context, &model, is_whole);
         let capacity = capacity(&settings, context, &model, &devices);

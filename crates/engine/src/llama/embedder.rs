@@ -44,6 +44,18 @@ pub(super) fn context_that_fits(model: &LlamaModel, context: usize) -> usize {
     fitting
 }
 
+/// Whether the vocabulary lacks a token that llama.cpp adds to each input: it would end the process.
+pub(super) fn lacks_an_edge(model: &LlamaModel, tokenizer: &str) -> bool {
+    let vocab = model.vocab();
+    let is_word_piece = tokenizer == "bert";
+    let added = [
+        (is_word_piece || vocab.should_add_bos(), vocab.bos()),
+        (is_word_piece, vocab.sep()),
+        (!is_word_piece && vocab.should_add_eos(), vocab.eos()),
+    ];
+    added.into_iter().any(|(is_added, token)| is_added && token.0 < 0)
+}
+
 impl Llama {
     /// Fails if the model makes no vectors.
     pub fn embedder_capacity(&self) -> Result<EmbedderCapacity, LoadFailed> {

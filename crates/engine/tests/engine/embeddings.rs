@@ -51,6 +51,19 @@ fn distance(one: &[f64], other: &[f64]) -> f64 {
 }
 
 #[test]
+fn vocabularies_without_a_token_that_llama_cpp_adds_are_refused() {
+    for key in ["tokenizer.ggml.bos_token_id", "tokenizer.ggml.seperator_token_id"] {
+        let mut bytes = fs::read(format!("{MODELS}/tiny-bert.gguf")).expect("the model");
+        let at = bytes.windows(key.len()).position(|found| found == key.as_bytes()).expect("the key");
+        // An unknown key: the default is beyond the vocabulary.
+        bytes[at + key.len() - 1] = b'x';
+        let (code, log) = Model::new(key, &bytes).refusal();
+        assert_eq!(code, Some(1), "{key}: {log}");
+        assert!(log.contains("its vocabulary names no token that begins or ends an input"), "{key}: {log}");
+    }
+}
+
+#[test]
 fn vectors_are_those_of_an_independent_computation() {
     for name in NAMES {
         let engine = start(name, &[]);
