@@ -49,8 +49,13 @@ const PREFIXES: [&str; 18] = [
 /// A name with one of these words is not passed on, whatever its prefix: `LLAMA_API_KEY` is a key.
 const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
+/// When llama.cpp aborts, it starts a debugger if there is one, whose lines hide the reason.
+const NO_DEBUGGER: (&str, &str) = ("GGML_NO_BACKTRACE", "1");
+
 pub fn engine_environment() -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed_on))
+    let (name, value) = NO_DEBUGGER;
+    let passed = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
+    std::iter::once((name.into(), value.into())).chain(passed)
 }
 
 fn is_passed_on(name: &str) -> bool {
@@ -61,6 +66,12 @@ fn is_passed_on(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_engine_that_aborts_starts_no_debugger() {
+        let no_debugger = ("GGML_NO_BACKTRACE".into(), "1".into());
+        assert_eq!(engine_environment().next(), Some(no_debugger));
+    }
 
     #[test]
     fn an_engine_gets_what_it_computes_with_and_no_key() {

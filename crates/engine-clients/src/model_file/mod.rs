@@ -8,6 +8,14 @@ use std::path::Path;
 use overnight_domain::endpoints::Endpoint;
 use thiserror::Error;
 
+use self::blocks::block_of;
+use self::numbers::Numbers;
+use self::vocabulary::Tokens;
+
+mod blocks;
+mod numbers;
+mod vocabulary;
+
 /// The longest header, in bytes. Those of large vocabularies have about 20 MB.
 const HEADER_BYTES_MAX: u64 = 256 << 20;
 
@@ -26,6 +34,13 @@ const UNSERVED: [&[u8]; 6] = [b"t5", b"t5encoder", b"dream", b"llada", b"llada-m
 const POOLING_KEY_END: &[u8] = b".pooling_type";
 /// The suffix of the key that says whether a token sees only earlier ones, as in every model that generates.
 const CAUSAL_KEY_END: &[u8] = b".attention.causal";
+/// The keys of the list of tokens, of their types and of the tokenizer.
+const TOKENS_KEY: &[u8] = b"tokenizer.ggml.tokens";
+const TYPES_KEY: &[u8] = b"tokenizer.ggml.token_type";
+const TOKENIZER_KEY: &[u8] = b"tokenizer.ggml.model";
+/// llama.cpp's name of word pieces, which have no tokens of bytes, and its number for the type of such a token.
+const WORD_PIECES: &[u8] = b"bert";
+const BYTE_TYPE: u32 = 6;
 /// Bytes of a key, and of an architecture's name.
 const KEY_BYTES_MAX: u64 = 128;
 /// llama.cpp's numbers for the mean, the first token and the last one.
@@ -35,6 +50,7 @@ const RANK: u32 = 4;
 
 const UINT32: u32 = 4;
 const INT32: u32 = 5;
+const FLOAT32: u32 = 6;
 const BOOL: u32 = 7;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
@@ -59,6 +75,15 @@ pub enum ModelFileUnusable {
     /// The header contradicts itself.
     #[error("is damaged: {0}")]
     Damaged(&'static str),
+    /// llama.cpp would end its process.
+    #[error("is damaged: its {key} is {value}; llama.cpp takes {least} to {most}")]
+    Number {
+        /// Without the architecture.
+        key: &'static str,
+        value: u32,
+        least: u32,
+        most: u32,
+    },
     /// The model compares texts with each other.
     #[error("is of a model that ranks texts, which the embedded engine does not serve")]
     Ranks,
@@ -105,6 +130,9 @@ enum Said {
     Alignment(u32),
     Pooling(u32),
     IsCausal(bool),
+    Number(usize, u32),
+    WordPieces,
+    ByteTokens,
     Unserved(String),
     Other,
 }
@@ -134,11 +162,15 @@ fn check(file: impl Read + Seek, length: u64) -> Result<ModelPurpose, ModelFileU
     }
     let (tensors, values) = (header.u64()?, header.u64()?);
     let (mut alignment, mut is_causal, mut purpose) = (ALIGNMENT, true, ModelPurpose::Chat);
+    let (mut numbers, mut has_word_pieces, mut has_byte_tokens) = (Numbers::default(), false, false);
     for _ in 0..values {
         match header.value()? {
             Said::Alignment(given) => alignment = given,
             Said::Pooling(pooling) if POOLINGS.contains(&pooling) => purpose = ModelPurpose::Embeddings,
             Said::IsCausal(given) => is_causal = given,
+            Said::Number(place, given) => numbers.set(place, given),
+            Said::WordPieces => has_word_pieces = true,
+            Said::ByteTokens => has_byte_tokens = true,
             Said::Unserved(name) => return Err(ModelFileUnusable::Unserved(name)),
             Said::Pooling(RANK) => return Err(ModelFileUnusable::Ranks),
             Said::Pooling(_) | Said::Other => {}
@@ -146,6 +178,11 @@ fn check(file: impl Read + Seek, length: u64) -> Result<ModelPurpose, ModelFileU
     }
     if !is_causal && purpose == ModelPurpose::Chat {
         return Err(ModelFileUnusable::Silent);
+    }
+    numbers.check()?;
+    if has_word_pieces && has_byte_tokens {
+        let fault = "its vocabulary of word pieces has tokens of bytes (tokenizer.ggml.token_type)";
+        return Err(ModelFileUnusable::Damaged(fault));
     }
     if !alignment.is_power_of_two() {
         return Err(ModelFileUnusable::Damaged("its alignment is no power of two"));
@@ -221,24 +258,65 @@ impl<R: Read + Seek> Header<R> {
     fn value(&mut self) -> Result<Said, ModelFileUnusable> {
         let key = self.short_string()?;
         let is_alignment = key == ALIGNMENT_KEY;
-        match self.u32()? {
-            UINT32 if is_alignment => return self.u32().map(Said::Alignment),
-            UINT32 | INT32 if is_own(&key, POOLING_KEY_END) => return self.u32().map(Said::Pooling),
-            BOOL if is_own(&key, CAUSAL_KEY_END) => return Ok(Said::IsCausal(self.bytes::<1>()? != [0])),
-            STRING if key == ARCHITECTURE_KEY => {
+        let number = numbers::place_of(&key);
+        match (self.u32()?, number) {
+            (UINT32, Some(place)) => return Ok(Said::Number(place, self.u32()?)),
+            (UINT32, _) if is_alignment => return self.u32().map(Said::Alignment),
+            (UINT32 | INT32, _) if is_own(&key, POOLING_KEY_END) => return self.u32().map(Said::Pooling),
+            (BOOL, _) if is_own(&key, CAUSAL_KEY_END) => {
+                return Ok(Said::IsCausal(self.bytes::<1>()? != [0]));
+            }
+            (FLOAT32, _) if numbers::is_epsilon(&key) => {
+                let epsilon = f32::from_le_bytes(self.bytes()?);
+                if epsilon.is_nan() || epsilon < 0.0 {
+                    return Err(ModelFileUnusable::Damaged("its epsilon of norms is less than 0"));
+                }
+            }
+            (STRING, _) if key == TOKENIZER_KEY => {
+                if self.short_string()? == WORD_PIECES {
+                    return Ok(Said::WordPieces);
+                }
+            }
+            (STRING, _) if key == ARCHITECTURE_KEY => {
                 let name = self.short_string()?;
                 if UNSERVED.contains(&&*name) {
                     return Ok(Said::Unserved(String::from_utf8_lossy(&name).into_owned()));
                 }
             }
             _ if is_alignment => return Err(ModelFileUnusable::Damaged("its alignment is no number")),
-            ARRAY => {
+            (ARRAY, _) => {
                 let (kind, count) = (self.u32()?, self.u64()?);
-                self.skip_values(kind, count)?;
+                match kind {
+                    STRING if key == TOKENS_KEY => self.check_tokens(count)?,
+                    INT32 if key == TYPES_KEY => return self.types(count),
+                    _ => self.skip_values(kind, count)?,
+                }
             }
-            kind => self.skip_values(kind, 1)?,
+            (kind, _) => self.skip_values(kind, 1)?,
         }
         Ok(Said::Other)
+    }
+
+    fn check_tokens(&mut self, count: u64) -> Result<(), ModelFileUnusable> {
+        Tokens::check_count(count)?;
+        let (mut tokens, mut token) = (Tokens::default(), Vec::new());
+        for number in 0..count {
+            let length = self.u64()?;
+            self.advance(length)?;
+            token.resize(Tokens::check_length(length)?, 0);
+            self.input.read_exact(&mut token)?;
+            tokens.add(number, &token)?;
+        }
+        Ok(())
+    }
+
+    fn types(&mut self, count: u64) -> Result<Said, ModelFileUnusable> {
+        Tokens::check_count(count)?;
+        let (bytes, mut types) = (4 * count, Vec::new());
+        self.advance(bytes)?;
+        self.input.by_ref().take(bytes).read_to_end(&mut types)?;
+        let has_byte_tokens = types.chunks_exact(4).any(|kind| kind == BYTE_TYPE.to_le_bytes());
+        Ok(if has_byte_tokens { Said::ByteTokens } else { Said::Other })
     }
 
     fn skip_values(&mut self, kind: u32, count: u64) -> Result<(), ModelFileUnusable> {
@@ -288,38 +366,6 @@ impl<R: Read + Seek> Header<R> {
 /// Whether a key is an architecture with this suffix.
 fn is_own(key: &[u8], end: &[u8]) -> bool {
     key.strip_suffix(end).is_some_and(|architecture| !architecture.contains(&b'.'))
-}
-
-/// The elements and the bytes of a block of a tensor's type (`ggml-common.h` of llama.cpp).
-const fn block_of(kind: u32) -> Option<(u64, u64)> {
-    Some(match kind {
-        0 | 26 => (1, 4),      // F32, I32
-        1 | 25 | 30 => (1, 2), // F16, I16, BF16
-        24 => (1, 1),          // I8
-        27 | 28 => (1, 8),     // I64, F64
-        2 | 20 => (32, 18),    // Q4_0, IQ4_NL
-        3 => (32, 20),         // Q4_1
-        6 => (32, 22),         // Q5_0
-        7 => (32, 24),         // Q5_1
-        8 => (32, 34),         // Q8_0
-        9 => (32, 36),         // Q8_1
-        10 => (256, 84),       // Q2_K
-        11 | 21 => (256, 110), // Q3_K, IQ3_S
-        12 => (256, 144),      // Q4_K
-        13 => (256, 176),      // Q5_K
-        14 => (256, 210),      // Q6_K
-        15 => (256, 292),      // Q8_K
-        16 | 35 => (256, 66),  // IQ2_XXS, TQ2_0
-        17 => (256, 74),       // IQ2_XS
-        18 => (256, 98),       // IQ3_XXS
-        19 => (256, 50),       // IQ1_S
-        22 => (256, 82),       // IQ2_S
-        23 => (256, 136),      // IQ4_XS
-        29 => (256, 56),       // IQ1_M
-        34 => (256, 54),       // TQ1_0
-        39 => (32, 17),        // MXFP4
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

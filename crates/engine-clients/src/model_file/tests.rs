@@ -170,6 +170,98 @@ fn a_hostile_header_is_refused_at_once() {
 }
 
 #[test]
+fn numbers_that_end_llama_cpp_are_refused_by_their_keys() {
+    let number = |key: &str, number: u32| value(&format!("qwen3.{key}"), UINT32, &number.to_le_bytes());
+    let judged = |numbers: &[(&str, u32)]| {
+        let values: Vec<Vec<u8>> = numbers.iter().map(|(key, given)| number(key, *given)).collect();
+        let parts: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+        words(&file(0, parts.len() as u64, &parts))
+    };
+    let refused = |key: &str, value: u32, least: u32, most: u32| {
+        format!("is damaged: its {key} is {value}; llama.cpp takes {least} to {most}")
+    };
+    for layers in [0, 513, 1 << 31, u32::MAX] {
+        assert_eq!(judged(&[("block_count", layers)]), refused("block_count", layers, 1, 512));
+    }
+    for tokens in [0, 1 << 31] {
+        let expected = refused("context_length", tokens, 1, (1 << 31) - 1);
+        assert_eq!(judged(&[("context_length", tokens)]), expected);
+    }
+    let layers = [("nextn_predict_layers", 9), ("block_count", 8)];
+    assert_eq!(judged(&layers), refused("nextn_predict_layers", 9, 0, 8));
+    assert_eq!(judged(&[("expert_count", 1_025)]), refused("expert_count", 1_025, 0, 1_024));
+    let experts = |used: u32| judged(&[("expert_count", 8), ("expert_used_count", used)]);
+    assert_eq!((experts(1), experts(8)), ("whole".to_owned(), "whole".to_owned()));
+    assert_eq!(experts(0), refused("expert_used_count", 0, 1, 8));
+    assert_eq!(experts(9), refused("expert_used_count", 9, 1, 8));
+    assert_eq!(judged(&[("expert_used_count", 1)]), refused("expert_used_count", 1, 0, 0));
+    let groups = |groups: u32, used: u32| {
+        let groups = ("expert_group_count", groups);
+        judged(&[("expert_count", 8), ("expert_used_count", 2), groups, ("expert_group_used_count", used)])
+    };
+    assert_eq!((groups(4, 3), groups(1, 0)), ("whole".to_owned(), "whole".to_owned()));
+    assert_eq!(groups(8, 1), refused("expert_group_count", 8, 0, 7));
+    assert_eq!(groups(4, 4), refused("expert_group_used_count", 4, 1, 3));
+    assert_eq!(groups(3, 1), "is damaged: its expert_group_count does not fit its experts");
+    assert_eq!(judged(&[("block_count", 512), ("context_length", 1), ("other", 0)]), "whole");
+    for (epsilon, is_taken) in [(0.0, true), (1e-5, true), (-1.0, false), (f32::NAN, false)] {
+        let norm = value("llama.attention.layer_norm_rms_epsilon", FLOAT32, &epsilon.to_le_bytes());
+        let expected = if is_taken { "whole" } else { "is damaged: its epsilon of norms is less than 0" };
+        assert_eq!(words(&file(0, 1, &[&norm])), expected, "{epsilon}");
+    }
+    // llama.cpp corrects these itself.
+    let corrected = value("hunyuan-dense.expert_used_count", UINT32, &1_u32.to_le_bytes());
+    assert_eq!(words(&file(0, 1, &[&corrected])), "whole");
+}
+
+#[test]
+fn vocabularies_with_a_token_twice_are_refused() {
+    let vocabulary = |tokens: &[&[u8]]| {
+        let text = |token: &&[u8]| [&(token.len() as u64).to_le_bytes()[..], token].concat();
+        let tokens: Vec<u8> = [&STRING.to_le_bytes()[..], &(tokens.len() as u64).to_le_bytes()]
+            .concat()
+            .into_iter()
+            .chain(tokens.iter().flat_map(text))
+            .collect();
+        words(&file(0, 1, &[&value("tokenizer.ggml.tokens", ARRAY, &tokens)]))
+    };
+    let twice = "is damaged: its vocabulary has a token twice (tokenizer.ggml.tokens)";
+    assert_eq!(vocabulary(&[b"a", b"b", b"", b"", b"\xff"]), "whole");
+    assert_eq!(vocabulary(&[b"a", b"b", b"a"]), twice);
+    // llama.cpp reads tokens up to their first zero byte, and names empty ones.
+    assert_eq!(vocabulary(&[b"a\0b", b"a\0c"]), twice);
+    assert_eq!(vocabulary(&[b"[EMPTY_1]", b""]), twice);
+    let long = "is damaged: its vocabulary has a token of more than 65,536 bytes (tokenizer.ggml.tokens)";
+    assert_eq!(
+        (vocabulary(&[&[7; 65_537]]), vocabulary(&[&[7; 65_536]])),
+        (long.to_owned(), "whole".to_owned())
+    );
+    let many = [STRING.to_le_bytes().to_vec(), u64::MAX.to_le_bytes().to_vec()].concat();
+    assert_eq!(
+        words(&file(0, 1, &[&value("tokenizer.ggml.tokens", ARRAY, &many)])),
+        "is damaged: its vocabulary has more than 4,194,304 tokens (tokenizer.ggml.tokens)"
+    );
+}
+
+#[test]
+fn vocabularies_of_word_pieces_with_tokens_of_bytes_are_refused() {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let judged = |tokenizer: &str, kinds: [u32; 3]| {
+        let list = [&INT32.to_le_bytes()[..], &3_u64.to_le_bytes(), &kinds.map(u32::to_le_bytes).concat()];
+        let kinds = value("tokenizer.ggml.token_type", ARRAY, &list.concat());
+        let tokenizer = value("tokenizer.ggml.model", STRING, &text(tokenizer));
+        words(&file(0, 2, &[&kinds, &tokenizer]))
+    };
+    assert_eq!(
+        (judged("bert", [1, 3, 1]), judged("llama", [1, 6, 1])),
+        ("whole".to_owned(), "whole".to_owned())
+    );
+    let expected =
+        "is damaged: its vocabulary of word pieces has tokens of bytes (tokenizer.ggml.token_type)";
+    assert_eq!(judged("bert", [1, 6, 1]), expected);
+}
+
+#[test]
 fn no_change_of_a_byte_brings_it_down() {
     let mut bytes = WHOLE[..DATA_AT].to_vec();
     for at in 0..bytes.len().min(4_096) {
