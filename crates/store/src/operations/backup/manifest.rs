@@ -11,8 +11,8 @@ const FORMAT: &str = "overnight-backup";
 /// The format's version. A newer one is refused.
 pub(super) const VERSION: u32 = 1;
 
-/// Of a file: the digests of a database of 4 TiB.
-pub(super) const BYTES_MAX: u64 = 1 << 30;
+/// Of a file, which is read into memory: 67 bytes for each chunk of a database of 1 TiB.
+pub(super) const BYTES_MAX: u64 = 272 << 20;
 
 /// Pages are at most 64 KiB, and a chunk has 64.
 const CHUNK_BYTES_MAX: u64 = 4 << 20;
@@ -151,6 +151,18 @@ mod tests {
         let manifest = manifest();
         assert_eq!(Manifest::read(&manifest.to_text().unwrap()), Ok(manifest.clone()));
         assert_eq!([0, 1, 2, 3].map(|place| manifest.length_of(place)), [8_192, 8_192, 4_096, 0]);
+    }
+
+    #[test]
+    fn a_manifest_of_a_terabyte_fits_its_bound_and_one_of_two_does_not() {
+        let text = |chunks| {
+            let chunks = vec![Digest::of(b"a"); chunks];
+            Manifest { chunks, ..manifest() }.to_text().unwrap().len() as u64
+        };
+        let (some, more) = (text(1_000), text(2_000));
+        let of_chunks = |chunks: u64| some + (more - some) / 1_000 * chunks;
+        let tebibyte = (1 << 40) / (64 * 4_096);
+        assert!((of_chunks(tebibyte)..of_chunks(2 * tebibyte)).contains(&BYTES_MAX));
     }
 
     #[test]
