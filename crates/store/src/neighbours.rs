@@ -5,8 +5,8 @@ use crate::database::{Dialect, statements};
 use crate::{Store, StoreError};
 
 statements! {
-    /// Owners of the database and superusers can do as they like anyway. A schema named like the role comes before the others of the usual
-    /// search_path.
+    /// Owners of the database and superusers can do as they like anyway. The usual search_path begins with a schema that has the name of the
+    /// role.
     LIST = {
         postgres: "WITH named AS (
             SELECT n.nspname, coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner)) AS acl FROM pg_catalog.pg_namespace n
@@ -27,8 +27,8 @@ statements! {
     };
 }
 
-/// Roles that may create functions and tables in the schemas of the search_path, or one of these schemas, such as
-/// `PUBLIC in schema public`; none on SQLite.
+/// Roles that may create functions and tables in the schemas of the search_path, such as `PUBLIC in schema public`, or a schema there; none
+/// on SQLite.
 pub async fn neighbours(store: &Store) -> Result<Vec<String>, StoreError> {
     if store.dialect() == Dialect::Sqlite {
         return Ok(Vec::new());

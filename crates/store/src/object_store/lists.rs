@@ -1,4 +1,4 @@
-//! Lists of objects. What a list says is not believed: an erased account's list must not lead to the objects of another.
+//! Lists of objects. A false list must not lead from an erased account to the objects of another.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -32,7 +32,7 @@ impl ObjectStore {
         self.call("list", PROBE, self.list(&self.prefix, usize::MAX, named)).await
     }
 
-    /// Up to `max` objects of which `keep` keeps something. Fails if the list has another prefix, repeats itself or does not go on.
+    /// Up to `max` objects of which `keep` keeps something. Fails if the list has another prefix, repeats itself or stalls.
     async fn list<K: Hash + Eq, V>(
         &self,
         prefix: &Path,
@@ -43,8 +43,7 @@ impl ObjectStore {
         let (mut found, mut list) = (HashMap::new(), self.backend.list(Some(prefix)));
         while found.len() < max {
             let next = timeout(NEXT_WITHIN, list.try_next()).await;
-            let next =
-                next.map_err(|_| refused(format!("has nothing new for {} s", NEXT_WITHIN.as_secs())))?;
+            let next = next.map_err(|_| refused(format!("stalled for {} s", NEXT_WITHIN.as_secs())))?;
             let Some(object) = next? else { break };
             let path = object.location.clone();
             if !path.prefix_matches(prefix) {

@@ -156,7 +156,7 @@ async fn what_a_list_says_of_other_accounts_or_without_end_is_not_believed() {
     for (lists, told) in [
         (Lists::WithoutPrefix, "the list of night/1 has night/"),
         (Lists::Twice, "twice"),
-        (Lists::WithoutEnd, "has nothing new for 5 s"),
+        (Lists::WithoutEnd, "stalled for 5 s"),
     ] {
         gate.set_lists(lists);
         let refused = store.delete_all(GREEDY).await.expect_err("a false list");
