@@ -86,7 +86,7 @@ async fn process() {
         large.push((stage, world.make(Party::Owner, Noun::RequestOfBatch, stage).await));
     }
     let file = world.make(Party::Owner, Noun::File, Stage::Live).await;
-    let (mut rows_max, mut memory_max, mut calls, mut breaches) = (0, 0, 0, Vec::new());
+    let (mut table, mut breaches) = (Vec::new(), Vec::new());
     let is_own = |case: &&Case| matches!(case.whose, For::Program | For::Member);
     let with_targets = |case: &'static Case| case.targets().into_iter().map(move |target| (case, target));
     let mut tried: Vec<_> = cases::all().filter(is_own).flat_map(with_targets).collect();
@@ -102,7 +102,7 @@ async fn process() {
         }
         let call = attack.own_call();
         let mut owner = world.caller(case.whose, Party::Owner).await;
-        let (mut rows, mut bytes) = (0, 0);
+        let (mut rows, mut bytes, mut memory_max) = (0, 0, 0);
         // The first read may measure what later ones know.
         for _ in 0..if is_change { 1 } else { 2 } {
             let taken = take(&mut owner, &call).await;
@@ -121,12 +121,15 @@ async fn process() {
         if rows > ROWS_MAX + (bytes / BYTES_PER_ROW + of_all) as u64 {
             breaches.push(format!("{} {target:?}: {rows} rows for {bytes} bytes", case.operation));
         }
-        (rows_max, calls) = (rows.max(rows_max), calls + 1);
+        let mib = memory_max >> 20;
+        table.push((rows, format!("| `{}` | {target:?} | {rows} | {bytes} | {mib} |\n", case.operation)));
     }
-    assert!(calls > 50, "only {calls} calls were made");
+    assert!(table.len() > 50, "only {} calls were made", table.len());
     assert!(breaches.is_empty(), "calls beyond their budgets: {breaches:#?}");
-    let text = format!("{calls} calls: at most {rows_max} rows and {} MiB of memory", memory_max >> 20);
-    fs::write(figure, text).unwrap();
+    table.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
+    let head = "| call | about | rows | bytes of the answer | MiB |\n|---|---|---|---|---|\n";
+    fs::write(figure, head.to_owned() + &table.into_iter().map(|(_, line)| line).collect::<String>())
+        .unwrap();
     world.app.stop().await;
 }
 
