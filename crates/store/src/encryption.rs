@@ -65,7 +65,8 @@ impl Store {
         let key = match kept {
             Some(key) => key,
             None => {
-                let key = self.find_or_make_key(account).await?;
+                // Boxed, because every create may come here and few do.
+                let key = Box::pin(self.find_or_make_key(account)).await?;
                 keys.keep(account, &key);
                 key
             }
