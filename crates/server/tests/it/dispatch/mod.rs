@@ -256,6 +256,16 @@ fn result_of(record: &RequestRecord) -> String {
     String::from_utf8(record.result.clone().unwrap_or_default().into()).expect("text")
 }
 
+/// Creates requests without end, so that a hundred are always unanswered at the first engine.
+async fn feed<T>(rig: &Rig, ids: &mut Vec<RequestId>, create: impl AsyncFn(usize) -> RequestId) -> T {
+    loop {
+        while (ids.len() as u64) < rig.engines[0].counters().answered + 100 {
+            ids.push(create(ids.len()).await);
+        }
+        pause().await;
+    }
+}
+
 async fn eventually(what: &str, holds: impl Fn() -> bool) {
     until(what, async || holds().then_some(())).await;
 }

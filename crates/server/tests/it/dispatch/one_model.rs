@@ -11,7 +11,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_testkit::engine::{Loads, SimConfig, Tunables};
 
 use super::stepped::{STEP, complete_smoothly};
-use super::{Rig, Setup, create_for_model, eventually, pause, until};
+use super::{Rig, Setup, create_for_model, eventually, feed, until};
 use crate::support::{SharedSteps, SteppedClock};
 
 const START: i64 = 1_750_000_000_000;
@@ -58,8 +58,8 @@ async fn loads_of_mixed_requests(engine_settings: &'static str) -> Loads {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mixed_requests_of_two_models_are_gathered_by_model() {
-    let loads = loads_of_mixed_requests("one_model_at_a_time = true").await;
-    // No deadline is near and no slice of an hour ends, so one model's requests all run before the other's.
+    let loads = loads_of_mixed_requests("one_model_at_a_time = true\ntime_slice = \"24h\"").await;
+    // No deadline is near and no slice ends, so one model's requests all run before the other's.
     assert_eq!((loads.loaded.len(), loads.mixed), (2, 0), "{loads:?}");
     // The engine does swap if it receives both.
     let unaware = loads_of_mixed_requests("").await;
@@ -85,15 +85,8 @@ async fn a_deadline_in_danger_swaps_to_its_model_and_the_other_goes_on_afterward
     assert_eq!(rig.engines[0].loads().loaded, ["other"]);
 
     steps.advance(3 * HOUR);
-    // The other model always has work, however long the swap takes.
-    let more = async {
-        loop {
-            while (others.len() as u64) < rig.engines[0].counters().answered + 100 {
-                others.push(create(&format!("other {}", others.len())).await);
-            }
-            pause().await;
-        }
-    };
+    // However long the swap takes.
+    let more = feed(&rig, &mut others, async |number| create(&format!("other {number}")).await);
     let ended = async {
         tokio::select! {
             record = rig.ended(urgent) => record,
