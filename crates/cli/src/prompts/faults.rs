@@ -15,7 +15,7 @@ impl Faults {
     pub(super) fn push(&mut self, number: u64, fault: &str) {
         self.total += 1;
         if self.shown.len() < FAULTS_SHOWN {
-            self.shown.push(format!("\n  line {number} {fault}"));
+            self.shown.push(format!("\nline {number} {fault}"));
         }
     }
 
@@ -33,7 +33,7 @@ impl Faults {
         };
         let more = match self.total - self.shown.len() {
             0 => String::new(),
-            more => format!("\n  and {more} more"),
+            more => format!("\nand {more} more"),
         };
         let message = format!("{name} has {lines}; {undone}{}{more}", self.shown.concat());
         Err(CliError::unusable(message).with_hint(hint()))

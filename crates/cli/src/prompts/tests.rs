@@ -25,12 +25,12 @@ fn first_part(input: &Input) -> Result<Prompts, CliError> {
 fn every_line_is_checked_and_all_bad_ones_are_told() {
     let error = scan(&format!("{CHAT}\n\n{{}}\n{CHAT}\nnonsense\n")).unwrap_err();
     for expected in
-        ["has 3 bad lines; nothing was sent", "\n  line 2 is empty", "\n  line 3 has no", "\n  line 5 is no"]
+        ["has 3 bad lines; nothing was sent", "\nline 2 is empty", "\nline 3 has no", "\nline 5 is no"]
     {
         assert!(error.message().contains(expected), "{expected}: {}", error.message());
     }
     let many = scan(&"x\n".repeat(30)).unwrap_err();
-    assert!(many.message().ends_with("\n  and 10 more"));
+    assert!(many.message().ends_with("\nand 10 more"));
 }
 
 #[test]

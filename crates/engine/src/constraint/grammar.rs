@@ -146,11 +146,16 @@ pub(super) fn slow_step() -> String {
     format!("finding the tokens that it allows at one place takes more than {} ms", STEP_TIME_MAX.as_millis())
 }
 
-/// A refusal with the first line of the library's message.
+/// A refusal with the first line of the library's message. That of an expression says its reason in a later line.
 pub(super) fn unkept(field: &'static str, fault: &str) -> Unkept {
-    let words = fault.lines().next().unwrap_or_default();
-    let reason = format!("The form cannot be kept to here: {words}.");
-    Unkept { field, reason, is_complex: is_limit(words) }
+    let reasons = fault.lines().filter_map(|line| line.trim().strip_prefix("error: "));
+    let words: Vec<&str> = fault.lines().take(1).chain(reasons.take(1)).collect();
+    let words = words.join(" ");
+    Unkept {
+        field,
+        is_complex: is_limit(&words),
+        reason: format!("The form cannot be kept to here: {words}."),
+    }
 }
 
 /// Whether a message of the library is about a limit.

@@ -146,6 +146,16 @@ fn a_long_chain_of_references_is_followed() {
 }
 
 #[test]
+fn an_expression_that_cannot_be_kept_to_is_refused_with_its_reason() {
+    for (pattern, reason) in
+        [("(?<=x)*", "look-behind, is not supported."), ("[a-", "unclosed character class.")]
+    {
+        let refused = compile(form(json!({ "type": "string", "pattern": pattern }))).expect_err(pattern);
+        assert!(refused.reason.ends_with(reason), "{refused}");
+    }
+}
+
+#[test]
 fn a_form_too_complex_in_its_middle_says_so() {
     let names = (0..1_200).map(|number| (format!("p{number}"), json!({ "type": "string" })));
     let schema = json!({ "type": "object", "properties": names.collect::<serde_json::Map<_, _>>() });
