@@ -15,8 +15,11 @@ from .services import Service
 
 NAME = "costly-forms"
 ENGINE = '[[engines]]\nname = "e"\nkind = "embedded"\nthreads = 1\n'
-ASKERS = 2
+# An answer is waited for in steps of 200 ms: several askers show what the engine does.
+ASKERS = 8
 ABUSERS = 8
+# So long that no grammar ends before it costs too much.
+LENGTH = {"min_tokens": 32}
 ROUNDS = 3
 # What stays in memory when the forms are gone, in MiB.
 KEPT_MAX_MIB = 64
@@ -47,7 +50,7 @@ def forms():
 
 async def ask(client, content, **fields):
     """The status of a chat that is waited for."""
-    body = {"model": "m", "max_tokens": 8, "messages": [{"role": "user", "content": content}], **fields}
+    body = {"model": "m", "max_tokens": 32, "messages": [{"role": "user", "content": content}], **fields}
     more = "Content-Type: application/json\r\n"
     status, _ = await client.call("POST", "/openai/v1/chat/completions", json.dumps(body).encode(), 120, more)
     return status
@@ -60,7 +63,7 @@ async def abuse(client, stop):
         while not stop.is_set():
             for form in hostile[place % len(hostile):]:
                 with contextlib.suppress(OSError, asyncio.TimeoutError):
-                    outcomes[await ask(client, f"form {place}", **form)] += 1
+                    outcomes[await ask(client, f"form {place}", **form, **LENGTH)] += 1
                 if stop.is_set():
                     return
 

@@ -8,10 +8,8 @@ use std::time::Duration;
 const CHEAP: Duration = Duration::from_millis(1);
 /// So does one that takes at most this many times as long as the cheapest: forms that are all expensive do not wait for each other.
 const TIMES_CHEAPEST: u32 = 8;
-/// Other forms get this part of the time of steps,
+/// Other forms get this part of the time of steps, however short these are,
 const PART: u32 = 4;
-/// but at least this much of each,
-const LEAST: Duration = Duration::from_millis(5);
 /// and accumulate at most this much.
 const SAVED_MAX: Duration = Duration::from_millis(100);
 
@@ -49,7 +47,7 @@ impl MaskTime {
     /// A step took `time` without the forms, and each form its own time.
     pub(super) fn step(&mut self, time: Duration, forms: impl Iterator<Item = Duration>) {
         let spent: Duration = forms.filter(|&form| form > CHEAP).sum();
-        let available = self.saved + (time / PART).max(LEAST);
+        let available = self.saved + time / PART;
         let owed = self.owed + spent;
         self.saved = available.saturating_sub(owed).min(SAVED_MAX);
         self.owed = owed.saturating_sub(available);
@@ -78,13 +76,13 @@ mod tests {
     const STEP: Duration = Duration::from_millis(40);
     const DEAR: Duration = Duration::from_millis(98);
 
-    /// How often `forms` expensive forms take part in `steps` steps beside a sequence without a form.
-    fn admitted(steps: usize, forms: usize) -> usize {
+    /// How often `forms` expensive forms take part in `steps` steps of `time` beside a sequence without a form.
+    fn admitted(steps: usize, time: Duration, forms: usize) -> usize {
         let mut masks = MaskTime::default();
         let step = |_| {
             let mut admission = masks.admission(Duration::ZERO);
             let admitted = (0..forms).filter(|_| admission.admits(DEAR)).count();
-            masks.step(STEP, (0..admitted).map(|_| DEAR));
+            masks.step(time, (0..admitted).map(|_| DEAR));
             admitted
         };
         (0..steps).map(step).sum()
@@ -93,8 +91,10 @@ mod tests {
     #[test]
     fn dear_forms_take_a_quarter_of_the_time_of_steps_however_many_they_are() {
         // 98 ms of ten steps, which take 400 ms without them.
-        assert_eq!(admitted(1_000, 1), 102);
-        assert_eq!(admitted(1_000, 31), 102);
+        assert_eq!(admitted(1_000, STEP, 1), 102);
+        assert_eq!(admitted(1_000, STEP, 31), 102);
+        // A small model has short steps.
+        assert_eq!(admitted(40_000, STEP / 40, 31), 103);
     }
 
     #[test]
