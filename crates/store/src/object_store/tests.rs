@@ -145,7 +145,7 @@ async fn what_a_put_left_half_way_in_a_folder_goes_with_its_object_and_with_its_
 }
 
 #[tokio::test]
-async fn what_a_list_says_of_other_accounts_or_without_end_is_not_believed() {
+async fn false_lists_delete_nothing_of_an_account() {
     let gate = Gate::open();
     let store = ObjectStore::over(gate.clone(), Path::from("night"));
     let (greedy, honest) = (name(GREEDY), name(HONEST));
