@@ -87,7 +87,7 @@ async fn create_in_bulk(address: SocketAddr, key: &str, count: usize) -> io::Res
 
 async fn send(call: &mut (impl AsyncWrite + Unpin), key: &str, count: usize) -> io::Result<()> {
     let head = format!(
-        "POST /v1/requests HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\n\
+        "POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\
          Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
     call.write_all(head.as_bytes()).await?;

@@ -66,7 +66,7 @@ impl Connection {
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header("host", "bench")
+            .header("host", "localhost")
             .header("x-api-key", &self.key)
             .header("content-type", "application/json")
             .body(Full::new(body))

@@ -54,7 +54,7 @@ impl Client {
         let mut body = CreateBody::new();
         let text = body.numbered(0);
         let head = format!(
-            "POST /v1/requests HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+            "POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n",
             text.len()
         );
