@@ -79,6 +79,7 @@ fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>], separate: bool
             scheduler.submit(Job {
                 prompt: prompt.as_slice().into(),
                 salt: separate.then(|| number.to_string().into()),
+                account: "".into(),
                 generation: generation(),
                 grammar: None,
                 respond,

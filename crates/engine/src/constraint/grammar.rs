@@ -35,7 +35,6 @@ pub struct Grammar {
     field: &'static str,
     fresh: TokenParser,
     used: Mutex<TokenParser>,
-    first_time: Duration,
     watchdog: Watchdog,
     /// Memory without the lexer's states, and of these after the last answer.
     bytes: usize,
@@ -43,15 +42,10 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// `first_time` is how long finding the first tokens took. A watchdog serves the grammars of one computing thread.
-    pub(super) fn new(
-        field: &'static str,
-        (parser, first_time): (TokenParser, Duration),
-        watchdog: Watchdog,
-        bytes: usize,
-    ) -> Self {
+    /// A watchdog serves the grammars of one computing thread.
+    pub(super) fn new(field: &'static str, parser: TokenParser, watchdog: Watchdog, bytes: usize) -> Self {
         let used = Mutex::new(parser.deep_clone());
-        Self { field, fresh: parser, used, first_time, watchdog, bytes, lexer_bytes: AtomicUsize::new(0) }
+        Self { field, fresh: parser, used, watchdog, bytes, lexer_bytes: AtomicUsize::new(0) }
     }
 
     #[must_use]
@@ -62,7 +56,7 @@ impl Grammar {
             *used = self.fresh.deep_clone();
         }
         let matcher = Matcher::new(Ok(used.clone())).into_cancellable();
-        Guide { grammar: Arc::clone(self), matcher, time: self.first_time }
+        Guide { grammar: Arc::clone(self), matcher, time: Duration::ZERO }
     }
 
     /// An estimate of its memory, from any thread.
@@ -88,12 +82,11 @@ impl Guide {
     /// The tokens that may come next, at least one. If the answer may end, an end of turn is among them. Fails if the form is too complex
     /// here.
     pub fn allowed(&mut self) -> Result<TokenSet, Unkept> {
-        self.time = Duration::ZERO;
         let mask = self.step(Matcher::compute_mask_or_eos)?;
         Ok(TokenSet::from_words(mask.as_slice().to_vec()))
     }
 
-    /// How long its form took for the last token; at first, for finding the first ones.
+    /// How long the last call of [`Self::allowed`] or [`Self::take`] took.
     #[must_use]
     pub fn time(&self) -> Duration {
         self.time
@@ -120,7 +113,7 @@ impl Guide {
         let stopwatch = Stopwatch::start();
         let handle = self.matcher.cancellation_handle();
         let result = self.grammar.watchdog.watch(handle, || step(&mut self.matcher));
-        self.time += stopwatch.elapsed();
+        self.time = stopwatch.elapsed();
         if self.matcher.is_cancelled() {
             return Err(Unkept::too_complex(self.grammar.field, &slow_step()));
         }

@@ -5,7 +5,6 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
-    time::Duration,
 };
 
 use llguidance::{
@@ -21,7 +20,7 @@ use super::{
     limits::{GRAMMARS_BYTES_MAX, GRAMMARS_MAX, STACK_BYTES, parser_limits},
     watchdog::Watchdog,
 };
-use crate::{clock::Stopwatch, model::Vocabulary};
+use crate::model::Vocabulary;
 
 /// Marks special tokens to the library. No UTF-8 text contains it.
 const MARK: u8 = 0xFF;
@@ -89,11 +88,7 @@ impl Grammars {
         Ok(grammar)
     }
 
-    fn build<T>(
-        &self,
-        shape: &Shape,
-        make: impl FnOnce((TokenParser, Duration), &Watchdog) -> T,
-    ) -> Result<T, String> {
+    fn build<T>(&self, shape: &Shape, make: impl FnOnce(TokenParser, &Watchdog) -> T) -> Result<T, String> {
         let tools = self.tools.get_or_init(|| {
             let watchdog = Watchdog::start().map_err(|fault| fault.to_string())?;
             Ok((factory(&environment(self.vocabulary.as_ref())?)?, watchdog))
@@ -132,8 +127,8 @@ fn shrink(kept: &mut VecDeque<Kept>) {
     }
 }
 
-/// Compiles a shape and checks that an answer can begin. Also returns how long that check took.
-pub(super) fn compile(factory: &ParserFactory, shape: &Shape) -> Result<(TokenParser, Duration), String> {
+/// Compiles a shape and checks that an answer can begin.
+pub(super) fn compile(factory: &ParserFactory, shape: &Shape) -> Result<TokenParser, String> {
     thread::scope(|scope| {
         let compiling = move || parser(factory, shape.grammar());
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, compiling);
@@ -142,14 +137,13 @@ pub(super) fn compile(factory: &ParserFactory, shape: &Shape) -> Result<(TokenPa
     })
 }
 
-fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<(TokenParser, Duration), String> {
+fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<TokenParser, String> {
     let parser = factory.create_parser(grammar).map_err(|fault| fault.to_string())?;
     let mut trial = Matcher::new(Ok(parser.deep_clone())).into_cancellable();
     let watchdog = Watchdog::start().map_err(|fault| fault.to_string())?;
-    let stopwatch = Stopwatch::start();
     let mask = watchdog.watch(trial.cancellation_handle(), || trial.compute_mask());
     match mask {
-        Ok(_) => Ok((parser, stopwatch.elapsed())),
+        Ok(_) => Ok(parser),
         Err(_) if trial.is_cancelled() => Err(format!("it is too complex, {}", slow_step())),
         Err(fault) if is_limit(&fault.to_string()) => Err(fault.to_string()),
         Err(_) => Err("no answer is valid under it".to_owned()),

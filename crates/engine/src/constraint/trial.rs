@@ -118,7 +118,7 @@ pub(super) fn check(text: &str) -> Result<usize, String> {
     let shape: Shape = text.parse()?;
     let factory = factory(&ApproximateTokEnv::single_byte_env())?;
     let before = resident();
-    let (parser, _) = compile(&factory, &shape)?;
+    let parser = compile(&factory, &shape)?;
     let used = parser.deep_clone();
     let bytes = resident().saturating_sub(before);
     drop((parser, used));

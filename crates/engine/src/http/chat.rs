@@ -43,12 +43,12 @@ pub(super) async fn complete(
     let grammar = match form {
         None => None,
         Some(Sought::Kept(grammar)) => Some(grammar),
-        Some(Sought::New(form)) => Some(compile(&engine, &chat.grammars, account, form).await?),
+        Some(Sought::New(form)) => Some(compile(&engine, &chat.grammars, &account, form).await?),
     };
     let ChatRequest { salt, generation, calls, .. } = request;
     let shows_logprobs = generation.logprobs.is_some();
     let (respond, answer) = oneshot::channel();
-    let job = Job { prompt: prompt.into(), salt, generation, grammar, respond };
+    let job = Job { prompt: prompt.into(), salt, account, generation, grammar, respond };
     chat.commands.send(Command::Answer(Box::new(job))).map_err(|_| ApiError::ending())?;
     let completion = answer.await.map_err(|_| ApiError::ending())??;
     engine.metrics.observe_latency(stopwatch.elapsed());
@@ -94,15 +94,15 @@ fn prepare(engine: &Engine, account: &str, body: &[u8], client: &Client) -> Resu
 async fn compile(
     engine: &Engine,
     grammars: &Arc<Grammars>,
-    account: Arc<str>,
+    account: &Arc<str>,
     form: Reviewed,
 ) -> Result<Arc<Grammar>, ApiError> {
-    let turn = engine.preparing.large.wait(&account).await;
-    if let Some(grammar) = grammars.find(&account, &form) {
+    let turn = engine.preparing.large.wait(account).await;
+    if let Some(grammar) = grammars.find(account, &form) {
         return Ok(grammar);
     }
     let bytes = constraint::try_out(&form).await?;
-    let grammars = Arc::clone(grammars);
+    let (grammars, account) = (Arc::clone(grammars), Arc::clone(account));
     let work = move |_: &Client| Ok(grammars.compile(&account, &form, bytes).map_err(Refusal::from)?);
     preparing::run(turn, work).await
 }

@@ -14,6 +14,8 @@ use crate::{
 pub(super) struct Answer {
     sampler: Sampler,
     guide: Option<Guide>,
+    /// The tokens that its form allows next, once they are found.
+    mask: Option<TokenSet>,
     allowed: Option<TokenSet>,
     stop_tokens: Vec<Token>,
     text: Text,
@@ -34,6 +36,7 @@ impl Answer {
         Self {
             sampler: Sampler::new(sampling, &job.prompt),
             guide: job.grammar.as_ref().map(|grammar| grammar.start()),
+            mask: None,
             allowed: generation.allowed.clone(),
             stop_tokens: generation.stop_tokens.clone(),
             text: Text::new(generation.stops.clone(), generation.keeps_stop),
@@ -46,7 +49,18 @@ impl Answer {
         }
     }
 
-    /// The time that its form took for the last token; zero without a form.
+    /// Whether it has a form whose next tokens were not found yet.
+    pub(super) fn lacks_mask(&self) -> bool {
+        self.guide.is_some() && self.mask.is_none()
+    }
+
+    /// Finds the tokens that its form allows next. Fails if the form is too complex here.
+    pub(super) fn find_mask(&mut self) -> Result<(), Unkept> {
+        self.mask = self.guide.as_mut().map(Guide::allowed).transpose()?;
+        Ok(())
+    }
+
+    /// What its form took to find the last mask or, after that, to take the last token; zero without a form.
     pub(super) fn form_time(&self) -> Duration {
         self.guide.as_ref().map_or(Duration::ZERO, Guide::time)
     }
@@ -56,13 +70,13 @@ impl Answer {
         self.guide.as_ref().map_or(Ok(()), |guide| Err(guide.refuse(time)))
     }
 
-    /// Draws the next token, and returns how the answer ended, if it did. Fails if the answer's form is too complex to continue.
+    /// Draws the next token, for which it has its mask, and returns how the answer ended, if it did. Fails if the form is too complex to continue.
     pub(super) fn grow(
         &mut self,
         logits: &[f32],
         vocabulary: &dyn Vocabulary,
     ) -> Result<(Token, Option<Finish>), Unkept> {
-        let allowed = self.find_allowed(vocabulary)?;
+        let allowed = self.find_allowed(vocabulary);
         let token = self.sampler.sample(logits, allowed.as_ref().or(self.allowed.as_ref()));
         self.tokens += 1;
         if self.stop_tokens.contains(&token) || (!self.ignores_end && vocabulary.ends_turn(token)) {
@@ -82,11 +96,11 @@ impl Answer {
     }
 
     /// The tokens that may come next; `None` if they are the same at every place.
-    fn find_allowed(&mut self, vocabulary: &dyn Vocabulary) -> Result<Option<TokenSet>, Unkept> {
+    fn find_allowed(&mut self, vocabulary: &dyn Vocabulary) -> Option<TokenSet> {
         let is_short = self.tokens < self.tokens_min;
-        let mut allowed = match (&mut self.guide, &self.allowed) {
-            (Some(guide), _) => guide.allowed()?,
-            (None, _) if !is_short => return Ok(None),
+        let mut allowed = match (self.mask.take(), &self.allowed) {
+            (Some(mask), _) => mask,
+            (None, _) if !is_short => return None,
             (None, Some(allowed)) => allowed.clone(),
             (None, None) => TokenSet::all(vocabulary.token_count()),
         };
@@ -94,7 +108,7 @@ impl Answer {
             let own = if self.ignores_end { &[] } else { vocabulary.end_tokens() };
             allowed.remove_unless_last(own.iter().chain(&self.stop_tokens).copied());
         }
-        Ok(Some(allowed))
+        Some(allowed)
     }
 
     pub(super) fn finish(self, finish: Finish) -> Choice {

@@ -17,6 +17,8 @@ pub struct Job {
     pub prompt: Arc<[Token]>,
     /// Only requests with the same salt share the computed beginning of their prompts.
     pub salt: Option<Arc<str>>,
+    /// Accounts answer for the time that their forms take.
+    pub account: Arc<str>,
     pub generation: Generation,
     /// The form of each answer; `None`: any text.
     pub grammar: Option<Arc<Grammar>>,

@@ -1,17 +1,22 @@
-//! The time that forms may take of a step. All sequences wait while the allowed tokens of one of them are found, which a hostile form makes
-//! take up to half a second. So expensive forms share a part of the time, and sit out steps meanwhile. The form of a request also has a budget
-//! for all its answers.
+//! Finding the tokens that the forms of answers allow next. Every sequence waits meanwhile, and a hostile form takes up to half a second for
+//! one token. So an account owes the time that an expensive form took: it sits out with all its forms, and begins no answer with a form, until
+//! steps have paid for it.
 
-use std::time::Duration;
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 
-/// A form that takes at most this long per token takes part in every step.
+use super::Scheduler;
+use crate::{clock::Stopwatch, constraint::Unkept, model::Decoder};
+
+/// A form is free that takes at most this long for a token,
 const CHEAP: Duration = Duration::from_millis(1);
-/// So does one that takes at most this many times as long as the cheapest: forms that are all expensive do not wait for each other.
+/// or at most this many times as long as the cheapest of other accounts: those that are all expensive do not wait for each other.
 const TIMES_CHEAPEST: u32 = 8;
-/// Other forms get this part of the time of steps, however short these are,
-const PART: u32 = 4;
-/// and accumulate at most this much.
-const SAVED_MAX: Duration = Duration::from_millis(100);
+/// Steps pay this part of their time for what accounts owe.
+const PART: u32 = 8;
+/// Accounts owe at most this much, also where no cheaper account kept them from going on.
+const OWED_MAX: Duration = Duration::from_secs(1);
+/// No further form has its turn before a step when the earlier ones took this long.
+const TURNS_MAX: Duration = Duration::from_millis(100);
 
 /// The form of a request may take this long in all,
 const BUDGET: Duration = Duration::from_secs(3);
@@ -23,114 +28,127 @@ pub(super) fn is_over_budget(forms: Duration, steps: Duration) -> bool {
     forms > BUDGET && forms > steps.saturating_mul(TIMES_STEPS)
 }
 
-/// The time left for expensive forms; negative after they took too much.
+/// The time that each account owes, if any.
 #[derive(Debug, Default)]
-pub(super) struct MaskTime {
-    saved: Duration,
-    owed: Duration,
-}
+pub(super) struct Debts(BTreeMap<Arc<str>, Duration>);
 
-#[derive(Debug)]
-pub(super) struct Admission {
-    cheap: Duration,
-    left: Duration,
-    is_open: bool,
-}
-
-impl MaskTime {
-    /// `cheapest` is the time of the cheapest form per token, zero if a sequence has no form.
-    pub(super) fn admission(&self, cheapest: Duration) -> Admission {
-        let cheap = CHEAP.max(cheapest.saturating_mul(TIMES_CHEAPEST));
-        Admission { cheap, left: self.saved, is_open: self.owed.is_zero() }
+impl Debts {
+    fn of(&self, account: &Arc<str>) -> Duration {
+        self.0.get(account).copied().unwrap_or_default()
     }
 
-    /// A step took `time` without the forms, and each form its own time.
-    pub(super) fn step(&mut self, time: Duration, forms: impl Iterator<Item = Duration>) {
-        let spent: Duration = forms.filter(|&form| form > CHEAP).sum();
-        let available = self.saved + time / PART;
-        let owed = self.owed + spent;
-        self.saved = available.saturating_sub(owed).min(SAVED_MAX);
-        self.owed = owed.saturating_sub(available);
-    }
-}
-
-impl Admission {
-    /// Whether a form that needs `expected` for its next token takes part.
-    pub(super) fn admits(&mut self, expected: Duration) -> bool {
-        if expected <= self.cheap {
-            return true;
+    /// Charges an account for a form that took `time`, beside other accounts whose cheapest one took `cheapest`.
+    pub(super) fn charge(&mut self, account: &Arc<str>, time: Duration, cheapest: Duration) {
+        if time > CHEAP.max(cheapest.saturating_mul(TIMES_CHEAPEST)) {
+            let owed = self.0.entry(Arc::clone(account)).or_default();
+            *owed = (*owed + time).min(OWED_MAX);
         }
-        let admitted = self.is_open;
-        self.left = self.left.saturating_sub(expected);
-        self.is_open &= !self.left.is_zero();
-        admitted
+    }
+
+    /// A step of `time` pays, to each account that owes the same.
+    pub(super) fn pay(&mut self, time: Duration) {
+        let paid = time / PART / u32::try_from(self.0.len()).unwrap_or(u32::MAX).max(1);
+        self.0.retain(|_, owed| {
+            *owed = owed.saturating_sub(paid);
+            !owed.is_zero()
+        });
+    }
+}
+
+impl<D: Decoder> Scheduler<D> {
+    /// Finds the tokens that come next in each answer with a form, as far as its account may go on. Those that sat out the longest come first.
+    pub(super) fn find_masks(&mut self) {
+        let lacking = self.running.iter().filter(|running| running.answer.lacks_mask());
+        let mut lacking: Vec<_> =
+            lacking.map(|running| (Reverse(running.sat_out), running.sequence)).collect();
+        lacking.sort_unstable();
+        let stopwatch = Stopwatch::start();
+        for (_, sequence) in lacking {
+            // A request that fails takes all its sequences with it.
+            let Some(place) = self.place_of(sequence) else { continue };
+            if stopwatch.elapsed() > TURNS_MAX || self.sits_out(&self.running[place].account) {
+                self.running[place].sat_out += 1;
+                continue;
+            }
+            let running = &mut self.running[place];
+            let found = running.answer.find_mask();
+            (running.sat_out, running.form_time) = (0, Some(running.answer.form_time()));
+            if let Err(unkept) = self.charge_form(place, Duration::ZERO).and(found) {
+                self.fail_form(sequence, unkept);
+            }
+        }
+    }
+
+    /// Whether forms of the account wait because it owes, and more than another one that runs.
+    pub(super) fn sits_out(&self, account: &Arc<str>) -> bool {
+        let owed = self.debts.of(account);
+        let owes_less = |other: &Arc<str>| self.debts.of(other) < owed;
+        !owed.is_zero() && self.running.iter().any(|running| owes_less(&running.account))
+    }
+
+    /// Charges the account and the request of a running sequence for what its form took last, and the request for a step in which it took part.
+    /// Fails if the request is over its budget.
+    pub(super) fn charge_form(&mut self, place: usize, step: Duration) -> Result<(), Unkept> {
+        let running = &self.running[place];
+        let time = running.answer.form_time();
+        let others = self.running.iter().filter(|other| other.account != running.account);
+        if let Some(cheapest) = others.filter_map(|other| other.form_time).min() {
+            self.debts.charge(&running.account, time, cheapest);
+        }
+        let (forms, steps) = self.requests.add_times(running.request, time, step);
+        if is_over_budget(forms, steps) { running.answer.refuse_form(forms) } else { Ok(()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
 
-    use super::{BUDGET, CHEAP, MaskTime, SAVED_MAX, TIMES_CHEAPEST, is_over_budget};
+    use super::{BUDGET, CHEAP, Debts, OWED_MAX, PART, TIMES_CHEAPEST, is_over_budget};
 
     const STEP: Duration = Duration::from_millis(40);
-    const DEAR: Duration = Duration::from_millis(98);
+    const EXPENSIVE: Duration = Duration::from_millis(100);
 
-    /// How often `forms` expensive forms take part in `steps` steps of `time` beside a sequence without a form.
-    fn admitted(steps: usize, time: Duration, forms: usize) -> usize {
-        let mut masks = MaskTime::default();
-        let step = |_| {
-            let mut admission = masks.admission(Duration::ZERO);
-            let admitted = (0..forms).filter(|_| admission.admits(DEAR)).count();
-            masks.step(time, (0..admitted).map(|_| DEAR));
-            admitted
-        };
-        (0..steps).map(step).sum()
+    fn accounts() -> [Arc<str>; 2] {
+        ["one", "other"].map(Arc::from)
     }
 
     #[test]
-    fn dear_forms_take_a_quarter_of_the_time_of_steps_however_many_they_are() {
-        // 98 ms of ten steps, which take 400 ms without them.
-        assert_eq!(admitted(1_000, STEP, 1), 102);
-        assert_eq!(admitted(1_000, STEP, 31), 102);
-        // A small model has short steps.
-        assert_eq!(admitted(40_000, STEP / 40, 31), 103);
+    fn steps_pay_all_accounts_together_a_part_of_their_time() {
+        let (mut debts, [one, other]) = (Debts::default(), accounts());
+        debts.charge(&one, EXPENSIVE, Duration::ZERO);
+        debts.pay(STEP);
+        assert_eq!(debts.of(&one), EXPENSIVE - STEP / PART);
+        debts.charge(&other, EXPENSIVE, Duration::ZERO);
+        debts.pay(STEP);
+        assert_eq!(debts.of(&one), EXPENSIVE - STEP / PART - STEP / PART / 2);
+        assert_eq!(debts.of(&other), EXPENSIVE - STEP / PART / 2);
+        debts.pay(EXPENSIVE * PART * 2);
+        assert!(debts.0.is_empty());
     }
 
     #[test]
-    fn cheap_forms_take_part_whatever_is_owed() {
-        let mut masks = MaskTime::default();
-        masks.step(STEP, [Duration::from_secs(60), CHEAP].into_iter());
-        let mut admission = masks.admission(Duration::ZERO);
-        assert!(!admission.admits(CHEAP + Duration::from_nanos(1)));
-        assert!(admission.admits(CHEAP));
+    fn a_cheap_form_is_free() {
+        let (mut debts, [one, _]) = (Debts::default(), accounts());
+        debts.charge(&one, CHEAP, Duration::ZERO);
+        debts.charge(&one, EXPENSIVE, EXPENSIVE / TIMES_CHEAPEST);
+        assert_eq!(debts.of(&one), Duration::ZERO);
+        debts.charge(&one, CHEAP + Duration::from_nanos(1), Duration::ZERO);
+        assert_eq!(debts.of(&one), CHEAP + Duration::from_nanos(1));
     }
 
     #[test]
-    fn forms_that_are_all_dear_do_not_wait_for_each_other() {
-        let mut masks = MaskTime::default();
-        masks.step(STEP, [Duration::from_secs(60)].into_iter());
-        let mut admission = masks.admission(DEAR / TIMES_CHEAPEST);
-        assert!(admission.admits(DEAR));
-        assert!(!admission.admits(DEAR * 2));
+    fn a_debt_has_a_limit() {
+        let (mut debts, [one, _]) = (Debts::default(), accounts());
+        (0..100).for_each(|_| debts.charge(&one, EXPENSIVE, Duration::ZERO));
+        assert_eq!(debts.of(&one), OWED_MAX);
     }
 
     #[test]
     fn a_form_has_a_budget_that_grows_with_the_steps_of_its_answers() {
         assert!(!is_over_budget(BUDGET, Duration::ZERO));
-        assert!(is_over_budget(BUDGET + DEAR, Duration::ZERO));
-        assert!(is_over_budget(BUDGET + DEAR, BUDGET / 2));
-        assert!(!is_over_budget(BUDGET + DEAR, BUDGET));
-    }
-
-    #[test]
-    fn little_is_saved_up() {
-        let mut masks = MaskTime::default();
-        (0..1_000).for_each(|_| masks.step(Duration::from_secs(1), std::iter::empty()));
-        assert_eq!((masks.saved, masks.owed), (SAVED_MAX, Duration::ZERO));
-        let mut admission = masks.admission(Duration::ZERO);
-        assert!(admission.admits(DEAR));
-        assert!(admission.admits(DEAR));
-        assert!(!admission.admits(DEAR));
+        assert!(is_over_budget(BUDGET + EXPENSIVE, Duration::ZERO));
+        assert!(is_over_budget(BUDGET + EXPENSIVE, BUDGET / 2));
+        assert!(!is_over_budget(BUDGET + EXPENSIVE, BUDGET));
     }
 }

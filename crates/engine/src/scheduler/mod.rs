@@ -14,10 +14,10 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 pub use self::job::{Choice, Completion, Failure, Finish, Generation, Job};
-use self::{answer::Answer, masks::MaskTime, queue::Requests};
+use self::{answer::Answer, masks::Debts, queue::Requests};
 use crate::{
     cache::{Cache, Prefix, Salted},
     metrics::{Ended, Metrics},
@@ -38,7 +38,7 @@ pub struct Scheduler<D> {
     capacity: Capacity,
     requests: Requests,
     running: Vec<Running>,
-    masks: MaskTime,
+    debts: Debts,
     /// Whether the last step computed prompts.
     read_last: bool,
     /// The index, among the answering sequences, of the first one in the next step.
@@ -51,6 +51,7 @@ struct Running {
     sequence: usize,
     prompt: Arc<[Token]>,
     salt: Option<Arc<str>>,
+    account: Arc<str>,
     answer: Answer,
     /// Cells that the sequence will hold in the end.
     cells_max: usize,
@@ -58,7 +59,9 @@ struct Running {
     own_cells: usize,
     /// The token that was drawn and not fed yet.
     drawn: Option<Token>,
-    /// Steps that it sat out because its form is expensive, since it last took part.
+    /// What finding its last mask took: nothing for free text, and unknown before the first one.
+    form_time: Option<Duration>,
+    /// How often it had to wait for its mask in a row.
     sat_out: usize,
 }
 
@@ -80,7 +83,7 @@ impl<D: Decoder> Scheduler<D> {
             capacity,
             requests: Requests::default(),
             running: Vec::new(),
-            masks: MaskTime::default(),
+            debts: Debts::default(),
             read_last: false,
             next_answer: 0,
         }
@@ -98,6 +101,7 @@ impl<D: Decoder> Scheduler<D> {
         self.join_waiting();
         let is_busy = !self.running.is_empty();
         if is_busy {
+            self.find_masks();
             self.compute();
         }
         self.report();
@@ -124,6 +128,10 @@ impl<D: Decoder> Scheduler<D> {
         let mut place = 0;
         while self.running.len() < self.capacity.parallel {
             let Some((key, request)) = self.requests.waiting(place) else { return };
+            if request.job.grammar.is_some() && self.sits_out(&request.job.account) {
+                place += 1;
+                continue;
+            }
             if request.job.generation.repeats && self.is_alone(key) {
                 // A prefix from the cache was computed in other steps and is in other cells: its last bits differ.
                 self.cache.forget_kept();
@@ -154,6 +162,8 @@ impl<D: Decoder> Scheduler<D> {
                     sequence,
                     prompt,
                     salt,
+                    account: Arc::clone(&request.job.account),
+                    form_time: request.job.grammar.is_none().then_some(Duration::ZERO),
                     answer,
                     cells_max,
                     own_cells,

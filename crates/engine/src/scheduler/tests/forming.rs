@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -6,6 +6,7 @@ use super::{Bench, CAPACITY, completion, greedy, texts};
 use crate::{
     constraint::{Form, Grammar, Grammars},
     fake::{END, FakeVocabulary, letter_of_everything, next_letter},
+    model::BatchEntry,
     sampling::TokenSet,
     scheduler::{Failure, Finish, Generation},
 };
@@ -81,12 +82,12 @@ fn every_choice_follows_the_form_by_itself() {
 }
 
 #[test]
-fn a_dear_form_keeps_no_other_sequence_from_a_step() {
+fn an_expensive_form_keeps_no_other_account_from_a_step() {
     let several = json!({ "type": "string", "pattern": "^(a?b?c?d?e?f?g?h?){12}x{0,40}(a|b|c|d){3,30}$" });
     let mut bench = Bench::new(CAPACITY, letter_of_everything);
     let formed: Vec<_> =
-        (0..5).map(|_| bench.submit_formed("b", greedy(30), grammar(several.clone()))).collect();
-    let free = bench.submit("free", greedy(30));
+        (0..5).map(|_| bench.submit_of("one", "b", greedy(30), grammar(several.clone()))).collect();
+    let free = bench.submit_of("other", "free", greedy(30), None);
     bench.finish();
     assert_eq!(completion(free).choices[0].tokens, 30);
     assert!(formed.into_iter().all(|formed| completion(formed).choices[0].tokens <= 30));
@@ -97,6 +98,64 @@ fn a_dear_form_keeps_no_other_sequence_from_a_step() {
         answers.take(29).filter(|batch| batch.iter().any(|entry| entry.sequence == free.sequence));
     // Six sequences take turns in steps of four if all take part.
     assert!(with_free.count() >= 29 * 4 / 6);
+}
+
+/// Makes accounts owe more than the steps of a test pay.
+fn make_owe(bench: &mut Bench, accounts: &[&str]) {
+    for account in accounts {
+        bench.scheduler.debts.charge(&Arc::from(*account), Duration::from_secs(1), Duration::ZERO);
+    }
+}
+
+/// Computes steps until all requests are answered, at most 200.
+fn finish_soon(bench: &mut Bench) {
+    assert!((0..200).any(|_| !bench.scheduler.step()), "it stands still");
+}
+
+/// The steps that each prompt of one token or its answer took part in.
+fn steps_with(bench: &Bench, prompt: u8) -> Vec<usize> {
+    let batches = bench.batches();
+    let first = batches.iter().flatten().find(|entry| entry.token == u32::from(prompt)).expect("the prompt");
+    let takes_part = |batch: &Vec<BatchEntry>| batch.iter().any(|entry| entry.sequence == first.sequence);
+    batches.iter().enumerate().filter(|(_, batch)| takes_part(batch)).map(|(step, _)| step).collect()
+}
+
+#[test]
+fn an_account_that_owes_begins_no_form_beside_another_account() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    make_owe(&mut bench, &["one"]);
+    let free = bench.submit_of("other", "f", greedy(10), None);
+    let formed = bench.submit_of("one", "b", greedy(100), letters());
+    let free_of_one = bench.submit_of("one", "m", greedy(3), None);
+    finish_soon(&mut bench);
+    assert_eq!(texts(&completion(formed)), ["\"abcd\""]);
+    assert_eq!((completion(free).choices[0].tokens, completion(free_of_one).choices[0].tokens), (10, 3));
+    let (formed, free) = (steps_with(&bench, b'b'), steps_with(&bench, b'f'));
+    assert!(formed.first() > free.last(), "{formed:?} {free:?}");
+    assert!(steps_with(&bench, b'm').last() < free.last());
+}
+
+#[test]
+fn forms_of_an_account_that_owes_sit_out_beside_another_account() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let formed = bench.submit_of("one", "b", greedy(100), letters());
+    (0..3).for_each(|_| assert!(bench.scheduler.step()));
+    make_owe(&mut bench, &["one"]);
+    let free = bench.submit_of("other", "f", greedy(10), None);
+    finish_soon(&mut bench);
+    assert_eq!(texts(&completion(formed)), ["\"abcd\""]);
+    assert_eq!(completion(free).choices[0].tokens, 10);
+    let (formed, free) = (steps_with(&bench, b'b'), steps_with(&bench, b'f'));
+    assert!(formed.iter().all(|step| *step < free[0] + 1 || *step > free[9]), "{formed:?} {free:?}");
+}
+
+#[test]
+fn accounts_that_owe_the_same_do_not_wait_for_each_other() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    make_owe(&mut bench, &["one", "other"]);
+    let answers = ["one", "other"].map(|account| bench.submit_of(account, "b", greedy(100), letters()));
+    finish_soon(&mut bench);
+    assert!(answers.into_iter().all(|answer| texts(&completion(answer)) == ["\"abcd\""]));
 }
 
 #[test]

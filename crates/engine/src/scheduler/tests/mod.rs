@@ -56,8 +56,8 @@ impl Bench {
     fn submit_salted(&mut self, prompt: &str, salt: &str) -> Answer {
         let (respond, answer) = oneshot::channel();
         let prompt = prompt.bytes().map(Token::from).collect();
-        let (salt, generation, grammar) = (Some(salt.into()), greedy(20), None);
-        self.scheduler.submit(Job { prompt, salt, generation, grammar, respond });
+        let (salt, account) = (Some(salt.into()), Arc::from(salt));
+        self.scheduler.submit(Job { prompt, salt, account, generation: greedy(20), grammar: None, respond });
         answer
     }
 
@@ -67,9 +67,26 @@ impl Bench {
         generation: Generation,
         grammar: Option<Arc<Grammar>>,
     ) -> Answer {
+        self.submit_of("", prompt, generation, grammar)
+    }
+
+    fn submit_of(
+        &mut self,
+        account: &str,
+        prompt: &str,
+        generation: Generation,
+        grammar: Option<Arc<Grammar>>,
+    ) -> Answer {
         let (respond, answer) = oneshot::channel();
         let prompt = prompt.bytes().map(Token::from).collect();
-        self.scheduler.submit(Job { prompt, salt: None, generation, grammar, respond });
+        self.scheduler.submit(Job {
+            prompt,
+            salt: None,
+            account: account.into(),
+            generation,
+            grammar,
+            respond,
+        });
         answer
     }
 
