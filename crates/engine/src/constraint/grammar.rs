@@ -11,11 +11,7 @@ use std::{
 
 use llguidance::{Matcher, TokenParser};
 
-use super::{
-    Unkept,
-    limits::{LEXER_STATES_MAX, STEP_TIME_MAX},
-    watchdog::Watchdog,
-};
+use super::{Unkept, limits::LEXER_STATES_MAX, watchdog::Watchdog};
 use crate::{clock::Stopwatch, model::Token, sampling::TokenSet};
 
 /// Words of the library's messages about its limits.
@@ -115,7 +111,7 @@ impl Guide {
         let result = self.grammar.watchdog.watch(handle, || step(&mut self.matcher));
         self.time = stopwatch.elapsed();
         if self.matcher.is_cancelled() {
-            return Err(Unkept::too_complex(self.grammar.field, &slow_step()));
+            return Err(Unkept::too_complex(self.grammar.field, &self.grammar.watchdog.limit()));
         }
         // Each token was allowed, so only limits of the library are left.
         result.map_err(|fault| Unkept { is_complex: true, ..unkept(self.grammar.field, &fault.to_string()) })
@@ -133,10 +129,6 @@ impl fmt::Debug for Guide {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Guide").field("field", &self.grammar.field).finish_non_exhaustive()
     }
-}
-
-pub(super) fn slow_step() -> String {
-    format!("finding the tokens that it allows at one place takes more than {} ms", STEP_TIME_MAX.as_millis())
 }
 
 /// A refusal with the first line of the library's message. That of an expression says its reason in a later line.

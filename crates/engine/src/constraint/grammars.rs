@@ -16,8 +16,11 @@ use llguidance::{
 
 use super::{
     Grammar, Reviewed, Shape, Unkept,
-    grammar::{is_limit, slow_step, unkept},
-    limits::{GRAMMARS_BYTES_MAX, GRAMMARS_MAX, STACK_BYTES, parser_limits},
+    grammar::{is_limit, unkept},
+    limits::{
+        FIRST_STEP_TIME_MAX, GRAMMARS_BYTES_MAX, GRAMMARS_MAX, NICENESS, STACK_BYTES, STEP_TIME_MAX,
+        parser_limits,
+    },
     watchdog::Watchdog,
 };
 use crate::model::Vocabulary;
@@ -90,7 +93,7 @@ impl Grammars {
 
     fn build<T>(&self, shape: &Shape, make: impl FnOnce(TokenParser, &Watchdog) -> T) -> Result<T, String> {
         let tools = self.tools.get_or_init(|| {
-            let watchdog = Watchdog::start().map_err(|fault| fault.to_string())?;
+            let watchdog = Watchdog::start(STEP_TIME_MAX).map_err(|fault| fault.to_string())?;
             Ok((factory(&environment(self.vocabulary.as_ref())?)?, watchdog))
         });
         let (factory, watchdog) = tools.as_ref().map_err(Clone::clone)?;
@@ -130,7 +133,12 @@ fn shrink(kept: &mut VecDeque<Kept>) {
 /// Compiles a shape and checks that an answer can begin.
 pub(super) fn compile(factory: &ParserFactory, shape: &Shape) -> Result<TokenParser, String> {
     thread::scope(|scope| {
-        let compiling = move || parser(factory, shape.grammar());
+        let compiling = move || {
+            // Elsewhere it would apply to the whole process. The unit of systemd forbids it.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(NICENESS);
+            parser(factory, shape.grammar())
+        };
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, compiling);
         let broke = |_| Err("the compiler of forms broke".to_owned());
         thread.map_err(|fault| fault.to_string())?.join().unwrap_or_else(broke)
@@ -140,11 +148,11 @@ pub(super) fn compile(factory: &ParserFactory, shape: &Shape) -> Result<TokenPar
 fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<TokenParser, String> {
     let parser = factory.create_parser(grammar).map_err(|fault| fault.to_string())?;
     let mut trial = Matcher::new(Ok(parser.deep_clone())).into_cancellable();
-    let watchdog = Watchdog::start().map_err(|fault| fault.to_string())?;
+    let watchdog = Watchdog::start(FIRST_STEP_TIME_MAX).map_err(|fault| fault.to_string())?;
     let mask = watchdog.watch(trial.cancellation_handle(), || trial.compute_mask());
     match mask {
         Ok(_) => Ok(parser),
-        Err(_) if trial.is_cancelled() => Err(format!("it is too complex, {}", slow_step())),
+        Err(_) if trial.is_cancelled() => Err(format!("it is too complex, {}", watchdog.limit())),
         Err(fault) if is_limit(&fault.to_string()) => Err(fault.to_string()),
         Err(_) => Err("no answer is valid under it".to_owned()),
     }

@@ -12,10 +12,14 @@ pub(super) const STACK_BYTES: usize = 128 * 1024 * 1024;
 
 /// Processor time of a compilation, which the library's own limits do not bound. A large form of everyday use takes 20 ms.
 pub(super) const COMPILING_SECONDS: u64 = 1;
+/// What is added to the niceness of a compilation, here and once more on trial, so that it leaves the processors to answers.
+pub(super) const NICENESS: i32 = 5;
 /// Memory of a compilation. A large form of everyday use takes 5 MiB.
 pub(super) const COMPILING_BYTES: u64 = 128 * 1024 * 1024;
-/// The longest time of a single step of an answer; a form of everyday use takes some ten microseconds.
-pub(super) const STEP_TIME_MAX: Duration = Duration::from_millis(500);
+/// The longest time of a single step of an answer; a form of everyday use takes some ten microseconds, on a busy machine a few milliseconds.
+pub(super) const STEP_TIME_MAX: Duration = Duration::from_millis(200);
+/// The same for the first step while a form is compiled, when answers have the processors.
+pub(super) const FIRST_STEP_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Forms that are kept, and their memory. Typical ones take 1 MiB.
 pub(super) const GRAMMARS_MAX: usize = 64;

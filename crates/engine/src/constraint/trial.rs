@@ -24,7 +24,7 @@ use super::{
     Reviewed, Shape, Unkept,
     grammar::unkept,
     grammars::{compile, factory},
-    limits::{COMPILING_BYTES, COMPILING_SECONDS, STACK_BYTES},
+    limits::{COMPILING_BYTES, COMPILING_SECONDS, NICENESS, STACK_BYTES},
 };
 use crate::{limited, memory};
 
@@ -33,8 +33,6 @@ pub const CHECK_FORM: &str = "check-form";
 
 /// How long a trial may take with the processor time that it gets. The limit of processor time decides, unless the machine is overloaded.
 const WAIT: Duration = Duration::from_secs(20);
-/// A trial leaves the processor to answers.
-const NICENESS: i32 = 5;
 
 /// Why a trial has no verdict.
 #[derive(Debug, thiserror::Error)]

@@ -9,27 +9,29 @@ use std::{
 
 use llguidance::CancellationHandle;
 
-use super::limits::STEP_TIME_MAX;
 use crate::clock::Stopwatch;
 
 /// How often the time is compared.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(20);
 
 type Step = Option<(Stopwatch, CancellationHandle)>;
 
 /// Watches the steps of one thread, as long as it or a clone exists.
 #[derive(Clone, Debug)]
-pub(super) struct Watchdog(Arc<Mutex<Step>>);
+pub(super) struct Watchdog {
+    step: Arc<Mutex<Step>>,
+    time_max: Duration,
+}
 
 impl Watchdog {
-    /// Fails if the system has no thread for it.
-    pub(super) fn start() -> io::Result<Self> {
-        let watched = Arc::new(Mutex::new(None));
-        let watching = Arc::downgrade(&watched);
+    /// A step may take `time_max`. Fails if the system has no thread for it.
+    pub(super) fn start(time_max: Duration) -> io::Result<Self> {
+        let step = Arc::new(Mutex::new(None));
+        let watching = Arc::downgrade(&step);
         let compare = move || {
             while let Some(watched) = watching.upgrade() {
                 if let Some((since, handle)) = &*lock(&watched)
-                    && since.elapsed() > STEP_TIME_MAX
+                    && since.elapsed() > time_max
                 {
                     handle.cancel();
                 }
@@ -38,15 +40,21 @@ impl Watchdog {
             }
         };
         thread::Builder::new().name("watch forms".to_owned()).spawn(compare)?;
-        Ok(Self(watched))
+        Ok(Self { step, time_max })
     }
 
     /// Runs `step`, and cancels it by `handle` if it takes longer than a step may.
     pub(super) fn watch<T>(&self, handle: Option<CancellationHandle>, step: impl FnOnce() -> T) -> T {
-        *lock(&self.0) = handle.map(|handle| (Stopwatch::start(), handle));
+        *lock(&self.step) = handle.map(|handle| (Stopwatch::start(), handle));
         let result = step();
-        *lock(&self.0) = None;
+        *lock(&self.step) = None;
         result
+    }
+
+    /// The limit that a cancelled step was over, as a clause.
+    pub(super) fn limit(&self) -> String {
+        let limit = self.time_max.as_millis();
+        format!("finding the tokens that it allows at one place takes more than {limit} ms")
     }
 }
 

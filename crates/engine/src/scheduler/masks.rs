@@ -1,4 +1,4 @@
-//! Finding the tokens that the forms of answers allow next. Every sequence waits meanwhile, and a hostile form takes up to half a second for
+//! Finding the tokens that the forms of answers allow next. Every sequence waits meanwhile, and a hostile form takes up to 200 ms for
 //! one token. So an account owes the time that an expensive form took: it sits out with all its forms, and begins no answer with a form, until
 //! steps have paid for it.
 
