@@ -13,8 +13,8 @@ const CHEAP: Duration = Duration::from_millis(1);
 const TIMES_CHEAPEST: u32 = 8;
 /// Steps pay this part of their time for what accounts owe.
 const PART: u32 = 8;
-/// Accounts owe at most this much, also where no cheaper account kept them from going on.
-const OWED_MAX: Duration = Duration::from_secs(1);
+/// An account owes at most this much, as one without others beside it goes on although it owes.
+const OWED_MAX: Duration = Duration::from_millis(400);
 /// No further form has its turn before a step when the earlier ones took this long.
 const TURNS_MAX: Duration = Duration::from_millis(100);
 
@@ -92,9 +92,8 @@ impl<D: Decoder> Scheduler<D> {
         let running = &self.running[place];
         let time = running.answer.form_time();
         let others = self.running.iter().filter(|other| other.account != running.account);
-        if let Some(cheapest) = others.filter_map(|other| other.form_time).min() {
-            self.debts.charge(&running.account, time, cheapest);
-        }
+        let cheapest = others.filter_map(|other| other.form_time).min().unwrap_or_default();
+        self.debts.charge(&running.account, time, cheapest);
         let (forms, steps) = self.requests.add_times(running.request, time, step);
         if is_over_budget(forms, steps) { running.answer.refuse_form(forms) } else { Ok(()) }
     }
