@@ -97,7 +97,7 @@ async fn compile(
     account: &Arc<str>,
     form: Reviewed,
 ) -> Result<Arc<Grammar>, ApiError> {
-    let turn = engine.preparing.large.wait(account).await;
+    let turn = engine.preparing.forms.wait(account).await;
     if let Some(grammar) = grammars.find(account, &form) {
         return Ok(grammar);
     }

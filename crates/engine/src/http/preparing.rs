@@ -1,4 +1,4 @@
-//! Preparing requests in threads, in turns by account. Small requests never wait for requests with a large body or a new form.
+//! Preparing requests in threads, in turns by account. Small requests never wait for requests with a large body or a new form, nor these for each other.
 
 use std::sync::{Arc, Weak};
 
@@ -15,18 +15,22 @@ const SMALL_BYTES: usize = 64 * 1024;
 /// Requests that are prepared at a time.
 const SMALL_TURNS: usize = 2;
 const LARGE_TURNS: usize = 2;
+/// New forms that are compiled at a time: a hostile one takes as much of a processor as it can get.
+const FORM_TURNS: usize = 1;
 /// Threads for all turns.
-pub const PREPARING_THREADS: usize = SMALL_TURNS + LARGE_TURNS;
+pub const PREPARING_THREADS: usize = SMALL_TURNS + LARGE_TURNS + FORM_TURNS;
 
 pub(super) struct Preparing {
     small: Arc<Turns>,
-    /// Of requests with a large body or a new form.
-    pub(super) large: Arc<Turns>,
+    /// Of requests with a large body.
+    large: Arc<Turns>,
+    /// Of requests with a new form.
+    pub(super) forms: Arc<Turns>,
 }
 
 impl Default for Preparing {
     fn default() -> Self {
-        Self { small: Turns::new(SMALL_TURNS), large: Turns::new(LARGE_TURNS) }
+        Self { small: Turns::new(SMALL_TURNS), large: Turns::new(LARGE_TURNS), forms: Turns::new(FORM_TURNS) }
     }
 }
 
