@@ -17,6 +17,8 @@ const SMALL_TURNS: usize = 2;
 const LARGE_TURNS: usize = 2;
 /// New forms that are compiled at a time: a hostile one takes as much of a processor as it can get.
 const FORM_TURNS: usize = 1;
+/// So many times as long as an expensive form took, its account has no other one compiled.
+const FORM_REST: u32 = 4;
 /// Threads for all turns.
 pub const PREPARING_THREADS: usize = SMALL_TURNS + LARGE_TURNS + FORM_TURNS;
 
@@ -30,7 +32,11 @@ pub(super) struct Preparing {
 
 impl Default for Preparing {
     fn default() -> Self {
-        Self { small: Turns::new(SMALL_TURNS), large: Turns::new(LARGE_TURNS), forms: Turns::new(FORM_TURNS) }
+        Self {
+            small: Turns::new(SMALL_TURNS, 0),
+            large: Turns::new(LARGE_TURNS, 0),
+            forms: Turns::new(FORM_TURNS, FORM_REST),
+        }
     }
 }
 
