@@ -1,4 +1,4 @@
-//! The only place where this program reads the time.
+//! The only place where this program reads the time or lets it pass.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -25,4 +25,9 @@ impl Stopwatch {
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
+}
+
+pub async fn pause(time: Duration) {
+    #[allow(clippy::disallowed_methods, reason = "the clock of this program")]
+    tokio::time::sleep(time).await;
 }

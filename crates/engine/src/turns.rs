@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{runtime::Handle, sync::oneshot, time::sleep};
+use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::clock::Stopwatch;
+use crate::clock::{self, Stopwatch};
 
 /// No account rests after a shorter turn.
 const LONG: Duration = Duration::from_millis(50);
@@ -106,7 +106,7 @@ impl Drop for Turn {
             state.resting.push(Arc::clone(&account));
             let turns = Arc::clone(&turns);
             runtime.spawn(async move {
-                sleep(took * turns.rest).await;
+                clock::pause(took * turns.rest).await;
                 let mut state = turns.state();
                 if let Some(place) = state.resting.iter().position(|resting| *resting == account) {
                     state.resting.swap_remove(place);
