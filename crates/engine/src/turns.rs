@@ -22,7 +22,7 @@ pub struct Turns {
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// Accounts that take no turn now; one that had several long turns is here for each.
+    /// Accounts that rest, once for each long turn.
     resting: Vec<Arc<str>>,
     /// Each account that waits, in the order in which they get the next turns, with its requests.
     waiting: VecDeque<(Arc<str>, VecDeque<oneshot::Sender<Turn>>)>,

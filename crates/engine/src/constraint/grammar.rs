@@ -1,7 +1,7 @@
 //! A compiled form, and the position of one answer in it.
 
 use std::{
-    fmt,
+    fmt, mem,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -82,10 +82,9 @@ impl Guide {
         Ok(TokenSet::from_words(mask.as_slice().to_vec()))
     }
 
-    /// How long the last call of [`Self::allowed`] or [`Self::take`] took.
-    #[must_use]
-    pub fn time(&self) -> Duration {
-        self.time
+    /// The time that its form took since the last call.
+    pub fn take_time(&mut self) -> Duration {
+        mem::take(&mut self.time)
     }
 
     /// Takes an allowed token; returns whether the answer is complete and nothing may follow. Fails if the form is too complex here.
@@ -109,7 +108,7 @@ impl Guide {
         let stopwatch = Stopwatch::start();
         let handle = self.matcher.cancellation_handle();
         let result = self.grammar.watchdog.watch(handle, || step(&mut self.matcher));
-        self.time = stopwatch.elapsed();
+        self.time += stopwatch.elapsed();
         if self.matcher.is_cancelled() {
             return Err(Unkept::too_complex(self.grammar.field, &self.grammar.watchdog.limit()));
         }

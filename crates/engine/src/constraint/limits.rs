@@ -12,7 +12,7 @@ pub(super) const STACK_BYTES: usize = 128 * 1024 * 1024;
 
 /// Processor time of a compilation, which the library's own limits do not bound. A large form of everyday use takes 20 ms.
 pub(super) const COMPILING_SECONDS: u64 = 1;
-/// What is added to the niceness of a compilation, here and once more on trial, so that it leaves the processors to answers.
+/// Added to the niceness of a compilation, and once more of a trial: answers have the processors first.
 pub(super) const NICENESS: i32 = 5;
 /// Memory of a compilation. A large form of everyday use takes 5 MiB.
 pub(super) const COMPILING_BYTES: u64 = 128 * 1024 * 1024;

@@ -60,9 +60,9 @@ impl Answer {
         Ok(())
     }
 
-    /// What its form took to find the last mask or, after that, to take the last token; zero without a form.
-    pub(super) fn form_time(&self) -> Duration {
-        self.guide.as_ref().map_or(Duration::ZERO, Guide::time)
+    /// The time that its form took since the last call; zero without a form.
+    pub(super) fn take_form_time(&mut self) -> Duration {
+        self.guide.as_mut().map_or(Duration::ZERO, Guide::take_time)
     }
 
     /// Fails, if it has a form, because that took `time` in all.

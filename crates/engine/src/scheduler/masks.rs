@@ -9,11 +9,11 @@ use crate::{clock::Stopwatch, constraint::Unkept, model::Decoder};
 
 /// A form is free that takes at most this long for a token,
 const CHEAP: Duration = Duration::from_millis(1);
-/// or at most this many times as long as the cheapest of other accounts: those that are all expensive do not wait for each other.
+/// or at most this many times as long as the cheapest form of another account. Equally expensive forms do not wait for each other.
 const TIMES_CHEAPEST: u32 = 8;
 /// Steps pay this part of their time for what accounts owe.
 const PART: u32 = 8;
-/// An account owes at most this much, as one without others beside it goes on although it owes.
+/// The largest debt. An account that is alone continues although it owes.
 const OWED_MAX: Duration = Duration::from_millis(400);
 /// No further form has its turn before a step when the earlier ones took this long.
 const TURNS_MAX: Duration = Duration::from_millis(100);
@@ -37,7 +37,7 @@ impl Debts {
         self.0.get(account).copied().unwrap_or_default()
     }
 
-    /// Charges an account for a form that took `time`, beside other accounts whose cheapest one took `cheapest`.
+    /// Charges an account for a form that took `time`, while the cheapest form of another account took `cheapest`.
     pub(super) fn charge(&mut self, account: &Arc<str>, time: Duration, cheapest: Duration) {
         if time > CHEAP.max(cheapest.saturating_mul(TIMES_CHEAPEST)) {
             let owed = self.0.entry(Arc::clone(account)).or_default();
@@ -56,7 +56,7 @@ impl Debts {
 }
 
 impl<D: Decoder> Scheduler<D> {
-    /// Finds the tokens that come next in each answer with a form, as far as its account may go on. Those that sat out the longest come first.
+    /// Finds the next allowed tokens of each answer with a form, unless its account must wait. The sequences that waited longest are first.
     pub(super) fn find_masks(&mut self) {
         let lacking = self.running.iter().filter(|running| running.answer.lacks_mask());
         let mut lacking: Vec<_> =
@@ -72,25 +72,25 @@ impl<D: Decoder> Scheduler<D> {
             }
             let running = &mut self.running[place];
             let found = running.answer.find_mask();
-            (running.sat_out, running.form_time) = (0, Some(running.answer.form_time()));
-            if let Err(unkept) = self.charge_form(place, Duration::ZERO).and(found) {
+            let time = running.answer.take_form_time();
+            (running.sat_out, running.form_time) = (0, Some(time));
+            if let Err(unkept) = self.charge_form(place, time, Duration::ZERO).and(found) {
                 self.fail_form(sequence, unkept);
             }
         }
     }
 
-    /// Whether forms of the account wait because it owes, and more than another one that runs.
+    /// Whether the account must wait with its forms: it owes more than another account with a running sequence.
     pub(super) fn sits_out(&self, account: &Arc<str>) -> bool {
         let owed = self.debts.of(account);
         let owes_less = |other: &Arc<str>| self.debts.of(other) < owed;
         !owed.is_zero() && self.running.iter().any(|running| owes_less(&running.account))
     }
 
-    /// Charges the account and the request of a running sequence for what its form took last, and the request for a step in which it took part.
+    /// Charges the account and the request of a running sequence for the time of its form, and the request for a step in which it took part.
     /// Fails if the request is over its budget.
-    pub(super) fn charge_form(&mut self, place: usize, step: Duration) -> Result<(), Unkept> {
+    pub(super) fn charge_form(&mut self, place: usize, time: Duration, step: Duration) -> Result<(), Unkept> {
         let running = &self.running[place];
-        let time = running.answer.form_time();
         let others = self.running.iter().filter(|other| other.account != running.account);
         let cheapest = others.filter_map(|other| other.form_time).min().unwrap_or_default();
         self.debts.charge(&running.account, time, cheapest);

@@ -59,7 +59,7 @@ struct Running {
     own_cells: usize,
     /// The token that was drawn and not fed yet.
     drawn: Option<Token>,
-    /// What finding its last mask took: nothing for free text, and unknown before the first one.
+    /// The time of its last mask: zero without a form, `None` before the first mask.
     form_time: Option<Duration>,
     /// How often it had to wait for its mask in a row.
     sat_out: usize,

@@ -1,6 +1,6 @@
 //! One step: build the batch, compute it, draw tokens, end what is complete.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use super::{Failure, Finish, Running, Scheduler};
 use crate::{
@@ -24,15 +24,16 @@ impl<D: Decoder> Scheduler<D> {
         let drawing = batch.iter().enumerate().filter(|(_, entry)| entry.wants_logits);
         let drawn: Vec<_> =
             drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
+        let forms: Duration = drawn.iter().map(|(_, (_, form_time))| *form_time).sum();
         // A GPU computes until its results are read for drawing.
-        let time = stopwatch.elapsed();
+        let time = stopwatch.elapsed().saturating_sub(forms);
         self.debts.pay(time);
-        for (sequence, drawn) in drawn {
+        for (sequence, (drawn, form_time)) in drawn {
             let Some(place) = self.place_of(sequence) else { continue };
-            match self.charge_form(place, time).and(drawn) {
-                Ok(Some(finish)) => self.end(sequence, finish),
-                Ok(None) => {}
-                Err(unkept) => self.fail_form(sequence, unkept),
+            match (drawn, self.charge_form(place, form_time, time)) {
+                (Ok(Some(finish)), _) => self.end(sequence, finish),
+                (Ok(None), Ok(())) => {}
+                (Err(unkept), _) | (_, Err(unkept)) => self.fail_form(sequence, unkept),
             }
         }
     }
@@ -85,17 +86,20 @@ impl<D: Decoder> Scheduler<D> {
         batch
     }
 
-    /// Draws the next token of a sequence; returns how its answer ended, if it did.
-    fn draw(&mut self, index: usize, sequence: usize) -> Result<Option<Finish>, Unkept> {
-        let Some(place) = self.place_of(sequence) else { return Ok(None) };
+    /// Draws the next token of a sequence; returns how its answer ended, if it did, and the time that its form took.
+    fn draw(&mut self, index: usize, sequence: usize) -> (Result<Option<Finish>, Unkept>, Duration) {
+        let Some(place) = self.place_of(sequence) else { return (Ok(None), Duration::ZERO) };
         let running = &mut self.running[place];
         if running.drawn.is_none() && running.choice == 0 {
             self.metrics.count_prompt(running.prompt.len());
         }
-        let (token, finish) = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref())?;
-        self.metrics.count_generated();
-        running.drawn = Some(token);
-        Ok(finish)
+        let grown = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref());
+        let drawn = grown.map(|(token, finish)| {
+            self.metrics.count_generated();
+            running.drawn = Some(token);
+            finish
+        });
+        (drawn, running.answer.take_form_time())
     }
 
     pub(super) fn place_of(&self, sequence: usize) -> Option<usize> {
