@@ -54,6 +54,7 @@ mod listing;
 mod live_counts;
 mod lives;
 mod log_truncation;
+mod lookups;
 mod low_credits;
 mod money;
 mod monthly_grants;

@@ -12,7 +12,7 @@ pub(super) fn all() -> BTreeMap<&'static str, Sql> {
 }
 
 /// With numbered parameters.
-fn on_postgres(sql: &Sql) -> String {
+pub(super) fn on_postgres(sql: &Sql) -> String {
     sql.unbound().text(Dialect::Postgres).into_owned()
 }
 

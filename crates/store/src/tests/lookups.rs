@@ -1,0 +1,237 @@
+//! Statements about a list of rows on PostgreSQL look each row up by its key, whatever the planner knows of a table: its plan may have been
+//! made while the table was empty, and it may never have been analysed.
+
+use serde_json::Value;
+
+use crate::tests::prelude::*;
+use crate::tests::statements;
+
+const ROWS: usize = 10_000;
+const LISTED: usize = 1_000;
+/// What the steps of a plan may read in all, for each row of the list.
+const READS_MAX: f64 = 40.0;
+
+/// Rows of tables that requests and the queue do not fill.
+const FILL: &str = "
+    INSERT INTO results (request, body) SELECT n, '' FROM generate_series(1, 10000) n;
+    INSERT INTO events (id, account, lane, kind, created_at, due_at)
+        SELECT decode(lpad(to_hex(n), 32, '0'), 'hex'), 1, 1, 1, 0, 0 FROM generate_series(1, 10000) n;
+    INSERT INTO deliveries (event, number, account, started_at) SELECT n, 0, 1, 0 FROM generate_series(1, 10000) n;
+    INSERT INTO attempts (request, number, ended_at, message) SELECT n, 1, 0, '' FROM generate_series(1, 10000) n;
+    INSERT INTO idempotency_keys (account, key, digest, response, created_at)
+        SELECT 1, decode(lpad(to_hex(n), 32, '0'), 'hex'), '', '', 0 FROM generate_series(1, 10000) n;
+    INSERT INTO objects (name, account, request, bytes, state, created_at)
+        SELECT decode(lpad(to_hex(n), 32, '0'), 'hex'), 1, n, 1, 0, 0 FROM generate_series(1, 10000) n";
+
+/// The planner has no figures but those of the tests.
+const WITHOUT_AUTOVACUUM: &str = "
+    ALTER TABLE requests SET (autovacuum_enabled = off); ALTER TABLE request_states SET (autovacuum_enabled = off);
+    ALTER TABLE queue SET (autovacuum_enabled = off); ALTER TABLE results SET (autovacuum_enabled = off);
+    ALTER TABLE events SET (autovacuum_enabled = off); ALTER TABLE deliveries SET (autovacuum_enabled = off);
+    ALTER TABLE attempts SET (autovacuum_enabled = off); ALTER TABLE objects SET (autovacuum_enabled = off);
+    ALTER TABLE idempotency_keys SET (autovacuum_enabled = off)";
+
+/// A prepared statement about a list, and the arguments of its call.
+struct Listed {
+    name: &'static str,
+    prepared: String,
+    text: String,
+    arguments: String,
+}
+
+/// Arrays of what the first requests have.
+struct Arrays {
+    sort_keys: String,
+    ids: String,
+    names: String,
+    numbers: String,
+}
+
+impl Arrays {
+    async fn of(fixture: &Fixture) -> Self {
+        let mut connection = fixture.store.connect().await.expect("a connection");
+        let first = "SELECT string_agg('\"\\\\x' || encode(rs.sort_key, 'hex') || '\"', ',' ORDER BY rs.seq) AS sort_keys,
+                string_agg('\"\\\\x' || encode(r.id, 'hex') || '\"', ',' ORDER BY rs.seq) AS ids
+            FROM request_states rs JOIN requests r ON r.seq = rs.seq WHERE rs.seq <= 1000";
+        let rows = connection.fetch(sql(first)).await.expect("requests");
+        let names = (1..=LISTED).map(|number| format!("\"\\\\x{number:032x}\"")).collect::<Vec<_>>();
+        let numbers = (1..=LISTED).map(|number| number.to_string()).collect::<Vec<_>>();
+        let get = |name| rows[0].get::<String>(name).expect("an array");
+        Self {
+            sort_keys: get("sort_keys"),
+            ids: get("ids"),
+            names: names.join(","),
+            numbers: numbers.join(","),
+        }
+    }
+
+    /// The elements of an array of this type whose rows have this name.
+    fn elements(&self, name: &str, kind: &str) -> String {
+        match (name, kind) {
+            ("model" | "account" | "lane", _) => vec!["1"; LISTED].join(","),
+            ("lease_epoch" | "tried" | "try" | "number" | "believed", _) => vec!["0"; LISTED].join(","),
+            ("sort_key", _) => self.sort_keys.clone(),
+            ("name" | "key", "bytea[]") => self.names.clone(),
+            (_, "bytea[]") => self.ids.clone(),
+            _ => self.numbers.clone(),
+        }
+    }
+}
+
+/// The names of the rows that the array `$place` is part of, by its place among the arrays of its `unnest`.
+fn name_of(text: &str, place: usize) -> &str {
+    let before = text.find(&format!("${place}::")).unwrap_or(0);
+    let Some(start) = text[..before].rfind("unnest(") else { return "" };
+    let among = text[start..before].matches("::").count();
+    let end = text[start..].find("])").map_or(text.len(), |end| start + end);
+    let names = |list: &'_ str| -> Option<(usize, usize)> {
+        let open = list.find('(')?;
+        Some((open + 1, open + list[open..].find(')')?))
+    };
+    let behind = &text[end + 2..];
+    let aliased = behind.trim_start().trim_start_matches("WITH ORDINALITY").trim_start();
+    let list = if aliased.starts_with("AS v(") || aliased.starts_with("AS j(") {
+        names(aliased).map(|(from, to)| &aliased[from..to])
+    } else {
+        let ahead = &text[..start];
+        ahead.rfind('(').and_then(|_| {
+            let close = ahead.trim_end_matches("SELECT * FROM ").trim_end().trim_end_matches('(').trim_end();
+            let close = close.trim_end_matches("AS").trim_end_matches("IN ").trim_end();
+            let list = close.strip_suffix(')')?;
+            list.rfind('(').map(|open| &list[open + 1..])
+        })
+    };
+    list.and_then(|list| list.split(',').nth(among)).map_or("", str::trim)
+}
+
+/// Prepares every statement about a list on this connection, and has its plan made.
+async fn prepare(connection: &mut Connection, arrays: &Arrays) -> Vec<Listed> {
+    connection
+        .execute_all("SET plan_cache_mode = force_generic_plan; SET statement_timeout = '20s'")
+        .await
+        .expect("settings");
+    let mut all = Vec::new();
+    let lists =
+        statements::all().into_iter().filter(|(_, sql)| !sql.columns.is_empty() && !sql.postgres.is_empty());
+    for (number, (name, sql_)) in lists.enumerate() {
+        let text = statements::on_postgres(&sql_);
+        let prepared = format!("listed_{number}");
+        connection.execute(sql(format!("PREPARE {prepared} AS {text}").leak())).await.expect(name);
+        let kinds = format!(
+            "SELECT unnest(parameter_types)::text AS kind FROM pg_prepared_statements WHERE name = '{prepared}'"
+        );
+        let kinds = connection.fetch(sql(kinds.leak())).await.expect("kinds");
+        let argument = |(place, row): (usize, &Row)| {
+            let kind: String = row.get("kind").expect("a kind");
+            match kind.ends_with("[]") {
+                true => format!("'{{{}}}'::{kind}", arrays.elements(name_of(&text, place), &kind)),
+                false => {
+                    if kind == "bigint" {
+                        "1".to_owned()
+                    } else {
+                        "NULL".to_owned()
+                    }
+                }
+            }
+        };
+        let arguments: Vec<String> = (1..).zip(&kinds).map(argument).collect();
+        let arguments =
+            if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) };
+        all.push(Listed { name, prepared, text, arguments });
+    }
+    all
+}
+
+/// The rows that all steps of a plan read or passed over.
+fn reads(step: &Value) -> f64 {
+    let number = |name: &str| step.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let own = [
+        "Actual Rows",
+        "Rows Removed by Filter",
+        "Rows Removed by Join Filter",
+        "Rows Removed by Index Recheck",
+    ];
+    let own: f64 = own.into_iter().map(number).sum::<f64>() * number("Actual Loops").max(1.0);
+    own + step.get("Plans").and_then(Value::as_array).into_iter().flatten().map(reads).sum::<f64>()
+}
+
+/// What is wrong with the statements of a connection.
+async fn check(connection: &mut Connection, listed: &[Listed], when: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut examined = 0;
+    for Listed { name, prepared, text, arguments } in listed {
+        let mut tx = Tx::begin(connection).await.expect("a transaction");
+        let explain = format!("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {prepared}{arguments}");
+        let outcome = tx.fetch(sql(explain.leak())).await;
+        tx.rollback().await.expect("an end");
+        match outcome {
+            Ok(rows) => {
+                examined += 1;
+                let plan: String = rows[0].get("QUERY PLAN").expect("a plan");
+                let plan: Value = serde_json::from_str(&plan).expect("JSON");
+                let reads = reads(&plan[0]["Plan"]);
+                if reads > READS_MAX * LISTED as f64 {
+                    wrong.push(format!("{when}: {name} read {reads} rows for {LISTED}:\n{text}\n{plan:#}"));
+                }
+            }
+            Err(error) if error.to_string().contains("timeout") => {
+                wrong.push(format!("{when}: {name}: {error}"))
+            }
+            Err(error) => eprintln!("{when}: {name} was not examined: {error}"),
+        }
+    }
+    assert!(examined * 10 >= listed.len() * 7, "{when}: {examined} of {} were examined", listed.len());
+    wrong
+}
+
+async fn filled(fixture: &mut Fixture) {
+    let requests: Vec<NewRequest> = (0..ROWS).map(|number| fixture.request((number % 250) as u8)).collect();
+    fixture.insert_all(requests).await;
+    for _ in 0..ROWS / 1_000 {
+        fixture.release().await;
+    }
+    fixture.execute(FILL).await;
+}
+
+#[tokio::test]
+async fn lists_are_looked_up_by_key_whatever_postgresql_knows_of_a_table() {
+    let mut wrong = Vec::new();
+    for is_analysed_empty in [false, true] {
+        let mut fixture = Fixture::on_postgres().await;
+        fixture.execute(WITHOUT_AUTOVACUUM).await;
+        if is_analysed_empty {
+            fixture.execute("ANALYZE").await;
+        }
+        let mut early = fixture.store.connect().await.expect("a connection");
+        let nothing = Arrays {
+            sort_keys: String::new(),
+            ids: String::new(),
+            names: String::new(),
+            numbers: String::new(),
+        };
+        for listed in prepare(&mut early, &nothing).await {
+            // The plan is made now, and kept.
+            let _ = early
+                .fetch(sql(format!("EXPLAIN EXECUTE {}{}", listed.prepared, listed.arguments).leak()))
+                .await;
+        }
+        filled(&mut fixture).await;
+        let arrays = Arrays::of(&fixture).await;
+        let mut late = fixture.store.connect().await.expect("a connection");
+        let listed = prepare(&mut late, &arrays).await;
+        wrong.extend(check(&mut early, &listed, "planned while empty").await);
+        wrong.extend(
+            check(
+                &mut late,
+                &listed,
+                if is_analysed_empty { "analysed while empty" } else { "never analysed" },
+            )
+            .await,
+        );
+        if is_analysed_empty {
+            fixture.execute("ANALYZE").await;
+            wrong.extend(check(&mut late, &listed, "analysed").await);
+        }
+    }
+    assert!(wrong.is_empty(), "{} plans: {}", wrong.len(), wrong.join("\n"));
+}
