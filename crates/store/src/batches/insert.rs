@@ -55,8 +55,9 @@ statements! {
     RESOLVE over [Bytes] = {
         sqlite: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = ?1 AND r.id = ?2",
-        postgres: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
-            WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
+        postgres: "SELECT r.id, r.seq, rs.batch FROM pg_catalog.unnest($2::bytea[]) AS v(id)
+            CROSS JOIN LATERAL (SELECT r.id, r.seq FROM requests r WHERE r.id = v.id AND r.account = $1 OFFSET 0) r
+            CROSS JOIN LATERAL (SELECT rs.batch FROM request_states rs WHERE rs.seq = r.seq OFFSET 0) rs",
     };
     /// Keeps others from starting or ending these requests: first those in the queue, then all.
     LOCK_IN_QUEUE over [Integer] = {

@@ -17,8 +17,10 @@ use crate::database::server::{Server, within};
 use crate::database::statement::Statement;
 use crate::database::value::arguments;
 
-/// Rows are found by keys: a plan that was made while a table was empty must not read the whole table later.
-pub(super) const KEYS_ON_POSTGRES: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
+/// Rows are found by keys: a plan that was made while a table was empty must not read the whole table later. With a list of rows it would
+/// compare each row of the table with each row of the list, so in transactions, which write lists, each execution has its own plan.
+pub(super) const KEYS_ON_POSTGRES: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; \
+    SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan";
 
 /// The same for a whole session.
 const KEYS_OF_SESSION: &str =
