@@ -13,11 +13,11 @@ const READS_MAX: f64 = 40.0;
 
 /// Statements that run outside transactions, with plans that are kept.
 const KEPT: [&str; 6] = [
-    "batches::ends::RECORDS_AT",
     "batches::insert::RESOLVE",
     "outbox::webhook_secrets::LIST_OF",
     "queue::leases::LIST_LOST",
     "queue::scan::SMALL_PROMPTS",
+    "requests::records::RECORDS_AT",
     "requests::live::LIST_LIVE",
 ];
 
