@@ -74,7 +74,8 @@ statements! {
     FREE over [Integer] = {
         sqlite: "SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL",
         postgres: "SELECT s.state, count(*) AS count FROM pg_catalog.unnest($2::bigint[]) AS j(value)
-            JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state",
+            CROSS JOIN LATERAL (SELECT state, account, batch FROM current_states WHERE seq = j.value OFFSET 0) s
+            WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state",
     };
     JOIN over [Integer] = {
         sqlite: "UPDATE request_states SET batch = ?1 WHERE seq = ?2",
