@@ -55,9 +55,8 @@ statements! {
     RESOLVE over [Bytes] = {
         sqlite: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = ?1 AND r.id = ?2",
-        postgres: "SELECT r.id, r.seq, rs.batch FROM pg_catalog.unnest($2::bytea[]) AS v(id)
-            CROSS JOIN LATERAL (SELECT r.id, r.seq FROM requests r WHERE r.id = v.id AND r.account = $1 OFFSET 0) r
-            CROSS JOIN LATERAL (SELECT rs.batch FROM request_states rs WHERE rs.seq = r.seq OFFSET 0) rs",
+        postgres: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
+            WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
     };
     /// Keeps others from starting or ending these requests: first those in the queue, then all.
     LOCK_IN_QUEUE over [Integer] = {
@@ -70,7 +69,7 @@ statements! {
         postgres: "SELECT count(*) FROM (
             SELECT 1 FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
     };
-    /// How many requests of an account may be grouped, by state.
+    /// How many requests of an account may be grouped, by state. OFFSET 0 keeps PostgreSQL from joining the list last.
     FREE over [Integer] = {
         sqlite: "SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL",
         postgres: "SELECT s.state, count(*) AS count FROM pg_catalog.unnest($2::bigint[]) AS j(value)

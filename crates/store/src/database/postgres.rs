@@ -17,14 +17,15 @@ use crate::database::server::{Server, within};
 use crate::database::statement::Statement;
 use crate::database::value::arguments;
 
-/// Rows are found by keys: a plan that was made while a table was empty must not read the whole table later. With a list of rows it would
-/// compare each row of the table with each row of the list, so in transactions, which write lists, each execution has its own plan.
+/// Rows are found by keys: a plan that was made while a table was empty must not read the whole table later. With a list it would compare each
+/// row of the table with each row of the list, so in transactions, which write lists, each execution has its own plan. The server ends a
+/// statement before its client gives up.
 pub(super) const KEYS_ON_POSTGRES: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; \
-    SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan";
+    SET LOCAL jit = off; SET LOCAL statement_timeout = '50s'; SET LOCAL plan_cache_mode = force_custom_plan";
 
-/// The same for a whole session.
-const KEYS_OF_SESSION: &str =
-    "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+/// The same for a whole session, which keeps the plans of statements without a list.
+const KEYS_OF_SESSION: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
+    SET statement_timeout = '50s'";
 
 /// Limit for the answer to a statement: the server or the way to it may be gone.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -96,7 +97,8 @@ impl Postgres {
     ) -> Result<Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
         let text = statement.text(Dialect::Postgres).into_owned();
         let arguments = arguments(&statement.values_on_postgres())?;
-        Ok(sqlx::query_with(AssertSqlSafe(text), arguments).persistent(!self.is_lent_by_transaction))
+        let keeps_plan = !self.is_lent_by_transaction && (self.in_transaction || !statement.has_list());
+        Ok(sqlx::query_with(AssertSqlSafe(text), arguments).persistent(keeps_plan))
     }
 
     pub(super) fn run<'p>(&'p mut self, text: &'p str) -> BoxFuture<'p, Result<(), StoreError>> {
@@ -109,8 +111,8 @@ impl Postgres {
     /// The current transaction works on whole tables, and may take long.
     pub(super) async fn take_time(&mut self) -> Result<(), StoreError> {
         self.answer_max = WHOLE_TABLES_MAX;
-        let text =
-            "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
+        let text = "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on; \
+            SET LOCAL statement_timeout = 0";
         self.run(text).await
     }
 

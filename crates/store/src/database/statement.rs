@@ -58,9 +58,13 @@ impl Statement {
         planted_bugs::statement(self.sql.sqlite)
     }
 
+    pub(super) const fn has_list(&self) -> bool {
+        !self.sql.columns.is_empty()
+    }
+
     /// Whether its list of rows is empty, so that there is no work.
     pub(super) const fn is_empty(&self) -> bool {
-        !self.sql.columns.is_empty() && self.rows.is_empty()
+        self.has_list() && self.rows.is_empty()
     }
 
     /// The values of each execution on SQLite: shared values, then a row's.

@@ -30,9 +30,7 @@ statements! {
         WHERE r.id = ? AND r.account = ? AND rs.state < 3 /* live */";
     LIST_LIVE over [Bytes] = {
         sqlite: "SELECT r.id FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = ?1 AND rs.state < 3 /* live */",
-        postgres: "SELECT v.id FROM pg_catalog.unnest($1::bytea[]) AS v(id)
-            CROSS JOIN LATERAL (SELECT r.seq FROM requests r WHERE r.id = v.id OFFSET 0) r
-            CROSS JOIN LATERAL (SELECT rs.state FROM request_states rs WHERE rs.seq = r.seq OFFSET 0) rs
+        postgres: "SELECT r.id FROM pg_catalog.unnest($1::bytea[]) AS v(id) JOIN requests r ON r.id = v.id JOIN request_states rs ON rs.seq = r.seq
             WHERE rs.state < 3 /* live */",
     };
     /// Every nth in order of arrival, and the first.

@@ -91,8 +91,7 @@ statements! {
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                    CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                    CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
-            FROM pg_catalog.unnest($1::bigint[]) AS v(value) CROSS JOIN LATERAL (
-                SELECT * FROM current_requests WHERE seq = v.value OFFSET 0) r",
+            FROM current_requests WHERE seq = ANY ($1::bigint[])",
     };
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
