@@ -249,10 +249,7 @@ async fn no_plan_about_a_list_is_kept_and_the_server_ends_what_takes_too_long() 
     for _ in 0..9 {
         let listed = batches::RESOLVE.over([fixture.account.into()], vec![ids[0].into()]);
         assert_eq!(connection.fetch(listed).await.expect("a list").len(), 1);
-        connection
-            .fetch(crate::requests::live::FIND_LIVE.bind(ids[0]).bind(fixture.account))
-            .await
-            .expect("a row");
+        connection.fetch(requests::live::FIND_LIVE.bind(ids[0]).bind(fixture.account)).await.expect("a row");
     }
     let kept = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%FROM requests r%'";
     let kept = connection.fetch(sql(kept)).await.expect("statements");
