@@ -251,7 +251,7 @@ async fn no_plan_about_a_list_is_kept_and_the_server_ends_what_takes_too_long() 
         assert_eq!(connection.fetch(listed).await.expect("a list").len(), 1);
         connection.fetch(requests::live::FIND_LIVE.bind(ids[0]).bind(fixture.account)).await.expect("a row");
     }
-    let kept = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%FROM requests r%'";
+    let kept = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%FROM ' || 'requests r%'";
     let kept = connection.fetch(sql(kept)).await.expect("statements");
     assert_eq!(kept.len(), 1);
     assert!(!kept[0].get::<String>("statement").expect("a text").contains("ANY ("));
