@@ -58,18 +58,21 @@ statements! {
         postgres: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
     };
-    /// Keeps others from starting or ending these requests: first those in the queue, then all.
+    /// Keeps others from starting or ending these requests: first those in the queue, then all. OFFSET 0 makes PostgreSQL look each row of a
+    /// list up; otherwise it may join the list last.
     LOCK_IN_QUEUE over [Integer] = {
         postgres: "SELECT count(*) FROM (
-            SELECT 1 FROM pg_catalog.unnest($1::bigint[]) AS j(value) JOIN request_states rs ON rs.seq = j.value
-            JOIN queue q ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
-            FOR UPDATE OF q) locked",
+            SELECT 1 FROM pg_catalog.unnest($1::bigint[]) AS j(value)
+            CROSS JOIN LATERAL (SELECT model, account, sort_key, seq FROM request_states WHERE seq = j.value OFFSET 0) rs
+            CROSS JOIN LATERAL (SELECT 1 FROM queue q
+                WHERE q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
+                FOR UPDATE) q) locked",
     };
     LOCK over [Integer] = {
         postgres: "SELECT count(*) FROM (
             SELECT 1 FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
     };
-    /// How many requests of an account may be grouped, by state. OFFSET 0 keeps PostgreSQL from joining the list last.
+    /// How many requests of an account may be grouped, by state.
     FREE over [Integer] = {
         sqlite: "SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL",
         postgres: "SELECT s.state, count(*) AS count FROM pg_catalog.unnest($2::bigint[]) AS j(value)
