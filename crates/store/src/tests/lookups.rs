@@ -38,7 +38,8 @@ struct Listed {
     arguments: String,
 }
 
-/// Arrays of what the first requests have.
+/// Elements of arrays, from the rows of the tables.
+#[derive(Default)]
 struct Arrays {
     sort_keys: String,
     ids: String,
@@ -51,7 +52,7 @@ impl Arrays {
         let mut connection = fixture.store.connect().await.expect("a connection");
         let first = "SELECT string_agg('\"\\\\x' || encode(rs.sort_key, 'hex') || '\"', ',' ORDER BY rs.seq) AS sort_keys,
                 string_agg('\"\\\\x' || encode(r.id, 'hex') || '\"', ',' ORDER BY rs.seq) AS ids
-            FROM request_states rs JOIN requests r ON r.seq = rs.seq ";
+            FROM request_states rs JOIN requests r ON r.seq = rs.seq";
         let rows = connection.fetch(sql(first)).await.expect("requests");
         let names = (1..=ROWS).map(|number| format!("\"\\\\x{number:032x}\"")).collect::<Vec<_>>();
         let numbers = (1..=ROWS).map(|number| number.to_string()).collect::<Vec<_>>();
@@ -65,8 +66,8 @@ impl Arrays {
     }
 
     /// The elements of an array of this type whose rows have this name.
-    fn elements(&self, name: &str, kind: &str) -> String {
-        match (name, kind) {
+    fn elements(&self, name: Option<&str>, kind: &str) -> String {
+        match (name.unwrap_or_default(), kind) {
             ("model" | "account" | "lane", _) => vec!["1"; ROWS].join(","),
             ("lease_epoch" | "tried" | "try" | "number" | "believed", _) => vec!["0"; ROWS].join(","),
             ("sort_key", _) => self.sort_keys.clone(),
@@ -77,38 +78,23 @@ impl Arrays {
     }
 }
 
-/// The names of the rows that the array `$place` is part of, by its place among the arrays of its `unnest`.
-fn name_of(text: &str, place: usize) -> &str {
-    let before = text.find(&format!("${place}::")).unwrap_or(0);
-    let Some(start) = text[..before].rfind("unnest(") else { return "" };
-    let among = text[start..before].matches("::").count();
-    let end = text[start..].find("])").map_or(text.len(), |end| start + end);
-    let names = |list: &'_ str| -> Option<(usize, usize)> {
-        let open = list.find('(')?;
-        Some((open + 1, open + list[open..].find(')')?))
+/// The name that the statement gives to the rows of the array `$place`; `None` if it gives none.
+fn name_of(text: &str, place: usize) -> Option<&str> {
+    let at = text.find(&format!("${place}::"))?;
+    let start = text[..at].rfind("unnest(")?;
+    let (before, behind) = (&text[..start], text[at..].split_once("])")?.1);
+    let alias = behind.trim_start().trim_start_matches("WITH ORDINALITY").trim_start();
+    let names = match alias.strip_prefix("AS v(").or_else(|| alias.strip_prefix("AS j(")) {
+        Some(names) => names.split_once(')')?.0,
+        // `v(a, b) AS (SELECT * FROM unnest(…))` or `(a, b) IN (SELECT * FROM unnest(…))`
+        None => before.rsplit_once(')')?.0.rsplit_once('(')?.1,
     };
-    let behind = &text[end + 2..];
-    let aliased = behind.trim_start().trim_start_matches("WITH ORDINALITY").trim_start();
-    let list = if aliased.starts_with("AS v(") || aliased.starts_with("AS j(") {
-        names(aliased).map(|(from, to)| &aliased[from..to])
-    } else {
-        let ahead = &text[..start];
-        ahead.rfind('(').and_then(|_| {
-            let close = ahead.trim_end_matches("SELECT * FROM ").trim_end().trim_end_matches('(').trim_end();
-            let close = close.trim_end_matches("AS").trim_end_matches("IN ").trim_end();
-            let list = close.strip_suffix(')')?;
-            list.rfind('(').map(|open| &list[open + 1..])
-        })
-    };
-    list.and_then(|list| list.split(',').nth(among)).map_or("", str::trim)
+    names.split(',').nth(text[start..at].matches("::").count()).map(str::trim)
 }
 
 /// Prepares every statement about a list on this connection, and has its plan made.
 async fn prepare(connection: &mut Connection, arrays: &Arrays) -> Vec<Listed> {
-    connection
-        .execute_all("SET plan_cache_mode = force_generic_plan; SET statement_timeout = '20s'")
-        .await
-        .expect("settings");
+    connection.execute_all("SET plan_cache_mode = force_generic_plan").await.expect("settings");
     let mut all = Vec::new();
     let lists =
         statements::all().into_iter().filter(|(_, sql)| !sql.columns.is_empty() && !sql.postgres.is_empty());
@@ -174,7 +160,7 @@ async fn check(connection: &mut Connection, listed: &[Listed], when: &str) -> Ve
                 }
             }
             Err(error) if error.to_string().contains("timeout") => {
-                wrong.push(format!("{when}: {name}: {error}"))
+                wrong.push(format!("{when}: {name}: {error}"));
             }
             Err(error) => eprintln!("{when}: {name} was not examined: {error}"),
         }
@@ -184,7 +170,8 @@ async fn check(connection: &mut Connection, listed: &[Listed], when: &str) -> Ve
 }
 
 async fn filled(fixture: &mut Fixture) {
-    let requests: Vec<NewRequest> = (0..ROWS).map(|number| fixture.request((number % 250) as u8)).collect();
+    let requests: Vec<NewRequest> =
+        (0..=u8::MAX).cycle().take(ROWS).map(|key| fixture.request(key)).collect();
     fixture.insert_all(requests).await;
     for _ in 0..ROWS / 1_000 {
         fixture.release().await;
@@ -202,13 +189,7 @@ async fn lists_are_looked_up_by_key_whatever_postgresql_knows_of_a_table() {
             fixture.execute("ANALYZE").await;
         }
         let mut early = fixture.store.connect().await.expect("a connection");
-        let nothing = Arrays {
-            sort_keys: String::new(),
-            ids: String::new(),
-            names: String::new(),
-            numbers: String::new(),
-        };
-        for listed in prepare(&mut early, &nothing).await {
+        for listed in prepare(&mut early, &Arrays::default()).await {
             // A plan is made for empty tables.
             let _ = early
                 .fetch(sql(format!("EXPLAIN EXECUTE {}{}", listed.prepared, listed.arguments).leak()))
