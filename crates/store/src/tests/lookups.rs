@@ -108,15 +108,12 @@ async fn prepare(connection: &mut Connection, arrays: &Arrays) -> Vec<Listed> {
         let kinds = connection.fetch(sql(kinds.leak())).await.expect("kinds");
         let argument = |(place, row): (usize, &Row)| {
             let kind: String = row.get("kind").expect("a kind");
-            match kind.ends_with("[]") {
-                true => format!("'{{{}}}'::{kind}", arrays.elements(name_of(&text, place), &kind)),
-                false => {
-                    if kind == "bigint" {
-                        "1".to_owned()
-                    } else {
-                        "NULL".to_owned()
-                    }
+            match kind.as_str() {
+                "bigint" => "1".to_owned(),
+                _ if kind.ends_with("[]") => {
+                    format!("'{{{}}}'::{kind}", arrays.elements(name_of(&text, place), &kind))
                 }
+                _ => "NULL".to_owned(),
             }
         };
         let arguments: Vec<String> = (1..).zip(&kinds).map(argument).collect();
