@@ -13,7 +13,7 @@ const CHEAP: Duration = Duration::from_millis(1);
 const TIMES_CHEAPEST: u32 = 8;
 /// Steps pay this part of their time for what accounts owe.
 const PART: u32 = 8;
-/// The largest debt. An account that is alone continues although it owes.
+/// The largest debt of an account that is alone, which continues although it owes.
 const OWED_MAX: Duration = Duration::from_millis(400);
 /// No further form has its turn before a step when the earlier ones took this long.
 const TURNS_MAX: Duration = Duration::from_millis(100);
@@ -37,11 +37,12 @@ impl Debts {
         self.0.get(account).copied().unwrap_or_default()
     }
 
-    /// Charges an account for a form that took `time`, while the cheapest form of another account took `cheapest`.
-    pub(super) fn charge(&mut self, account: &Arc<str>, time: Duration, cheapest: Duration) {
-        if time > CHEAP.max(cheapest.saturating_mul(TIMES_CHEAPEST)) {
+    /// Charges an account for a form that took `time`, while the cheapest form of another account took `cheapest`; `None` if it is alone.
+    pub(super) fn charge(&mut self, account: &Arc<str>, time: Duration, cheapest: Option<Duration>) {
+        if time > CHEAP.max(cheapest.unwrap_or_default().saturating_mul(TIMES_CHEAPEST)) {
             let owed = self.0.entry(Arc::clone(account)).or_default();
-            *owed = (*owed + time).min(OWED_MAX);
+            let owed_max = if cheapest.is_none() { OWED_MAX.max(*owed) } else { Duration::MAX };
+            *owed = (*owed + time).min(owed_max);
         }
     }
 
@@ -92,7 +93,7 @@ impl<D: Decoder> Scheduler<D> {
     pub(super) fn charge_form(&mut self, place: usize, time: Duration, step: Duration) -> Result<(), Unkept> {
         let running = &self.running[place];
         let others = self.running.iter().filter(|other| other.account != running.account);
-        let cheapest = others.filter_map(|other| other.form_time).min().unwrap_or_default();
+        let cheapest = others.filter_map(|other| other.form_time).min();
         self.debts.charge(&running.account, time, cheapest);
         let (forms, steps) = self.requests.add_times(running.request, time, step);
         if is_over_budget(forms, steps) { running.answer.refuse_form(forms) } else { Ok(()) }
@@ -115,10 +116,10 @@ mod tests {
     #[test]
     fn steps_pay_all_accounts_together_a_part_of_their_time() {
         let (mut debts, [one, other]) = (Debts::default(), accounts());
-        debts.charge(&one, EXPENSIVE, Duration::ZERO);
+        debts.charge(&one, EXPENSIVE, Some(Duration::ZERO));
         debts.pay(STEP);
         assert_eq!(debts.of(&one), EXPENSIVE - STEP / PART);
-        debts.charge(&other, EXPENSIVE, Duration::ZERO);
+        debts.charge(&other, EXPENSIVE, Some(Duration::ZERO));
         debts.pay(STEP);
         assert_eq!(debts.of(&one), EXPENSIVE - STEP / PART - STEP / PART / 2);
         assert_eq!(debts.of(&other), EXPENSIVE - STEP / PART / 2);
@@ -129,18 +130,21 @@ mod tests {
     #[test]
     fn a_cheap_form_is_free() {
         let (mut debts, [one, _]) = (Debts::default(), accounts());
-        debts.charge(&one, CHEAP, Duration::ZERO);
-        debts.charge(&one, EXPENSIVE, EXPENSIVE / TIMES_CHEAPEST);
+        debts.charge(&one, CHEAP, None);
+        debts.charge(&one, EXPENSIVE, Some(EXPENSIVE / TIMES_CHEAPEST));
         assert_eq!(debts.of(&one), Duration::ZERO);
-        debts.charge(&one, CHEAP + Duration::from_nanos(1), Duration::ZERO);
+        debts.charge(&one, CHEAP + Duration::from_nanos(1), None);
         assert_eq!(debts.of(&one), CHEAP + Duration::from_nanos(1));
     }
 
     #[test]
-    fn a_debt_has_a_limit() {
-        let (mut debts, [one, _]) = (Debts::default(), accounts());
-        (0..100).for_each(|_| debts.charge(&one, EXPENSIVE, Duration::ZERO));
+    fn the_debt_of_an_account_that_is_alone_has_a_limit() {
+        let (mut debts, [one, other]) = (Debts::default(), accounts());
+        (0..100).for_each(|_| debts.charge(&one, EXPENSIVE, None));
         assert_eq!(debts.of(&one), OWED_MAX);
+        (0..100).for_each(|_| debts.charge(&other, EXPENSIVE, Some(Duration::ZERO)));
+        debts.charge(&other, EXPENSIVE, None);
+        assert_eq!(debts.of(&other), EXPENSIVE * 100);
     }
 
     #[test]

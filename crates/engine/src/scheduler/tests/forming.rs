@@ -103,7 +103,7 @@ fn an_expensive_form_keeps_no_other_account_from_a_step() {
 /// Makes accounts owe more than the steps of a test pay.
 fn make_owe(bench: &mut Bench, accounts: &[&str]) {
     for account in accounts {
-        bench.scheduler.debts.charge(&Arc::from(*account), Duration::from_secs(1), Duration::ZERO);
+        bench.scheduler.debts.charge(&Arc::from(*account), Duration::from_secs(1), Some(Duration::ZERO));
     }
 }
 
