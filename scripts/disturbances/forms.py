@@ -44,7 +44,7 @@ def forms():
         {"guided_json": {"type": "object", "patternProperties": names}},
         {"guided_json": {"allOf": patterns}},
         {"guided_grammar": "start: A\nA: ~/(.*a.{40})/ & ~/(.*b.{50}.*)/ & /(.*c.{60})/"},
-        {"guided_grammar": ambiguous()},
+        {"guided_grammar": ambiguous(), "n": 8},
     ]
 
 

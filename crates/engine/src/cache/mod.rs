@@ -107,6 +107,12 @@ impl<D: Decoder> Cache<D> {
         count(self.cells.busy_count()) / count(self.cells.total().max(1))
     }
 
+    /// The computed tokens of a sequence.
+    #[must_use]
+    pub fn tokens(&self, sequence: usize) -> &[Token] {
+        &self.sequences[sequence].tokens
+    }
+
     /// How many tokens of a sequence are computed.
     #[must_use]
     pub fn computed(&self, sequence: usize) -> usize {

@@ -75,22 +75,24 @@ pub struct Guide {
 }
 
 impl Guide {
-    /// The tokens that may come next, at least one. If the answer may end, an end of turn is among them. Fails if the form is too complex
-    /// here.
-    pub fn allowed(&mut self) -> Result<TokenSet, Unkept> {
-        let mask = self.step(Matcher::compute_mask_or_eos)?;
-        Ok(TokenSet::from_words(mask.as_slice().to_vec()))
+    /// Reads an allowed token, unless it is at the beginning, and finds the tokens that may come next, at least one; `None` if the answer is
+    /// complete and nothing may follow. If the answer may end, an end of turn is among them. Fails if the form is too complex here.
+    pub fn advance(&mut self, token: Option<Token>) -> Result<Option<TokenSet>, Unkept> {
+        let mask = self.step(|matcher| {
+            if let Some(token) = token {
+                matcher.consume_token(token)?;
+                if matcher.is_stopped() {
+                    return Ok(None);
+                }
+            }
+            matcher.compute_mask_or_eos().map(Some)
+        })?;
+        Ok(mask.map(|mask| TokenSet::from_words(mask.as_slice().to_vec())))
     }
 
     /// The time that its form took since the last call.
     pub fn take_time(&mut self) -> Duration {
         mem::take(&mut self.time)
-    }
-
-    /// Takes an allowed token; returns whether the answer is complete and nothing may follow. Fails if the form is too complex here.
-    pub fn take(&mut self, token: Token) -> Result<bool, Unkept> {
-        self.step(|matcher| matcher.consume_token(token))?;
-        Ok(self.matcher.is_stopped())
     }
 
     /// The refusal of an answer whose form took `time` in all.

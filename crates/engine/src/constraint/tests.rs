@@ -31,17 +31,23 @@ fn refusal(schema: Value) -> String {
 /// A random answer of at most `tokens_max` bytes, and whether it is complete.
 fn answer(grammar: &Arc<Grammar>, seed: u64, tokens_max: usize) -> (String, bool) {
     let (mut guide, mut chance, mut bytes) = (grammar.start(), Chance::new(seed), Vec::new());
-    while bytes.len() < tokens_max {
-        let allowed = guide.allowed().expect("a mask");
+    let mut last = None;
+    loop {
+        let Some(allowed) = guide.advance(last).expect("a mask") else {
+            return (String::from_utf8(bytes).expect("text"), true);
+        };
+        if bytes.len() == tokens_max {
+            return (String::from_utf8_lossy(&bytes).into_owned(), false);
+        }
         let tokens: Vec<u32> = (0..=END).filter(|&token| allowed.contains(token)).collect();
         let drawn = chance.next_u64() % u64::try_from(tokens.len()).expect("few");
         let token = tokens[usize::try_from(drawn).expect("few")];
-        bytes.extend(u8::try_from(token));
-        if guide.take(token).expect("an allowed token") || token == END {
+        if token == END {
             return (String::from_utf8(bytes).expect("text"), true);
         }
+        bytes.extend(u8::try_from(token));
+        last = Some(token);
     }
-    (String::from_utf8_lossy(&bytes).into_owned(), false)
 }
 
 fn person() -> Value {
@@ -78,11 +84,12 @@ fn white_space_has_a_bound_that_no_schema_lifts() {
     let lifting = json!({ "type": "object", "x-guidance": { "whitespace_pattern": "[ ]+" } });
     for schema in [json!({ "type": "object" }), lifting] {
         let mut guide = compile(form(schema)).expect("a grammar").start();
-        guide.take(u32::from(b'{')).expect("an opening");
-        guide.take(u32::from(b'\n')).expect("a line break");
+        guide.advance(Some(u32::from(b'{'))).expect("an opening");
+        let mut last = b'\n';
         let is_allowed = |_: &usize| {
-            let is_allowed = guide.allowed().expect("a mask").contains(u32::from(b' '));
-            is_allowed && guide.take(u32::from(b' ')).is_ok()
+            let allowed = guide.advance(Some(u32::from(last))).expect("a mask");
+            last = b' ';
+            allowed.is_some_and(|allowed| allowed.contains(u32::from(last)))
         };
         assert_eq!((0..500).take_while(is_allowed).count(), 64);
     }
@@ -92,9 +99,11 @@ fn white_space_has_a_bound_that_no_schema_lifts() {
 fn properties_come_in_the_order_of_the_schema() {
     let schema = json!({ "type": "object", "required": ["z", "a"], "properties": { "z": {}, "a": {} } });
     let mut guide = compile(form(schema)).expect("a grammar").start();
-    for byte in b"{\"z\":1,\"a\":2}" {
-        assert!(guide.allowed().expect("a mask").contains(u32::from(*byte)));
-        guide.take(u32::from(*byte)).expect("an allowed token");
+    let mut last = None;
+    for byte in b"{\"z\":1,\"a\":2}".map(u32::from) {
+        let allowed = guide.advance(last).expect("a mask");
+        assert!(allowed.is_some_and(|allowed| allowed.contains(byte)));
+        last = Some(byte);
     }
 }
 
@@ -160,7 +169,7 @@ fn a_form_too_complex_in_its_middle_says_so() {
     let names = (0..1_200).map(|number| (format!("p{number}"), json!({ "type": "string" })));
     let schema = json!({ "type": "object", "properties": names.collect::<serde_json::Map<_, _>>() });
     let mut guide = compile(form(schema)).expect("a grammar").start();
-    let failed = guide.take(u32::from(b'{')).expect_err("too many properties");
+    let failed = guide.advance(Some(u32::from(b'{'))).expect_err("too many properties");
     assert_eq!(failed.field, "response_format");
     assert!(failed.reason.starts_with("The form cannot be kept to here:"), "{failed}");
 }
@@ -226,10 +235,7 @@ fn an_ambiguous_grammar_fails_at_its_first_dear_step() {
     let text = format!("start: s\ns: {} | \"a\"\n{}", alternatives.join(" | "), rules.join("\n"));
     let failed = compile(shaped(Shape::Lark(text))).and_then(|grammar| {
         let mut guide = grammar.start();
-        (0..32).try_for_each(|_| {
-            guide.allowed()?;
-            guide.take(u32::from(b'a')).map(drop)
-        })
+        (0..32).try_for_each(|_| guide.advance(Some(u32::from(b'a'))).map(drop))
     });
     let failed = failed.expect_err("a refusal");
     assert!(failed.is_complex && failed.field == "structured_outputs", "{failed}");

@@ -14,6 +14,8 @@ use crate::{
 pub(super) struct Answer {
     sampler: Sampler,
     guide: Option<Guide>,
+    /// The last token, until its form has read it.
+    unread: Option<Token>,
     /// The tokens that its form allows next, once they are found.
     mask: Option<TokenSet>,
     allowed: Option<TokenSet>,
@@ -36,6 +38,7 @@ impl Answer {
         Self {
             sampler: Sampler::new(sampling, &job.prompt),
             guide: job.grammar.as_ref().map(|grammar| grammar.start()),
+            unread: None,
             mask: None,
             allowed: generation.allowed.clone(),
             stop_tokens: generation.stop_tokens.clone(),
@@ -49,15 +52,24 @@ impl Answer {
         }
     }
 
+    /// Whether no token was drawn yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens == 0
+    }
+
     /// Whether it has a form whose next tokens were not found yet.
     pub(super) fn lacks_mask(&self) -> bool {
         self.guide.is_some() && self.mask.is_none()
     }
 
-    /// Finds the tokens that its form allows next. Fails if the form is too complex here.
-    pub(super) fn find_mask(&mut self) -> Result<(), Unkept> {
-        self.mask = self.guide.as_mut().map(Guide::allowed).transpose()?;
-        Ok(())
+    /// Finds the tokens that its form allows next; returns how the answer ended, if it did. Fails if the form is too complex here.
+    pub(super) fn find_mask(&mut self) -> Result<Option<Finish>, Unkept> {
+        let Some(guide) = &mut self.guide else { return Ok(None) };
+        self.mask = guide.advance(self.unread.take())?;
+        if self.mask.is_none() {
+            return Ok(Some(Finish::Stop));
+        }
+        Ok((self.tokens == self.tokens_max).then_some(Finish::Length))
     }
 
     /// The time that its form took since the last call; zero without a form.
@@ -70,29 +82,21 @@ impl Answer {
         self.guide.as_ref().map_or(Ok(()), |guide| Err(guide.refuse(time)))
     }
 
-    /// Draws the next token, for which it has its mask, and returns how the answer ended, if it did. Fails if the form is too complex to continue.
-    pub(super) fn grow(
-        &mut self,
-        logits: &[f32],
-        vocabulary: &dyn Vocabulary,
-    ) -> Result<(Token, Option<Finish>), Unkept> {
+    /// Draws the next token, for which it has its mask, and returns how the answer ended, if that is known before its form has read the token.
+    pub(super) fn grow(&mut self, logits: &[f32], vocabulary: &dyn Vocabulary) -> (Token, Option<Finish>) {
         let allowed = self.find_allowed(vocabulary);
         let token = self.sampler.sample(logits, allowed.as_ref().or(self.allowed.as_ref()));
         self.tokens += 1;
         if self.stop_tokens.contains(&token) || (!self.ignores_end && vocabulary.ends_turn(token)) {
-            return Ok((token, Some(Finish::Stop)));
+            return (token, Some(Finish::Stop));
         }
-        let is_complete = self.guide.as_mut().map_or(Ok(false), |guide| guide.take(token))?;
         if let Some(rivals) = self.rivals {
             self.logprobs.push((self.text.len(), logprobs(logits, token, rivals)));
         }
         let stopped = self.text.push(vocabulary.piece(token));
-        let finish = match (stopped || is_complete, self.tokens_max - self.tokens) {
-            (true, _) => Some(Finish::Stop),
-            (false, 0) => Some(Finish::Length),
-            (false, _) => None,
-        };
-        Ok((token, finish))
+        self.unread = self.guide.is_some().then_some(token);
+        let is_cut = self.unread.is_none() && self.tokens == self.tokens_max;
+        (token, if stopped { Some(Finish::Stop) } else { is_cut.then_some(Finish::Length) })
     }
 
     /// The tokens that may come next; `None` if they are the same at every place.

@@ -1,10 +1,10 @@
-//! Finding the tokens that the forms of answers allow next. Every sequence waits meanwhile, and a hostile form takes up to 200 ms for
-//! one token. So an account owes the time that an expensive form took: it sits out with all its forms, and begins no answer with a form, until
-//! steps have paid for it.
+//! Forms read the last tokens of their answers, and find the tokens that may come next. Every sequence waits meanwhile, and a hostile form
+//! takes up to 200 ms for one token. So an account owes the time that an expensive form took: until steps have paid for it, its forms sit out
+//! and begin no answer while another account has work, and they leave their sequences to requests that wait.
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 
-use super::Scheduler;
+use super::{Running, Scheduler, queue::Request};
 use crate::{clock::Stopwatch, constraint::Unkept, model::Decoder};
 
 /// A form is free that takes at most this long for a token,
@@ -37,6 +37,12 @@ impl Debts {
         self.0.get(account).copied().unwrap_or_default()
     }
 
+    /// Whether `other` owes less than `account`.
+    fn owes_less(&self, other: &Arc<str>, account: &Arc<str>) -> bool {
+        let owed = self.of(account);
+        !owed.is_zero() && self.of(other) < owed
+    }
+
     /// Charges an account for a form that took `time`, while the cheapest form of another account took `cheapest`; `None` if it is alone.
     pub(super) fn charge(&mut self, account: &Arc<str>, time: Duration, cheapest: Option<Duration>) {
         if time > CHEAP.max(cheapest.unwrap_or_default().saturating_mul(TIMES_CHEAPEST)) {
@@ -59,7 +65,7 @@ impl Debts {
 impl<D: Decoder> Scheduler<D> {
     /// Finds the next allowed tokens of each answer with a form, unless its account must wait. The sequences that waited longest are first.
     pub(super) fn find_masks(&mut self) {
-        let lacking = self.running.iter().filter(|running| running.answer.lacks_mask());
+        let lacking = self.running.iter().filter(|running| running.begun.answer.lacks_mask());
         let mut lacking: Vec<_> =
             lacking.map(|running| (Reverse(running.sat_out), running.sequence)).collect();
         lacking.sort_unstable();
@@ -67,36 +73,65 @@ impl<D: Decoder> Scheduler<D> {
         for (_, sequence) in lacking {
             // A request that fails takes all its sequences with it.
             let Some(place) = self.place_of(sequence) else { continue };
+            if self.keeps_others_waiting(&self.running[place].account) {
+                self.park(place);
+                continue;
+            }
             if stopwatch.elapsed() > TURNS_MAX || self.sits_out(&self.running[place].account) {
                 self.running[place].sat_out += 1;
                 continue;
             }
             let running = &mut self.running[place];
-            let found = running.answer.find_mask();
-            let time = running.answer.take_form_time();
+            let found = running.begun.answer.find_mask();
+            let time = running.begun.answer.take_form_time();
             (running.sat_out, running.form_time) = (0, Some(time));
-            if let Err(unkept) = self.charge_form(place, time, Duration::ZERO).and(found) {
-                self.fail_form(sequence, unkept);
+            match (found, self.charge_form(place, time)) {
+                (Ok(Some(finish)), _) => self.end(sequence, finish),
+                (Ok(None), Ok(())) => {}
+                (Err(unkept), _) | (_, Err(unkept)) => self.fail_form(sequence, unkept),
             }
         }
     }
 
-    /// Whether the account must wait with its forms: it owes more than another account with a running sequence.
-    pub(super) fn sits_out(&self, account: &Arc<str>) -> bool {
-        let owed = self.debts.of(account);
-        let owes_less = |other: &Arc<str>| self.debts.of(other) < owed;
-        !owed.is_zero() && self.running.iter().any(|running| owes_less(&running.account))
+    /// Whether a waiting request must not begin because of its form: its account sits out, or continues another parked answer.
+    pub(super) fn must_wait_for_form(&self, request: &Request) -> bool {
+        let account = &request.job.account;
+        let is_lacking = |running: &Running| running.account == *account && running.begun.answer.lacks_mask();
+        request.job.grammar.is_some()
+            && (self.sits_out(account) || request.is_parked() && self.running.iter().any(is_lacking))
     }
 
-    /// Charges the account and the request of a running sequence for the time of its form, and the request for a step in which it took part.
-    /// Fails if the request is over its budget.
-    pub(super) fn charge_form(&mut self, place: usize, time: Duration, step: Duration) -> Result<(), Unkept> {
+    /// Whether the account must wait with its forms: it owes more than another one with work.
+    fn sits_out(&self, account: &Arc<str>) -> bool {
+        let mut running = self.running.iter().map(|running| &running.account);
+        running.any(|other| self.debts.owes_less(other, account)) || self.keeps_others_waiting(account)
+    }
+
+    /// Whether the account owes more than another one that waits for sequences.
+    fn keeps_others_waiting(&self, account: &Arc<str>) -> bool {
+        self.requests.waiting_accounts().any(|other| self.debts.owes_less(other, account))
+    }
+
+    /// Takes its sequence from a running answer, which continues later.
+    fn park(&mut self, place: usize) {
+        let Running { request, sequence, mut begun, drawn, .. } = self.running.remove(place);
+        if let Some(drawn) = drawn {
+            begun.tokens = self.cache.tokens(sequence).iter().copied().chain([drawn]).collect();
+        }
+        self.cache.finish(sequence);
+        self.requests.park(request, begun);
+    }
+
+    /// Charges the account and the request of a running sequence for the time of its form. Fails if the request is over its budget.
+    fn charge_form(&mut self, place: usize, time: Duration) -> Result<(), Unkept> {
         let running = &self.running[place];
         let others = self.running.iter().filter(|other| other.account != running.account);
+        let others_wait = self.requests.waiting_accounts().any(|other| *other != running.account);
         let cheapest = others.filter_map(|other| other.form_time).min();
+        let cheapest = cheapest.or(others_wait.then_some(Duration::ZERO));
         self.debts.charge(&running.account, time, cheapest);
-        let (forms, steps) = self.requests.add_times(running.request, time, step);
-        if is_over_budget(forms, steps) { running.answer.refuse_form(forms) } else { Ok(()) }
+        let (forms, steps) = self.requests.add_form(running.request, time);
+        if is_over_budget(forms, steps) { running.begun.answer.refuse_form(forms) } else { Ok(()) }
     }
 }
 

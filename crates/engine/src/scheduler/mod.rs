@@ -1,8 +1,8 @@
 //! Continuous batching: which sequences run, and the contents of each step.
 //!
 //! Requests wait in order of arrival, and take turns if they have several choices. Each choice becomes a sequence; it starts when the cache
-//! certainly has room for its prompt and its longest answer, so that no started sequence is ever preempted. Before a step, cancelled
-//! requests leave and waiting ones join. A request that shares a longer prefix with a running prompt of its salt than the cache holds yet
+//! certainly has room for its prompt and its longest answer, so that none is preempted for room; [`masks`] says when one is for its form. Before
+//! a step, cancelled requests leave and waiting ones join. A request that shares a longer prefix with a running prompt of its salt than the cache holds yet
 //! waits for it, and lets others pass: so a shared prefix is computed once, however many arrive together. Nor does a request join while it would slow the
 //! running ones by more than it saves them.
 
@@ -17,7 +17,10 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 pub use self::job::{Choice, Completion, Failure, Finish, Generation, Job};
-use self::{answer::Answer, masks::Debts, queue::Requests};
+use self::{
+    masks::Debts,
+    queue::{Begun, Requests},
+};
 use crate::{
     cache::{Cache, Prefix, Salted},
     metrics::{Ended, Metrics},
@@ -47,12 +50,11 @@ pub struct Scheduler<D> {
 
 struct Running {
     request: u64,
-    choice: usize,
     sequence: usize,
-    prompt: Arc<[Token]>,
+    /// Its tokens are those with which the sequence begins.
+    begun: Begun,
     salt: Option<Arc<str>>,
     account: Arc<str>,
-    answer: Answer,
     /// Cells that the sequence will hold in the end.
     cells_max: usize,
     /// Cells that it alone holds, on average over its time.
@@ -128,7 +130,7 @@ impl<D: Decoder> Scheduler<D> {
         let mut place = 0;
         while self.running.len() < self.capacity.parallel {
             let Some((key, request)) = self.requests.waiting(place) else { return };
-            if request.job.grammar.is_some() && self.sits_out(&request.job.account) {
+            if self.must_wait_for_form(request) {
                 place += 1;
                 continue;
             }
@@ -136,38 +138,40 @@ impl<D: Decoder> Scheduler<D> {
                 // A prefix from the cache was computed in other steps and is in other cells: its last bits differ.
                 self.cache.forget_kept();
             }
-            let (prompt, salt) = (Arc::clone(&request.job.prompt), request.job.salt.clone());
-            // The last token is computed in any case: its logits begin the answer.
-            let shareable = Salted { salt: salt.as_deref(), tokens: &prompt[..prompt.len() - 1] };
-            let tokens_max = request.job.generation.tokens_max.min(self.capacity.context - prompt.len());
+            let (tokens, salt) = (Arc::clone(request.tokens()), request.job.salt.clone());
+            // The last token is computed in any case: its logits continue the answer.
+            let shareable = Salted { salt: salt.as_deref(), tokens: &tokens[..tokens.len() - 1] };
+            let prompt_length = request.job.prompt.len();
+            let tokens_max = request.job.generation.tokens_max.min(self.capacity.context - prompt_length);
             let prefix = self.cache.find_prefix(shareable);
             let length = prefix.map_or(0, |prefix| prefix.length);
             if self.planned_prefix(shareable) >= length + SHARED_TOKENS_MIN {
                 place += 1;
                 continue;
             }
-            let cells_max = prompt.len() + tokens_max;
-            let own_cells = prompt.len() - length + tokens_max.min(ANSWER_TOKENS) / 2;
+            let cells_max = prompt_length + tokens_max;
+            let own_cells = tokens.len() - length + tokens_max.min(ANSWER_TOKENS) / 2;
             if !self.pays_to_join(own_cells) {
                 return;
             }
-            self.cache.note_prompt(Salted { tokens: &prompt, ..shareable }, prefix);
+            self.cache.note_prompt(Salted { tokens: &tokens, ..shareable }, prefix);
+            let (account, is_fresh) = (Arc::clone(&request.job.account), !request.is_parked());
+            let form_time = request.job.grammar.is_none().then_some(Duration::ZERO);
             let Some((sequence, cached)) = self.start(salt.clone(), prefix, cells_max) else { return };
-            self.metrics.count_prefix(prompt.len(), cached);
-            if let Some((choice, request)) = self.requests.begin_choice(key, cached) {
-                let answer = Answer::new(&request.job, choice as u64, tokens_max);
+            if is_fresh {
+                self.metrics.count_prefix(tokens.len(), cached);
+            }
+            if let Some(begun) = self.requests.begin_choice(key, cached, tokens_max) {
                 self.running.push(Running {
                     request: key,
-                    choice,
                     sequence,
-                    prompt,
+                    begun,
                     salt,
-                    account: Arc::clone(&request.job.account),
-                    form_time: request.job.grammar.is_none().then_some(Duration::ZERO),
-                    answer,
+                    account,
                     cells_max,
                     own_cells,
                     drawn: None,
+                    form_time,
                     sat_out: 0,
                 });
             }
@@ -216,7 +220,7 @@ impl<D: Decoder> Scheduler<D> {
     /// The longest prefix of `prompt` that running sequences have computed or will soon.
     fn planned_prefix(&self, prompt: Salted<'_>) -> usize {
         let planned = |running: &Running| {
-            let planned = Salted { salt: running.salt.as_deref(), tokens: &running.prompt };
+            let planned = Salted { salt: running.salt.as_deref(), tokens: &running.begun.tokens };
             planned.shared_length(prompt)
         };
         let shares = self.capacity.shares_prefixes;

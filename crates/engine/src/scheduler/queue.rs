@@ -2,19 +2,45 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
-use super::job::{Choice, Completion, Failure, Job};
+use super::{
+    answer::Answer,
+    job::{Choice, Completion, Failure, Job},
+};
+use crate::model::Token;
+
+/// A choice that runs, or did before it gave its sequence to others.
+pub(super) struct Begun {
+    pub(super) choice: usize,
+    /// The prompt, and the answer so far.
+    pub(super) tokens: Arc<[Token]>,
+    pub(super) answer: Answer,
+}
 
 pub(super) struct Request {
     pub(super) job: Job,
     begun: usize,
+    /// Choices that gave their sequences to others.
+    parked: VecDeque<Begun>,
     cached_tokens: usize,
     choices: Vec<Option<Choice>>,
     /// What its form took, and the steps in which it drew.
     form_time: Duration,
     step_time: Duration,
+}
+
+impl Request {
+    pub(super) fn is_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    /// The tokens with which its next sequence begins.
+    pub(super) fn tokens(&self) -> &Arc<[Token]> {
+        self.parked.front().map_or(&self.job.prompt, |parked| &parked.tokens)
+    }
 }
 
 /// All requests that are not answered, by number; numbers rise in order of arrival.
@@ -30,7 +56,8 @@ impl Requests {
         self.last += 1;
         let choices = vec![None; job.generation.choices];
         let (form_time, step_time) = (Duration::ZERO, Duration::ZERO);
-        let request = Request { job, begun: 0, cached_tokens: 0, choices, form_time, step_time };
+        let parked = VecDeque::new();
+        let request = Request { job, begun: 0, parked, cached_tokens: 0, choices, form_time, step_time };
         self.all.insert(self.last, request);
         self.waiting.push_back(self.last);
     }
@@ -41,27 +68,55 @@ impl Requests {
         self.all.get(&key).map(|request| (key, request))
     }
 
-    /// Begins the next choice of a waiting request. For a further choice the request goes to the end of the queue: it takes turns with
-    /// later requests.
-    pub(super) fn begin_choice(&mut self, key: u64, cached_tokens: usize) -> Option<(usize, &Request)> {
-        let request = self.all.get_mut(&key)?;
-        let choice = request.begun;
-        if choice == 0 {
-            request.cached_tokens = cached_tokens;
-        }
-        request.begun += 1;
-        self.waiting.retain(|&waiting| waiting != key);
-        if request.begun < request.choices.len() {
-            self.waiting.push_back(key);
-        }
-        Some((choice, request))
+    /// The accounts of the requests in the queue.
+    pub(super) fn waiting_accounts(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.waiting.iter().filter_map(|key| self.all.get(key).map(|request| &request.job.account))
     }
 
-    /// Adds the times of a token, and returns the sums for the request: its form's, and its steps'.
-    pub(super) fn add_times(&mut self, key: u64, form: Duration, step: Duration) -> (Duration, Duration) {
-        let Some(request) = self.all.get_mut(&key) else { return (form, step) };
-        request.form_time += form;
-        request.step_time += step;
+    /// Begins the next choice of a waiting request, of at most `tokens_max` tokens, or continues a parked one. For a further choice the request
+    /// goes to the end of the queue: it takes turns with later requests.
+    pub(super) fn begin_choice(
+        &mut self,
+        key: u64,
+        cached_tokens: usize,
+        tokens_max: usize,
+    ) -> Option<Begun> {
+        let request = self.all.get_mut(&key)?;
+        let begun = request.parked.pop_front().unwrap_or_else(|| {
+            let choice = request.begun;
+            if choice == 0 {
+                request.cached_tokens = cached_tokens;
+            }
+            request.begun += 1;
+            let answer = Answer::new(&request.job, choice as u64, tokens_max);
+            Begun { choice, tokens: Arc::clone(&request.job.prompt), answer }
+        });
+        self.waiting.retain(|&waiting| waiting != key);
+        if request.begun < request.choices.len() || request.is_parked() {
+            self.waiting.push_back(key);
+        }
+        Some(begun)
+    }
+
+    /// Keeps a choice that gave its sequence to others. Its request is the next in the queue.
+    pub(super) fn park(&mut self, key: u64, choice: Begun) {
+        let Some(request) = self.all.get_mut(&key) else { return };
+        request.parked.push_back(choice);
+        self.waiting.retain(|&waiting| waiting != key);
+        self.waiting.push_front(key);
+    }
+
+    /// Adds the time of a step in which an answer of the request drew a token.
+    pub(super) fn add_step(&mut self, key: u64, time: Duration) {
+        if let Some(request) = self.all.get_mut(&key) {
+            request.step_time += time;
+        }
+    }
+
+    /// Adds the time that its form took for a token; returns what its form and its steps took in all.
+    pub(super) fn add_form(&mut self, key: u64, time: Duration) -> (Duration, Duration) {
+        let Some(request) = self.all.get_mut(&key) else { return (time, Duration::ZERO) };
+        request.form_time += time;
         (request.form_time, request.step_time)
     }
 

@@ -1,8 +1,8 @@
 //! One step: build the batch, compute it, draw tokens, end what is complete.
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
-use super::{Failure, Finish, Running, Scheduler};
+use super::{Begun, Failure, Finish, Running, Scheduler};
 use crate::{
     clock::Stopwatch,
     constraint::Unkept,
@@ -24,16 +24,14 @@ impl<D: Decoder> Scheduler<D> {
         let drawing = batch.iter().enumerate().filter(|(_, entry)| entry.wants_logits);
         let drawn: Vec<_> =
             drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
-        let forms: Duration = drawn.iter().map(|(_, (_, form_time))| *form_time).sum();
         // A GPU computes until its results are read for drawing.
-        let time = stopwatch.elapsed().saturating_sub(forms);
+        let time = stopwatch.elapsed();
         self.debts.pay(time);
-        for (sequence, (drawn, form_time)) in drawn {
+        for (sequence, finish) in drawn {
             let Some(place) = self.place_of(sequence) else { continue };
-            match (drawn, self.charge_form(place, form_time, time)) {
-                (Ok(Some(finish)), _) => self.end(sequence, finish),
-                (Ok(None), Ok(())) => {}
-                (Err(unkept), _) | (_, Err(unkept)) => self.fail_form(sequence, unkept),
+            self.requests.add_step(self.running[place].request, time);
+            if let Some(finish) = finish {
+                self.end(sequence, finish);
             }
         }
     }
@@ -55,7 +53,7 @@ impl<D: Decoder> Scheduler<D> {
 
     /// One token of each sequence, or of as many as fill tiles of the weights: then the others are first in the next such step.
     fn gather_answers(&mut self) -> Vec<BatchEntry> {
-        let ready = self.running.iter().filter(|running| !running.answer.lacks_mask());
+        let ready = self.running.iter().filter(|running| !running.begun.answer.lacks_mask());
         let entry = |running: &Running| {
             let (sequence, position) = (running.sequence, self.cache.computed(running.sequence));
             running.drawn.map(|token| BatchEntry { token, position, sequence, wants_logits: true })
@@ -79,38 +77,37 @@ impl<D: Decoder> Scheduler<D> {
         let mut batch = Vec::with_capacity(STEP_TOKENS_MAX);
         for running in self.running.iter().filter(|running| running.drawn.is_none()) {
             let computed = self.cache.computed(running.sequence);
-            let readable = running.prompt.len() - usize::from(running.answer.lacks_mask());
+            let readable = running.begun.tokens.len() - usize::from(running.begun.answer.lacks_mask());
             let end = readable.min(computed + STEP_TOKENS_MAX - batch.len());
             batch.extend(prompt_entries(running, computed..end));
         }
         batch
     }
 
-    /// Draws the next token of a sequence; returns how its answer ended, if it did, and the time that its form took.
-    fn draw(&mut self, index: usize, sequence: usize) -> (Result<Option<Finish>, Unkept>, Duration) {
-        let Some(place) = self.place_of(sequence) else { return (Ok(None), Duration::ZERO) };
+    /// Draws the next token of a sequence; returns how its answer ended, if it did.
+    fn draw(&mut self, index: usize, sequence: usize) -> Option<Finish> {
+        let place = self.place_of(sequence)?;
         let running = &mut self.running[place];
-        if running.drawn.is_none() && running.choice == 0 {
-            self.metrics.count_prompt(running.prompt.len());
+        let Begun { choice, tokens, answer } = &mut running.begun;
+        if *choice == 0 && answer.is_empty() {
+            self.metrics.count_prompt(tokens.len());
         }
-        let grown = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref());
-        let drawn = grown.map(|(token, finish)| {
-            self.metrics.count_generated();
-            running.drawn = Some(token);
-            finish
-        });
-        (drawn, running.answer.take_form_time())
+        let (token, finish) = answer.grow(self.cache.logits(index), self.vocabulary.as_ref());
+        self.metrics.count_generated();
+        running.drawn = Some(token);
+        finish
     }
 
     pub(super) fn place_of(&self, sequence: usize) -> Option<usize> {
         self.running.iter().position(|running| running.sequence == sequence)
     }
 
-    fn end(&mut self, sequence: usize, finish: Finish) {
+    pub(super) fn end(&mut self, sequence: usize, finish: Finish) {
         let Some(place) = self.place_of(sequence) else { return };
         let running = self.running.remove(place);
         self.cache.finish(sequence);
-        if self.requests.end_choice(running.request, running.choice, running.answer.finish(finish)) {
+        let Begun { choice, answer, .. } = running.begun;
+        if self.requests.end_choice(running.request, choice, answer.finish(finish)) {
             self.metrics.count_ended(match finish {
                 Finish::Stop => Ended::Stop,
                 Finish::Length => Ended::Length,
@@ -145,8 +142,8 @@ impl<D: Decoder> Scheduler<D> {
 }
 
 fn prompt_entries(running: &Running, positions: Range<usize>) -> impl Iterator<Item = BatchEntry> {
-    let (sequence, last) = (running.sequence, running.prompt.len() - 1);
-    let tokens = running.prompt[positions.clone()].iter();
+    let (sequence, last) = (running.sequence, running.begun.tokens.len() - 1);
+    let tokens = running.begun.tokens[positions.clone()].iter();
     tokens.zip(positions).map(move |(&token, position)| BatchEntry {
         token,
         position,

@@ -154,6 +154,28 @@ fn forms_of_an_account_that_owes_sit_out_beside_another_account() {
 }
 
 #[test]
+fn forms_of_an_account_that_owes_give_their_sequences_to_others_that_wait() {
+    let mut bench = Bench::new(CAPACITY, letter_of_everything);
+    let several = Generation { choices: CAPACITY.parallel, logprobs: Some(0), ..greedy(100) };
+    let answer = |bench: &mut Bench| bench.submit_of("one", "a long prompt", several.clone(), letters());
+    let undisturbed = answer(&mut bench);
+    bench.finish();
+    let formed = answer(&mut bench);
+    (0..5).for_each(|_| assert!(bench.scheduler.step()));
+    make_owe(&mut bench, &["one"]);
+    let free = bench.submit_of("other", "f", greedy(10), None);
+    finish_soon(&mut bench);
+    let (formed, undisturbed) = (completion(formed), completion(undisturbed));
+    assert_eq!(formed.choices, undisturbed.choices);
+    assert_eq!(completion(free).choices[0].tokens, 10);
+    let free = steps_with(&bench, b'f');
+    assert_eq!(free.len(), 10, "one sequence is begun for it");
+    assert!(free.windows(2).all(|steps| steps[1] == steps[0] + 1), "it waits for no other: {free:?}");
+    let page = bench.metrics.render("m");
+    assert!(page.contains("vllm:prompt_tokens_total{model_name=\"m\"} 27\n"), "{page}");
+}
+
+#[test]
 fn accounts_that_owe_the_same_do_not_wait_for_each_other() {
     let mut bench = Bench::new(CAPACITY, next_letter);
     make_owe(&mut bench, &["one", "other"]);
