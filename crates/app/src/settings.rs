@@ -8,7 +8,7 @@ use overnight_domain::money::Pricing;
 use overnight_domain::scheduler::ModelKey;
 use overnight_store::ledger::holds::Hold;
 use overnight_store::ledger::price_points::{self, PriceKey};
-use overnight_store::queue::live_counts;
+use overnight_store::queue::counts;
 use overnight_store::{self as store, Store, StoreError};
 
 /// The current settings for every part of the process. A reader keeps the version that it got.
@@ -120,7 +120,7 @@ pub async fn left_behind(store: &Store, config: &Config) -> Result<Vec<(String, 
     let mut left = Vec::new();
     for (key, name) in store::requests::models::list(store).await? {
         if !is_configured(&name) {
-            let waiting = live_counts::count_waiting(store, key).await?;
+            let waiting = counts::waiting(store, key).await?;
             left.extend((waiting > 0).then_some((name, waiting)));
         }
     }

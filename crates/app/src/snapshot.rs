@@ -9,7 +9,8 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_store::DiskSpace;
 use overnight_store::identity::accounts;
 use overnight_store::ledger::activity;
-use overnight_store::queue::{attempts, totals};
+use overnight_store::queue::attempts;
+use overnight_store::queue::counts::{self, AccountCount};
 
 use super::engines::EngineReport;
 use super::errors::AppError;
@@ -118,24 +119,24 @@ pub async fn take(services: &Services) -> Result<Snapshot, AppError> {
     let mut by_account: BTreeMap<AccountKey, AccountLine> = BTreeMap::new();
     for model in services.models().iter() {
         let (mut waiting, mut leased) = (0, 0);
-        for total in totals::of_model(store, model.key).await? {
-            waiting += total.waiting;
-            leased += total.leased;
-            let line = by_account.entry(total.account).or_insert_with(|| AccountLine {
+        for AccountCount { queue, next_deadline, .. } in counts::of_model(store, model.key).await? {
+            waiting += queue.waiting;
+            leased += queue.leased;
+            let line = by_account.entry(queue.account).or_insert_with(|| AccountLine {
                 name: String::new(),
                 waiting: 0,
                 leased: 0,
                 next_deadline: i64::MAX,
             });
-            line.waiting += total.waiting;
-            line.leased += total.leased;
-            line.next_deadline = line.next_deadline.min(total.next_deadline);
+            line.waiting += queue.waiting;
+            line.leased += queue.leased;
+            line.next_deadline = line.next_deadline.min(next_deadline);
         }
         let name = model.config.name.clone();
         let hindrance = waiting::of_model(services, &name).await?;
         models.push(ModelLine { name, waiting, leased, hindrance });
     }
-    let gathering = totals::gathering(store).await?;
+    let gathering = counts::gathering(store).await?;
     let deadlines = by_account.values().map(|line| line.next_deadline).chain(gathering.next_deadline);
     Ok(Snapshot {
         at,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use overnight_domain::scheduler::AccountKey;
-use overnight_store::queue::live_counts::{self, Live};
+use overnight_store::queue::counts::{self, Live};
 
 use crate::Services;
 use crate::errors::AppError;
@@ -25,7 +25,7 @@ pub async fn get(services: &Services, account: AccountKey) -> Result<Standing, A
     let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
     let count = async move {
         let counted_at = clock.now();
-        let Live { waiting, in_progress, oldest_deadline } = live_counts::count(&store, account).await?;
+        let Live { waiting, in_progress, oldest_deadline } = counts::of_account(&store, account).await?;
         Ok(Standing { waiting, in_progress, oldest_deadline, counted_at })
     };
     services.live_counts.of_accounts.get(account, &services.clock, Box::pin(count)).await

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use overnight_domain::forecast::{AccountOrder, AccountQueue, EngineTime, ModelQueue, QueueOutlook};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::{ModelKey, QueuePartition};
-use overnight_store::queue::outlook;
+use overnight_store::queue::{counts, outlook};
 
 use super::{Forecast, WAIT};
 use crate::engines::{self, EngineReport, Out, Why};
@@ -143,5 +143,6 @@ async fn queues(services: &Services, model: ModelKey) -> Result<Arc<[AccountQueu
 fn count(services: &Services, model: ModelKey) -> BoxFuture<'static, Result<Arc<[AccountQueue]>, AppError>> {
     let store = services.store.clone();
     // The answer is for all accounts, so it does not wait for the turn of one.
-    ReadsFor::Service.scope(async move { Ok(outlook::accounts(&store, model).await?.into()) }).boxed()
+    let count = async move { Ok(counts::of_model(&store, model).await?.iter().map(|it| it.queue).collect()) };
+    ReadsFor::Service.scope(count).boxed()
 }

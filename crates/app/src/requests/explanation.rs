@@ -8,8 +8,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::scheduler::{AccountKey, QueuePartition};
 use overnight_store::identity::accounts::{self, Account};
-use overnight_store::queue::outlook;
-use overnight_store::queue::place;
+use overnight_store::queue::{counts, place};
 
 use super::waiting::{self, WaitingReason};
 use crate::Services;
@@ -88,7 +87,8 @@ impl Explanation {
         }
         self.is_leased = live.is_leased;
         self.retry_at = Some(live.retry_at).filter(|at| *at > services.clock.now());
-        let mut queues = outlook::accounts(store, live.model).await?;
+        let counted = counts::of_model(store, live.model).await?;
+        let mut queues: Vec<AccountQueue> = counted.into_iter().map(|it| it.queue).collect();
         queues.sort_by_key(|it| Reverse(it.waiting + it.leased));
         self.more_queues = queues.len().saturating_sub(ACCOUNTS_MAX);
         for queue in queues.into_iter().take(ACCOUNTS_MAX) {

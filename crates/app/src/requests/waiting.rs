@@ -5,7 +5,7 @@ use std::fmt;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_domain::scheduler::AccountKey;
-use overnight_store::queue::live_counts;
+use overnight_store::queue::counts;
 use overnight_store::requests::{self, models};
 
 use crate::Services;
@@ -242,7 +242,7 @@ pub async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
     let mut sum = 0;
     for key in keys {
         let store = services.store.clone();
-        let count = async move { Ok(live_counts::count_waiting(&store, key).await?) };
+        let count = async move { Ok(counts::waiting(&store, key).await?) };
         sum += services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await?;
     }
     Ok(sum)

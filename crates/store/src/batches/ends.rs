@@ -34,7 +34,7 @@ statements! {
     AFTER = "SELECT ended, requests FROM batch_ends WHERE batch = ? AND ended > ? ORDER BY ended LIMIT ?";
     BEFORE = "SELECT ended, requests FROM batch_ends WHERE batch = ? AND ended < ? ORDER BY ended DESC LIMIT ?";
     FIND_OF_BATCH = "SELECT rs.seq, rs.state >= 3 /* ended */ AS has_ended FROM requests r JOIN request_states rs ON rs.seq = r.seq
-        WHERE r.id = ? AND rs.account = ? AND rs.batch = ?";
+        WHERE r.id = ? AND rs.account + 0 = ? AND rs.batch + 0 = ?";
     ENDED_OF_BATCH = "SELECT seq, ended_at FROM request_states WHERE batch = ? AND batch IS NOT NULL AND state >= 3 /* ended */";
 }
 

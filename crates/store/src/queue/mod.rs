@@ -1,11 +1,11 @@
 //! The queue: requests enter it in key order, are scanned, leased and settled, and leave it when they end.
 
 pub mod attempts;
+pub mod counts;
 pub mod deadlines;
 pub(super) mod endings;
 pub mod expiry;
 pub mod leases;
-pub mod live_counts;
 pub mod outlook;
 pub mod place;
 pub(super) mod queue_scan;
@@ -13,7 +13,6 @@ pub mod releases;
 pub(super) mod scan;
 pub(super) mod segments;
 pub mod settle;
-pub mod totals;
 
 pub use self::queue_scan::KeyRange;
 pub use self::scan::{

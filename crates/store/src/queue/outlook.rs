@@ -1,24 +1,17 @@
-//! The queue for forecasts: totals of accounts, and marks in the order of a partition.
+//! The queue for forecasts: marks in the order of a partition.
 
-use overnight_domain::forecast::{AccountQueue, Mark};
-use overnight_domain::scheduler::{ModelKey, Position, QueuePartition, SweptSegment};
+use overnight_domain::forecast::Mark;
+use overnight_domain::scheduler::{Position, QueuePartition, SweptSegment};
 
-use crate::database::{Row, statements};
+use crate::database::statements;
+use crate::queue::counts::PART_ROWS;
 use crate::queue::queue_scan::read_position;
 use crate::queue::segments;
 use crate::{Store, StoreError};
 
 /// Marks per partition, about.
 const MARKS_MAX: i64 = 1_024;
-/// Rows per read.
-const ROWS: i64 = 16_384;
-
 statements! {
-    OF_ACCOUNTS = "SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
-            CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
-            sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE 1 END) AS leased,
-            CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
-        FROM queue WHERE model = ? GROUP BY account ORDER BY account";
     /// Every nth of the next rows, and the cost of all up to it.
     MARKS = "SELECT sort_key, seq, cost FROM (
             SELECT sort_key, seq, row_number() OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS place,
@@ -29,12 +22,6 @@ statements! {
         WHERE place % ? = 0 ORDER BY sort_key, seq";
 }
 
-/// Requests of each account to a model. Reads all of them.
-pub async fn accounts(store: &Store, model: ModelKey) -> Result<Vec<AccountQueue>, StoreError> {
-    let rows = store.readers().fetch_all(OF_ACCOUNTS.bind(model)).await?;
-    rows.iter().map(read_account).collect()
-}
-
 /// Marks in the order of a partition with about `waiting` requests, with estimated costs, and its segments if nodes share the queue. Reads
 /// the whole partition, in parts.
 pub async fn marks(
@@ -42,7 +29,7 @@ pub async fn marks(
     partition: QueuePartition,
     waiting: i64,
 ) -> Result<(Vec<Mark>, Vec<SweptSegment>), StoreError> {
-    let marks = read_marks(store, partition, (waiting / MARKS_MAX).max(1), ROWS).await?;
+    let marks = read_marks(store, partition, (waiting / MARKS_MAX).max(1), PART_ROWS).await?;
     let is_shared = store.is_shared();
     let segments = if is_shared { segments::swept(store, partition).await? } else { Vec::new() };
     Ok((marks, segments))
@@ -87,14 +74,4 @@ fn merged(marks: &[Mark]) -> Vec<Mark> {
         Some(Mark { last: pair.last()?.last.clone(), cost: pair.iter().map(|mark| mark.cost).sum() })
     };
     marks.chunks(2).filter_map(merge).collect()
-}
-
-fn read_account(row: &Row) -> Result<AccountQueue, StoreError> {
-    Ok(AccountQueue {
-        account: row.get("account")?,
-        waiting: row.get("waiting")?,
-        waiting_cost: row.get("waiting_cost")?,
-        leased: row.get("leased")?,
-        leased_cost: row.get("leased_cost")?,
-    })
 }

@@ -3,6 +3,7 @@
 use overnight_domain::scheduler::{Position, QueuePartition};
 
 use crate::database::{Row, statements};
+use crate::queue::counts::Parts;
 use crate::queue::queue_scan::read_position;
 use crate::{Store, StoreError};
 
@@ -29,7 +30,8 @@ statements! {
     ROW = "SELECT attempts, suspect FROM queue WHERE model = ? AND account = ? AND sort_key = ? AND seq = ?";
     COUNT = "SELECT count(*) AS waiting,
             coalesce(sum(CASE WHEN (sort_key, seq) < (?, ?) THEN 1 ELSE 0 END), 0) AS waiting_before
-        FROM queue WHERE model = ? AND account = ? AND NOT (sort_key = ? AND seq = ?) AND phase = 0 /* waiting */";
+        FROM queue WHERE NOT (sort_key = ? AND seq = ?) AND phase = 0 /* waiting */
+          AND model = ? AND (account, sort_key, seq) > (?, ?, ?) AND (account, sort_key, seq) <= (?, ?, ?)";
     PREVIOUS = "SELECT sort_key, seq FROM queue WHERE model = ? AND account = ? AND (sort_key, seq) < (?, ?)
         ORDER BY sort_key DESC, seq DESC LIMIT 1";
     NEXT = "SELECT sort_key, seq FROM queue WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?)
@@ -53,8 +55,16 @@ pub async fn find(
     let key = || position.sort_key.as_bytes().to_vec();
     let row = ROW.bind(model).bind(account).bind(key()).bind(position.seq);
     let Some(row) = readers.fetch_optional(row).await? else { return Ok(None) };
-    let count = COUNT.bind(key()).bind(position.seq).bind(model).bind(account).bind(key()).bind(position.seq);
-    let count = readers.fetch_one(count).await?;
+    let (mut waiting, mut waiting_before) = (0, 0);
+    let mut parts = Parts::for_account(store, partition);
+    while let Some(rows) =
+        parts.next(COUNT.bind(key()).bind(position.seq).bind(key()).bind(position.seq)).await?
+    {
+        for row in &rows {
+            waiting += row.get::<i64>("waiting")?;
+            waiting_before += row.get::<i64>("waiting_before")?;
+        }
+    }
     let previous = PREVIOUS.bind(model).bind(account).bind(key()).bind(position.seq);
     let previous = readers.fetch_optional(previous).await?;
     let next = NEXT.bind(model).bind(account).bind(key()).bind(position.seq);
@@ -76,8 +86,8 @@ pub async fn find(
     Ok(Some(QueuePlace {
         is_suspect: row.get("suspect")?,
         failed_attempts: row.get("attempts")?,
-        waiting: count.get("waiting")?,
-        waiting_before: count.get("waiting_before")?,
+        waiting,
+        waiting_before,
         waiting_since_leased,
         cuts: position.sort_key.cuts().count(),
         shared_with_previous: shared(previous)?,

@@ -2,7 +2,6 @@
 
 use overnight_domain::scheduler::{Candidate, DeadlineStep};
 
-use crate::queue::deadlines;
 use crate::tests::prelude::*;
 
 on_both!(a_release_takes_what_is_ready_and_says_when_to_come_again);

@@ -18,7 +18,8 @@ async fn marks_tell_the_order_of_what_waits_and_its_cost(fixture: &mut Fixture) 
     let other = AccountKey(fixture.account.0 + 1);
     let queue =
         AccountQueue { account: fixture.account, waiting: 6, waiting_cost: 60, leased: 1, leased_cost: 10 };
-    assert_eq!(outlook::accounts(&fixture.store, fixture.partition().model).await.expect("a count"), [queue]);
+    let counted = counts::of_model(&fixture.store, fixture.partition().model).await.expect("a count");
+    assert_eq!(counted.iter().map(|it| it.queue).collect::<Vec<_>>(), [queue]);
     let places =
         |marks: &[Mark]| -> Vec<_> { marks.iter().map(|mark| (mark.last.clone(), mark.cost)).collect() };
     for (step, rows) in [(1, 100), (1, 4), (1, 6), (2, 2), (2, 4), (2, 100)] {

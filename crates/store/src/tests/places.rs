@@ -1,6 +1,6 @@
 //! Where a request stands in the order, as operators are told.
 
-use crate::queue::place::{self, QueuePlace};
+use crate::queue::place::QueuePlace;
 use crate::tests::prelude::*;
 
 on_both!(a_place_tells_what_comes_before_and_what_neighbours_share);

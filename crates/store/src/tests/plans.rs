@@ -60,9 +60,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(outbox::RECORD.over([1i64.into()], row(6)));
     statements.push(outbox::ON_POSTGRES.bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE.over([], row(2)));
-    statements.push(live_counts::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
-    statements.push(live_counts::GATHERING.bind(fixture.account));
-    statements.push(live_counts::OF_MODEL.bind(fixture.model));
+    statements.push(counts::GATHERING_OF_ACCOUNT.bind(fixture.account));
     statements.push(retention::FIND_NEXT.bind(1i64).bind(0i64).bind(9i64).bind(START));
     statements.push(retention::MEASURE_NEXT.bind(1i64).bind(0i64).bind(9i64));
     for delete in [&outbox::deletion::DELETE_DELIVERIES, &deletion::DELETE_EVENTS, &deletion::DELETE_ATTEMPTS]
@@ -157,10 +155,13 @@ async fn the_queue_is_searched_by_its_key() {
 #[tokio::test]
 async fn what_is_counted_is_a_range_of_a_key() {
     let fixture = Fixture::on_sqlite().await;
-    let of_account = "SEARCH queue USING PRIMARY KEY (model=? AND account=?)";
-    check(&fixture, live_counts::OF_ACCOUNT.sqlite, &[of_account]).await;
-    check(&fixture, live_counts::OF_MODEL.sqlite, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
-    let gathering = plan(&fixture, live_counts::GATHERING.sqlite).await;
+    let part = "SEARCH queue USING PRIMARY KEY (model=? AND (account,sort_key,seq)>(?,?,?) AND (account,sort_key,seq)<(?,?,?))";
+    for text in
+        [counts::EDGE.sqlite, counts::COUNT.sqlite, deadlines::COUNT_DEADLINES.sqlite, place::COUNT.sqlite]
+    {
+        check(&fixture, text, &[part]).await;
+    }
+    let gathering = plan(&fixture, counts::GATHERING_OF_ACCOUNT.sqlite).await;
     assert!(
         gathering.iter().any(|line| line.contains("USING INDEX request_states_gathering")),
         "{gathering:?}"

@@ -67,7 +67,9 @@ pub(super) use crate::outbox::{
 };
 pub(super) use crate::queue::leases::ReleaseLease;
 pub(super) use crate::queue::settle::{Ending, Settlement};
-pub(super) use crate::queue::{KeyRange, expiry, leases, live_counts, releases, scan, segments, settle};
+pub(super) use crate::queue::{
+    KeyRange, counts, deadlines, expiry, leases, place, releases, scan, segments, settle,
+};
 pub(super) use crate::requests::{
     Direction, ListFilter, ListScope, NewRequest, PageScope, delete_ended, models,
 };

@@ -31,7 +31,7 @@ async fn nodes_sweep_segments_of_their_own_and_take_half_of_the_longest_rest() {
     fixture.release().await;
     assert_eq!(look(&fixture, &fixture.store, 1, 4).await, (keys(1..=4), false));
     assert_eq!(look(&fixture, &other, 1, 4).await, (keys(23..=26), false), "half of what lies ahead");
-    let count = |now| queue::deadlines::count(&fixture.store, fixture.partition(), 1, now);
+    let count = |now| deadlines::count(&fixture.store, fixture.partition(), 1, now);
     assert_eq!(count(START).await.expect("a count").1, 2, "segments that somebody sweeps");
     assert_eq!(count(START + 120_001).await.expect("a count").1, 0, "they are left");
     assert_eq!(look(&fixture, &fixture.store, 1, 9).await, (keys(5..=13), false), "each goes on in its own");

@@ -91,7 +91,7 @@ fn grows(table: &str) -> bool {
     GROWING.split(' ').any(|it| it == table)
 }
 
-fn may_read_all(name: &str) -> bool {
+pub(super) fn may_read_all(name: &str) -> bool {
     READS_ALL.iter().any(|(allowed, _)| *allowed == name)
 }
 

@@ -1,7 +1,6 @@
 //! How much lives, and whose it is.
 
-use crate::queue::live_counts::Live;
-use crate::queue::totals::{self, Gathering};
+use crate::queue::counts::{Gathering, Live};
 use crate::tests::prelude::*;
 
 async fn insert(fixture: &Fixture, requests: impl IntoIterator<Item = NewRequest>) {
@@ -11,11 +10,11 @@ async fn insert(fixture: &Fixture, requests: impl IntoIterator<Item = NewRequest
 }
 
 async fn count(fixture: &Fixture, account: AccountKey) -> Live {
-    live_counts::count(&fixture.store, account).await.expect("a count")
+    counts::of_account(&fixture.store, account).await.expect("a count")
 }
 
 async fn waiting(fixture: &Fixture, model: ModelKey) -> i64 {
-    live_counts::count_waiting(&fixture.store, model).await.expect("a count")
+    counts::waiting(&fixture.store, model).await.expect("a count")
 }
 
 on_both!(what_lives_is_counted_by_account_and_what_waits_by_model);
@@ -34,7 +33,7 @@ async fn what_lives_is_counted_by_account_and_what_waits_by_model(fixture: &mut 
     let expected = Live { waiting: 4, in_progress: 0, oldest_deadline: Some(START + DAY_MS - 7) };
     assert_eq!(count(fixture, fixture.account).await, expected);
     let Gathering { count: gathering, next_deadline } =
-        totals::gathering(&fixture.store).await.expect("a count");
+        counts::gathering(&fixture.store).await.expect("a count");
     assert_eq!((gathering, next_deadline), (1, Some(START + DAY_MS + 9)));
 
     let leases = fixture.lease().await;
