@@ -22,8 +22,8 @@ pub struct ClockMove {
 statements! {
     /// Times of the newest rows: requests and events.
     NEWEST = "SELECT max(at) AS at FROM (
-            SELECT at FROM (SELECT created_at AS at FROM requests ORDER BY seq DESC LIMIT 1) r
-            UNION ALL SELECT at FROM (SELECT created_at AS at FROM events ORDER BY seq DESC LIMIT 1) e) n";
+            SELECT created_at AS at FROM requests WHERE seq = (SELECT max(seq) FROM requests)
+            UNION ALL SELECT created_at FROM events WHERE seq = (SELECT max(seq) FROM events)) n";
     /// Bound in order: how far back, earliest time, latest time, and from when on.
     RETRIES = {
         sqlite: "UPDATE queue SET retry_at = min(max(retry_at - ?, ?), ?) WHERE retry_at > ?",

@@ -16,13 +16,13 @@ pub(crate) fn lane_of(account: AccountKey, webhook: Option<&str>) -> Option<i64>
 statements! {
     /// From lane to lane: each is one search, however many events wait in it.
     LIST = "WITH RECURSIVE lanes(lane) AS (
-            SELECT min(lane) FROM events WHERE due_at IS NOT NULL
+            SELECT CAST(-1 AS BIGINT)
             UNION ALL
             SELECT (SELECT min(e.lane) FROM events e WHERE e.due_at IS NOT NULL AND e.lane > v.lane)
             FROM lanes v WHERE v.lane IS NOT NULL
         ) SELECT v.lane,
                  (SELECT min(e.due_at) FROM events e WHERE e.due_at IS NOT NULL AND e.lane = v.lane) AS due_at
-          FROM lanes v WHERE v.lane IS NOT NULL";
+          FROM lanes v WHERE v.lane >= 0";
 }
 
 /// Lanes with waiting events, each with the next due time in milliseconds.

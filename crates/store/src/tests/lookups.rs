@@ -19,6 +19,7 @@ const READS_MANY: &[(&str, &str)] = &[
     ("outbox::reads::TRIES_OF_ALL", "for an operator"),
     ("outbox::reads::WAITING", "each event that is not delivered, which here is all of them"),
     ("queue::place::LEASED_BEFORE", "for an operator"),
+    ("waits::NEWEST", "once, when a node starts"),
 ];
 
 /// Rows of tables that requests and the queue do not fill.
@@ -163,7 +164,10 @@ fn reads(step: &Value) -> f64 {
         "Rows Removed by Join Filter",
         "Rows Removed by Index Recheck",
     ];
-    let own: f64 = own.into_iter().map(number).sum::<f64>() * number("Actual Loops").max(1.0);
+    // Its rows are counted where they are read; here are also those of transactions that were rolled back.
+    let is_bitmap = step.get("Node Type").is_some_and(|kind| kind == "Bitmap Index Scan");
+    let loops = if is_bitmap { 0.0 } else { number("Actual Loops").max(1.0) };
+    let own: f64 = own.into_iter().map(number).sum::<f64>() * loops;
     own + step.get("Plans").and_then(Value::as_array).into_iter().flatten().map(reads).sum::<f64>()
 }
 
