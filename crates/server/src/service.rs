@@ -30,7 +30,7 @@ use overnight_runtime::scheduler::{self, Shell, clear_model_gauges};
 use overnight_runtime::workers;
 use overnight_runtime::workers::deliverer::{self, Deliverer};
 use overnight_store::nodes::hints;
-use overnight_store::{Store, StoreError, neighbours};
+use overnight_store::{Store, StoreError, server_faults};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -105,7 +105,9 @@ impl Service {
         let clock: SharedClock = Arc::new(FollowingClock::of_machine());
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
-        warn_of_neighbours(&store).await?;
+        for fault in server_faults(&store).await? {
+            tracing::warn!("{}; {}", fault.what, fault.advice);
+        }
         if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
             tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
         }
@@ -314,18 +316,6 @@ fn sender(
     let policy = Policy::new(Arc::new(move || of_now.config()), listeners.addresses(), engine_addresses);
     let sender = Sender::new(policy, Arc::new(SystemResolver::new()), clock);
     sender.trusting(services.config().outgoing.ca_files.clone())
-}
-
-/// Other roles of the server that could run code as that of the service.
-async fn warn_of_neighbours(store: &Store) -> Result<(), StoreError> {
-    let others = neighbours(store).await?;
-    if !others.is_empty() {
-        tracing::warn!(
-            "others may create functions and tables in the schema of the service, which run as its role: {}; docs/postgresql.md",
-            others.join(", ")
-        );
-    }
-    Ok(())
 }
 
 fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {

@@ -17,7 +17,7 @@
 //!   access.rs      access to the files of a folder; reading a read-only one
 //!   file_watch.rs  whether the files of a served folder are still there
 //!   opening.rs     `Store` itself: opening, closing, `transaction`      row.rs      the columns of a request's state
-//!   exposures.rs   who else can use the data folder; corrects its modes      neighbours.rs  the same for the schema of a PostgreSQL
+//!   exposures.rs   who else can use the data folder; corrects its modes      server_faults.rs  faults of a PostgreSQL server
 //!   effects/       batch counters, events and money of a group of writes, applied once at its end
 //!   requests/  batches/                 requests and batches, and their deletion
 //!   queue/         release, scan, lease, settle, end, expire, live counts
@@ -60,7 +60,6 @@ pub mod ledger;
 pub mod lists;
 mod log_truncation;
 pub mod low_credits;
-mod neighbours;
 pub mod nodes;
 pub mod object_store;
 pub mod objects;
@@ -75,6 +74,7 @@ mod read_queue;
 pub mod requests;
 mod row;
 pub mod schema;
+mod server_faults;
 pub mod waits;
 mod writer;
 mod writes;
@@ -88,9 +88,9 @@ pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};
 pub use installation::{INSTALLATION_FILE, KEY_FILE, is_used};
 pub use key_retention::delete_old_keys;
-pub use neighbours::neighbours;
 pub use opening::{Store, Turn};
 pub use options::{DATABASE_FILE, Durability, StoreOptions};
+pub use server_faults::{ServerFault, server_faults};
 pub use writer::{CrashPoint, ManualWriter};
 
 #[cfg(test)]

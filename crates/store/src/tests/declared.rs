@@ -3,8 +3,8 @@
 use crate::database::Sql;
 use crate::{
     audit_log, batches, closing, database, disk_space, effects, encryption, files, idempotency_keys,
-    identity, key_retention, last_deleted, ledger, low_credits, neighbours, nodes, objects, opening,
-    operations, outbox, queue, requests, waits, writer, writes,
+    identity, key_retention, last_deleted, ledger, low_credits, nodes, objects, opening, operations, outbox,
+    queue, requests, server_faults, waits, writer, writes,
 };
 
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
@@ -78,7 +78,6 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         key_retention::STATEMENTS,
         last_deleted::STATEMENTS,
         low_credits::STATEMENTS,
-        neighbours::STATEMENTS,
     ]
 }
 
@@ -127,6 +126,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         queue::attempts::STATEMENTS,
         queue::counts::STATEMENTS,
         requests::records::STATEMENTS,
+        server_faults::STATEMENTS,
         waits::STATEMENTS,
         writer::core::STATEMENTS,
         writes::STATEMENTS,

@@ -75,8 +75,8 @@ pub(super) use crate::requests::{
 };
 pub(super) use crate::{
     DATABASE_FILE, FolderLock, Store, StoreError, StoreOptions, audit_log, batches, closing, delete_old_keys,
-    files, idempotency_keys, ledger, lists, low_credits, neighbours, nodes, objects, outbox, queue, requests,
-    schema, waits,
+    files, idempotency_keys, ledger, lists, low_credits, nodes, objects, outbox, queue, requests, schema,
+    waits,
 };
 
 pub(super) use super::fixture::{DAY_MS, Fixture, START, Stage, new_account, open, options, walk};

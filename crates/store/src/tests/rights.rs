@@ -1,5 +1,6 @@
 //! Roles of PostgreSQL that may do less than they need, and one that may do what it needs.
 
+use crate::server_faults::server_faults;
 use crate::tests::prelude::*;
 use crate::tests::schemas::LATER;
 
@@ -123,7 +124,7 @@ async fn a_role_with_the_documented_rights_serves_what_another_migrated() {
 #[tokio::test]
 async fn roles_that_may_create_functions_beside_the_service_are_named() {
     let fixture = Fixture::on_postgres().await;
-    let found = async || neighbours(&fixture.store).await.expect("a look");
+    let found = async || faults(&fixture).await;
     fixture.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC").await;
     assert_eq!(found().await, [""; 0]);
     fixture
@@ -131,7 +132,8 @@ async fn roles_that_may_create_functions_beside_the_service_are_named() {
             "CREATE ROLE beside_the_service; GRANT CREATE ON SCHEMA public TO PUBLIC, beside_the_service",
         )
         .await;
-    assert_eq!(found().await, ["PUBLIC in schema public", "beside_the_service in schema public"]);
+    let [named] = &found().await[..] else { panic!("one fault") };
+    assert!(named.ends_with(": PUBLIC in schema public, beside_the_service in schema public"), "{named}");
     fixture
         .execute(
             "REVOKE CREATE ON SCHEMA public FROM PUBLIC, beside_the_service;
@@ -139,6 +141,34 @@ async fn roles_that_may_create_functions_beside_the_service_are_named() {
         )
         .await;
     let named = found().await;
-    assert!(named.len() == 1 && named[0].starts_with("beside_the_service in schema "), "{named:?}");
-    assert_eq!(neighbours(&Fixture::on_sqlite().await.store).await.expect("a look"), [""; 0]);
+    assert!(named.len() == 1 && named[0].contains(": beside_the_service in schema "), "{named:?}");
+    assert_eq!(faults(&Fixture::on_sqlite().await).await, [""; 0]);
+}
+
+/// The faults of the server of the tests itself are left out.
+async fn faults(fixture: &Fixture) -> Vec<String> {
+    let faults = server_faults(&fixture.store).await.expect("a look");
+    faults.into_iter().map(|fault| fault.what).filter(|what| what.contains("schema")).collect()
+}
+
+#[tokio::test]
+async fn a_server_that_loses_commits_is_named_and_transactions_set_what_they_can() {
+    let fixture = Fixture::on_postgres().await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let setting = "SELECT current_setting('synchronous_commit') AS said, current_setting('fsync') AS fsync";
+    for (set, of_transaction) in [
+        ("SET synchronous_commit = off", "on"),
+        ("SET synchronous_commit = local", "local"),
+        ("SET synchronous_commit = remote_apply", "remote_apply"),
+    ] {
+        connection.execute_all(set).await.expect("a setting");
+        let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
+        let rows = tx.fetch(sql(setting)).await.expect("an answer");
+        tx.rollback().await.expect("an end");
+        assert_eq!(rows[0].get::<String>("said").expect("a text"), of_transaction);
+    }
+    let fsync: String =
+        connection.fetch_one(sql(setting)).await.expect("a row").get("fsync").expect("a text");
+    let faults = server_faults(&fixture.store).await.expect("a look");
+    assert_eq!(faults.iter().any(|fault| fault.what.contains("fsync = off")), fsync == "off", "{faults:?}");
 }

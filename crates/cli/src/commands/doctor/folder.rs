@@ -1,6 +1,7 @@
 //! Checks the data folder, its disk, its database, and the clock.
 
 use std::fs;
+use std::iter;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,7 +10,7 @@ use overnight_config::{ByteSize, Config, Database};
 use overnight_store::identity::accounts;
 use overnight_store::operations::integrity;
 use overnight_store::{
-    DATABASE_FILE, DiskSpace, FolderLock, Store, StoreError, exposures, is_used, neighbours,
+    DATABASE_FILE, DiskSpace, FolderLock, ServerFault, Store, StoreError, exposures, is_used, server_faults,
 };
 
 use super::{Finding, models};
@@ -112,17 +113,17 @@ fn modes(data_dir: &Path) -> Vec<Finding> {
 
 /// Whether this program can open the database, the space on its disk, and requests for removed models.
 pub(super) async fn database(config: &Config) -> Vec<Finding> {
-    let (finding, measured, left) = open(config).await;
-    space(config, measured).into_iter().chain([finding]).chain(models::left_behind(&left)).collect()
+    let (findings, measured, left) = open(config).await;
+    space(config, measured).into_iter().chain(findings).chain(models::left_behind(&left)).collect()
 }
 
-async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)>) {
+async fn open(config: &Config) -> (Vec<Finding>, Option<DiskSpace>, Vec<(String, i64)>) {
     let (hint, place) = match &config.database {
         Database::Sqlite => {
             let path = config.data_dir.join(DATABASE_FILE);
             if !path.exists() && !is_used(&config.data_dir) {
                 let made = format!("{} is made by the first start", path.display());
-                return (Finding::ok("database", made), None, Vec::new());
+                return (vec![Finding::ok("database", made)], None, Vec::new());
             }
             ("keep the folder as it is; the message says what SQLite found", String::new())
         }
@@ -135,26 +136,21 @@ async fn open(config: &Config) -> (Finding, Option<DiskSpace>, Vec<(String, i64)
         Ok(store) => store,
         Err(error) => {
             let finding = Finding::fail("database", error.to_string(), hint_for(&error).unwrap_or(hint));
-            return (finding, None, Vec::new());
+            return (vec![finding], None, Vec::new());
         }
     };
     let listed = accounts::list(&store).await;
     let space = store.disk_space().await.ok().flatten();
-    let neighbours = neighbours(&store).await.unwrap_or_default();
+    let faults = server_faults(&store).await.unwrap_or_default();
     let left = left_behind(&store, config).await;
     store.close().await;
     match listed.and_then(|accounts| Ok((accounts, left?))) {
-        Ok((_, left)) if !neighbours.is_empty() => {
-            let others = neighbours.join(", ");
-            let message = format!("{place}opens, and others may create functions and tables there: {others}");
-            let hint = "they can run code as the role of the service: `REVOKE CREATE ON SCHEMA … FROM …`, docs/postgresql.md";
-            (Finding::warn("database", message, hint), space, left)
-        }
         Ok((accounts, left)) => {
-            let message = format!("{place}opens; accounts: {}", accounts.len());
-            (Finding::ok("database", message), space, left)
+            let opens = Finding::ok("database", format!("{place}opens; accounts: {}", accounts.len()));
+            let warn = |fault: ServerFault| Finding::warn("database", fault.what, fault.advice);
+            (iter::once(opens).chain(faults.into_iter().map(warn)).collect(), space, left)
         }
-        Err(error) => (Finding::fail("database", error.to_string(), hint), space, Vec::new()),
+        Err(error) => (vec![Finding::fail("database", error.to_string(), hint)], space, Vec::new()),
     }
 }
 
