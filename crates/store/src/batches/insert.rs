@@ -7,7 +7,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use crate::database::{Dialect, Row, Value, statements};
+use crate::database::{Dialect, Row, Sql, Value, statements};
 use crate::effects::Accounts;
 use crate::idempotency_keys::{Claim, Claims, Guard, Guarded};
 use crate::ledger::totals::{ROW_BYTES, webhook_bytes};
@@ -61,7 +61,7 @@ statements! {
     /// Keeps others from starting or ending these requests: first those in the queue, then all. OFFSET 0 makes PostgreSQL look each row of a
     /// list up; otherwise it may join the list last.
     LOCK_IN_QUEUE over [Integer] = {
-        postgres: "SELECT count(*) FROM (
+        postgres: "SELECT count(*) AS queued FROM (
             SELECT 1 FROM pg_catalog.unnest($1::bigint[]) AS j(value)
             CROSS JOIN LATERAL (SELECT model, account, sort_key, seq FROM request_states WHERE seq = j.value OFFSET 0) rs
             CROSS JOIN LATERAL (SELECT 1 FROM queue q
@@ -69,8 +69,8 @@ statements! {
                 FOR UPDATE) q) locked",
     };
     LOCK over [Integer] = {
-        postgres: "SELECT count(*) FROM (
-            SELECT 1 FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
+        postgres: "SELECT count(CASE WHEN state = 1 /* queued */ THEN 1 END) AS queued FROM (
+            SELECT state FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
     };
     /// How many requests of an account may be grouped, by state.
     FREE over [Integer] = {
@@ -261,12 +261,18 @@ impl NewBatch {
     /// From here on the states of the requests stay the same until the batch is stored: SQLite has one writer, and on PostgreSQL their rows
     /// are locked. A second pass locks requests that a release queued before their row was locked.
     async fn lock(&self, write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
-        if write.tx.dialect() == Dialect::Postgres {
-            for lock in [&LOCK_IN_QUEUE, &LOCK, &LOCK_IN_QUEUE] {
-                write.tx.fetch(lock.over([], self.seqs())).await?;
-            }
+        if write.tx.dialect() == Dialect::Postgres
+            && self.lock_by(&LOCK_IN_QUEUE, write).await? < self.lock_by(&LOCK, write).await?
+        {
+            self.lock_by(&LOCK_IN_QUEUE, write).await?;
         }
         Ok(())
+    }
+
+    /// How many of its requests are in the queue.
+    async fn lock_by(&self, lock: &Sql, write: &mut WriteTransaction<'_>) -> Result<i64, StoreError> {
+        let rows = write.tx.fetch(lock.over([], self.seqs())).await?;
+        rows.first().ok_or(StoreError::Damaged("a count"))?.get("queued")
     }
 
     pub(super) async fn insert(
