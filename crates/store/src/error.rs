@@ -242,6 +242,11 @@ impl StoreError {
         }
     }
 
+    /// Whether a lock was not available in time.
+    pub(super) fn is_locked(&self) -> bool {
+        self.sqlstate() == Some("55P03")
+    }
+
     /// Whether this machine's disk failed, so that its state is unknown. A page that was damaged earlier fails only the statements that
     /// need it.
     pub(super) fn is_disk_failure(&self) -> bool {

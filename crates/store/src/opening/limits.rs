@@ -29,9 +29,9 @@ impl Store {
         self.inner.writer.is_closed()
     }
 
-    /// Why the store is unavailable, if it is: it refuses writes, or the database refuses connections.
+    /// Why the store is unavailable, if it is: writes do not succeed, or the database refuses connections.
     pub async fn outage(&self) -> Option<&'static str> {
-        match self.refusing() {
+        match self.inner.writer.trouble() {
             Some(why) => Some(why),
             // Boxed, so that calls do not hold it.
             None => Box::pin(self.readers().outage()).await,

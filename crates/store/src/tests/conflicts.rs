@@ -49,6 +49,30 @@ async fn a_write_that_meets_another_nodes_is_tried_five_times_in_its_group_and_f
 }
 
 #[tokio::test]
+async fn a_store_whose_writes_wait_for_locks_in_vain_is_not_ready_and_still_tries() {
+    let mut fixture = Fixture::on_postgres().await;
+    let mut holder = fixture.store.connect().await.expect("a connection");
+    let trigger = "CREATE SEQUENCE tries;
+        CREATE FUNCTION lock_in_vain() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM nextval('tries');
+            RAISE 'canceling statement due to lock timeout' USING ERRCODE = 'lock_not_available';
+        END $$;
+        CREATE TRIGGER lock_in_vain BEFORE INSERT ON requests EXECUTE FUNCTION lock_in_vain()";
+    holder.execute_all(trigger).await.expect("a trigger");
+    let all = [1, 2, 3, 4, 5].map(|key| fixture.request(key));
+    let inserted = join_all(all.clone().map(|request| requests::insert(&fixture.store, request))).await;
+    assert!(inserted.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))), "{inserted:?}");
+    // Two groups at most: each is tried five times, and two of its members once.
+    assert!(tries(&mut holder).await <= 14);
+    assert!(fixture.store.outage().await.is_some_and(|why| why.contains("others")));
+    assert_eq!(fixture.store.refusing(), None, "more are tried");
+    holder.execute_all("DROP TRIGGER lock_in_vain ON requests").await.expect("an end");
+    fixture.put(all[0].clone()).await;
+    assert_eq!(fixture.store.outage().await, None);
+    holder.close().await.expect("an end");
+}
+
+#[tokio::test]
 async fn a_batch_counts_what_another_node_leases_in_that_moment_as_in_progress() {
     let mut fixture = Fixture::on_postgres().await;
     let ids = fixture.insert(&[1, 2]).await;

@@ -36,6 +36,9 @@ const TEST_WRITE_MS: i64 = 1_000;
 const IDLE_LOOK_MS: i64 = 1_000;
 /// Conflicts with other nodes after which a group runs member by member.
 const AGAIN_MAX: u32 = 5;
+/// Waits for a lock, of 3 s each, after which the store is not ready; and members of a group in a row that wait in vain, after which the others
+/// are refused.
+const LOCKED_MAX: u32 = 2;
 /// Interval of asking for a commit's outcome.
 const OUTCOME_MS: i64 = 100;
 
@@ -236,6 +239,7 @@ impl WriterCore {
         let run = group.run(connection, sequences, &self.context, self.number, crash, &self.supervisor);
         match run.await {
             Ok(answers) => {
+                self.queues.set_stuck(None);
                 metrics::counter!("overnight_store_commits_total").increment(1);
                 metrics::counter!("overnight_store_writes_total").increment(count);
                 Ok(Done { group, answers })
@@ -248,6 +252,7 @@ impl WriterCore {
     async fn run_to_an_outcome(
         &mut self,
         mut group: WriteGroup,
+        again_max: u32,
         clock: &SharedClock,
     ) -> Result<(), (WriteGroup, StoreError)> {
         let mut tries = 0;
@@ -261,7 +266,10 @@ impl WriterCore {
             };
             let Some((id, answers)) = unanswered else {
                 tries += 1;
-                if error.trouble() != Trouble::Again || tries == AGAIN_MAX {
+                if error.is_locked() && tries == LOCKED_MAX {
+                    self.queues.set_stuck(error.outage());
+                }
+                if error.trouble() != Trouble::Again || tries == again_max {
                     return Err((undone, error));
                 }
                 metrics::counter!("overnight_store_retries_total").increment(1);
@@ -303,23 +311,36 @@ impl WriterCore {
     }
 
     async fn run(&mut self, group: WriteGroup, clock: &SharedClock) {
-        let Err((group, error)) = self.run_to_an_outcome(group, clock).await else { return };
+        let Err((group, error)) = self.run_to_an_outcome(group, AGAIN_MAX, clock).await else { return };
         match error.trouble() {
-            Trouble::Constraint | Trouble::Again => self.run_each_alone(group, clock).await,
+            Trouble::Constraint | Trouble::Again => {
+                let again_max = if error.is_locked() { 1 } else { AGAIN_MAX };
+                self.run_each_alone(group, again_max, clock).await;
+            }
             Trouble::Refusing => self.refuse_until_well(group, &error, clock).await,
             Trouble::Fatal => self.give_up(group, error),
         }
     }
 
     /// One member is at fault: each runs by itself, so that the others do not fail with it.
-    async fn run_each_alone(&mut self, group: WriteGroup, clock: &SharedClock) {
+    async fn run_each_alone(&mut self, group: WriteGroup, again_max: u32, clock: &SharedClock) {
+        let mut locked = 0;
         for single in group.split() {
-            let Err((single, error)) = self.run_to_an_outcome(single, clock).await else {
+            if locked == LOCKED_MAX {
+                single.refuse(|| StoreError::Unavailable(BUSY));
+                continue;
+            }
+            let Err((single, error)) = self.run_to_an_outcome(single, again_max, clock).await else {
+                locked = 0;
                 continue;
             };
             match error.trouble() {
                 Trouble::Constraint => self.refuse_single(single, &error, clock).await,
-                Trouble::Again => single.refuse(|| StoreError::Unavailable(BUSY)),
+                Trouble::Again => {
+                    locked += u32::from(error.is_locked());
+                    self.queues.set_stuck(error.outage());
+                    single.refuse(|| StoreError::Unavailable(BUSY));
+                }
                 Trouble::Refusing => self.refuse_until_well(single, &error, clock).await,
                 Trouble::Fatal => self.give_up(single, error),
             }

@@ -58,6 +58,10 @@ impl Writer {
         self.queues.refusing()
     }
 
+    pub(super) fn trouble(&self) -> Option<&'static str> {
+        self.queues.trouble()
+    }
+
     /// Refuses bytes for the data folder outside the database if the disk has no room for intake of that size.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), StoreError> {
         self.queues.allowance().room_after(bytes).map(drop)

@@ -34,6 +34,8 @@ struct Waiting {
     transactions: VecDeque<Transaction>,
     takes_transactions: bool,
     refusing: Option<&'static str>,
+    /// Why the last writes did not succeed, although more are tried.
+    stuck: Option<&'static str>,
     /// Room of the disk, less waiting intake.
     allowance: Allowance,
     closed: bool,
@@ -178,6 +180,17 @@ impl WriteQueues {
 
     pub(super) fn refusing(&self) -> Option<&'static str> {
         self.waiting().refusing
+    }
+
+    /// Notes that writes do not succeed for this reason, or that one did.
+    pub(super) fn set_stuck(&self, why: Option<&'static str>) {
+        self.waiting().stuck = why;
+    }
+
+    /// Why writes do not succeed, whether or not more are accepted.
+    pub(super) fn trouble(&self) -> Option<&'static str> {
+        let waiting = self.waiting();
+        waiting.refusing.or(waiting.stuck)
     }
 
     /// Sets the disk's room. If there is none for intake, waiting intake is refused.
