@@ -272,7 +272,7 @@ impl NewBatch {
     /// How many of its requests are in the queue.
     async fn lock_by(&self, lock: &Sql, write: &mut WriteTransaction<'_>) -> Result<i64, StoreError> {
         let rows = write.tx.fetch(lock.over([], self.seqs())).await?;
-        rows.first().ok_or(StoreError::Damaged("a count"))?.get("queued")
+        rows.iter().map(|row| row.get::<i64>("queued")).sum()
     }
 
     pub(super) async fn insert(
