@@ -105,9 +105,7 @@ impl Service {
         let clock: SharedClock = Arc::new(FollowingClock::of_machine());
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
-        for fault in server_faults(&store).await? {
-            tracing::warn!("{}; {}", fault.what, fault.advice);
-        }
+        warn_of_server(&store).await?;
         if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
             tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
         }
@@ -316,6 +314,13 @@ fn sender(
     let policy = Policy::new(Arc::new(move || of_now.config()), listeners.addresses(), engine_addresses);
     let sender = Sender::new(policy, Arc::new(SystemResolver::new()), clock);
     sender.trusting(services.config().outgoing.ca_files.clone())
+}
+
+async fn warn_of_server(store: &Store) -> Result<(), StoreError> {
+    for fault in server_faults(store).await? {
+        tracing::warn!("{}; {}", fault.what, fault.advice);
+    }
+    Ok(())
 }
 
 fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {

@@ -1,4 +1,4 @@
-//! Forms read the last tokens of their answers, and find the tokens that may come next. Every sequence waits meanwhile, and a hostile form
+//! Forms read the last tokens of their answers, and find the tokens that are allowed next. Every sequence waits meanwhile, and a hostile form
 //! takes up to 200 ms for one token. So an account owes the time that an expensive form took: until steps have paid for it, its forms sit out
 //! and begin no answer while another account has work, and they leave their sequences to requests that wait.
 
@@ -107,7 +107,7 @@ impl<D: Decoder> Scheduler<D> {
         running.any(|other| self.debts.owes_less(other, account)) || self.keeps_others_waiting(account)
     }
 
-    /// Whether the account owes more than another one that waits for sequences.
+    /// Whether the account owes more than another account with waiting requests.
     fn keeps_others_waiting(&self, account: &Arc<str>) -> bool {
         self.requests.waiting_accounts().any(|other| self.debts.owes_less(other, account))
     }

@@ -57,8 +57,8 @@ pub(crate) struct Tx<'c> {
     lives_for: Option<u32>,
 }
 
-/// A node that stops mid-transaction must not keep its locks; a wait for a lock is shorter than the age at which peers remove a node. What is
-/// acknowledged is on the disk, whatever the role has; stricter values stay.
+/// A node that stops mid-transaction must not keep its locks; a wait for a lock is shorter than the age at which peers remove a node. An
+/// acknowledged commit is on the disk, even if the role has `synchronous_commit = off`; stricter values stay.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '3s';
      SELECT pg_catalog.set_config('synchronous_commit', 'on', true) WHERE pg_catalog.current_setting('synchronous_commit') = 'off'";

@@ -1,5 +1,5 @@
 //! How much waits and runs. It is counted, because a row that every change updates would make all changes wait. It is counted in parts,
-//! because SQLite's log cannot begin anew while a read goes on: a request that comes or ends between two parts may be counted or not.
+//! because SQLite's log cannot begin anew during a read: a request that arrives or ends between two parts may be counted or not.
 
 use overnight_domain::forecast::AccountQueue;
 use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
