@@ -7,7 +7,7 @@ use overnight_domain::requests::RequestState;
 use overnight_store::batches::{self, EndedSoFar};
 use overnight_store::identity::accounts;
 use overnight_store::ledger::{activity, spend};
-use overnight_store::queue::{leases, live_counts};
+use overnight_store::queue::{counts, leases};
 use overnight_store::{Store, requests};
 
 use super::names::Names;
@@ -64,7 +64,7 @@ async fn compare_account(store: &Store, names: &Names, model: &Model, account: u
         model.stored_bytes(account),
     ];
     same(&format!("balance, hold, live requests and bytes of account {account}"), shown, expected)?;
-    let counts = live_counts::count(store, key).await?;
+    let counts = counts::of_account(store, key).await?;
     let live = || model.of_account(account).filter(|request| request.is_live());
     let begun = live().filter(|request| request.in_progress_at.is_some()).count() as i64;
     same(
