@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use overnight_client::Client;
+use overnight_client::{Client, Error};
 use overnight_testkit::engine::{SimConfig, SimEngine, echo_of};
 use overnight_testkit::proof;
 use overnight_wire::native::requests::{FullRequest, RequestFilter, RequestStatus};
@@ -86,22 +86,29 @@ async fn what_was_acknowledged_ends_once_though_the_engine_is_killed() {
 }
 
 async fn wait_for_ends(client: &Client, count: usize) {
-    let filter = RequestFilter { status: Some(RequestStatus::Completed), ..RequestFilter::default() };
     let reached = async {
         loop {
-            let mut ended = 0;
-            let mut lines = client.list_requests(&filter).await.expect("a list");
-            while let Some(line) = lines.next().await {
-                line.expect("a line");
-                ended += 1;
-            }
-            if ended >= count {
-                return;
+            match count_completed(client).await {
+                Ok(completed) if completed >= count => return,
+                Ok(_) => {}
+                // A PostgreSQL that fails over does not answer for a while.
+                Err(error) => assert_eq!(error.code(), Some("unavailable"), "{error}"),
             }
             process::pause(50).await;
         }
     };
     tokio::time::timeout(PATIENCE, reached).await.expect("enough requests end");
+}
+
+async fn count_completed(client: &Client) -> Result<usize, Error> {
+    let filter = RequestFilter { status: Some(RequestStatus::Completed), ..RequestFilter::default() };
+    let mut lines = client.list_requests(&filter).await?;
+    let mut completed = 0;
+    while let Some(line) = lines.next().await {
+        line?;
+        completed += 1;
+    }
+    Ok(completed)
 }
 
 /// Waits until every request has ended; returns all by id.
