@@ -31,9 +31,9 @@ fn setup(engine_settings: &'static str) -> (Setup, Arc<SteppedClock>) {
     (Setup { other_models: &["other"], engine_settings, clock, ..Setup::default() }, steps)
 }
 
-/// Completes mixed requests of two models and two accounts without a failed attempt; returns the engine's loads.
-async fn loads_of_mixed_requests(engine_settings: &'static str) -> Loads {
-    let (setup, steps) = setup(engine_settings);
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mixed_requests_of_two_models_are_gathered_by_model() {
+    let (setup, steps) = setup("one_model_at_a_time = true\ntime_slice = \"24h\"");
     let mut ids: Vec<(AccountKey, RequestId)> = Vec::new();
     let rig = Rig::start_all(vec![swapping(20, 5)], setup, async |services, account| {
         let second = accounts::create(services, "second").await.expect("an account").key;
@@ -52,18 +52,33 @@ async fn loads_of_mixed_requests(engine_settings: &'static str) -> Loads {
         assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
     }
     let loads = rig.engines[0].loads();
+    // No deadline is near and no slice ends, so one model's requests all run before the other's.
+    assert_eq!((loads.loaded.len(), loads.mixed), (2, 0), "{loads:?}");
     steps.advance_until(STEP, rig.finish()).await;
-    loads
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mixed_requests_of_two_models_are_gathered_by_model() {
-    let loads = loads_of_mixed_requests("one_model_at_a_time = true\ntime_slice = \"24h\"").await;
-    // No deadline is near and no slice ends, so one model's requests all run before the other's.
-    assert_eq!((loads.loaded.len(), loads.mixed), (2, 0), "{loads:?}");
-    // The engine does swap if it receives both.
-    let unaware = loads_of_mixed_requests("").await;
-    assert!(unaware.loaded.len() > 2 && unaware.mixed > 0, "{unaware:?}");
+async fn an_engine_that_is_not_known_to_hold_one_model_swaps() {
+    let (setup, steps) = setup("");
+    let rig = Rig::start_all(vec![swapping(20, 5)], setup, async |_, _| {}).await;
+    let mut ids = Vec::new();
+    let more = feed(&rig, &mut ids, async |number| {
+        let model = ["sim", "other"][number % 2];
+        create_for_model(&rig.services, rig.account, model, &format!("{model} {number}")).await
+    });
+    let has_swapped = || {
+        let loads = rig.engines[0].loads();
+        loads.loaded.len() > 2 && loads.mixed > 0
+    };
+    let swaps = async {
+        tokio::select! {
+            () = eventually("it swaps", has_swapped) => {}
+            never = more => never,
+        }
+    };
+    steps.advance_until(STEP, swaps).await;
+    complete_smoothly(&rig, &steps, &ids).await;
+    steps.advance_until(STEP, rig.finish()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
