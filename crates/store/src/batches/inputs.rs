@@ -302,7 +302,7 @@ impl NewInputBatch {
             state if has_failed => state.cancel(created_at).unwrap_or(state),
             state => state,
         };
-        let batch = self.batch.insert(write, &counters, &state).await?;
+        let batch = self.batch.insert(write, &counters, &state, None).await?;
         let insert = INSERT
             .bind(batch)
             .bind(account)

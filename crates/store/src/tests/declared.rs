@@ -18,6 +18,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         batches::ends::STATEMENTS,
         batches::filling::STATEMENTS,
         batches::inputs::STATEMENTS,
+        batches::grouping::STATEMENTS,
         batches::insert::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,

@@ -205,7 +205,8 @@ CREATE INDEX objects_unused_by_account ON objects (account, state, bytes) WHERE 
 
 -- deleted counts the requests that were deleted when their retention was over; the counters still count them. batches_live is for a count.
 -- input_bytes, output_bytes and error_bytes are the lengths of the files that an ended batch is read as; null until one is asked for, and again
--- when a request is deleted.
+-- when a request is deleted. While grouping_at is set, not all of its requests are in it, and it is hidden: account is negative, as it is while the batch
+-- is being deleted. 0: it is being taken apart.
 CREATE TABLE batches (
     seq            INTEGER PRIMARY KEY,
     id             BLOB NOT NULL UNIQUE,
@@ -226,7 +227,8 @@ CREATE TABLE batches (
     deleted        INTEGER NOT NULL DEFAULT 0,
     input_bytes    INTEGER,
     output_bytes   INTEGER,
-    error_bytes    INTEGER
+    error_bytes    INTEGER,
+    grouping_at    INTEGER
 );
 CREATE INDEX batches_by_account ON batches (account, seq);
 CREATE INDEX batches_cancelling ON batches (seq) WHERE cancelling = 1;
@@ -670,7 +672,7 @@ SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in
        coalesce(r.alias, s.model) AS named_model
 FROM current_states s
 JOIN requests r ON r.seq = s.seq
-LEFT JOIN batches b ON b.seq = s.batch
+LEFT JOIN batches b ON b.seq = s.batch AND b.grouping_at IS NULL
 LEFT JOIN results t ON t.seq = s.result_seq
 LEFT JOIN ledger l ON l.result = s.result_seq AND l.result IS NOT NULL;
 
@@ -754,7 +756,7 @@ JOIN request_states rs ON rs.seq = s.seq
 JOIN requests r ON r.seq = s.seq
 JOIN overnight_accounts a ON a.seq = r.account
 JOIN models m ON m.seq = r.model
-LEFT JOIN batches b ON b.seq = s.batch
+LEFT JOIN batches b ON b.seq = s.batch AND b.grouping_at IS NULL
 LEFT JOIN results t ON t.seq = s.result_seq
 LEFT JOIN ledger l ON l.result = s.result_seq AND l.result IS NOT NULL;
 
