@@ -588,7 +588,7 @@ LEFT JOIN queue q ON q.model = CASE rs.state WHEN 1 /* queued */ THEN rs.model E
 
 CREATE VIEW current_requests AS
 SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in_progress_at, s.ended_at,
-       r.id, r.created_at, r.expires_at, r.metadata, r.webhook, r.body, b.id AS batch_id,
+       r.id, r.created_at, r.expires_at, r.metadata, r.webhook, r.body, CASE WHEN b.grouping_at IS NULL THEN b.id END AS batch_id,
        (SELECT m.name FROM models m WHERE m.seq = coalesce(r.alias, s.model)) AS model_name,
        CAST(octet_length(r.body) AS BIGINT) AS body_bytes,
        CAST(octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(t.body), 0) AS BIGINT) AS bytes,
@@ -596,7 +596,7 @@ SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in
        coalesce(r.alias, s.model) AS named_model
 FROM current_states s
 JOIN requests r ON r.seq = s.seq
-LEFT JOIN batches b ON b.seq = s.batch AND b.grouping_at IS NULL
+LEFT JOIN batches b ON b.seq = s.batch
 LEFT JOIN results t ON t.seq = s.result_seq
 LEFT JOIN ledger l ON l.result = s.result_seq AND l.result IS NOT NULL;
 
@@ -671,7 +671,7 @@ JOIN request_states rs ON rs.seq = s.seq
 JOIN requests r ON r.seq = s.seq
 JOIN accounts a ON a.seq = r.account
 JOIN models m ON m.seq = r.model
-LEFT JOIN batches b ON b.seq = s.batch AND b.grouping_at IS NULL
+LEFT JOIN batches b ON b.seq = s.batch
 LEFT JOIN results t ON t.seq = s.result_seq
 LEFT JOIN ledger l ON l.result = s.result_seq AND l.result IS NOT NULL;
 
