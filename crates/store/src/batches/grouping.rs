@@ -1,4 +1,4 @@
-//! Requests join a new batch, and leave one that cannot be created.
+//! Adds requests to a new batch, and releases them if it cannot be created.
 
 use overnight_base::turns::Permit;
 use overnight_domain::batches::Counters;
@@ -48,13 +48,13 @@ statements! {
         postgres: "UPDATE request_states SET batch = NULL WHERE seq = ANY ($2::bigint[]) AND batch = $1",
     };
     LIST_JOINED = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL ORDER BY seq LIMIT ?";
-    /// From here on no piece is added to it.
+    /// No piece is added after this.
     GIVE_UP = "UPDATE batches SET grouping_at = 0 WHERE seq = ? AND grouping_at > 0 AND grouping_at <= ?";
     IS_GIVEN_UP = "SELECT seq FROM batches WHERE seq = ? AND grouping_at = 0";
     LIST_LEFT = "SELECT account, seq FROM batches WHERE account < 0 AND grouping_at <= ? ORDER BY account, seq LIMIT ?";
 }
 
-/// Brings those of the requests into the batch that are the account's and in no other, and counts them. Their states stay the same until
+/// Adds the requests that are the account's and in no batch, and counts them. Their states stay the same until
 /// the transaction ends.
 pub(super) async fn join(
     batch: i64,
@@ -107,8 +107,7 @@ pub(super) async fn take_apart(store: &Store, batch: DeletedBatch, until: i64) -
     }
 }
 
-/// Deletes the batches that nobody has worked on since `stale_at`, in milliseconds, and that are not visible yet: a process that was creating
-/// them has ended.
+/// Deletes hidden batches to which no piece was added since `stale_at`, in milliseconds: the process that was creating them has ended.
 pub async fn take_apart_left(store: &Store, stale_at: i64) -> Result<(), StoreError> {
     for row in store.readers().fetch_all(LIST_LEFT.bind(stale_at).bind(FOUND_MAX)).await? {
         let account = AccountKey(-row.get::<i64>("account")?);
@@ -119,14 +118,14 @@ pub async fn take_apart_left(store: &Store, stale_at: i64) -> Result<(), StoreEr
 
 struct TakeApart {
     batch: DeletedBatch,
-    /// Only if nobody has worked on it since.
+    /// Only if no piece was added later than this.
     until: i64,
     /// Held until done, even if the caller leaves.
     _turn: Permit,
 }
 
 impl TakeApart {
-    /// Returns whether nothing is left to do: it is gone, or visible, or somebody works on it.
+    /// Returns whether this is the end: it is gone, or visible, or another process adds pieces.
     async fn step(&self, write: &mut WriteTransaction<'_>) -> Result<bool, StoreError> {
         let DeletedBatch { seq, .. } = self.batch;
         if write.tx.execute(GIVE_UP.bind(seq).bind(self.until)).await? > 0 {

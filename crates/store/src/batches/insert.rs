@@ -1,8 +1,8 @@
 //! Creating a batch of existing requests. A write groups one piece of them, so that no other write waits long.
 //!
-//! Until the last write makes it visible, the batch is hidden as one that is being deleted is: the number of its account has its sign turned.
-//! `grouping_at` tells the two apart, and requests that are not in it yet count as registered. If a piece cannot be grouped, or nobody works on
-//! the batch any more, it is taken apart ([`super::grouping`]).
+//! The last write makes the batch visible. Before it, the batch is hidden like one that is being deleted: `account` is the negative number of its account,
+//! and `grouping_at` is set. Requests that are not in it yet count as registered. If a piece cannot be grouped, or its process has ended, the batch is
+//! taken apart ([`super::grouping`]).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub struct NewBatch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewBatchOutcome {
     Created(BatchRecord),
-    /// Another batch has taken one of the requests; none was grouped.
+    /// A request is in another batch; none was grouped.
     Changed,
     /// The account is suspended or closed; no request was grouped.
     Suspended,
