@@ -177,7 +177,7 @@ async fn resolve(
             _ if !seen.insert(text.as_str()) => refused.push(place, text, reasons::DUPLICATE),
             None => refused.push(place, text, reasons::UNKNOWN),
             Some(member) if member.membership == Membership::InBatch => {
-                refused.push(place, text, reasons::IN_ANOTHER_BATCH)
+                refused.push(place, text, reasons::IN_ANOTHER_BATCH);
             }
             Some(member) => members.push(*member),
         }

@@ -13,7 +13,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use super::insert::NewBatch;
+use super::new::NewBatch;
 use super::reads;
 use crate::database::{Row, Tx, statements};
 use crate::effects::Accounts;

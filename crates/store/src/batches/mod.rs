@@ -8,6 +8,7 @@ pub(crate) mod grouping;
 pub(crate) mod inputs;
 pub(crate) mod insert;
 pub(crate) mod listing;
+pub(crate) mod new;
 pub(crate) mod reads;
 
 #[cfg(test)]
@@ -25,12 +26,13 @@ pub use self::inputs::{
     InputBatch, NewInputBatch, NewInputBatchOutcome, delete_output, find_with_input, insert_of_file,
     keep_length, page_with_inputs,
 };
-#[cfg(test)]
-pub(super) use self::insert::RESOLVE;
-pub use self::insert::{Member, Membership, NewBatch, NewBatchOutcome, insert, insert_once, resolve};
+pub use self::insert::{NewBatchOutcome, insert, insert_once};
 pub use self::listing::{
     BatchCost, ListFilter, cost, count_failed_with, count_live, find_id, list_live, list_newest,
 };
 #[cfg(test)]
 pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, LIST_LIVE, list_newest_of};
+#[cfg(test)]
+pub(super) use self::new::RESOLVE;
+pub use self::new::{Member, Membership, NewBatch, resolve};
 pub use self::reads::{BatchPage, find, list_members, page};

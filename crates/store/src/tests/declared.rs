@@ -20,6 +20,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         batches::inputs::STATEMENTS,
         batches::grouping::STATEMENTS,
         batches::insert::STATEMENTS,
+        batches::new::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,
         closing::STATEMENTS,
