@@ -1,6 +1,7 @@
 //! Batches: created, refused, followed, listed.
 
 use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::support::{Answered, Client, TestApp, check_json, keys};
@@ -207,7 +208,8 @@ async fn calls_with_one_key_make_one_large_batch() {
 }
 
 async fn ids(app: &TestApp, count: usize) -> Vec<String> {
-    join_all((0..count).map(|_| app.create("one of many"))).await
+    let creates = stream::iter(0..count).map(|_| app.create("one of many"));
+    creates.buffered(32).collect().await
 }
 
 async fn at_once(client: &Client, body: &Value) -> Vec<Answered> {
