@@ -40,7 +40,6 @@ pub(crate) enum WriteOrder {
     DeleteEnded,
     DeleteRequest,
     DeleteBatchChunk,
-    TakeBatchApart,
     ReportEngines,
     ReleaseAll,
     Release,

@@ -66,7 +66,6 @@ mod operator_views;
 mod outages;
 mod outlook;
 mod paging;
-mod pieces;
 mod places;
 mod plans;
 mod pooled;
