@@ -40,6 +40,7 @@ pub(crate) enum WriteOrder {
     DeleteEnded,
     DeleteRequest,
     DeleteBatchChunk,
+    TakeBatchApart,
     ReportEngines,
     ReleaseAll,
     Release,

@@ -7,18 +7,21 @@ use overnight_domain::json::{Json, JsonText, RawObject};
 use overnight_domain::limits::Limits;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
-use overnight_store::batches::{self, Member, NewBatch, NewBatchOutcome};
+use overnight_store::batches::{self, Member, Membership, NewBatch, NewBatchOutcome};
 use overnight_store::idempotency_keys::{Guard, Guarded};
 
 use crate::errors::{AppError, InputFault, InvalidInput};
 use crate::idempotency::{self, Answered, Repeatable};
 use crate::parsing::parse;
-use crate::{Services, input};
+use crate::{Services, finish, input};
 
 const FIELDS: [&str; 3] = ["requests_ids", "webhook", "metadata"];
 
 /// Attempts to create a batch whose requests change meanwhile.
-const TRIES_MAX: usize = 8;
+const TRIES_MAX: u32 = 8;
+
+/// The first wait for another batch that is being created of the same requests; each later one is twice as long.
+const FIRST_WAIT_MS: i64 = 100;
 
 /// Why a request cannot be grouped.
 mod reasons {
@@ -58,19 +61,33 @@ async fn create_now(
     let bytes = body.len();
     let read = move |services: &Services| input::read(&body).and_then(|text| read(services, &text));
     let input = parse(services, account, bytes, read).await.map_err(counted)?;
-    make(services, account, &input, guard).await
+    make(services, account, input, guard).await
 }
 
-/// Groups existing requests: all of them, or none.
+/// Groups existing requests: all of them, or none. Runs to completion even if the caller leaves.
 pub(crate) async fn make(
+    services: &Services,
+    account: AccountKey,
+    input: Input,
+    guard: Option<Guard<BatchRecord>>,
+) -> Result<Answered<BatchRecord>, AppError> {
+    let shared = services.clone();
+    finish(async move { make_now(&shared, account, &input, guard).await }).await
+}
+
+async fn make_now(
     services: &Services,
     account: AccountKey,
     input: &Input,
     guard: Option<Guard<BatchRecord>>,
 ) -> Result<Answered<BatchRecord>, AppError> {
-    for _ in 0..TRIES_MAX {
+    for attempt in 0..TRIES_MAX {
         let members = resolve(services, account, &input.requests_ids).await?;
         let now = services.clock.now();
+        if members.iter().any(|member| member.membership == Membership::InNewBatch) {
+            services.clock.sleep_until(now + (FIRST_WAIT_MS << attempt)).await;
+            continue;
+        }
         let batch = NewBatch {
             id: services.ids.next(now),
             account,
@@ -79,7 +96,7 @@ pub(crate) async fn make(
             metadata: input.metadata.clone(),
             members,
         };
-        match batches::insert_once(&services.store, batch, guard).await? {
+        match batches::insert_once(&services.store, batch, guard, || services.clock.now()).await? {
             Guarded::Done(NewBatchOutcome::Created(record)) => return Ok(Answered::New(record)),
             Guarded::Done(NewBatchOutcome::Changed) => {}
             Guarded::Done(NewBatchOutcome::Suspended) => return Err(AppError::AccountSuspended),
@@ -159,7 +176,9 @@ async fn resolve(
         match member {
             _ if !seen.insert(text.as_str()) => refused.push(place, text, reasons::DUPLICATE),
             None => refused.push(place, text, reasons::UNKNOWN),
-            Some(member) if member.is_taken => refused.push(place, text, reasons::IN_ANOTHER_BATCH),
+            Some(member) if member.membership == Membership::InBatch => {
+                refused.push(place, text, reasons::IN_ANOTHER_BATCH);
+            }
             Some(member) => members.push(*member),
         }
     }

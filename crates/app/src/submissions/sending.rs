@@ -135,7 +135,7 @@ async fn group(
     let requests_ids = ids.iter().map(ToString::to_string).collect();
     let Terms { webhook, metadata } = terms;
     let input = batches::Input { requests_ids, webhook, metadata: Some(metadata) };
-    batches::make(services, account, &input, guard).await
+    batches::make(services, account, input, guard).await
 }
 
 /// The batch that the same form created before.

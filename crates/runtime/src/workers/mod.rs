@@ -14,6 +14,7 @@ use overnight_app::{Services, api_keys, batches, closing, failures, left_behind,
 use overnight_config::Millis;
 use overnight_store::StoreError;
 use overnight_store::audit_log;
+use overnight_store::batches as store_batches;
 use overnight_store::delete_old_keys;
 use overnight_store::file_watch;
 use overnight_store::files;
@@ -31,6 +32,9 @@ const EXPIRER_CHUNK: u32 = 256;
 const KEY_USAGE_FLUSHER_MS: i64 = 10_000;
 const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
+const LEFT_BATCHES_MS: i64 = 5_000;
+/// A write of a batch that is being created takes far less.
+const LEFT_BATCHES_STALE_MS: i64 = 15_000;
 /// Each run reads only deadlines that passed since the last, so this is cheap.
 const DEADLINE_SLACK_MS: i64 = 10_000;
 /// New monthly credits must arrive soon, and those of a month soon after its beginning.
@@ -62,7 +66,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the clock follower and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 22] = [
+    let recurring: [(&str, i64, Run); 23] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -77,6 +81,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("batch_deletion_resumer", BATCH_DELETION_RESUMER_MS, |services, _| {
             Box::pin(batch_deletion_resumer(services))
         }),
+        ("left_batches", LEFT_BATCHES_MS, |services, now| Box::pin(left_batches(services, now))),
         ("account_closer", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_closer(services, now))),
         ("account_eraser", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_eraser(services, now))),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
@@ -185,6 +190,11 @@ pub async fn batch_cancel_resumer(services: &Services, now: i64) -> Result<(), S
 /// Deletes the rest of every batch that is marked as deleted: a crash may have interrupted its deletion.
 pub async fn batch_deletion_resumer(services: &Services) -> Result<(), StoreError> {
     batches::finish_deletions(services).await
+}
+
+/// Releases the requests of batches whose creation a crash interrupted.
+pub async fn left_batches(services: &Services, now: i64) -> Result<(), StoreError> {
+    store_batches::take_apart_left(&services.store, now - LEFT_BATCHES_STALE_MS).await
 }
 
 /// Cancels the live requests of closed accounts.

@@ -38,6 +38,7 @@ const LOOPS: &[&str] = &[
     "http",
     "idempotency_keys",
     "key_usage_flusher",
+    "left_batches",
     "listener",
     "log_truncation",
     "low_credits",

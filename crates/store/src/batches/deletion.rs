@@ -30,7 +30,7 @@ statements! {
     };
     MARK = "UPDATE batches SET account = -account, lane = NULL WHERE seq = ? AND account > 0";
     DELETE_EVENT = "DELETE FROM events WHERE batch = ? AND batch IS NOT NULL RETURNING seq";
-    LIST_DELETING = "SELECT account, seq FROM batches WHERE account < 0 ORDER BY account, seq LIMIT ?";
+    LIST_DELETING = "SELECT account, seq FROM batches WHERE account < 0 AND grouping_at IS NULL ORDER BY account, seq LIMIT ?";
     ENDED_OF_BATCH = "SELECT rs.seq, rs.account, rs.result_seq,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
@@ -133,26 +133,13 @@ struct DeleteChunk {
 
 impl DeleteChunk {
     async fn delete(&self, write: &mut WriteTransaction<'_>) -> Result<bool, StoreError> {
-        let DeletedBatch { account, seq } = self.batch;
-        let rows = write.tx.fetch(ENDED_OF_BATCH.bind(seq).bind(ROWS_MAX)).await?;
+        let rows = write.tx.fetch(ENDED_OF_BATCH.bind(self.batch.seq).bind(ROWS_MAX)).await?;
         let found = read_chunk(&rows)?;
         if !found.is_empty() {
             delete(found, write).await?;
             return Ok(false);
         }
-        if write.tx.execute(DELETE_ENDS.bind(seq).bind(ENDS_MAX)).await? == u64::from(ENDS_MAX) {
-            return Ok(false);
-        }
-        write.tx.execute(DELETE_MEMBERS.bind(seq)).await?;
-        let inputs = write.tx.fetch(DELETE_INPUT.bind(seq)).await?;
-        let batches = write.tx.fetch(DELETE.bind(seq)).await?;
-        for row in inputs.iter().chain(&batches) {
-            write.effects.ledger.store_bytes(account.0, -row.get::<i64>("bytes")?);
-        }
-        if !batches.is_empty() {
-            note_last("batches", seq, &mut write.tx).await?;
-        }
-        Ok(true)
+        delete_row(self.batch, write).await
     }
 }
 
@@ -172,4 +159,25 @@ impl Operation for DeleteChunk {
         }
         Ok(answers)
     }
+}
+
+/// Deletes a hidden batch without requests; returns whether it is gone.
+pub(super) async fn delete_row(
+    batch: DeletedBatch,
+    write: &mut WriteTransaction<'_>,
+) -> Result<bool, StoreError> {
+    let DeletedBatch { account, seq } = batch;
+    if write.tx.execute(DELETE_ENDS.bind(seq).bind(ENDS_MAX)).await? == u64::from(ENDS_MAX) {
+        return Ok(false);
+    }
+    write.tx.execute(DELETE_MEMBERS.bind(seq)).await?;
+    let inputs = write.tx.fetch(DELETE_INPUT.bind(seq)).await?;
+    let batches = write.tx.fetch(DELETE.bind(seq)).await?;
+    for row in inputs.iter().chain(&batches) {
+        write.effects.ledger.store_bytes(account.0, -row.get::<i64>("bytes")?);
+    }
+    if !batches.is_empty() {
+        note_last("batches", seq, &mut write.tx).await?;
+    }
+    Ok(true)
 }

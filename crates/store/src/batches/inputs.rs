@@ -13,7 +13,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use super::insert::NewBatch;
+use super::new::NewBatch;
 use super::reads;
 use crate::database::{Row, Tx, statements};
 use crate::effects::Accounts;
@@ -302,7 +302,7 @@ impl NewInputBatch {
             state if has_failed => state.cancel(created_at).unwrap_or(state),
             state => state,
         };
-        let batch = self.batch.insert(write, &counters, &state).await?;
+        let batch = self.batch.insert(write, &counters, &state, None).await?;
         let insert = INSERT
             .bind(batch)
             .bind(account)

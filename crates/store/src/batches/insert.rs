@@ -1,49 +1,37 @@
-//! Grouping requests into a batch.
+//! Creating a batch of existing requests. A write groups one piece of them, so that no other write waits long.
+//!
+//! The last write makes the batch visible. Before it, the batch is hidden like one that is being deleted: `account` is the negative number of its account,
+//! and `grouping_at` is set. Requests that are not in it yet count as registered. If a piece cannot be grouped, or its process has ended, the batch is
+//! taken apart ([`super::grouping`]).
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use crate::database::{Dialect, Row, Sql, Value, statements};
+use super::deletion::DeletedBatch;
+use super::grouping::{join, leave, take_apart};
+use super::new::{Member, NewBatch};
+use crate::database::statements;
 use crate::effects::Accounts;
 use crate::idempotency_keys::{Claim, Claims, Guard, Guarded};
-use crate::ledger::totals::{ROW_BYTES, webhook_bytes};
-use crate::outbox::lane_of;
 use crate::writer::{Job, Operation, WriteClass};
 use crate::writes::{WriteOrder, WriteTransaction};
 use crate::{Store, StoreError, row};
 
-pub(super) const IDS_PER_ROW: usize = 512;
+const IDS_PER_ROW: usize = 512;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Member {
-    pub id: RequestId,
-    pub seq: i64,
-    /// Whether another batch has it.
-    pub is_taken: bool,
-}
-
-/// A new batch, with its requests in the order they were sent.
-#[derive(Debug, Clone)]
-pub struct NewBatch {
-    pub id: BatchId,
-    pub account: AccountKey,
-    /// In milliseconds.
-    pub created_at: i64,
-    pub webhook: Option<String>,
-    /// A JSON object.
-    pub metadata: Option<Vec<u8>>,
-    /// From [`resolve`].
-    pub members: Vec<Member>,
-}
+/// Requests that one write groups.
+pub(crate) const PIECE: usize = if cfg!(test) { 16 } else { 1_024 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewBatchOutcome {
     Created(BatchRecord),
-    /// Another batch has taken one of the requests; none was grouped.
+    /// A request is in another batch; none was grouped.
     Changed,
     /// The account is suspended or closed; no request was grouped.
     Suspended,
@@ -52,134 +40,134 @@ pub enum NewBatchOutcome {
 }
 
 statements! {
-    RESOLVE over [Bytes] = {
-        sqlite: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
-            WHERE r.account = ?1 AND r.id = ?2",
-        postgres: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
-            WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
+    LOCK = {
+        sqlite: "SELECT registered, in_progress, completed, failed, cancelled FROM batches WHERE seq = ? AND grouping_at > 0",
+        postgres: "SELECT registered, in_progress, completed, failed, cancelled FROM batches WHERE seq = ? AND grouping_at > 0 FOR UPDATE",
     };
-    /// Keeps others from starting or ending these requests: first those in the queue, then all. OFFSET 0 makes PostgreSQL look each row of a
-    /// list up; otherwise it may join the list last.
-    LOCK_IN_QUEUE over [Integer] = {
-        postgres: "SELECT count(*) AS queued FROM (
-            SELECT 1 FROM pg_catalog.unnest($1::bigint[]) AS j(value)
-            CROSS JOIN LATERAL (SELECT model, account, sort_key, seq FROM request_states WHERE seq = j.value OFFSET 0) rs
-            CROSS JOIN LATERAL (SELECT 1 FROM queue q
-                WHERE q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
-                FOR UPDATE) q) locked",
-    };
-    LOCK over [Integer] = {
-        postgres: "SELECT count(CASE WHEN state = 1 /* queued */ THEN 1 END) AS queued FROM (
-            SELECT state FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
-    };
-    /// How many requests of an account may be grouped, by state.
-    FREE over [Integer] = {
-        sqlite: "SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL",
-        postgres: "SELECT s.state, count(*) AS count FROM pg_catalog.unnest($2::bigint[]) AS j(value)
-            CROSS JOIN LATERAL (SELECT state, account, batch FROM current_states WHERE seq = j.value OFFSET 0) s
-            WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state",
-    };
-    JOIN over [Integer] = {
-        sqlite: "UPDATE request_states SET batch = ?1 WHERE seq = ?2",
-        postgres: "UPDATE request_states SET batch = $1 WHERE seq = ANY ($2::bigint[])",
-    };
-    JOIN_IN_QUEUE over [Integer] = {
-        sqlite: "UPDATE queue SET batch = ?1 WHERE (model, account, sort_key, seq) IN (
-            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM request_states rs WHERE rs.seq = ?2 AND rs.state = 1 /* queued */)",
-        postgres: "UPDATE queue SET batch = $1 WHERE (model, account, sort_key, seq) IN (
-            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM pg_catalog.unnest($2::bigint[]) AS j(value)
-            JOIN request_states rs ON rs.seq = j.value WHERE rs.state = 1 /* queued */)",
-    };
-    /// Numbers of deleted batches are not reused.
-    INSERT = {
-        sqlite: "INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at, cancelled_at,
-               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM batches),
-                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'batches')),
-                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-        postgres: "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
-               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-    };
-    /// The places of a batch's rows rise; if a file fills it, they have gaps.
+    ADVANCE = "UPDATE batches SET account = ?, in_progress_at = ?, completed_at = ?,
+               registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?, lane = ?, grouping_at = ?
+        WHERE seq = ?";
+    FORGET = "DELETE FROM batches WHERE seq = ?";
+    /// A row's place is that of its first request.
     INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
 }
 
-/// Which of `ids` are the account's requests, in no order.
-pub async fn resolve(
-    store: &Store,
-    account: AccountKey,
-    ids: &[RequestId],
-) -> Result<Vec<Member>, StoreError> {
-    let ids = ids.iter().map(|id| Value::from(*id)).collect();
-    let rows = store.readers().fetch_all(RESOLVE.over([account.0.into()], ids)).await?;
-    let read = |row: &Row| {
-        let is_taken = row.get::<Option<i64>>("batch")?.is_some();
-        Ok(Member { id: row.get("id")?, seq: row.get("seq")?, is_taken })
-    };
-    rows.iter().map(read).collect()
-}
-
-/// All of its requests are grouped, or none.
+/// As [`insert_once`], without a key and in no time.
 pub async fn insert(store: &Store, batch: NewBatch) -> Result<NewBatchOutcome, StoreError> {
-    store.writer().write(InsertBatch { batch, guard: None }).await?.into_done()
+    let created_at = batch.created_at;
+    insert_once(store, batch, None, || created_at).await?.into_done()
 }
 
-/// As [`insert`], once for all calls with the key of the guard.
+/// All of its requests are grouped, or none; once for all calls with the key of the guard. `now` returns the time, in milliseconds. If this
+/// future is dropped, the batch is taken apart later.
 pub async fn insert_once(
     store: &Store,
     batch: NewBatch,
     guard: Option<Guard<BatchRecord>>,
+    now: impl Fn() -> i64 + Send,
 ) -> Result<Guarded<NewBatchOutcome>, StoreError> {
-    store.writer().write(InsertBatch { batch, guard }).await
+    let account = batch.account;
+    let whole = Arc::new(Whole::from(batch));
+    let mut begun = None;
+    let outcome = loop {
+        let piece = InsertPiece { whole: Arc::clone(&whole), begun, guard, now: now() };
+        match store.writer().write(piece).await {
+            Ok(Guarded::Done(Progress::Begun(so_far))) => begun = Some(so_far),
+            Ok(Guarded::Done(Progress::Ended(outcome))) => break Ok(Guarded::Done(outcome)),
+            Ok(Guarded::Recalled(recalled)) => break Ok(Guarded::Recalled(recalled)),
+            Err(error) => break Err(error),
+        }
+    };
+    let is_created = matches!(outcome, Ok(Guarded::Done(NewBatchOutcome::Created(_))));
+    if let Some(Begun { row, .. }) = begun.filter(|_| !is_created)
+        && let Err(error) = take_apart(store, DeletedBatch { account, seq: row }, i64::MAX).await
+    {
+        tracing::warn!(%error, "taking a batch apart failed; will retry");
+    }
+    outcome
 }
 
-struct InsertBatch {
+/// A batch, and the row numbers of its requests in their order: every node locks in it.
+pub(crate) struct Whole {
     batch: NewBatch,
-    guard: Option<Guard<BatchRecord>>,
+    seqs: Vec<i64>,
 }
 
-impl Operation for InsertBatch {
-    type Answer = Guarded<NewBatchOutcome>;
+impl From<NewBatch> for Whole {
+    fn from(batch: NewBatch) -> Self {
+        let mut seqs: Vec<i64> = batch.members.iter().map(|member| member.seq).collect();
+        seqs.sort_unstable();
+        Self { batch, seqs }
+    }
+}
+
+/// A batch with some of its requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    pub(crate) row: i64,
+    done: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Begun(Begun),
+    Ended(NewBatchOutcome),
+}
+
+/// The next requests of a batch.
+pub(crate) struct InsertPiece {
+    pub(crate) whole: Arc<Whole>,
+    pub(crate) begun: Option<Begun>,
+    pub(crate) guard: Option<Guard<BatchRecord>>,
+    /// In milliseconds.
+    pub(crate) now: i64,
+}
+
+impl Operation for InsertPiece {
+    type Answer = Guarded<Progress>;
     const CLASS: WriteClass = WriteClass::Intake;
     const ORDER: WriteOrder = WriteOrder::NewBatch;
 
     fn rows(&self) -> usize {
-        self.batch.members.len()
+        self.seqs().len()
     }
 
     fn account(&self) -> Option<AccountKey> {
-        Some(self.batch.account)
+        Some(self.whole.batch.account)
     }
 
+    /// A batch counts with its first piece.
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.batch.members.len() * size_of::<Member>() + self.batch.texts_bytes()
+        let batch = self.whole.batch.members.len() * size_of::<Member>() + self.whole.batch.texts_bytes();
+        size_of::<Self>() + if self.begun.is_none() { batch } else { 0 }
     }
 
     async fn apply(
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
-    ) -> Result<Vec<Guarded<NewBatchOutcome>>, StoreError> {
-        let operations: Vec<&Self> = jobs.iter().map(|job| &job.operation).collect();
+    ) -> Result<Vec<Guarded<Progress>>, StoreError> {
+        let pieces: Vec<&Self> = jobs.iter().map(|job| &job.operation).collect();
         // Every node locks batches, then keys, then requests, and accounts last.
         write.effects.apply_batch_counters(&mut write.tx).await?;
-        let claims = operations.iter().map(|operation| operation.claim()).collect();
-        let claims = Claims::take(claims, &mut write.tx).await?;
+        let claims = Claims::take(pieces.iter().map(|piece| piece.claim()).collect(), &mut write.tx).await?;
         let first = claims.first();
-        let batches = || first.iter().filter_map(|&place| Some(&operations.get(place)?.batch));
-        for batch in batches() {
-            batch.lock(write).await?;
+        let todo = || first.iter().filter_map(|&place| pieces.get(place));
+        let mut grouped = Vec::with_capacity(first.len());
+        for piece in todo() {
+            grouped.push(piece.group(write).await?);
         }
-        let now = batches().map(|batch| (batch.account.0, batch.created_at)).collect();
+        let now = todo().map(|piece| (piece.whole.batch.account.0, piece.whole.batch.created_at)).collect();
         let mut accounts =
             Accounts::lock(&now, &write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
         let mut outcomes = Vec::with_capacity(first.len());
-        for batch in batches() {
-            outcomes.push(batch.group(&mut accounts, write).await?);
+        for (piece, grouped) in todo().zip(grouped) {
+            outcomes.push(piece.end(grouped, &mut accounts, write).await?);
         }
-        let response = |place: usize, outcome: &NewBatchOutcome| match outcome {
-            NewBatchOutcome::Created(record) => Some(operations.get(place)?.guard.as_ref()?.response(record)),
-            NewBatchOutcome::Changed | NewBatchOutcome::Suspended | NewBatchOutcome::OverQuota(_) => None,
+        let response = |place: usize, outcome: &Progress| match outcome {
+            Progress::Ended(NewBatchOutcome::Created(record)) => {
+                Some(pieces.get(place)?.guard.as_ref()?.response(record))
+            }
+            _ => None,
         };
         let ledger = &mut write.effects.ledger;
         let count = |account, bytes| ledger.store_bytes(account, bytes);
@@ -187,123 +175,135 @@ impl Operation for InsertBatch {
     }
 }
 
-impl InsertBatch {
-    fn claim(&self) -> Option<Claim> {
-        let Self { batch: NewBatch { account, created_at, .. }, guard } = self;
-        guard.as_ref().map(|guard| Claim { account: *account, key: guard.key, created_at: *created_at })
-    }
+/// A piece in its batch, while the transaction may still refuse it.
+struct Grouped {
+    row: i64,
+    /// Of the whole batch; `None` if a request of the piece cannot be in it, or the batch is being taken apart.
+    counters: Option<Counters>,
 }
 
-impl NewBatch {
-    async fn group(
+impl InsertPiece {
+    /// As many row numbers as requests in the order sent.
+    fn places(&self) -> Range<usize> {
+        let done = self.begun.map_or(0, |begun| begun.done);
+        done..self.whole.seqs.len().min(done + PIECE)
+    }
+
+    fn seqs(&self) -> &[i64] {
+        self.whole.seqs.get(self.places()).unwrap_or_default()
+    }
+
+    fn is_last(&self) -> bool {
+        self.places().end == self.whole.seqs.len()
+    }
+
+    /// The key is taken with the last piece. Until then, a repeat finds its requests in a new batch.
+    fn claim(&self) -> Option<Claim> {
+        let NewBatch { account, created_at, .. } = self.whole.batch;
+        let guard = self.guard.as_ref().filter(|_| self.is_last())?;
+        Some(Claim { account, key: guard.key, created_at })
+    }
+
+    async fn group(&self, write: &mut WriteTransaction<'_>) -> Result<Grouped, StoreError> {
+        let NewBatch { account, created_at, .. } = self.whole.batch;
+        let row = match self.begun {
+            Some(Begun { row, .. }) => row,
+            None => {
+                let registered = self.whole.batch.members.len() as i64;
+                let counters = Counters { registered, ..Counters::default() };
+                let state = BatchState::new(&counters, created_at);
+                self.whole.batch.insert(write, &counters, &state, Some(self.now)).await?
+            }
+        };
+        let joined = join(row, account, self.seqs(), write).await?;
+        // Other nodes lock the requests that they end before their batch.
+        let found = write.tx.fetch(LOCK.bind(row)).await?;
+        let is_whole = joined.total() == self.seqs().len() as i64;
+        let counters = match found.first().filter(|_| is_whole) {
+            Some(found) => {
+                let moved = Counters { registered: joined.registered - joined.total(), ..joined };
+                Some(row::counters(found)?.plus(&moved))
+            }
+            None => None,
+        };
+        Ok(Grouped { row, counters })
+    }
+
+    async fn end(
         &self,
+        Grouped { row, counters }: Grouped,
         accounts: &mut Accounts,
         write: &mut WriteTransaction<'_>,
-    ) -> Result<NewBatchOutcome, StoreError> {
-        let mut counters = Counters::default();
-        let seqs = self.seqs();
-        for found in write.tx.fetch(FREE.over([self.account.into()], seqs.clone())).await? {
-            *counters.of(row::status(found.get("state")?)?) += found.get::<i64>("count")?;
+    ) -> Result<Progress, StoreError> {
+        let refusal = match counters {
+            None => Some(NewBatchOutcome::Changed),
+            Some(_) => self.refusal(accounts)?,
+        };
+        let (None, Some(counters)) = (&refusal, counters) else {
+            leave(row, self.seqs(), write).await?;
+            if self.begun.is_none() {
+                write.tx.execute(FORGET.bind(row)).await?;
+            }
+            return Ok(Progress::Ended(refusal.unwrap_or(NewBatchOutcome::Changed)));
+        };
+        if self.begun.is_none() {
+            write.effects.ledger.store_bytes(self.whole.batch.account.0, self.whole.batch.stored_bytes());
         }
-        if counters.total() != self.members.len() as i64 {
-            return Ok(NewBatchOutcome::Changed);
+        self.insert_members(write, row).await?;
+        let state = BatchState::new(&counters, self.whole.batch.created_at);
+        self.advance(row, &counters, &state, write).await?;
+        if !self.is_last() {
+            return Ok(Progress::Begun(Begun { row, done: self.places().end }));
         }
-        if accounts.is_suspended(self.account.0)? {
-            return Ok(NewBatchOutcome::Suspended);
-        }
-        let bytes = self.stored_bytes();
-        if let Err(exceeded) = accounts.admit_bytes(self.account.0, bytes, self.created_at)? {
-            return Ok(NewBatchOutcome::OverQuota(exceeded));
-        }
-        let state = BatchState::new(&counters, self.created_at);
-        let batch = self.insert(write, &counters, &state).await?;
         if state.completed_at().is_some() {
-            write.effects.batch_ended(batch, EventKind::BatchCompleted, self.lane(), self.created_at);
+            let NewBatch { created_at, .. } = self.whole.batch;
+            write.effects.batch_ended(row, EventKind::BatchCompleted, self.whole.batch.lane(), created_at);
         }
-        write.tx.execute(JOIN.over([batch.into()], seqs.clone())).await?;
-        write.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
-        self.insert_members(write, batch).await?;
-        write.effects.ledger.store_bytes(self.account.0, bytes);
-        Ok(NewBatchOutcome::Created(self.record(&counters, &state)))
+        Ok(Progress::Ended(NewBatchOutcome::Created(self.whole.batch.record(&counters, &state))))
     }
 
-    pub(super) fn record(&self, counters: &Counters, state: &BatchState) -> BatchRecord {
-        BatchRecord {
-            id: self.id,
-            state: *state,
-            counters: *counters,
-            created_at: self.created_at,
-            webhook: self.webhook.clone(),
-            metadata: self.metadata.clone(),
+    fn refusal(&self, accounts: &mut Accounts) -> Result<Option<NewBatchOutcome>, StoreError> {
+        let NewBatch { account: AccountKey(account), created_at, .. } = self.whole.batch;
+        if accounts.is_suspended(account)? {
+            return Ok(Some(NewBatchOutcome::Suspended));
         }
-    }
-
-    pub(super) fn lane(&self) -> Option<i64> {
-        lane_of(self.account, self.webhook.as_deref())
-    }
-
-    pub(super) fn texts_bytes(&self) -> usize {
-        self.metadata.as_ref().map_or(0, Vec::len) + self.webhook.as_ref().map_or(0, String::len)
-    }
-
-    pub(super) fn stored_bytes(&self) -> i64 {
-        let metadata = self.metadata.as_ref().map_or(0, Vec::len) as i64;
-        ROW_BYTES + metadata + webhook_bytes(self.webhook.as_deref()) + 16 * self.members.len() as i64
-    }
-
-    fn seqs(&self) -> Vec<Value> {
-        // Every node locks in this order.
-        let mut seqs: Vec<i64> = self.members.iter().map(|member| member.seq).collect();
-        seqs.sort_unstable();
-        seqs.into_iter().map(Value::from).collect()
-    }
-
-    /// From here on the states of the requests stay the same until the batch is stored: SQLite has one writer, and on PostgreSQL their rows
-    /// are locked. A second pass locks requests that a release queued before their row was locked.
-    async fn lock(&self, write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
-        if write.tx.dialect() == Dialect::Postgres
-            && self.lock_by(&LOCK_IN_QUEUE, write).await? < self.lock_by(&LOCK, write).await?
-        {
-            self.lock_by(&LOCK_IN_QUEUE, write).await?;
+        if self.begun.is_some() {
+            return Ok(None);
         }
-        Ok(())
+        let admitted = accounts.admit_bytes(account, self.whole.batch.stored_bytes(), created_at)?;
+        Ok(admitted.err().map(NewBatchOutcome::OverQuota))
     }
 
-    /// How many of its requests are in the queue.
-    async fn lock_by(&self, lock: &Sql, write: &mut WriteTransaction<'_>) -> Result<i64, StoreError> {
-        let rows = write.tx.fetch(lock.over([], self.seqs())).await?;
-        rows.iter().map(|row| row.get::<i64>("queued")).sum()
-    }
-
-    pub(super) async fn insert(
+    /// Notes its progress; the last piece makes the batch visible.
+    async fn advance(
         &self,
-        write: &mut WriteTransaction<'_>,
+        row: i64,
         counters: &Counters,
         state: &BatchState,
-    ) -> Result<i64, StoreError> {
-        let insert = INSERT
-            .bind(self.id)
-            .bind(self.account)
-            .bind(self.created_at)
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<(), StoreError> {
+        let grouping_at = (!self.is_last()).then_some(self.now);
+        let advance = ADVANCE
+            .bind(self.whole.batch.account_while(grouping_at))
             .bind(state.in_progress_at())
             .bind(state.completed_at())
-            .bind(state.cancelled_at())
             .bind(counters.registered)
             .bind(counters.in_progress)
             .bind(counters.completed)
             .bind(counters.failed)
             .bind(counters.cancelled)
-            .bind(self.webhook.clone())
-            .bind(self.metadata.clone())
-            .bind(self.lane());
-        let rows = write.tx.fetch(insert).await?;
-        rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.get("seq")
+            .bind(self.whole.batch.lane_while(grouping_at))
+            .bind(grouping_at)
+            .bind(row);
+        write.tx.execute(advance).await.map(drop)
     }
 
-    async fn insert_members(&self, write: &mut WriteTransaction<'_>, batch: i64) -> Result<(), StoreError> {
-        for (place, members) in (0i64..).zip(self.members.chunks(IDS_PER_ROW)) {
+    async fn insert_members(&self, write: &mut WriteTransaction<'_>, row: i64) -> Result<(), StoreError> {
+        let members = self.whole.batch.members.get(self.places()).unwrap_or_default();
+        let places = (self.places().start as i64..).step_by(IDS_PER_ROW);
+        for (place, members) in places.zip(members.chunks(IDS_PER_ROW)) {
             let ids: Vec<u8> = members.iter().flat_map(|member| member.id.to_bytes()).collect();
-            write.tx.execute(INSERT_MEMBERS.bind(batch).bind(place).bind(ids)).await?;
+            write.tx.execute(INSERT_MEMBERS.bind(row).bind(place).bind(ids)).await?;
         }
         Ok(())
     }

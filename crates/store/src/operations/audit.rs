@@ -76,11 +76,11 @@ pub(crate) const RULES: [(&str, &str, &str); 33] = [
                    count(*) FILTER (WHERE state = 5) AS cancelled
             FROM current_states WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
          LEFT JOIN batch_inputs i ON i.batch = b.seq
-         WHERE b.registered <> coalesce(c.registered, 0) + CASE WHEN i.state = 0 THEN i.lines - i.filled ELSE 0 END OR b.in_progress <> coalesce(c.in_progress, 0)
+         WHERE b.grouping_at IS NULL AND (b.registered <> coalesce(c.registered, 0) + CASE WHEN i.state = 0 THEN i.lines - i.filled ELSE 0 END OR b.in_progress <> coalesce(c.in_progress, 0)
             OR b.completed < coalesce(c.completed, 0) OR b.failed < coalesce(c.failed, 0) OR b.cancelled < coalesce(c.cancelled, 0)
             OR b.completed + b.failed + b.cancelled
                <> b.deleted + coalesce(c.completed, 0) + coalesce(c.failed, 0) + coalesce(c.cancelled, 0)
-            OR (c.batch IS NULL AND b.deleted = 0 AND i.batch IS NULL)",
+            OR (c.batch IS NULL AND b.deleted = 0 AND i.batch IS NULL))",
     ),
     (
         "a batch's state follows its counters, and only what has ended is being deleted",
@@ -90,12 +90,13 @@ pub(crate) const RULES: [(&str, &str, &str); 33] = [
             OR (completed_at IS NULL AND cancelled_at IS NULL AND registered + in_progress = 0)
             OR (cancelled_at IS NOT NULL AND cancelling = 0 AND registered + in_progress > 0)
             OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))
-            OR (account < 0 AND (registered + in_progress > 0 OR lane IS NOT NULL))",
+            OR (account < 0 AND (lane IS NOT NULL OR (grouping_at IS NULL AND registered + in_progress > 0)))
+            OR (account > 0 AND grouping_at IS NOT NULL)",
     ),
     (
         "a batch lists exactly its requests",
         "SELECT count(*) AS count FROM batch_members",
-        "SELECT count(*) AS breaches FROM batches b WHERE
+        "SELECT count(*) AS breaches FROM batches b WHERE b.grouping_at IS NULL AND
             (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
             <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled
                      - (SELECT coalesce(sum(i.lines - i.filled), 0) FROM batch_inputs i WHERE i.batch = b.seq))",
@@ -295,7 +296,7 @@ pub(crate) const RULES: [(&str, &str, &str); 33] = [
            + (SELECT count(*) FROM request_states rs JOIN requests r ON r.seq = rs.seq
              WHERE rs.state < 3 AND (r.webhook IS NULL) <> (rs.lane IS NULL))
            + (SELECT count(*) FROM batches b WHERE b.completed_at IS NULL AND b.cancelled_at IS NULL
-                 AND (b.webhook IS NULL) <> (b.lane IS NULL))
+                 AND b.grouping_at IS NULL AND (b.webhook IS NULL) <> (b.lane IS NULL))
            + (SELECT count(*) FROM events e LEFT JOIN request_states rs ON rs.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
              WHERE e.kind < 5 AND ((e.request IS NULL) = (e.batch IS NULL)
                 OR coalesce(rs.account, b.account, -1) <> e.account OR coalesce(rs.lane, b.lane, -1) <> e.lane

@@ -8,19 +8,11 @@ use crate::{
 };
 
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
-    [of_other_rooms(), of_outbox(), of_queue_and_requests()].concat()
+    [of_other_rooms(), of_batches(), of_outbox(), of_queue_and_requests()].concat()
 }
 
 fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
     vec![
-        batches::cancel::STATEMENTS,
-        batches::deletion::STATEMENTS,
-        batches::ends::STATEMENTS,
-        batches::filling::STATEMENTS,
-        batches::inputs::STATEMENTS,
-        batches::insert::STATEMENTS,
-        batches::listing::STATEMENTS,
-        batches::reads::STATEMENTS,
         closing::STATEMENTS,
         closing::erase::STATEMENTS,
         closing::live::STATEMENTS,
@@ -78,6 +70,21 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         key_retention::STATEMENTS,
         last_deleted::STATEMENTS,
         low_credits::STATEMENTS,
+    ]
+}
+
+fn of_batches() -> Vec<&'static [&'static Sql]> {
+    vec![
+        batches::cancel::STATEMENTS,
+        batches::deletion::STATEMENTS,
+        batches::ends::STATEMENTS,
+        batches::filling::STATEMENTS,
+        batches::grouping::STATEMENTS,
+        batches::inputs::STATEMENTS,
+        batches::insert::STATEMENTS,
+        batches::listing::STATEMENTS,
+        batches::new::STATEMENTS,
+        batches::reads::STATEMENTS,
     ]
 }
 

@@ -66,7 +66,7 @@ async fn a_request_belongs_to_one_batch_for_ever(fixture: &mut Fixture) {
     created(group(fixture, &ids[..2]).await);
     assert_eq!(group(fixture, &ids[1..]).await, NewBatchOutcome::Changed);
     let members = batches::resolve(&fixture.store, fixture.account, &ids).await.expect("members");
-    assert_eq!(members.iter().filter(|member| member.is_taken).count(), 2);
+    assert_eq!(members.iter().filter(|member| member.membership == Membership::InBatch).count(), 2);
 }
 
 on_both!(nothing_of_a_marked_batch_is_leased_or_settled);

@@ -7,11 +7,11 @@ fn write_request(request: &RequestSummary, out: &mut Vec<u8>) {
     out.extend_from_slice(request.id.to_string().as_bytes());
 }
 
-fn write_batch(batch: &BatchRecord, out: &mut Vec<u8>) {
+pub(super) fn write_batch(batch: &BatchRecord, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("{} of {}", batch.id, batch.counters.total()).as_bytes());
 }
 
-const fn key(hash: u8, digest: u8) -> IdempotencyKey {
+pub(super) const fn key(hash: u8, digest: u8) -> IdempotencyKey {
     IdempotencyKey { hash: [hash; 32], digest: [digest; 32] }
 }
 
@@ -136,7 +136,7 @@ async fn a_batch_is_made_once_for_all_calls_with_its_key(fixture: &mut Fixture) 
     let ids = fixture.insert(&[1, 2]).await;
     let batch = grouping::new_batch(fixture, &ids).await;
     let guard = Some(Guard { key: key(7, 1), write: write_batch });
-    let insert = |batch| batches::insert_once(&fixture.store, batch, guard);
+    let insert = |batch| batches::insert_once(&fixture.store, batch, guard, || START);
     let outcomes = join_all([insert(batch.clone()), insert(batch.clone())]).await;
     let outcomes: Result<Vec<_>, StoreError> = outcomes.into_iter().collect();
     let repeat = Recalled::Response(Bytes::from(format!("{} of 2", batch.id)));

@@ -94,7 +94,7 @@ async fn an_account_has_64_mib_in_line_at_most_whatever_they_hold() {
     assert_eq!(room_for(failed).await, 7, "a line that failed with a long answer");
 
     let batch = new_batch(fixture, &[]).await;
-    let member = Member { id: plain.id, seq: 1, is_taken: false };
+    let member = Member { id: plain.id, seq: 1, membership: Membership::None };
     for (name, batch) in [
         ("webhook", NewBatch { webhook: Some(" ".repeat(EIGHT_MIB)), ..batch.clone() }),
         ("metadata", NewBatch { metadata: Some(vec![b' '; EIGHT_MIB]), ..batch.clone() }),

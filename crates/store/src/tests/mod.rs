@@ -66,6 +66,7 @@ mod operator_views;
 mod outages;
 mod outlook;
 mod paging;
+mod pieces;
 mod places;
 mod plans;
 mod pooled;

@@ -44,9 +44,11 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         batches::LIVE_OF_BATCH.bind(1i64).bind(0i64).bind(9i64),
         batches::RESOLVE.over([1i64.into()], vec![ids[0].into()]),
     ];
-    for sql in [&batches::FREE, &batches::JOIN_IN_QUEUE] {
-        statements.push(sql.over([1i64.into()], vec![1i64.into(), 2i64.into()]));
+    for sql in [&batches::JOIN, &batches::JOIN_IN_QUEUE] {
+        statements.push(sql.over([1i64.into(), 1i64.into()], vec![1i64.into(), 2i64.into()]));
     }
+    statements.push(batches::LEAVE_QUEUE.over([1i64.into()], vec![1i64.into(), 2i64.into()]));
+    statements.push(batches::LIST_LEFT.bind(START).bind(9i64));
     let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
     statements.push(totals::LOCK.over([], row(1)));
     statements.push(totals::APPLY.over([], row(5)));
@@ -264,7 +266,15 @@ async fn a_batch_is_grouped_in_time_that_grows_with_its_size_alone() {
         &["SEARCH r USING INDEX", "SEARCH rs USING INTEGER PRIMARY KEY"],
     )
     .await;
-    check(&fixture, batches::FREE.sqlite, &["SEARCH rs USING INTEGER PRIMARY KEY (rowid=?)", IN_QUEUE]).await;
+    check(
+        &fixture,
+        batches::JOIN_IN_QUEUE.sqlite,
+        &[
+            "SEARCH queue USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)",
+            "SEARCH rs USING INTEGER PRIMARY KEY (rowid=?)",
+        ],
+    )
+    .await;
     check(&fixture, batches::JOIN.sqlite, &["SEARCH request_states USING INTEGER PRIMARY KEY (rowid=?)"])
         .await;
 }

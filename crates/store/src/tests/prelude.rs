@@ -36,7 +36,7 @@ pub(super) use tempfile::TempDir;
 
 pub(super) use crate::audit_log::{Filter, Place, bounds};
 pub(super) use crate::batches::{
-    CancelBatchOutcome, FillLine, FillStep, Filled, Filling, NewBatch, NewBatchOutcome,
+    CancelBatchOutcome, FillLine, FillStep, Filled, Filling, Membership, NewBatch, NewBatchOutcome,
 };
 pub(super) use crate::database::{Actor, ActorId, Connection, Dialect, Row, Sql, Statement, Tx, sql};
 pub(super) use crate::files::{Appended, FinishedFile, NewFile};

@@ -1,8 +1,10 @@
 //! Batches: created, refused, followed, listed.
 
+use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, check_json, keys};
+use crate::support::{Answered, Client, TestApp, check_json, keys};
 
 const CREATED: &str = "id status requests_counts created_at";
 
@@ -180,20 +182,43 @@ async fn the_first_thousand_faults_are_named_and_all_are_counted() {
 #[tokio::test]
 async fn a_request_belongs_to_one_batch_however_many_try() {
     let app = TestApp::start().await;
-    let ids = [app.create("one").await, app.create("two").await];
-    let body = json!({"requests_ids": ids});
-    let client = app.client();
+    // The second batch is created in two writes.
+    for size in [2, 1_100] {
+        let body = json!({"requests_ids": ids(&app, size).await});
+        let client = app.client();
+        let mut statuses = Vec::new();
+        for answer in at_once(&client, &body).await {
+            statuses.push(answer.status);
+        }
+        statuses.sort_unstable();
+        assert_eq!(statuses, [201, 422, 422, 422, 422, 422, 422, 422]);
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_with_one_key_make_one_large_batch() {
+    let app = TestApp::start().await;
+    let body = json!({"requests_ids": ids(&app, 1_100).await});
+    let client = app.client().with("idempotency-key", "once");
+    let answers = at_once(&client, &body).await;
+    let made: Vec<_> = answers.into_iter().map(|answer| answer.checked(201).id()).collect();
+    assert!(made.iter().all(|batch| *batch == made[0]), "{made:?}");
+    app.stop().await;
+}
+
+async fn ids(app: &TestApp, count: usize) -> Vec<String> {
+    let creates = stream::iter(0..count).map(|_| app.create("one of many"));
+    creates.buffered(32).collect().await
+}
+
+async fn at_once(client: &Client, body: &Value) -> Vec<Answered> {
     let tries = (0..8).map(|_| {
         let (client, body) = (client.clone(), body.clone());
-        tokio::spawn(async move { client.post("/v1/batches", &body).await.status })
+        tokio::spawn(async move { client.post("/v1/batches", &body).await })
     });
-    let mut statuses = Vec::new();
-    for attempt in tries.collect::<Vec<_>>() {
-        statuses.push(attempt.await.expect("an answer"));
-    }
-    statuses.sort_unstable();
-    assert_eq!(statuses, [201, 422, 422, 422, 422, 422, 422, 422]);
-    app.stop().await;
+    let tries = tries.collect::<Vec<_>>();
+    join_all(tries).await.into_iter().map(|answer| answer.expect("an answer")).collect()
 }
 
 #[tokio::test]

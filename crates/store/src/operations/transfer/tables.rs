@@ -23,7 +23,7 @@ pub(super) struct Table {
     pub(super) only: Option<&'static str>,
     /// Bytes of a row; `None` if every row is small.
     pub(super) weight: Option<&'static str>,
-    /// How many of the last columns are numbers that exports of schemas before 42 lack; they are null there.
+    /// How many of the last columns are numbers that exports of schemas before 43 may lack; they are null there.
     pub(super) added: usize,
     /// Whether PostgreSQL draws the row numbers of `seq`.
     pub(super) is_numbered: bool,

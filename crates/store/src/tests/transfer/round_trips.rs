@@ -129,7 +129,7 @@ async fn export_of_schema_40_is_imported_whole() {
             .into_iter()
             .map(|row| match row.split('"').nth(1) {
                 Some("idempotency_keys") => row.replace("]]", ",null]]"),
-                Some("batches") => row.replace("]]", ",null,null,null]]"),
+                Some("batches") => row.replace("]]", ",null,null,null,null]]"),
                 _ => row.to_owned(),
             })
             .collect();

@@ -10,9 +10,9 @@ pub(super) const BATCHES: Table = Table {
         integer("completed_at"), integer("cancelled_at"), flag("cancelling"), integer("registered"),
         integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
         json("metadata"), integer("lane"), integer("deleted"), integer("input_bytes"), integer("output_bytes"),
-        integer("error_bytes"),
+        integer("error_bytes"), integer("grouping_at"),
     ],
-    weight: Some("coalesce(octet_length(metadata), 0)"), added: 3, is_numbered: true, ..Table::PLAIN
+    weight: Some("coalesce(octet_length(metadata), 0)"), added: 4, is_numbered: true, ..Table::PLAIN
 };
 
 #[rustfmt::skip]

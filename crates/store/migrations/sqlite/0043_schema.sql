@@ -205,7 +205,8 @@ CREATE INDEX objects_unused_by_account ON objects (account, state, bytes) WHERE 
 
 -- deleted counts the requests that were deleted when their retention was over; the counters still count them. batches_live is for a count.
 -- input_bytes, output_bytes and error_bytes are the lengths of the files that an ended batch is read as; null until one is asked for, and again
--- when a request is deleted.
+-- when a request is deleted. While grouping_at is set, not all of its requests are in it, and it is hidden: account is negative, as it is while the batch
+-- is being deleted. 0: it is being taken apart.
 CREATE TABLE batches (
     seq            INTEGER PRIMARY KEY,
     id             BLOB NOT NULL UNIQUE,
@@ -226,7 +227,8 @@ CREATE TABLE batches (
     deleted        INTEGER NOT NULL DEFAULT 0,
     input_bytes    INTEGER,
     output_bytes   INTEGER,
-    error_bytes    INTEGER
+    error_bytes    INTEGER,
+    grouping_at    INTEGER
 );
 CREATE INDEX batches_by_account ON batches (account, seq);
 CREATE INDEX batches_cancelling ON batches (seq) WHERE cancelling = 1;
@@ -662,7 +664,7 @@ LEFT JOIN queue q ON q.model = CASE rs.state WHEN 1 /* queued */ THEN rs.model E
 -- bytes is the size of a request with its result. result and the columns after it, up to warnings, are null until the request has ended.
 CREATE VIEW current_requests AS
 SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in_progress_at, s.ended_at,
-       r.id, r.created_at, r.expires_at, r.metadata, r.webhook, r.body, b.id AS batch_id,
+       r.id, r.created_at, r.expires_at, r.metadata, r.webhook, r.body, CASE WHEN b.grouping_at IS NULL THEN b.id END AS batch_id,
        (SELECT m.name FROM models m WHERE m.seq = coalesce(r.alias, s.model)) AS model_name,
        CAST(octet_length(r.body) AS BIGINT) AS body_bytes,
        CAST(octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(t.body), 0) AS BIGINT) AS bytes,

@@ -196,7 +196,8 @@ CREATE TABLE batches (
     deleted        BIGINT NOT NULL DEFAULT 0,
     input_bytes    BIGINT,
     output_bytes   BIGINT,
-    error_bytes    BIGINT
+    error_bytes    BIGINT,
+    grouping_at    BIGINT
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX batches_by_account ON batches (account, seq);
 CREATE INDEX batches_cancelling ON batches (seq) WHERE cancelling = 1;
@@ -587,7 +588,7 @@ LEFT JOIN queue q ON q.model = CASE rs.state WHEN 1 /* queued */ THEN rs.model E
 
 CREATE VIEW current_requests AS
 SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in_progress_at, s.ended_at,
-       r.id, r.created_at, r.expires_at, r.metadata, r.webhook, r.body, b.id AS batch_id,
+       r.id, r.created_at, r.expires_at, r.metadata, r.webhook, r.body, CASE WHEN b.grouping_at IS NULL THEN b.id END AS batch_id,
        (SELECT m.name FROM models m WHERE m.seq = coalesce(r.alias, s.model)) AS model_name,
        CAST(octet_length(r.body) AS BIGINT) AS body_bytes,
        CAST(octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(t.body), 0) AS BIGINT) AS bytes,
@@ -905,7 +906,8 @@ BEGIN
   'cancelled_at: When it was cancelled, in milliseconds since 1970.', 'cancelling: 1 while its requests are being cancelled.', 'registered: Requests that have not started.', 'in_progress: Requests in progress.',
   'completed: Requests that completed.', 'failed: Requests that failed.', 'cancelled: Requests that were cancelled.', 'webhook: URL that is told of its end.', 'metadata: JSON of the client.',
   'lane: In which lane its end is told; null: nobody is told.', 'deleted: Requests whose records were deleted; they are counted as they ended.',
-  'input_bytes: Length of the file of its requests, once measured.', 'output_bytes: Length of its output file, once measured.', 'error_bytes: Length of its error file, once measured.']),
+  'input_bytes: Length of the file of its requests, once measured.', 'output_bytes: Length of its output file, once measured.', 'error_bytes: Length of its error file, once measured.',
+  'grouping_at: When a piece of its requests was last grouped, 0 if it is being taken apart; null: it is visible, or being deleted.']),
 ('batch_members', 'The identifiers of the requests of a batch, in the order in which they were sent.', ARRAY['place: Which part of the list.', 'ids: Identifiers, 16 bytes each.']),
 ('batch_ends', 'The order in which the requests of a batch ended.', ARRAY['ended: How many had ended with this row.', 'requests: Which ones: requests.seq, 8 bytes each.']),
 ('batch_inputs', 'Batches whose requests are made of the lines of a file.',
