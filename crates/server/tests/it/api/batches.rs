@@ -181,7 +181,7 @@ async fn the_first_thousand_faults_are_named_and_all_are_counted() {
 
 #[tokio::test]
 async fn a_request_belongs_to_one_batch_however_many_try() {
-    let app = TestApp::start().await;
+    let app = TestApp::start_timed().await;
     // The second batch is created in two writes.
     for size in [2, 1_100] {
         let body = json!({"requests_ids": ids(&app, size).await});
@@ -198,7 +198,7 @@ async fn a_request_belongs_to_one_batch_however_many_try() {
 
 #[tokio::test]
 async fn calls_with_one_key_make_one_large_batch() {
-    let app = TestApp::start().await;
+    let app = TestApp::start_timed().await;
     let body = json!({"requests_ids": ids(&app, 1_100).await});
     let client = app.client().with("idempotency-key", "once");
     let answers = at_once(&client, &body).await;

@@ -121,8 +121,12 @@ impl TestApp {
     pub(crate) async fn start_hasty() -> Self {
         let short = Duration::from_millis(300);
         let timeouts = Timeouts { header: short, body_idle: short, body_total: short * 3, ..PATIENT };
-        let real = |services| Services { clock: Arc::new(SystemClock), ..services };
-        Self::launch(store_options, &[], timeouts, real).await
+        Self::launch(store_options, &[], timeouts, on_machine_clock).await
+    }
+
+    /// Starts a service on the machine's clock, for calls that wait.
+    pub(crate) async fn start_timed() -> Self {
+        Self::launch(store_options, &[], PATIENT, on_machine_clock).await
     }
 
     /// Starts a service on a clock under the test's control. Connections may be idle for [`AGES`].
@@ -232,6 +236,10 @@ impl TestApp {
         assert!(breaches.is_empty(), "{breaches:#?}");
         self.services.store.close().await;
     }
+}
+
+fn on_machine_clock(services: Services) -> Services {
+    Services { clock: Arc::new(SystemClock), ..services }
 }
 
 async fn services(options: &StoreOptions, settings: &[(&str, &str)], clock: SharedClock) -> Services {
