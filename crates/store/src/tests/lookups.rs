@@ -160,9 +160,7 @@ const PASSED_OVER: [&str; 3] =
 /// The sum of these numbers of all steps of a plan.
 fn rows_of(step: &Value, names: &[&str]) -> f64 {
     let number = |name: &str| step.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    // Its rows are counted where they are read; here are also those of transactions that were rolled back.
-    let is_bitmap = step.get("Node Type").is_some_and(|kind| kind == "Bitmap Index Scan");
-    let loops = if is_bitmap { 0.0 } else { number("Actual Loops").max(1.0) };
+    let loops = number("Actual Loops").max(1.0);
     let own: f64 = names.iter().map(|name| number(name)).sum::<f64>() * loops;
     let steps = step.get("Plans").and_then(Value::as_array).into_iter().flatten();
     own + steps.map(|step| rows_of(step, names)).sum::<f64>()
