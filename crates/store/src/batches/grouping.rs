@@ -26,13 +26,13 @@ statements! {
             WHERE rs.seq = ?3 AND rs.account = ?2 AND rs.state = 1 /* queued */) RETURNING in_progress_at",
         postgres: "UPDATE queue SET batch = $1 FROM (SELECT rs.* FROM pg_catalog.unnest($3::bigint[]) AS j(value)
             CROSS JOIN LATERAL (SELECT model, account, sort_key, seq FROM request_states
-                WHERE seq = j.value AND account = $2 AND state = 1 /* queued */ OFFSET 0) rs) rs
+                WHERE seq = j.value AND account + 0 = $2 AND state = 1 /* queued */ OFFSET 0) rs) rs
             WHERE queue.model = rs.model AND queue.account = rs.account AND queue.sort_key = rs.sort_key AND queue.seq = rs.seq
                 AND queue.batch IS NULL RETURNING queue.in_progress_at",
     };
     JOIN over [Integer] = {
         sqlite: "UPDATE request_states SET batch = ?1 WHERE seq = ?3 AND account = ?2 AND batch IS NULL RETURNING state",
-        postgres: "UPDATE request_states SET batch = $1 WHERE seq = ANY ($3::bigint[]) AND account = $2 AND batch IS NULL RETURNING state",
+        postgres: "UPDATE request_states SET batch = $1 WHERE seq = ANY ($3::bigint[]) AND account + 0 = $2 AND batch + 0 IS NULL RETURNING state",
     };
     LEAVE_QUEUE over [Integer] = {
         sqlite: "UPDATE queue SET batch = NULL WHERE batch = ?1 AND (model, account, sort_key, seq) IN (
@@ -45,7 +45,7 @@ statements! {
     };
     LEAVE over [Integer] = {
         sqlite: "UPDATE request_states SET batch = NULL WHERE seq = ?2 AND batch = ?1",
-        postgres: "UPDATE request_states SET batch = NULL WHERE seq = ANY ($2::bigint[]) AND batch = $1",
+        postgres: "UPDATE request_states SET batch = NULL WHERE seq = ANY ($2::bigint[]) AND batch + 0 = $1",
     };
     LIST_JOINED = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL ORDER BY seq LIMIT ?";
     /// No piece is added after this.

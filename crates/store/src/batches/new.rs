@@ -46,7 +46,7 @@ statements! {
         sqlite: "SELECT r.id, r.seq, rs.batch, b.grouping_at FROM requests r JOIN request_states rs ON rs.seq = r.seq
             LEFT JOIN batches b ON b.seq = rs.batch WHERE r.account = ?1 AND r.id = ?2",
         postgres: "SELECT r.id, r.seq, rs.batch, b.grouping_at FROM requests r JOIN request_states rs ON rs.seq = r.seq
-            LEFT JOIN batches b ON b.seq = rs.batch WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
+            LEFT JOIN batches b ON b.seq = rs.batch WHERE r.account + 0 = $1 AND r.id = ANY ($2::bytea[])",
     };
     /// Numbers of deleted batches are not reused.
     INSERT = {

@@ -25,11 +25,11 @@ statements! {
         AND state <> 1 /* in use */ RETURNING name, account, request";
     DELETE over [Bytes] = {
         sqlite: "DELETE FROM objects WHERE name = ?1 AND state = 3 /* being deleted */",
-        postgres: "DELETE FROM objects WHERE name = ANY ($1::bytea[]) AND state = 3 /* being deleted */",
+        postgres: "DELETE FROM objects WHERE name = ANY ($1::bytea[]) AND state + 0 = 3 /* being deleted */",
     };
     POSTPONE over [Bytes] = {
         sqlite: "UPDATE objects SET delete_at = ?1 WHERE name = ?2 AND state = 3 /* being deleted */",
-        postgres: "UPDATE objects SET delete_at = $1 WHERE name = ANY ($2::bytea[]) AND state = 3 /* being deleted */",
+        postgres: "UPDATE objects SET delete_at = $1 WHERE name = ANY ($2::bytea[]) AND state + 0 = 3 /* being deleted */",
     };
     /// Objects of an erased account, except those that may be being put. Objects being deleted stay so, or wait after a refusal.
     HURRY = "UPDATE objects SET state = 3 /* being deleted */, delete_at = 0 WHERE name IN (

@@ -23,14 +23,14 @@ statements! {
             WHERE name = ?1 AND state = 0 /* being put */",
         postgres: "UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = r.seq
             FROM unnest($1::bytea[], $2::bytea[]) AS v(name, id) JOIN requests r ON r.id = v.id
-            WHERE o.name = v.name AND o.state = 0 /* being put */",
+            WHERE o.name = v.name AND o.state + 0 = 0 /* being put */",
     };
     USE_FOR_RESULT over [Bytes, Integer] = {
         sqlite: "UPDATE objects SET state = 1 /* in use */, delete_at = NULL, request = ?2
             WHERE name = ?1 AND state = 0 /* being put */",
         postgres: "UPDATE objects o SET state = 1 /* in use */, delete_at = NULL, request = v.request
             FROM unnest($1::bytea[], $2::bigint[]) AS v(name, request)
-            WHERE o.name = v.name AND o.state = 0 /* being put */",
+            WHERE o.name = v.name AND o.state + 0 = 0 /* being put */",
     };
     LET_GO over [Integer] = {
         sqlite: "UPDATE objects SET state = 2 /* in use no more */
@@ -41,7 +41,7 @@ statements! {
     DISCARD over [Bytes] = {
         sqlite: "UPDATE objects SET state = 2 /* in use no more */, delete_at = 0 WHERE name = ?1 AND state = 0 /* being put */",
         postgres: "UPDATE objects SET state = 2 /* in use no more */, delete_at = 0
-            WHERE name = ANY ($1::bytea[]) AND state = 0 /* being put */",
+            WHERE name = ANY ($1::bytea[]) AND state + 0 = 0 /* being put */",
     };
     /// Whether it was put is unknown.
     GIVE_UP = "UPDATE objects SET delete_at = ? WHERE name = ? AND state = 0 /* being put */";

@@ -1,5 +1,6 @@
 //! On PostgreSQL, statements look their rows up by key, whatever the planner knows of a table: it may have been empty when the statement was
-//! prepared, and never analysed.
+//! prepared, and never analysed. In a statement with a list, a condition beside the key that an index fits is written with `+ 0`: otherwise all
+//! rows of an account may be read, as the planner underestimates how many it has.
 
 use serde_json::Value;
 
@@ -158,12 +159,14 @@ const PASSED_OVER: [&str; 3] =
     ["Rows Removed by Filter", "Rows Removed by Join Filter", "Rows Removed by Index Recheck"];
 
 /// The sum of these numbers of all steps of a plan.
-fn rows_of(step: &Value, names: &[&str]) -> f64 {
+fn rows_of(step: &Value, is_list: bool, names: &[&str]) -> f64 {
     let number = |name: &str| step.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    let loops = number("Actual Loops").max(1.0);
+    // Without a list, entries of transactions that were rolled back would be most of them.
+    let is_bitmap = step.get("Node Type").is_some_and(|kind| kind == "Bitmap Index Scan");
+    let loops = if is_bitmap && !is_list { 0.0 } else { number("Actual Loops").max(1.0) };
     let own: f64 = names.iter().map(|name| number(name)).sum::<f64>() * loops;
     let steps = step.get("Plans").and_then(Value::as_array).into_iter().flatten();
-    own + steps.map(|step| rows_of(step, names)).sum::<f64>()
+    own + steps.map(|step| rows_of(step, is_list, names)).sum::<f64>()
 }
 
 /// What is wrong with the statements of a connection.
@@ -180,8 +183,9 @@ async fn check(connection: &mut Connection, lookups: &[Lookup], when: &str) -> V
                 examined += 1;
                 let plan: String = rows[0].get("QUERY PLAN").expect("a plan");
                 let plan: Value = serde_json::from_str(&plan).expect("JSON");
-                let passed_over = rows_of(&plan[0]["Plan"], &PASSED_OVER);
-                let reads = passed_over + rows_of(&plan[0]["Plan"], &["Actual Rows"]);
+                let is_list = text.contains("[]");
+                let passed_over = rows_of(&plan[0]["Plan"], is_list, &PASSED_OVER);
+                let reads = passed_over + rows_of(&plan[0]["Plan"], is_list, &["Actual Rows"]);
                 if reads > *reads_max || passed_over > PASSED_OVER_MAX * LISTED as f64 {
                     wrong.push(format!("{when}: {name} read {reads} rows:\n{text}\n{plan:#}"));
                 }
