@@ -109,7 +109,7 @@ const IN_STATEMENTS: [(&str, &[Change]); 12] = [
         "claimed-object-used",
         &[
             ("WHERE name = ?1 AND state = 0 /* being put */", "WHERE name = ?1"),
-            ("WHERE o.name = v.name AND o.state = 0 /* being put */", "WHERE o.name = v.name"),
+            ("WHERE o.name = v.name AND o.state + 0 = 0 /* being put */", "WHERE o.name = v.name"),
         ],
     ),
     ("order-of-arrival", &[("ORDER BY sort_key, seq LIMIT ?", "ORDER BY seq LIMIT ?")]),
