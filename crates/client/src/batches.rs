@@ -73,6 +73,7 @@ impl Client {
             ("limit", filter.limit.map(|limit| limit.to_string())),
             ("after", filter.after.clone()),
             ("order", filter.order.map(|order| order.as_str().to_owned())),
+            ("requests_ids", filter.requests_ids.map(|wanted| wanted.to_string())),
         ];
         self.lines(Call::get(self.url_with(&["v1", "batches"], parameters)?)).await
     }

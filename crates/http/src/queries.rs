@@ -104,6 +104,10 @@ impl<'a> Parameters<'a> {
         self.value(name, "an integer, in Unix seconds", |text| text.parse().ok())
     }
 
+    fn flag(&mut self, name: &str) -> Option<bool> {
+        self.value(name, "true, false, 1 or 0", read_flag)
+    }
+
     fn limit(&mut self) -> Option<u64> {
         let in_range = |text: &str| text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
         self.value("limit", format_args!("an integer from 1 to {LIMIT_MAX}"), in_range)
@@ -138,7 +142,7 @@ impl RequestsQuery {
         let statuses = RequestStatus::ALL.map(name_of).join(", ");
         let status_of = |name: &str| RequestStatus::ALL.into_iter().find(|&status| name_of(status) == name);
         let query = Self {
-            full: parameters.value("full", "true, false, 1 or 0", read_flag).unwrap_or(false),
+            full: parameters.flag("full").unwrap_or(false),
             list: ListQuery {
                 status: parameters.value("status", format_args!("one of {statuses}"), status_of),
                 model: parameters.value("model", "the name of a model", |text| Some(text.to_owned())),
@@ -178,7 +182,7 @@ pub(super) struct ResultsQuery {
 impl ResultsQuery {
     pub(super) fn read(query: &str) -> Result<Self, Refusal> {
         let mut parameters = Parameters::collect(query, &["follow", "after"])?;
-        let follow = parameters.value("follow", "true, false, 1 or 0", read_flag).unwrap_or(false);
+        let follow = parameters.flag("follow").unwrap_or(false);
         let after = parameters.value("after", "the id of a request", |text| Some(text.to_owned()));
         if parameters.faults.is_empty() {
             Ok(Self { follow, after })
@@ -295,7 +299,8 @@ impl EdgeQuery {
     }
 }
 
-const BATCH_FILTERS: [&str; 6] = ["status", "created_after", "created_before", "limit", "after", "order"];
+const BATCH_FILTERS: [&str; 7] =
+    ["status", "created_after", "created_before", "limit", "after", "order", "requests_ids"];
 
 /// Reads the filters of List Batches; `name_of` gives the names of statuses. Other parameters are ignored, because the call takes no other
 /// input.
@@ -315,6 +320,7 @@ pub(super) fn read_batch_query(
             Some(BatchId::parse(text).unwrap_or(BatchId::from_bits(0)))
         }),
         direction: parameters.direction(),
+        is_brief: parameters.flag("requests_ids") == Some(false),
     };
     if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
 }

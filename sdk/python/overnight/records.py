@@ -34,6 +34,8 @@ class BatchFilter(TypedDict, total=False):
     """The order of arrival, oldest first, where this is absent."""
     limit: int
     """At most so many; all of them where this is absent."""
+    requests_ids: bool
+    """False: each batch without the list of its requests, which may be long."""
 
 
 class RequestFilter(TypedDict, total=False):
@@ -235,15 +237,15 @@ class BatchStatus:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch with the list of its requests."""
+    """A batch with the list of its requests, if it was not left out of a list."""
 
     id: str
     status: BatchState
     requests_counts: RequestsCounts
     created_at: int
-    requests_ids: tuple[str, ...]
     webhook: str | None
     metadata: Json | None
+    requests_ids: tuple[str, ...] = ()
     cancelled_at: int | None = None
     in_progress_at: int | None = None
     completed_at: int | None = None

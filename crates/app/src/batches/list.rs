@@ -1,13 +1,12 @@
 use std::collections::VecDeque;
 
 use overnight_domain::batches::BatchStatus;
-use overnight_domain::ids::BatchId;
+use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_store::requests::Direction;
 use overnight_store::{Store, batches};
 
-use super::WholeBatch;
 use crate::Services;
 use crate::errors::AppError;
 use crate::pages::{Pages, SizedPages};
@@ -33,6 +32,15 @@ pub struct BatchQuery {
     /// Continues after this one. The identifier zero is never found.
     pub after: Option<BatchId>,
     pub direction: Direction,
+    /// Whether each batch is read without the list of its requests.
+    pub is_brief: bool,
+}
+
+#[derive(Debug)]
+pub struct ListedBatch {
+    pub record: BatchRecord,
+    /// In the order they were sent; `None` in a brief list.
+    pub requests_ids: Option<Vec<RequestId>>,
 }
 
 pub struct BatchPages {
@@ -83,9 +91,9 @@ impl BatchQuery {
 }
 
 impl Pages for BatchPages {
-    type Row = WholeBatch;
+    type Row = ListedBatch;
 
-    async fn next_page(&mut self) -> Result<Option<Vec<WholeBatch>>, AppError> {
+    async fn next_page(&mut self) -> Result<Option<Vec<ListedBatch>>, AppError> {
         if self.left == 0 || (self.waiting.is_empty() && self.is_over) {
             return Ok(None);
         }
@@ -101,9 +109,12 @@ impl Pages for BatchPages {
             && self.left > 0
             && let Some((batch, record)) = self.waiting.pop_front()
         {
-            requests += usize::try_from(record.counters.total()).unwrap_or(usize::MAX);
-            let requests_ids = batches::list_members(&self.store, batch).await?;
-            rows.push(WholeBatch { record, requests_ids });
+            let requests_ids = match self.query.is_brief {
+                true => None,
+                false => Some(batches::list_members(&self.store, batch).await?),
+            };
+            requests += requests_ids.as_ref().map_or(0, Vec::len);
+            rows.push(ListedBatch { record, requests_ids });
             self.left -= 1;
         }
         Ok(Some(rows))
@@ -112,10 +123,11 @@ impl Pages for BatchPages {
 
 impl SizedPages for BatchPages {
     fn page_bytes_max(&self) -> usize {
-        (PAGE_REQUESTS + self.batch_requests_max) * ID_BYTES
+        let requests = if self.query.is_brief { 0 } else { PAGE_REQUESTS + self.batch_requests_max };
+        batches::PAGE_ROWS * LINE_BYTES + requests * ID_BYTES
     }
 
-    fn row_bytes(row: &WholeBatch) -> usize {
-        LINE_BYTES + row.requests_ids.len() * ID_BYTES
+    fn row_bytes(row: &ListedBatch) -> usize {
+        LINE_BYTES + row.requests_ids.as_ref().map_or(0, Vec::len) * ID_BYTES
     }
 }

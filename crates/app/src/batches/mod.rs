@@ -25,7 +25,7 @@ pub use self::create::create;
 pub(super) use self::create::{Input, make};
 pub use self::delete::{delete, finish_deletions};
 pub use self::ends::{AfterEnd, ENDED_PAGE_BYTES, EndedPage, EndedPages, EndedSoFar, Ends, EndsWatch};
-pub use self::list::{BatchPages, BatchQuery, list};
+pub use self::list::{BatchPages, BatchQuery, ListedBatch, list};
 use overnight_store::batches;
 
 use super::Services;

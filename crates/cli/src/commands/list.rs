@@ -98,6 +98,7 @@ async fn list_batches(client: &Client, arguments: &Arguments, output: &Output) -
         status: arguments.status.as_deref().map(batch_state).transpose()?,
         limit: (arguments.limit > 0).then_some(arguments.limit as u64),
         order: Some(Order::Desc),
+        requests_ids: Some(false),
         ..BatchFilter::default()
     };
     let mut batches = client.list_batches(&filter).await?.into_raw();

@@ -1,6 +1,6 @@
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
-use overnight_app::batches::{self, WholeBatch};
+use overnight_app::batches::{self, ListedBatch, WholeBatch};
 use overnight_app::requests;
 use overnight_domain::ids::BatchKind;
 use overnight_wire::exxa::batches::{write_created, write_full, write_status};
@@ -19,13 +19,17 @@ use crate::json_lines;
 use crate::queries::read_batch_query;
 
 fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
-    write_full(&batch.record, &batch.requests_ids, out);
+    write_full(&batch.record, Some(&batch.requests_ids), out);
+}
+
+fn write_listed(batch: &ListedBatch, out: &mut Vec<u8>) {
+    write_full(&batch.record, batch.requests_ids.as_deref(), out);
 }
 
 pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
     let query = read_batch_query(query.as_deref().unwrap_or_default(), states::name_of_batch)?;
     let pages = batches::list(&context.services, caller.0, query).await?;
-    Ok(json_lines::answer(&context, caller.0, pages, LINES, write_whole).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, LINES, write_listed).await?)
 }
 
 pub(super) async fn create(

@@ -3,7 +3,7 @@
 use axum::extract::{Extension, RawQuery, State};
 use axum::http::StatusCode;
 use overnight_app::api_keys::Opened;
-use overnight_app::batches::{self, WholeBatch};
+use overnight_app::batches::{self, ListedBatch};
 use overnight_app::errors::AppError;
 use overnight_app::{forecasts, requests};
 use overnight_domain::batches::BatchStatus;
@@ -35,8 +35,8 @@ use {
     overnight_wire::native::requests::{FullRequest, RequestSummary},
 };
 
-fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
-    write_full(&batch.record, &batch.requests_ids, out);
+fn write_listed(batch: &ListedBatch, out: &mut Vec<u8>) {
+    write_full(&batch.record, batch.requests_ids.as_deref(), out);
 }
 
 /// List batches
@@ -49,7 +49,7 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
 pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
     let query = read_batch_query(query.as_deref().unwrap_or_default(), BatchStatus::as_str)?;
     let pages = batches::list(&context.services, caller.0, query).await?;
-    Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, write_whole).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, write_listed).await?)
 }
 
 /// Create a batch
@@ -88,7 +88,7 @@ pub(super) async fn get(
 ) -> Answer {
     let batch = batches::get_whole(&context.services, caller.0, id).await?;
     let estimate = estimated_completion_at(&context, caller.0, &batch.record).await?;
-    Ok(answers::ok(|out| write_full_of_one(&batch.record, &batch.requests_ids, estimate, out)))
+    Ok(answers::ok(|out| write_full_of_one(&batch.record, Some(&batch.requests_ids), estimate, out)))
 }
 
 /// Delete a batch
@@ -195,7 +195,7 @@ pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, target
     match target {
         CancelTarget::Batch(id) => {
             let batch = batches::cancel(&context.services, caller.0, id).await?;
-            Ok(answers::ok(|out| write_whole(&batch, out)))
+            Ok(answers::ok(|out| write_full(&batch.record, Some(&batch.requests_ids), out)))
         }
         CancelTarget::Request(id) => {
             let request = requests::cancel(&context.services, caller.0, id).await?;

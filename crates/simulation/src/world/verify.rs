@@ -65,7 +65,7 @@ impl World<'_> {
                         .ok_or_else(|| Broken(format!("{batch:?} has no tag")))?;
                     ensure!(shown.insert(tag), "batch {tag} is shown twice");
                     let members: Step<Vec<Tag>> =
-                        batch.requests_ids.iter().map(|id| self.oracle.tag_of(*id)).collect();
+                        batch.requests_ids.iter().flatten().map(|id| self.oracle.tag_of(*id)).collect();
                     let (members, facts) = (members?, self.oracle.batch(tag)?);
                     // A file may have more lines than requests so far; `see_batch` checks their number.
                     let is_whole = facts.requests == members;

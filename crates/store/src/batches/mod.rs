@@ -35,4 +35,4 @@ pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, LIST_LIVE, list_ne
 #[cfg(test)]
 pub(super) use self::new::RESOLVE;
 pub use self::new::{Member, Membership, NewBatch, resolve};
-pub use self::reads::{BatchPage, find, list_members, page};
+pub use self::reads::{BatchPage, PAGE_ROWS, find, list_members, page};

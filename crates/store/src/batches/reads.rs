@@ -8,7 +8,8 @@ use crate::database::{Row, statements};
 use crate::requests::Direction;
 use crate::{Store, StoreError, row};
 
-const PAGE_ROWS: i64 = 128;
+/// Batches on a page.
+pub const PAGE_ROWS: usize = 128;
 
 statements! {
     FIND = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
@@ -50,11 +51,11 @@ pub async fn page(
         Direction::OldestFirst => PAGE.bind(account).bind(after.unwrap_or(i64::MIN)),
         Direction::NewestFirst => PAGE_FROM_NEWEST.bind(account).bind(after.unwrap_or(i64::MAX)),
     };
-    let query = query.bind(PAGE_ROWS);
+    let query = query.bind(PAGE_ROWS as i64);
     let rows = store.readers().fetch_all(query).await?;
     let rows: Vec<(i64, BatchRecord)> =
         rows.iter().map(|row| Ok((row.get("seq")?, read(row)?))).collect::<Result<_, StoreError>>()?;
-    let next = rows.last().filter(|_| rows.len() as i64 == PAGE_ROWS).map(|(seq, _)| *seq);
+    let next = rows.last().filter(|_| rows.len() == PAGE_ROWS).map(|(seq, _)| *seq);
     Ok(BatchPage { rows, next })
 }
 

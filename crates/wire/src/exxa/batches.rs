@@ -5,7 +5,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::records::BatchRecord;
 
 use super::states;
-use crate::json::{Raw, Value as _, members, object};
+use crate::json::{IfSet, Raw, Value as _, members, object};
 use crate::native::batches::{head, times};
 
 /// Appends the answer to Create Batch. Its state is always `registered`.
@@ -19,10 +19,10 @@ pub fn write_status(batch: &BatchRecord, out: &mut Vec<u8>) {
 }
 
 /// Appends the full record, with `requests_ids` in the order in which the client sent them.
-pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec<u8>) {
+pub fn write_full(batch: &BatchRecord, requests_ids: Option<&[RequestId]>, out: &mut Vec<u8>) {
     object! {
         ..status(batch),
-        "requests_ids": requests_ids,
+        "requests_ids": IfSet(requests_ids),
         "webhook": batch.webhook.as_deref(),
         "metadata": Raw(batch.metadata.as_deref().unwrap_or(b"{}")),
     }

@@ -159,7 +159,9 @@ pub struct FullBatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub estimated_completion_at: Option<i64>,
-    /// Its requests, in the order sent.
+    /// Its requests, in the order sent. Absent from a list that was asked for with `requests_ids=false`.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub requests_ids: Vec<String>,
     /// Where its end is told, or null.
     #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
@@ -188,6 +190,8 @@ pub struct BatchFilter {
     /// `asc`: in order of arrival, oldest first (the default). `desc`: newest first.
     #[cfg_attr(feature = "openapi", param(inline))]
     pub order: Option<Order>,
+    /// `false`: each batch without `requests_ids`, which may be long.
+    pub requests_ids: Option<bool>,
 }
 
 /// What of a batch's results is listed, and in which order: that in which requests ended where either is set, that of arrival otherwise.
@@ -215,22 +219,22 @@ pub fn write_status_of_one(batch: &BatchRecord, estimated_completion_at: Option<
     object! { ..status(batch, estimated_completion_at) }.append(out);
 }
 
-/// Appends the full record, with `requests_ids` in the order in which the client sent them.
-pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec<u8>) {
+/// Appends the full record, with `requests_ids`, if any, in the order in which the client sent them.
+pub fn write_full(batch: &BatchRecord, requests_ids: Option<&[RequestId]>, out: &mut Vec<u8>) {
     write_full_of_one(batch, requests_ids, None, out);
 }
 
 /// Appends the full record of a single batch; see [`write_status_of_one`].
 pub fn write_full_of_one(
     batch: &BatchRecord,
-    requests_ids: &[RequestId],
+    requests_ids: Option<&[RequestId]>,
     estimated_completion_at: Option<i64>,
     out: &mut Vec<u8>,
 ) {
-    out.reserve(512 + 33 * requests_ids.len());
+    out.reserve(512 + 33 * requests_ids.map_or(0, <[_]>::len));
     object! {
         ..status(batch, estimated_completion_at),
-        "requests_ids": requests_ids,
+        "requests_ids": IfSet(requests_ids),
         "webhook": batch.webhook.as_deref(),
         "metadata": batch.metadata.as_deref().map(Raw),
     }

@@ -42,6 +42,24 @@ async fn batches_are_listed_by_status_time_and_place_in_either_order() {
 }
 
 #[tokio::test]
+async fn a_list_without_the_ids_of_requests_is_otherwise_the_same() {
+    let app = TestApp::start().await;
+    for content in ["a", "b"] {
+        batch(&app, content).await;
+    }
+    for path in ["/v1/batches", "/exxa/v1/batches"] {
+        let mut whole = app.client().get(path).await.lines();
+        for batch in &mut whole {
+            assert!(batch.as_object_mut().expect("a batch").remove("requests_ids").is_some());
+        }
+        assert_eq!(app.client().get(&format!("{path}?requests_ids=false")).await.lines(), whole);
+        let with = app.client().get(&format!("{path}?requests_ids=true")).await;
+        assert_eq!(with.text(), app.client().get(path).await.text());
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_filter_that_says_nothing_is_refused() {
     let app = TestApp::start().await;
     batch(&app, "a").await;
@@ -51,6 +69,7 @@ async fn a_filter_that_says_nothing_is_refused() {
         "limit=9223372036854775808",
         "created_after=now",
         "order=up",
+        "requests_ids=no",
         "limit=1&limit=2",
     ] {
         app.client().get(&format!("/v1/batches?{query}")).await.refused(422, "invalid_input");

@@ -119,8 +119,9 @@ fn batch_records_are_told_the_same_twice() {
             agree::<batches::BatchCreated>(|out| batches::write_created(&batch, out));
             agree::<batches::BatchSummary>(|out| batches::write_status(&batch, out));
             agree::<batches::BatchSummary>(|out| batches::write_status_of_one(&batch, at, out));
-            agree::<batches::FullBatch>(|out| batches::write_full(&batch, ids, out));
-            agree::<batches::FullBatch>(|out| batches::write_full_of_one(&batch, ids, at, out));
+            agree::<batches::FullBatch>(|out| batches::write_full(&batch, Some(ids), out));
+            agree::<batches::FullBatch>(|out| batches::write_full(&batch, None, out));
+            agree::<batches::FullBatch>(|out| batches::write_full_of_one(&batch, Some(ids), at, out));
         }
     }
 }

@@ -169,7 +169,7 @@ fn a_batch_status_always_has_cancelled_at() {
     let registered = batch(BatchState::Registered);
     for told in [
         written(|out| batches::write_status_of_one(&registered, Some(9), out)),
-        written(|out| batches::write_full_of_one(&registered, &[], Some(9), out)),
+        written(|out| batches::write_full_of_one(&registered, Some(&[]), Some(9), out)),
     ] {
         assert!(told.contains(r#","cancelled_at":null,"estimated_completion_at":9"#), "{told}");
         let summary: batches::BatchSummary = serde_json::from_str(&told).expect("a status record");
@@ -180,7 +180,7 @@ fn a_batch_status_always_has_cancelled_at() {
 #[test]
 fn a_full_batch_keeps_the_order_of_its_requests() {
     let ids = [RequestId::from_bits(9), RequestId::from_bits(3)];
-    let text = written(|out| batches::write_full(&batch(BatchState::Registered), &ids, out));
+    let text = written(|out| batches::write_full(&batch(BatchState::Registered), Some(&ids), out));
     assert_eq!(
         text,
         format!(
