@@ -4,6 +4,9 @@
 //! Some proxies lose bytes of a request whose response has begun (Go's server for HTTP/1.1: golang/go#57786), and bytes of a response that
 //! begins as soon as the request has ended (golang/go#40747). So a short body, and one that passed a proxy, gets its response as a whole,
 //! or a second after its end if its lines wait.
+//!
+//! A client that sent `Expect: 100-continue` may not send its body after a response has begun (RFC 9110, section 10.1.1; golang/go#67555), and
+//! curl waits a second for `100 Continue`. So its response begins after the first bytes of the body.
 
 mod lines;
 
@@ -18,6 +21,7 @@ use axum::response::Response;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use futures_util::{FutureExt, Stream, stream};
 use http_body::Body as _;
+use http_body_util::BodyExt as _;
 use overnight_app::api_keys::Opened;
 use overnight_app::errors::AppError;
 use overnight_app::idempotency::Answered;
@@ -104,6 +108,7 @@ impl Bulk {
         let (parts, ready) = mpsc::unbounded_channel();
         let key = self.opened.key;
         let is_whole = is_answered_as_whole(headers, &body);
+        let (body, first_bytes) = watched(body);
         let clock = Arc::clone(&self.context.services.clock);
         let (begin, may_begin) = oneshot::channel();
         let (finish, finished) = oneshot::channel::<Infallible>();
@@ -118,6 +123,9 @@ impl Bulk {
         };
         let actor = Actor { id: ActorId::ApiKey(key), address: None };
         tasks::spawn(actor.scope(traces::in_current_call(ReadsFor::current().scope(work.in_current_span()))));
+        if headers.contains_key(header::EXPECT) {
+            let _ = first_bytes.await;
+        }
         if is_whole && may_begin.await.is_err() {
             tokio::select! {
                 _ = finished => {}
@@ -133,6 +141,17 @@ impl Bulk {
 fn is_answered_as_whole(headers: &HeaderMap, body: &Body) -> bool {
     let is_short = body.size_hint().exact().is_some_and(|length| length <= SHORT_BYTES);
     is_short || OF_PROXIES.iter().any(|name| headers.contains_key(name))
+}
+
+/// The body, and what ends once its first bytes have arrived, or none will.
+fn watched(body: Body) -> (Body, oneshot::Receiver<Infallible>) {
+    let (waits, first_bytes) = oneshot::channel();
+    let mut waits = Some(waits);
+    let body = body.map_frame(move |frame| {
+        waits = None;
+        frame
+    });
+    (Body::new(body), first_bytes)
 }
 
 async fn next_chunk(

@@ -113,6 +113,20 @@ async fn lines_are_answered_while_others_are_still_to_come() {
 }
 
 #[tokio::test]
+async fn a_body_is_asked_for_before_its_answer_begins() {
+    let app = TestApp::start().await;
+    for framing in ["transfer-encoding: chunked", "content-length: 2000000"] {
+        let headers = format!("{framing}\r\nexpect: 100-continue\r\n");
+        let mut raw = begin_with(&app, "127.0.0.1", 1 << 16, &headers).await;
+        assert_eq!(raw.until("\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
+        let first = format!("{}\n", line("first"));
+        raw.send(if framing.contains("chunked") { chunk(&first) } else { first }).await;
+        assert!(raw.until("\"line\":1").await.starts_with("HTTP/1.1 200"));
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_short_body_and_one_through_a_proxy_have_ended_before_they_are_answered() {
     let app = TestApp::start().await;
     let (first, second) = (format!("{}\n", line("first")), format!("{}\n", line("second")));
