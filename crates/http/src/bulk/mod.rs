@@ -148,7 +148,7 @@ fn watched(body: Body) -> (Body, oneshot::Receiver<Infallible>) {
     let (waits, first_bytes) = oneshot::channel();
     let mut waits = Some(waits);
     let body = body.map_frame(move |frame| {
-        waits = None;
+        drop(waits.take());
         frame
     });
     (Body::new(body), first_bytes)
