@@ -143,7 +143,7 @@ fn is_answered_as_whole(headers: &HeaderMap, body: &Body) -> bool {
     is_short || OF_PROXIES.iter().any(|name| headers.contains_key(name))
 }
 
-/// The body, and what ends once its first bytes have arrived, or none will.
+/// The body, and a receiver that ends with its first bytes, or without any.
 fn watched(body: Body) -> (Body, oneshot::Receiver<Infallible>) {
     let (waits, first_bytes) = oneshot::channel();
     let mut waits = Some(waits);
