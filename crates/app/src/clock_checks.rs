@@ -10,7 +10,7 @@ use overnight_store::{Store, StoreError};
 use crate::Services;
 
 /// The allowed difference between clocks of nodes, in milliseconds.
-const AHEAD_MS_MAX: i64 = 60_000;
+pub(crate) const AHEAD_MS_MAX: i64 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockFault {

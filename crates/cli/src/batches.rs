@@ -43,7 +43,7 @@ pub(crate) async fn group(
     let asked: HashSet<RequestId> = journal.asked().iter().flatten().copied().collect();
     for batch in journal.batches() {
         let mut of_batch = HashSet::new();
-        extend(&mut of_batch, &client.get_batch(batch).await?.requests_ids);
+        extend(&mut of_batch, &client.get_batch(batch).await?.requests_ids.unwrap_or_default());
         let is_current = !of_batch.is_disjoint(&asked);
         if is_current { &mut batches.current } else { &mut batches.outdated }.push(batch.clone());
         grouped.extend(of_batch);
@@ -90,7 +90,7 @@ pub(crate) async fn compare(
 ) -> Result<(), CliError> {
     let mut held = HashSet::new();
     for batch in batches {
-        extend(&mut held, &client.get_batch(batch).await?.requests_ids);
+        extend(&mut held, &client.get_batch(batch).await?.requests_ids.unwrap_or_default());
     }
     let missing = take_missing(journal.asked(), lines, &mut held);
     // Batches of an earlier attempt also belong to lines that have changed or failed.
@@ -166,7 +166,7 @@ async fn adopt(
     id: &str,
 ) -> Result<Option<String>, CliError> {
     let Some(batch) = client.get_request(id).await?.batch_id else { return Ok(None) };
-    extend(grouped, &client.get_batch(&batch).await?.requests_ids);
+    extend(grouped, &client.get_batch(&batch).await?.requests_ids.unwrap_or_default());
     journal.record_batch(&batch)?;
     Ok(Some(batch))
 }

@@ -7,9 +7,11 @@ use overnight_domain::json::{Json, JsonText, RawObject};
 use overnight_domain::limits::Limits;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
+use overnight_store::StoreError;
 use overnight_store::batches::{self, Member, Membership, NewBatch, NewBatchOutcome};
-use overnight_store::idempotency_keys::{Guard, Guarded};
+use overnight_store::idempotency_keys::{self, Guard, Guarded};
 
+use crate::clock_checks::AHEAD_MS_MAX;
 use crate::errors::{AppError, InputFault, InvalidInput};
 use crate::idempotency::{self, Answered, Repeatable};
 use crate::parsing::parse;
@@ -20,8 +22,12 @@ const FIELDS: [&str; 3] = ["requests_ids", "webhook", "metadata"];
 /// Attempts to create a batch whose requests change meanwhile.
 const TRIES_MAX: u32 = 8;
 
-/// The first wait for another batch that is being created of the same requests; each later one is twice as long.
-const FIRST_WAIT_MS: i64 = 100;
+/// How long a call waits for another batch that is being created of the same requests, and the longest time between two looks.
+const WAIT_MS: i64 = 25_000;
+const LOOK_MS_MAX: i64 = 1_600;
+
+/// A batch is left if no piece was added for so long: a write takes far less.
+const LEFT_AFTER_MS: i64 = 15_000;
 
 /// Why a request cannot be grouped.
 mod reasons {
@@ -81,13 +87,14 @@ async fn make_now(
     input: &Input,
     guard: Option<Guard<BatchRecord>>,
 ) -> Result<Answered<BatchRecord>, AppError> {
-    for attempt in 0..TRIES_MAX {
-        let members = resolve(services, account, &input.requests_ids).await?;
+    if let Some(guard) = &guard
+        && let Some(recalled) = idempotency_keys::find(&services.store, account, &guard.key).await?
+    {
+        return idempotency::response(recalled).map(Answered::Repeat);
+    }
+    for _ in 0..TRIES_MAX {
+        let members = resolve_free(services, account, &input.requests_ids).await?;
         let now = services.clock.now();
-        if members.iter().any(|member| member.membership == Membership::InNewBatch) {
-            services.clock.sleep_until(now + (FIRST_WAIT_MS << attempt)).await;
-            continue;
-        }
         let batch = NewBatch {
             id: services.ids.next(now),
             account,
@@ -105,6 +112,36 @@ async fn make_now(
         }
     }
     Err(AppError::Unavailable("the requests keep changing".to_owned()))
+}
+
+/// As [`resolve`], once none of them is in a batch that is being created.
+async fn resolve_free(
+    services: &Services,
+    account: AccountKey,
+    requests_ids: &[String],
+) -> Result<Vec<Member>, AppError> {
+    let began = services.clock.now();
+    let mut look_ms = LOOK_MS_MAX / 16;
+    loop {
+        let members = resolve(services, account, requests_ids).await?;
+        if members.iter().all(|member| member.membership != Membership::InNewBatch) {
+            return Ok(members);
+        }
+        let now = services.clock.now();
+        if now - began >= WAIT_MS {
+            let message = "some of the requests are in a batch that is being created";
+            return Err(AppError::Unavailable(message.to_owned()));
+        }
+        services.clock.sleep_until(now + look_ms).await;
+        look_ms = LOOK_MS_MAX.min(2 * look_ms);
+    }
+}
+
+/// Releases the requests of batches whose creation a crash interrupted.
+pub async fn finish_left(services: &Services, now: i64) -> Result<(), StoreError> {
+    let apart = if services.store.is_shared() { AHEAD_MS_MAX } else { 0 };
+    let under_way = now - LEFT_AFTER_MS - apart..=now + apart;
+    batches::take_apart_left(&services.store, under_way).await
 }
 
 pub(crate) struct Input {

@@ -21,8 +21,8 @@ pub use self::browse::{
 };
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::counted::{CountedBatch, PageEdge, get_counted, page_counted};
-pub use self::create::create;
 pub(super) use self::create::{Input, make};
+pub use self::create::{create, finish_left};
 pub use self::delete::{delete, finish_deletions};
 pub use self::ends::{AfterEnd, ENDED_PAGE_BYTES, EndedPage, EndedPages, EndedSoFar, Ends, EndsWatch};
 pub use self::list::{BatchPages, BatchQuery, ListedBatch, list};

@@ -14,7 +14,6 @@ use overnight_app::{Services, api_keys, batches, closing, failures, left_behind,
 use overnight_config::Millis;
 use overnight_store::StoreError;
 use overnight_store::audit_log;
-use overnight_store::batches as store_batches;
 use overnight_store::delete_old_keys;
 use overnight_store::file_watch;
 use overnight_store::files;
@@ -33,8 +32,6 @@ const KEY_USAGE_FLUSHER_MS: i64 = 10_000;
 const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 const BATCH_DELETION_RESUMER_MS: i64 = 60_000;
 const LEFT_BATCHES_MS: i64 = 5_000;
-/// A write of a batch that is being created takes far less.
-const LEFT_BATCHES_STALE_MS: i64 = 15_000;
 /// Each run reads only deadlines that passed since the last, so this is cheap.
 const DEADLINE_SLACK_MS: i64 = 10_000;
 /// New monthly credits must arrive soon, and those of a month soon after its beginning.
@@ -194,7 +191,7 @@ pub async fn batch_deletion_resumer(services: &Services) -> Result<(), StoreErro
 
 /// Releases the requests of batches whose creation a crash interrupted.
 pub async fn left_batches(services: &Services, now: i64) -> Result<(), StoreError> {
-    store_batches::take_apart_left(&services.store, now - LEFT_BATCHES_STALE_MS).await
+    batches::finish_left(services, now).await
 }
 
 /// Cancels the live requests of closed accounts.

@@ -651,7 +651,7 @@ LEFT JOIN batch_inputs i ON i.batch = b.seq;
 
 CREATE VIEW overnight_requests AS
 SELECT overnight_id('req', r.id) AS id, overnight_id('acct', a.id) AS account, a.name AS account_name,
-       overnight_id('batch', b.id) AS batch, m.name AS model,
+       overnight_id('batch', CASE WHEN b.grouping_at IS NULL THEN b.id END) AS batch, m.name AS model,
        CASE r.endpoint WHEN 0 THEN '/v1/chat/completions' WHEN 1 THEN '/v1/completions' WHEN 2 THEN '/v1/embeddings' END AS endpoint,
        CASE s.state WHEN 0 THEN 'registered' WHEN 1 THEN 'registered' WHEN 2 THEN 'in progress' WHEN 3 THEN 'completed'
                     WHEN 4 THEN 'failed' WHEN 5 THEN 'cancelled' END AS status,
@@ -902,7 +902,7 @@ BEGIN
  ARRAY['name: 128 bits of chance; the name of the object under the prefix of its account.', 'request: The request whose body or result it is: requests.seq; null until it is in use.', 'bytes: How long it is, in bytes.',
   'state: 0 being put, 1 in use, 2 in use no more, 3 being deleted.', 'created_at: When it was to be put, in milliseconds since 1970.', 'delete_at: When it is deleted if it is not in use, in milliseconds since 1970; null: not set yet.']),
 ('batches', 'Batches and the counts of their requests. For people: overnight_batches.',
- ARRAY['account: Whose it is: accounts.seq; less than 0 while it is being deleted.', 'in_progress_at: When its first request started or ended, in milliseconds since 1970.', 'completed_at: When its last request ended, in milliseconds since 1970.',
+ ARRAY['account: Whose it is: accounts.seq; less than 0 while it is being created or deleted.', 'in_progress_at: When its first request started or ended, in milliseconds since 1970.', 'completed_at: When its last request ended, in milliseconds since 1970.',
   'cancelled_at: When it was cancelled, in milliseconds since 1970.', 'cancelling: 1 while its requests are being cancelled.', 'registered: Requests that have not started.', 'in_progress: Requests in progress.',
   'completed: Requests that completed.', 'failed: Requests that failed.', 'cancelled: Requests that were cancelled.', 'webhook: URL that is told of its end.', 'metadata: JSON of the client.',
   'lane: In which lane its end is told; null: nobody is told.', 'deleted: Requests whose records were deleted; they are counted as they ended.',

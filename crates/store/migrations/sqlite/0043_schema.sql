@@ -733,7 +733,7 @@ SELECT (WITH RECURSIVE spelled(place, text) AS (SELECT 0, 'req_' UNION ALL SELEC
        (WITH RECURSIVE spelled(place, text) AS (SELECT 0, 'batch_' UNION ALL SELECT place + 1, text ||
         substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + ((16 * instr('123456789ABCDEF', substr('0' || hex(b.id), (5 * place + 6) / 4, 1))
             + instr('123456789ABCDEF', substr('0' || hex(b.id), (5 * place + 10) / 4, 1))) >> (3 - (5 * place + 2) % 4) & 31), 1)
-        FROM spelled WHERE place < 26 AND b.id IS NOT NULL) SELECT text FROM spelled WHERE place = 26) AS batch,
+        FROM spelled WHERE place < 26 AND b.id IS NOT NULL AND b.grouping_at IS NULL) SELECT text FROM spelled WHERE place = 26) AS batch,
        m.name AS model,
        CASE r.endpoint WHEN 0 THEN '/v1/chat/completions' WHEN 1 THEN '/v1/completions' WHEN 2 THEN '/v1/embeddings' END AS endpoint,
        CASE s.state WHEN 0 THEN 'registered' WHEN 1 THEN 'registered' WHEN 2 THEN 'in progress' WHEN 3 THEN 'completed'

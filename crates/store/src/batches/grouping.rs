@@ -1,5 +1,7 @@
 //! Adds requests to a new batch, and releases them if it cannot be created.
 
+use std::ops::RangeInclusive;
+
 use overnight_base::turns::Permit;
 use overnight_domain::batches::Counters;
 use overnight_domain::requests::RequestStatus;
@@ -49,9 +51,9 @@ statements! {
     };
     LIST_JOINED = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL ORDER BY seq LIMIT ?";
     /// No piece is added after this.
-    GIVE_UP = "UPDATE batches SET grouping_at = 0 WHERE seq = ? AND grouping_at > 0 AND grouping_at <= ?";
+    GIVE_UP = "UPDATE batches SET grouping_at = 0 WHERE seq = ? AND grouping_at > 0 AND grouping_at NOT BETWEEN ? AND ?";
     IS_GIVEN_UP = "SELECT seq FROM batches WHERE seq = ? AND grouping_at = 0";
-    LIST_LEFT = "SELECT account, seq FROM batches WHERE account < 0 AND grouping_at <= ? ORDER BY account, seq LIMIT ?";
+    LIST_LEFT = "SELECT account, seq FROM batches WHERE account < 0 AND grouping_at NOT BETWEEN ? AND ? ORDER BY account, seq LIMIT ?";
 }
 
 /// Adds the requests that are the account's and in no batch, and counts them. Their states stay the same until
@@ -94,32 +96,42 @@ pub(super) async fn leave(
     let list = || seqs.iter().copied().map(Value::from).collect::<Vec<_>>();
     write.tx.execute(LEAVE_QUEUE.over([batch.into()], list())).await?;
     write.tx.execute(LEAVE.over([batch.into()], list())).await?;
+    // A release may have queued some after the first pass.
+    write.tx.execute(LEAVE_QUEUE.over([batch.into()], list())).await?;
     Ok(())
 }
 
-/// Deletes a batch that is being created, and releases its requests.
-pub(super) async fn take_apart(store: &Store, batch: DeletedBatch, until: i64) -> Result<(), StoreError> {
+/// Deletes a batch that is being created, unless a piece was added at a time in `under_way`, and releases its requests.
+pub(super) async fn take_apart(
+    store: &Store,
+    batch: DeletedBatch,
+    under_way: RangeInclusive<i64>,
+) -> Result<(), StoreError> {
     loop {
         let turn = store.take_cancel_turn(batch.account).await?;
-        if store.writer().write(TakeApart { batch, until, _turn: turn }).await? {
+        let take_apart = TakeApart { batch, under_way: under_way.clone(), _turn: turn };
+        if store.writer().write(take_apart).await? {
             return Ok(());
         }
     }
 }
 
-/// Deletes hidden batches to which no piece was added since `stale_at`, in milliseconds: the process that was creating them has ended.
-pub async fn take_apart_left(store: &Store, stale_at: i64) -> Result<(), StoreError> {
-    for row in store.readers().fetch_all(LIST_LEFT.bind(stale_at).bind(FOUND_MAX)).await? {
-        let account = AccountKey(-row.get::<i64>("account")?);
-        take_apart(store, DeletedBatch { account, seq: row.get("seq")? }, stale_at).await?;
+/// Deletes hidden batches unless a piece was added to them at a time in `under_way`, in milliseconds: the process that was creating the
+/// others has ended. If one fails, goes on with the next, and returns the first error.
+pub async fn take_apart_left(store: &Store, under_way: RangeInclusive<i64>) -> Result<(), StoreError> {
+    let list = LIST_LEFT.bind(*under_way.start()).bind(*under_way.end()).bind(FOUND_MAX);
+    let mut outcome = Ok(());
+    for row in store.readers().fetch_all(list).await? {
+        let batch = DeletedBatch { account: AccountKey(-row.get::<i64>("account")?), seq: row.get("seq")? };
+        outcome = outcome.and(take_apart(store, batch, under_way.clone()).await);
     }
-    Ok(())
+    outcome
 }
 
 struct TakeApart {
     batch: DeletedBatch,
-    /// Only if no piece was added later than this.
-    until: i64,
+    /// Not if a piece was added at such a time.
+    under_way: RangeInclusive<i64>,
     /// Held until done, even if the caller leaves.
     _turn: Permit,
 }
@@ -128,7 +140,8 @@ impl TakeApart {
     /// Returns whether this is the end: it is gone, or visible, or another process adds pieces.
     async fn step(&self, write: &mut WriteTransaction<'_>) -> Result<bool, StoreError> {
         let DeletedBatch { seq, .. } = self.batch;
-        if write.tx.execute(GIVE_UP.bind(seq).bind(self.until)).await? > 0 {
+        let give_up = GIVE_UP.bind(seq).bind(*self.under_way.start()).bind(*self.under_way.end());
+        if write.tx.execute(give_up).await? > 0 {
             return Ok(false);
         }
         if write.tx.fetch(IS_GIVEN_UP.bind(seq)).await?.is_empty() {
@@ -140,6 +153,8 @@ impl TakeApart {
         if !seqs.is_empty() {
             return Ok(false);
         }
+        // Before the batch that they count in is gone.
+        write.effects.apply_batch_counters(&mut write.tx).await?;
         delete_row(self.batch, write).await
     }
 }
@@ -154,8 +169,6 @@ impl Operation for TakeApart {
     }
 
     async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
-        // Before the batches that they count in are gone.
-        write.effects.apply_batch_counters(&mut write.tx).await?;
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
             answers.push(job.operation.step(write).await?);

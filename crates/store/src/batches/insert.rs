@@ -4,7 +4,7 @@
 //! and `grouping_at` is set. Requests that are not in it yet count as registered. If a piece cannot be grouped, or its process has ended, the batch is
 //! taken apart ([`super::grouping`]).
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use overnight_domain::batches::{BatchState, Counters};
@@ -25,6 +25,10 @@ use crate::{Store, StoreError, row};
 
 const IDS_PER_ROW: usize = 512;
 
+/// A range of no times.
+#[expect(clippy::reversed_empty_ranges, reason = "it is empty")]
+const NOTHING_UNDER_WAY: RangeInclusive<i64> = 1..=0;
+
 /// Requests that one write groups.
 pub(crate) const PIECE: usize = if cfg!(test) { 16 } else { 1_024 };
 
@@ -41,12 +45,15 @@ pub enum NewBatchOutcome {
 
 statements! {
     LOCK = {
-        sqlite: "SELECT registered, in_progress, completed, failed, cancelled FROM batches WHERE seq = ? AND grouping_at > 0",
-        postgres: "SELECT registered, in_progress, completed, failed, cancelled FROM batches WHERE seq = ? AND grouping_at > 0 FOR UPDATE",
+        sqlite: "SELECT registered, in_progress, completed, failed, cancelled, in_progress_at, completed_at, cancelled_at
+            FROM batches WHERE seq = ? AND grouping_at > 0",
+        postgres: "SELECT registered, in_progress, completed, failed, cancelled, in_progress_at, completed_at, cancelled_at
+            FROM batches WHERE seq = ? AND grouping_at > 0 FOR UPDATE",
     };
     ADVANCE = "UPDATE batches SET account = ?, in_progress_at = ?, completed_at = ?,
                registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?, lane = ?, grouping_at = ?
         WHERE seq = ?";
+    /// Of this transaction: nobody has seen its number.
     FORGET = "DELETE FROM batches WHERE seq = ?";
     /// A row's place is that of its first request.
     INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
@@ -80,7 +87,7 @@ pub async fn insert_once(
     };
     let is_created = matches!(outcome, Ok(Guarded::Done(NewBatchOutcome::Created(_))));
     if let Some(Begun { row, .. }) = begun.filter(|_| !is_created)
-        && let Err(error) = take_apart(store, DeletedBatch { account, seq: row }, i64::MAX).await
+        && let Err(error) = take_apart(store, DeletedBatch { account, seq: row }, NOTHING_UNDER_WAY).await
     {
         tracing::warn!(%error, "taking a batch apart failed; will retry");
     }
@@ -136,10 +143,14 @@ impl Operation for InsertPiece {
         Some(self.whole.batch.account)
     }
 
-    /// A batch counts with its first piece.
+    /// The whole batch counts with its first piece, and the others as what they write.
     fn bytes(&self) -> usize {
-        let batch = self.whole.batch.members.len() * size_of::<Member>() + self.whole.batch.texts_bytes();
-        size_of::<Self>() + if self.begun.is_none() { batch } else { 0 }
+        let batch = &self.whole.batch;
+        let (requests, texts) = match self.begun {
+            None => (batch.members.len(), batch.texts_bytes()),
+            Some(_) => (self.rows(), 0),
+        };
+        size_of::<Self>() + requests * size_of::<Member>() + texts
     }
 
     async fn apply(
@@ -152,9 +163,14 @@ impl Operation for InsertPiece {
         let claims = Claims::take(pieces.iter().map(|piece| piece.claim()).collect(), &mut write.tx).await?;
         let first = claims.first();
         let todo = || first.iter().filter_map(|&place| pieces.get(place));
-        let mut grouped = Vec::with_capacity(first.len());
+        let mut joined = Vec::with_capacity(first.len());
         for piece in todo() {
-            grouped.push(piece.group(write).await?);
+            joined.push(piece.join(write).await?);
+        }
+        // Other nodes lock the requests that they end before their batches.
+        let mut grouped = Vec::with_capacity(first.len());
+        for (piece, joined) in todo().zip(joined) {
+            grouped.push(piece.count(joined, write).await?);
         }
         let now = todo().map(|piece| (piece.whole.batch.account.0, piece.whole.batch.created_at)).collect();
         let mut accounts =
@@ -175,11 +191,17 @@ impl Operation for InsertPiece {
     }
 }
 
+/// The row of a batch, and the requests of a piece that have joined it.
+struct Joined {
+    row: i64,
+    counters: Counters,
+}
+
 /// A piece in its batch, while the transaction may still refuse it.
 struct Grouped {
     row: i64,
     /// Of the whole batch; `None` if a request of the piece cannot be in it, or the batch is being taken apart.
-    counters: Option<Counters>,
+    batch: Option<(Counters, BatchState)>,
 }
 
 impl InsertPiece {
@@ -204,7 +226,7 @@ impl InsertPiece {
         Some(Claim { account, key: guard.key, created_at })
     }
 
-    async fn group(&self, write: &mut WriteTransaction<'_>) -> Result<Grouped, StoreError> {
+    async fn join(&self, write: &mut WriteTransaction<'_>) -> Result<Joined, StoreError> {
         let NewBatch { account, created_at, .. } = self.whole.batch;
         let row = match self.begun {
             Some(Begun { row, .. }) => row,
@@ -215,31 +237,36 @@ impl InsertPiece {
                 self.whole.batch.insert(write, &counters, &state, Some(self.now)).await?
             }
         };
-        let joined = join(row, account, self.seqs(), write).await?;
-        // Other nodes lock the requests that they end before their batch.
+        Ok(Joined { row, counters: join(row, account, self.seqs(), write).await? })
+    }
+
+    async fn count(
+        &self,
+        Joined { row, counters: joined }: Joined,
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Grouped, StoreError> {
         let found = write.tx.fetch(LOCK.bind(row)).await?;
         let is_whole = joined.total() == self.seqs().len() as i64;
-        let counters = match found.first().filter(|_| is_whole) {
-            Some(found) => {
-                let moved = Counters { registered: joined.registered - joined.total(), ..joined };
-                Some(row::counters(found)?.plus(&moved))
-            }
-            None => None,
+        let Some(found) = found.first().filter(|_| is_whole) else {
+            return Ok(Grouped { row, batch: None });
         };
-        Ok(Grouped { row, counters })
+        let moved = Counters { registered: joined.registered - joined.total(), ..joined };
+        let counters = row::counters(found)?.plus(&moved);
+        let state = row::batch_state(found)?.observe(&counters, self.now);
+        Ok(Grouped { row, batch: Some((counters, state)) })
     }
 
     async fn end(
         &self,
-        Grouped { row, counters }: Grouped,
+        Grouped { row, batch }: Grouped,
         accounts: &mut Accounts,
         write: &mut WriteTransaction<'_>,
     ) -> Result<Progress, StoreError> {
-        let refusal = match counters {
+        let refusal = match batch {
             None => Some(NewBatchOutcome::Changed),
             Some(_) => self.refusal(accounts)?,
         };
-        let (None, Some(counters)) = (&refusal, counters) else {
+        let (None, Some((counters, state))) = (&refusal, batch) else {
             leave(row, self.seqs(), write).await?;
             if self.begun.is_none() {
                 write.tx.execute(FORGET.bind(row)).await?;
@@ -250,14 +277,12 @@ impl InsertPiece {
             write.effects.ledger.store_bytes(self.whole.batch.account.0, self.whole.batch.stored_bytes());
         }
         self.insert_members(write, row).await?;
-        let state = BatchState::new(&counters, self.whole.batch.created_at);
         self.advance(row, &counters, &state, write).await?;
         if !self.is_last() {
             return Ok(Progress::Begun(Begun { row, done: self.places().end }));
         }
-        if state.completed_at().is_some() {
-            let NewBatch { created_at, .. } = self.whole.batch;
-            write.effects.batch_ended(row, EventKind::BatchCompleted, self.whole.batch.lane(), created_at);
+        if let Some(completed_at) = state.completed_at() {
+            write.effects.batch_ended(row, EventKind::BatchCompleted, self.whole.batch.lane(), completed_at);
         }
         Ok(Progress::Ended(NewBatchOutcome::Created(self.whole.batch.record(&counters, &state))))
     }

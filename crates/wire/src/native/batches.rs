@@ -160,9 +160,9 @@ pub struct FullBatch {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub estimated_completion_at: Option<i64>,
     /// Its requests, in the order sent. Absent from a list that was asked for with `requests_ids=false`.
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(required = false))]
-    pub requests_ids: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub requests_ids: Option<Vec<String>>,
     /// Where its end is told, or null.
     #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
     pub webhook: Option<String>,
