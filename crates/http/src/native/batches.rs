@@ -41,7 +41,8 @@ fn write_listed(batch: &ListedBatch, out: &mut Vec<u8>) {
 
 /// List batches
 ///
-/// Your batches, one whole JSON object on each line, oldest first. Query parameters that are no filter are ignored.
+/// Your batches, one whole JSON object on each line, oldest first. While a batch of more than 1,024 requests is being created, later ones are not
+/// listed in this order. Query parameters that are no filter are ignored.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/batches", operation_id = "list_batches", tag = "Batches",
     params(BatchFilter),
     responses((status = 200, description = "One batch on each line.", body = FullBatch,

@@ -1,6 +1,6 @@
 //! Creating a batch of existing requests. A write groups one piece of them, so that no other write waits long.
 //!
-//! The last write makes the batch visible. Before it, the batch is hidden like one that is being deleted: `account` is the negative number of its account,
+//! The last write makes the batch visible. Before that, it is hidden, like a batch during its deletion: `account` is the negative number of its account,
 //! and `grouping_at` is set. Requests that are not in it yet count as registered. If a piece cannot be grouped, or its process has ended, the batch is
 //! taken apart ([`super::grouping`]).
 
@@ -53,7 +53,7 @@ statements! {
     ADVANCE = "UPDATE batches SET account = ?, in_progress_at = ?, completed_at = ?,
                registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?, lane = ?, grouping_at = ?
         WHERE seq = ?";
-    /// Of this transaction: nobody has seen its number.
+    /// It was inserted in the same transaction, so its number may be used again.
     FORGET = "DELETE FROM batches WHERE seq = ?";
     /// A row's place is that of its first request.
     INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
@@ -143,7 +143,7 @@ impl Operation for InsertPiece {
         Some(self.whole.batch.account)
     }
 
-    /// The whole batch counts with its first piece, and the others as what they write.
+    /// The first piece counts the whole batch, each later piece its own requests.
     fn bytes(&self) -> usize {
         let batch = &self.whole.batch;
         let (requests, texts) = match self.begun {

@@ -15,9 +15,12 @@ statements! {
     FIND = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE id = ? AND account = ?";
+    /// Ends before a batch that is being created, so that a client that asks for later batches misses none.
     PAGE = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
-        FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?";
+        FROM batches WHERE account = ? AND seq > ?
+            AND seq < coalesce((SELECT min(seq) FROM batches WHERE account = ? AND grouping_at > 0), 9223372036854775807)
+        ORDER BY seq LIMIT ?";
     PAGE_FROM_NEWEST = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
@@ -48,7 +51,7 @@ pub async fn page(
     after: Option<i64>,
 ) -> Result<BatchPage, StoreError> {
     let query = match direction {
-        Direction::OldestFirst => PAGE.bind(account).bind(after.unwrap_or(i64::MIN)),
+        Direction::OldestFirst => PAGE.bind(account).bind(after.unwrap_or(i64::MIN)).bind(-account.0),
         Direction::NewestFirst => PAGE_FROM_NEWEST.bind(account).bind(after.unwrap_or(i64::MAX)),
     };
     let query = query.bind(PAGE_ROWS as i64);

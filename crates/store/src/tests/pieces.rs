@@ -1,7 +1,7 @@
 //! A batch of many requests is created in pieces, and seen only when it is whole.
 
 use crate::batches::insert::{Begun, InsertPiece, PIECE, Progress, Whole};
-use crate::tests::grouping::{group, new_batch};
+use crate::tests::grouping::{group, grouped, new_batch};
 use crate::tests::idempotency_keys::{key, write_batch};
 use crate::tests::prelude::*;
 
@@ -86,6 +86,22 @@ async fn a_batch_is_seen_when_its_last_piece_is_grouped(fixture: &mut Fixture) {
     assert_eq!(found.counters, Counters { registered: ids.len() as i64, ..Counters::default() });
     assert_eq!(batches::list_members(&fixture.store, seq).await.expect("members"), ids);
     assert_eq!(batch_of(fixture, ids[0]).await, Some(creation.id));
+}
+
+on_both!(a_list_of_later_batches_misses_none);
+async fn a_list_of_later_batches_misses_none(fixture: &mut Fixture) {
+    let listed = async |fixture: &Fixture, direction| {
+        let page = batches::page(&fixture.store, fixture.account, direction, None).await.expect("a page");
+        page.rows.into_iter().map(|(_, batch)| batch.id).collect::<Vec<_>>()
+    };
+    let mut creation = Creation::new(fixture).await;
+    assert_eq!(creation.step(fixture).await, None);
+    let small = fixture.insert(&[9]).await;
+    let small = grouped(fixture, &small).await.1.id;
+    assert_eq!(listed(fixture, Direction::OldestFirst).await, []);
+    assert_eq!(listed(fixture, Direction::NewestFirst).await, [small]);
+    while creation.step(fixture).await.is_none() {}
+    assert_eq!(listed(fixture, Direction::OldestFirst).await, [creation.id, small]);
 }
 
 on_both!(what_ends_between_two_pieces_is_counted);

@@ -48,7 +48,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         statements.push(sql.over([1i64.into(), 1i64.into()], vec![1i64.into(), 2i64.into()]));
     }
     statements.push(batches::LEAVE_QUEUE.over([1i64.into()], vec![1i64.into(), 2i64.into()]));
-    statements.push(batches::LIST_LEFT.bind(START).bind(9i64));
+    statements.push(batches::LIST_LEFT.bind(START).bind(START).bind(9i64));
     let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
     statements.push(totals::LOCK.over([], row(1)));
     statements.push(totals::APPLY.over([], row(5)));
