@@ -19,7 +19,7 @@ statements! {
     PAGE = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE account = ? AND seq > ?
-            AND seq < coalesce((SELECT min(seq) FROM batches WHERE account = ? AND grouping_at > 0), 9223372036854775807)
+            AND seq < coalesce((SELECT min(seq + 0) FROM batches WHERE account = ? AND grouping_at > 0), 9223372036854775807)
         ORDER BY seq LIMIT ?";
     PAGE_FROM_NEWEST = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata

@@ -19,6 +19,7 @@ const PASSED_OVER_MAX: f64 = 10.0;
 /// Statements without a list that may read more, and why.
 const READS_MANY: &[(&str, &str)] = &[
     ("batches::listing::LIST_LIVE", "each live batch of an account, which has no such number of them"),
+    ("batches::reads::PAGE", "each hidden batch of an account, which here is all of them"),
     ("objects::sweep::HURRY", "when an account is closed"),
     ("objects::sweep::WAITING", "each object that is not in use, which here is all of them"),
     ("outbox::reads::TRIES_OF_ALL", "for an operator"),
