@@ -76,7 +76,7 @@ fn what_is_absent_until_set_is_never_null_and_what_may_be_null_is_always_there()
     );
     check("WaitingFor", &["until", "others", "running_model"]);
     check("BatchStatus", &["in_progress_at", "completed_at", "estimated_completion_at"]);
-    check("Batch", &["in_progress_at", "completed_at", "estimated_completion_at"]);
+    check("Batch", &["in_progress_at", "completed_at", "estimated_completion_at", "requests_ids"]);
 }
 
 #[test]
