@@ -143,14 +143,10 @@ impl Operation for InsertPiece {
         Some(self.whole.batch.account)
     }
 
-    /// The first piece counts the whole batch, each later piece its own requests.
+    /// The first piece counts the whole batch. The others are no large writes, after which the writer would pause: they take 60 ms at most.
     fn bytes(&self) -> usize {
-        let batch = &self.whole.batch;
-        let (requests, texts) = match self.begun {
-            None => (batch.members.len(), batch.texts_bytes()),
-            Some(_) => (self.rows(), 0),
-        };
-        size_of::<Self>() + requests * size_of::<Member>() + texts
+        let batch = self.whole.batch.members.len() * size_of::<Member>() + self.whole.batch.texts_bytes();
+        size_of::<Self>() + if self.begun.is_none() { batch } else { 0 }
     }
 
     async fn apply(
