@@ -143,7 +143,7 @@ impl Operation for InsertPiece {
         Some(self.whole.batch.account)
     }
 
-    /// The first piece counts the whole batch. The others are no large writes, after which the writer would pause: they take 60 ms at most.
+    /// The first piece counts the whole batch. Later ones take 60 ms at most, so the writer need not pause after them as after a large write.
     fn bytes(&self) -> usize {
         let batch = self.whole.batch.members.len() * size_of::<Member>() + self.whole.batch.texts_bytes();
         size_of::<Self>() + if self.begun.is_none() { batch } else { 0 }
