@@ -79,8 +79,8 @@ def test_lists_are_filtered_and_read_over_pages(client: Overnight, monkeypatch: 
     assert after[0].request_body == chat(model="waiting")
     batches = [client.create_batch([identifier]).id for identifier in ids[:3]]
     assert [batch.id for batch in client.list_batches(order="desc", limit=3)] == batches[::-1]
-    listed = list(client.list_batches(requests_ids=False, limit=1))
-    assert [(batch.id, batch.requests_ids) for batch in listed] == [(batches[0], ())]
+    listed = list(client.list_batches(requests_ids=False, order="desc", limit=1))
+    assert [(batch.id, batch.requests_ids) for batch in listed] == [(batches[-1], ())]
     with pytest.raises(overnight.InvalidCallError):
         list(client.list_requests(limit=0))
 
