@@ -7,12 +7,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use overnight_store::Store;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
+use tokio::time::timeout;
 
 use super::outcomes::Outcome;
+
+/// No read takes as long.
+const STUCK: Duration = Duration::from_secs(120);
 
 pub(super) type Operation = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
@@ -94,7 +99,8 @@ impl Running {
                 return None;
             }
             while !self.bell.is_rung.load(Ordering::Acquire) {
-                self.bell.notify.notified().await;
+                let rung = timeout(STUCK, self.bell.notify.notified()).await;
+                assert!(rung.is_ok(), "an operation neither goes on nor waits for a write");
             }
         }
     }

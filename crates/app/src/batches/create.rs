@@ -70,21 +70,11 @@ async fn create_now(
     make(services, account, input, guard).await
 }
 
-/// Groups existing requests: all of them, or none. Runs to completion even if the caller leaves.
+/// Groups existing requests: all of them, or none.
 pub(crate) async fn make(
     services: &Services,
     account: AccountKey,
     input: Input,
-    guard: Option<Guard<BatchRecord>>,
-) -> Result<Answered<BatchRecord>, AppError> {
-    let shared = services.clone();
-    finish(async move { make_now(&shared, account, &input, guard).await }).await
-}
-
-async fn make_now(
-    services: &Services,
-    account: AccountKey,
-    input: &Input,
     guard: Option<Guard<BatchRecord>>,
 ) -> Result<Answered<BatchRecord>, AppError> {
     if let Some(guard) = &guard
@@ -103,7 +93,12 @@ async fn make_now(
             metadata: input.metadata.clone(),
             members,
         };
-        match batches::insert_once(&services.store, batch, guard, || services.clock.now()).await? {
+        let shared = services.clone();
+        // Otherwise a batch whose client left would wait to be taken apart.
+        let insert = async move {
+            Ok(batches::insert_once(&shared.store, batch, guard, || shared.clock.now()).await?)
+        };
+        match finish(insert).await? {
             Guarded::Done(NewBatchOutcome::Created(record)) => return Ok(Answered::New(record)),
             Guarded::Done(NewBatchOutcome::Changed) => {}
             Guarded::Done(NewBatchOutcome::Suspended) => return Err(AppError::AccountSuspended),

@@ -91,7 +91,7 @@ impl World<'_> {
         let Some(make) = self.make_batch(batch, false)? else { return Ok(()) };
         self.oracle.batch(batch)?.calls.send();
         let operation = async move { Outcome::Grouped { batch, sent_at, answer: make.await } };
-        self.begin(false, Box::pin(operation)).await
+        self.begin(true, Box::pin(operation)).await
     }
 
     /// The call that creates a batch, or another one with its key; `None` if its client cannot send it yet.
@@ -149,7 +149,7 @@ impl World<'_> {
         let Some(make) = self.make_batch(batch, true)? else { return Ok(()) };
         let operation =
             async move { Outcome::KeyReused { tag: batch, is_beside: false, error: make.await.err() } };
-        self.begin(false, Box::pin(operation)).await
+        self.begin(true, Box::pin(operation)).await
     }
 
     /// Answers some of these requests at the moment of their cancel.
