@@ -190,7 +190,8 @@ impl Operation for InsertPiece {
 /// The row of a batch, and the requests of a piece that have joined it.
 struct Joined {
     row: i64,
-    counters: Counters,
+    /// `None` if one could not, and so none has.
+    counters: Option<Counters>,
 }
 
 /// A piece in its batch, while the transaction may still refuse it.
@@ -233,7 +234,13 @@ impl InsertPiece {
                 self.whole.batch.insert(write, &counters, &state, Some(self.now)).await?
             }
         };
-        Ok(Joined { row, counters: join(row, account, self.seqs(), write).await? })
+        let joined = join(row, account, self.seqs(), write).await?;
+        let is_whole = joined.total() == self.seqs().len() as i64;
+        if !is_whole {
+            // Now, because the next piece of the group may name the same requests.
+            leave(row, self.seqs(), write).await?;
+        }
+        Ok(Joined { row, counters: is_whole.then_some(joined) })
     }
 
     async fn count(
@@ -241,11 +248,9 @@ impl InsertPiece {
         Joined { row, counters: joined }: Joined,
         write: &mut WriteTransaction<'_>,
     ) -> Result<Grouped, StoreError> {
+        let Some(joined) = joined else { return Ok(Grouped { row, batch: None }) };
         let found = write.tx.fetch(LOCK.bind(row)).await?;
-        let is_whole = joined.total() == self.seqs().len() as i64;
-        let Some(found) = found.first().filter(|_| is_whole) else {
-            return Ok(Grouped { row, batch: None });
-        };
+        let Some(found) = found.first() else { return Ok(Grouped { row, batch: None }) };
         let moved = Counters { registered: joined.registered - joined.total(), ..joined };
         let counters = row::counters(found)?.plus(&moved);
         let state = row::batch_state(found)?.observe(&counters, self.now);
