@@ -47,28 +47,23 @@ pub struct LiveCountCache {
 
 impl Default for LiveCountCache {
     fn default() -> Self {
-        // One long count at a time leaves readers for others.
-        let lock = CountingLock::default();
         Self {
-            of_accounts: Counted::new(Arc::clone(&lock)),
-            waiting: Counted::new(Arc::clone(&lock)),
-            costs: Counted::new(Arc::clone(&lock)),
-            expired: Counted::new(lock),
-            engines: Counted::new(CountingLock::default()),
-            queues: Counted::new(CountingLock::default()),
+            of_accounts: Counted::by_account(|_| true),
+            waiting: Counted::one_by_one(),
+            costs: Counted::by_account(|_| true),
+            expired: Counted::by_account(|_| true),
+            engines: Counted::one_by_one(),
+            queues: Counted::one_by_one(),
             outlooks: Counted::by_account(Option::is_some),
             samples: Counted::by_account(|_| true),
         }
     }
 }
 
-/// Held while one of the counts that share it is computed.
-type CountingLock = Arc<AsyncMutex<()>>;
-
 pub(super) struct Counted<K, V> {
     cells: Mutex<HashMap<K, Arc<Cell<V>>>>,
     /// Set if counts of all keys are computed one after the other.
-    lock: Option<CountingLock>,
+    lock: Option<Arc<AsyncMutex<()>>>,
     /// Whether an answer lives for a multiple of its computing time; otherwise it lives for the minimum.
     is_lasting: fn(&V) -> bool,
 }
@@ -120,11 +115,12 @@ impl<V> Answer<V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
-    fn new(lock: CountingLock) -> Self {
-        Self { cells: Mutex::default(), lock: Some(lock), is_lasting: |_| true }
+    /// Counts of the service, which leave readers for others.
+    fn one_by_one() -> Self {
+        Self { cells: Mutex::default(), lock: Some(Arc::default()), is_lasting: |_| true }
     }
 
-    /// Counts that run in the turns of the asking accounts, and so do not wait for one another.
+    /// Counts that read in the turns of the asking accounts. They do not wait for one another: a count may wait long for its account's turn.
     fn by_account(is_lasting: fn(&V) -> bool) -> Self {
         Self { cells: Mutex::default(), lock: None, is_lasting }
     }
@@ -222,11 +218,7 @@ mod tests {
 
     impl Asked {
         fn new() -> Self {
-            Self {
-                counted: Counted::new(CountingLock::default()),
-                clock: ManualClock::at(0),
-                times: Arc::default(),
-            }
+            Self { counted: Counted::one_by_one(), clock: ManualClock::at(0), times: Arc::default() }
         }
 
         /// The answer is the number of earlier counts, each of which takes `takes_ms`.
@@ -282,6 +274,17 @@ mod tests {
         let (first, second, other) = tokio::join!(asked.get(1, 0), asked.get(1, 0), asked.get(2, 0));
         assert_eq!(first, second);
         assert_ne!(first, other);
+    }
+
+    #[tokio::test]
+    async fn a_count_of_an_account_does_not_wait_for_that_of_another() {
+        let clock = ManualClock::at(0);
+        let shared: SharedClock = clock.clone();
+        let counted = Counted::<AccountKey, i64>::by_account(|_| true);
+        let waits = counted.get(AccountKey(1), &shared, Box::pin(std::future::pending()));
+        assert!(futures_util::FutureExt::now_or_never(waits).is_none());
+        let other = counted.get(AccountKey(2), &shared, Box::pin(async { Ok(7) })).await;
+        assert_eq!(other.expect("a count"), 7);
     }
 
     #[tokio::test]
