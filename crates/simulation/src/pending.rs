@@ -100,7 +100,7 @@ impl Running {
             }
             while !self.bell.is_rung.load(Ordering::Acquire) {
                 let rung = timeout(STUCK, self.bell.notify.notified()).await;
-                assert!(rung.is_ok(), "an operation neither goes on nor waits for a write");
+                assert!(rung.is_ok(), "an operation neither continues nor waits for a write");
             }
         }
     }
