@@ -11,7 +11,7 @@ use crate::database::{Readers, ReadsFor, Row, Statement};
 
 pub(crate) struct LongReads {
     turns: Turns,
-    /// One sum of usage per account.
+    /// One sum per account.
     sums: Turns,
 }
 
@@ -33,12 +33,13 @@ impl LongReaders<'_> {
         self.reads.turns.take(self.account).await.ok_or(StoreError::Stopped)
     }
 
-    /// The account's turn for sums of usage; another waits.
+    /// The account's turn for sums; another waits.
     pub(crate) async fn sum_turn(&self) -> Result<Permit, StoreError> {
         self.reads.sums.take(self.account).await.ok_or(StoreError::Stopped)
     }
 
-    /// Reads sums of an account's usage: at most one at a time, so that its other long reads, and those of other accounts, find a place.
+    /// Reads sums of an account's usage, or of a whole batch: at most one at a time, so that its other long reads, and those of other
+    /// accounts, find a place.
     pub(crate) async fn fetch_sums(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
         let _turn = self.sum_turn().await?;
         self.fetch_all(statement).await

@@ -135,7 +135,8 @@ pub async fn count_failed_with(
     body: Vec<u8>,
 ) -> Result<i64, StoreError> {
     let query = COUNT_FAILED_WITH.bind(batch).bind(body);
-    store.long_readers(account).fetch_one(query).await?.get("count")
+    let rows = store.long_readers(account).fetch_sums(query).await?;
+    rows.first().ok_or(StoreError::Damaged("a count of failed requests"))?.get("count")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +149,8 @@ pub struct BatchCost {
 
 /// Reads a row for each request; `batch` is a row number.
 pub async fn cost(store: &Store, account: AccountKey, batch: i64) -> Result<BatchCost, StoreError> {
-    let row = store.long_readers(account).fetch_one(COST.bind(batch)).await?;
+    let rows = store.long_readers(account).fetch_sums(COST.bind(batch)).await?;
+    let row = rows.first().ok_or(StoreError::Damaged("the cost of a batch"))?;
     let charged: i64 = row.get("amount")?;
     Ok(BatchCost { charged: Credits::from_nanos(-charged), held: row.get("held")? })
 }
