@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
+use futures_util::task::AtomicWaker;
 use overnight_base::clock::SharedClock;
 use tokio::sync::Notify;
 
@@ -12,6 +14,7 @@ pub(super) struct Activity {
     leaving: Notify,
     /// Rises with each call and each part of a body.
     progress: AtomicU64,
+    on_progress: AtomicWaker,
 }
 
 struct State {
@@ -54,12 +57,12 @@ impl Activity {
             since: clock.now(),
             is_leaving: false,
         };
-        let progress = AtomicU64::new(0);
         Arc::new(Self {
             clock: Arc::clone(clock),
             state: Mutex::new(state),
             leaving: Notify::new(),
-            progress,
+            progress: AtomicU64::new(0),
+            on_progress: AtomicWaker::new(),
         })
     }
 
@@ -81,6 +84,12 @@ impl Activity {
     /// A call began, or a part of a body was read.
     pub(super) fn proceed(&self) {
         self.progress.fetch_add(1, Ordering::Relaxed);
+        self.on_progress.wake();
+    }
+
+    /// Wakes the task of the connection once, at the next call or part of a body.
+    pub(super) fn wake_on_progress(&self, waker: &Waker) {
+        self.on_progress.register(waker);
     }
 
     /// Changes with each call and each part of a body.

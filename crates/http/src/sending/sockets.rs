@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::task::{Context as Task, Poll, ready};
 use std::time::Duration;
 
-use overnight_base::clock::SharedClock;
+use overnight_base::clock::{SharedClock, Sleep};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::stalls::StallTimer;
 use crate::activity::Activity;
+use crate::context::after;
 use crate::counters;
 
 /// The kernel's buffer of unsent bytes. It accepts more only when half of them were sent, so a slow client is seen to read in pieces of
@@ -31,10 +32,16 @@ const WITHOUT_CALL_MAX: usize = 2 << 20;
 const SENT_PER_RECEIVED: usize = 4;
 /// After this many bytes other connections have their turn, because a library that reads frames stops only when no more have arrived.
 const TURN_BYTES: usize = 16 << 10;
+/// After this many bytes without a call or a part of a body, one turn is read in each `PAUSE`: a frame about the connection costs more to read
+/// than to send.
+const UNPAUSED_BYTES: usize = 64 << 10;
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Socket {
     stream: TcpStream,
     received: ReceivedBudget,
+    clock: SharedClock,
+    pause: Option<Sleep>,
     timer: StallTimer,
     written: u64,
     activity: Arc<Activity>,
@@ -54,7 +61,36 @@ impl Socket {
         #[cfg(target_os = "linux")]
         let _ = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
         let received = ReceivedBudget { left: WITHOUT_CALL_MAX, progress: 0, in_turn: 0 };
-        Self { stream, received, timer: StallTimer::new(clock, stalled), written: 0, activity }
+        Self {
+            stream,
+            received,
+            clock: Arc::clone(clock),
+            pause: None,
+            timer: StallTimer::new(clock, stalled),
+            written: 0,
+            activity,
+        }
+    }
+
+    /// Ready when the next bytes may be read.
+    fn poll_turn(&mut self, task: &mut Task<'_>) -> Poll<()> {
+        if self.received.in_turn < TURN_BYTES {
+            return Poll::Ready(());
+        }
+        if self.received.is_paused(self.activity.progress()) {
+            self.activity.wake_on_progress(task.waker());
+            let pause =
+                self.pause.get_or_insert_with(|| self.clock.sleep_until(after(self.clock.now(), PAUSE)));
+            if self.received.is_paused(self.activity.progress()) {
+                ready!(pause.as_mut().poll(task));
+            }
+            self.pause = None;
+            self.received.in_turn = 0;
+            return Poll::Ready(());
+        }
+        self.received.in_turn = 0;
+        task.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn wrote(&mut self, task: &mut Task<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -89,11 +125,9 @@ impl ReceivedBudget {
         self.left = WITHOUT_CALL_MAX.min(self.left + bytes);
     }
 
-    /// Whether another connection has its turn before the next read.
-    fn ends_turn(&mut self) -> bool {
-        let ends = self.in_turn >= TURN_BYTES;
-        self.in_turn = if ends { 0 } else { self.in_turn };
-        ends
+    /// Whether much arrived without progress.
+    fn is_paused(&self, progress: u64) -> bool {
+        progress == self.progress && self.left < WITHOUT_CALL_MAX - UNPAUSED_BYTES
     }
 
     fn take(&mut self, bytes: usize, progress: u64) -> io::Result<()> {
@@ -116,10 +150,7 @@ impl AsyncRead for Socket {
         task: &mut Task<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.received.ends_turn() {
-            task.waker().wake_by_ref();
-            return Poll::Pending;
-        }
+        ready!(self.poll_turn(task));
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(task, into))?;
         let (bytes, progress) = (into.filled().len() - before, self.activity.progress());
@@ -157,7 +188,10 @@ impl AsyncWrite for Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+
     use overnight_base::clock::ManualClock;
+    use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
 
     use super::*;
@@ -180,6 +214,48 @@ mod tests {
         });
         let refused = floods.position(|taken| taken.is_err());
         assert_eq!(refused, Some(4), "three pieces were left, and the answers allow a fourth");
+    }
+
+    /// What is read until the socket pauses.
+    async fn read_until_paused(socket: &mut Socket) -> usize {
+        let (mut read, mut piece) = (0, vec![0; TURN_BYTES]);
+        loop {
+            let bytes = poll_fn(|task| {
+                let mut into = ReadBuf::new(&mut piece);
+                match Pin::new(&mut *socket).poll_read(task, &mut into) {
+                    Poll::Pending if socket.pause.is_some() => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(result) => Poll::Ready(Some(result.map(|()| into.filled().len()))),
+                }
+            });
+            match bytes.await {
+                None => return read,
+                Some(bytes) => read += bytes.expect("bytes that arrived"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn bytes_without_a_call_are_read_slowly_until_a_call_or_a_body_proceeds() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let mut client =
+            TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let manual = ManualClock::at(0);
+        let clock: SharedClock = manual.clone();
+        let activity = Activity::new(&clock);
+        let mut socket = Socket::new(stream, &clock, Duration::from_secs(1), Arc::clone(&activity));
+        let sent = tokio::spawn(async move { client.write_all(&vec![0; WITHOUT_CALL_MAX]).await });
+
+        let at_once = read_until_paused(&mut socket).await;
+        assert!((UNPAUSED_BYTES..=UNPAUSED_BYTES + 2 * TURN_BYTES).contains(&at_once), "{at_once}");
+        assert_eq!(read_until_paused(&mut socket).await, 0, "the pause is not over");
+        manual.set(PAUSE.as_millis() as i64);
+        let turn = read_until_paused(&mut socket).await;
+        assert!((TURN_BYTES..2 * TURN_BYTES).contains(&turn), "{turn}");
+        activity.proceed();
+        assert!(read_until_paused(&mut socket).await >= UNPAUSED_BYTES, "a body proceeded");
+        sent.abort();
     }
 
     #[tokio::test]

@@ -50,12 +50,11 @@ statements! {
         FROM queue WHERE model = ? AND (account, sort_key, seq) > (?, ?, ?) AND (account, sort_key, seq) <= (?, ?, ?)
         GROUP BY account ORDER BY account";
     LIST_MODELS = "SELECT seq FROM models ORDER BY seq";
-    /// Examines all accounts' gathering requests, which gather only briefly; the account's index would pass all its requests ever made.
     GATHERING_OF_ACCOUNT = {
         sqlite: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
-            WHERE state = 0 /* gathering */ AND account + 0 = ?",
+            WHERE account = ? AND state = 0 /* gathering */",
         postgres: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
-            WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND account + 0 = ?",
+            WHERE account = ? AND state = 0 /* gathering */ AND ready_at IS NOT NULL",
     };
     GATHERING = {
         sqlite: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states

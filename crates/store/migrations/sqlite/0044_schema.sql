@@ -136,6 +136,7 @@ CREATE TABLE request_states (
 CREATE INDEX request_states_by_account ON request_states (account, seq);
 CREATE INDEX request_states_by_batch ON request_states (batch, seq) WHERE batch IS NOT NULL;
 CREATE INDEX request_states_gathering ON request_states (ready_at, seq) WHERE state = 0;
+CREATE INDEX request_states_gathering_by_account ON request_states (account, deadline) WHERE state = 0;
 CREATE INDEX request_states_by_deadline ON request_states (deadline);
 
 -- phase: 0 waiting, 1 leased. What a lease, a settle and an end must know of a request stands here from its release on.
