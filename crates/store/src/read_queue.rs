@@ -1,13 +1,14 @@
 //! Long reads take turns by account. Lists, searches and counts use half of the readers (`crates/base/src/turns.rs`), so that sign-in,
 //! scheduling and single records find another one. A long read is many statements; each reads a bounded number of rows, and between two of
 //! them the next account has its turn. A list with a filter examines 4,096 requests per statement, so a page may be empty without being the
-//! last. An index of states would make such lists faster and every create, lease and settle slower. A read ends when its caller leaves.
+//! last. An index of states would make such lists faster and every create, lease and settle slower. A read ends when its caller leaves, with
+//! the statement under way.
 
 use overnight_base::turns::{Permit, Turns};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::StoreError;
-use crate::database::{Readers, ReadsFor, Row, Statement};
+use crate::database::{Readers, Row, Statement};
 
 pub(crate) struct LongReads {
     turns: Turns,
@@ -47,8 +48,8 @@ impl LongReaders<'_> {
 
     /// In the account's turn.
     pub(crate) async fn fetch_all(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
-        let _permit = self.turn().await?;
-        ReadsFor::Service.scope(self.readers.fetch_all(statement)).await
+        let turn = self.turn().await?;
+        self.readers.fetch_in_turn(statement, turn).await
     }
 
     /// In the account's turn.
@@ -58,7 +59,6 @@ impl LongReaders<'_> {
 
     /// Of a read that always has a row, in the account's turn.
     pub(crate) async fn fetch_one(&self, statement: Statement) -> Result<Row, StoreError> {
-        let _permit = self.turn().await?;
-        ReadsFor::Service.scope(self.readers.fetch_one(statement)).await
+        self.fetch_optional(statement).await?.ok_or(StoreError::Damaged("a required row is missing"))
     }
 }

@@ -1,5 +1,8 @@
 //! Readers: connections that see committed data, lent for one read at a time.
 //!
+//! A read whose caller leaves goes on to its end, in its turn. Otherwise an account that abandons reads could have any number under way in the
+//! database, and each would cost a new connection.
+//!
 //! The one returned last is lent first, because its pages are warm. A pool of `sqlx` would check a connection each time it is returned,
 //! which is a round trip for every read. Callers take turns: an account, and an address that calls without a key, have one read each. The
 //! service's own reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
@@ -10,13 +13,17 @@
 
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as Task, Poll, ready};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, TryFutureExt};
 use overnight_base::turns::{Permit, Turns};
 use overnight_domain::scheduler::AccountKey;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::StoreError;
 use crate::database::connection::Connection;
@@ -54,12 +61,15 @@ impl ReadsFor {
     }
 }
 
-/// Connections, opened on first use.
-pub(crate) struct Readers {
+/// Connections, opened on first use; clones share them.
+#[derive(Clone)]
+pub(crate) struct Readers(Arc<Pool>);
+
+struct Pool {
     database: Database,
     count: u32,
     turns: Turns<ReadsFor>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     /// Why the database was unavailable when last needed, if it was.
     outage: Mutex<Option<&'static str>>,
@@ -70,18 +80,11 @@ pub(crate) struct Readers {
 impl Readers {
     /// Opens the first of `count` connections.
     pub(crate) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
-        let permits = Semaphore::new(count as usize);
+        let permits = Arc::new(Semaphore::new(count as usize));
         let idle = Mutex::new(vec![database.connect_reader().await?]);
         let turns = Turns::over(count as usize);
-        Ok(Self {
-            database,
-            count,
-            turns,
-            permits,
-            idle,
-            outage: Mutex::default(),
-            probing: Semaphore::new(1),
-        })
+        let (outage, probing) = (Mutex::default(), Semaphore::new(1));
+        Ok(Self(Arc::new(Pool { database, count, turns, permits, idle, outage, probing })))
     }
 
     /// A connection that was lost while idle is replaced.
@@ -89,25 +92,28 @@ impl Readers {
         &self,
         statement: Statement,
     ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send {
-        self.fetch(statement).inspect_err(|error| {
+        self.fetch(statement, None)
+    }
+
+    /// As [`Readers::fetch_all`], for a caller that holds a turn: it ends with the read.
+    pub(crate) fn fetch_in_turn(
+        &self,
+        statement: Statement,
+        turn: Permit,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send {
+        ReadsFor::Service.scope(self.fetch(statement, Some(turn)))
+    }
+
+    fn fetch(
+        &self,
+        statement: Statement,
+        turn: Option<Permit>,
+    ) -> impl Future<Output = Result<Vec<Row>, StoreError>> + Send {
+        self.take().and_then(|reader| ToItsEnd::new(read(reader, statement, turn))).inspect_err(|error| {
             if let Some(why) = error.outage() {
                 self.note(Some(why));
             }
         })
-    }
-
-    async fn fetch(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
-        let mut reader = self.take().await?;
-        let rows = reader.fetch(statement.clone()).await;
-        let rows = match rows {
-            Err(error) if error.is_connection_lost() => {
-                reader.replace().await?;
-                reader.fetch(statement).await?
-            }
-            rows => rows?,
-        };
-        reader.give_back();
-        Ok(rows)
     }
 
     pub(crate) async fn fetch_optional(&self, statement: Statement) -> Result<Option<Row>, StoreError> {
@@ -121,24 +127,24 @@ impl Readers {
     }
 
     /// A connection for several reads. It is closed unless it is given back, so that an abandoned read holds nobody up.
-    pub(crate) async fn take(&self) -> Result<Reader<'_>, StoreError> {
+    pub(crate) async fn take(&self) -> Result<Reader, StoreError> {
         let turn = match ReadsFor::current() {
             ReadsFor::Service => None,
-            other => Some(self.turns.take(other).await.ok_or(StoreError::Stopped)?),
+            other => Some(self.0.turns.take(other).await.ok_or(StoreError::Stopped)?),
         };
-        let permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
+        let permit = Arc::clone(&self.0.permits).acquire_owned().await.map_err(|_| StoreError::Stopped)?;
         let warm = self.lock().pop();
         let connection = match warm {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        Ok(Reader { readers: self, connection, _permit: permit, _turn: turn })
+        Ok(Reader { readers: self.clone(), connection, _permit: permit, _turn: turn })
     }
 
     /// Waits for current reads, refuses more, and closes connections.
     pub(crate) async fn close(&self) {
-        let all = self.permits.acquire_many(self.count).await;
-        self.permits.close();
+        let all = self.0.permits.acquire_many(self.0.count).await;
+        self.0.permits.close();
         drop(all);
         let idle = std::mem::take(&mut *self.lock());
         for connection in idle {
@@ -150,8 +156,8 @@ impl Readers {
     /// Why the database is unavailable: an open connection may still work when its password no longer does. After an outage it is tried
     /// again, by one caller at a time.
     pub(crate) async fn outage(&self) -> Option<&'static str> {
-        let why = (*self.outage.lock().unwrap_or_else(PoisonError::into_inner))?;
-        let Ok(_probing) = self.probing.try_acquire() else { return Some(why) };
+        let why = (*self.0.outage.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let Ok(_probing) = self.0.probing.try_acquire() else { return Some(why) };
         let why = match tokio::time::timeout(PROBE_MAX, self.probe()).await {
             Ok(probed) => probed.err().map(|error| error.outage().unwrap_or(why)),
             Err(_) => Some(why),
@@ -162,34 +168,80 @@ impl Readers {
 
     /// On a connection beyond the pool's limit.
     async fn probe(&self) -> Result<(), StoreError> {
-        let mut connection = self.database.connect_reader().await?;
+        let mut connection = self.0.database.connect_reader().await?;
         connection.fetch(FIND_SORT_KEY_SECRET.unbound()).await?;
         connection.close().await
     }
 
     fn connect(&self) -> impl Future<Output = Result<Connection, StoreError>> + Send {
-        let made = self.database.connect_reader();
+        let made = self.0.database.connect_reader();
         made.inspect(|made| self.note(made.as_ref().err().and_then(StoreError::outage)))
     }
 
     fn note(&self, outage: Option<&'static str>) {
-        *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = outage;
+        *self.0.outage.lock().unwrap_or_else(PoisonError::into_inner) = outage;
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(crate) struct Reader<'r> {
-    readers: &'r Readers,
+/// On a new connection if the old one is lost.
+async fn read(
+    mut reader: Reader,
+    statement: Statement,
+    _turn: Option<Permit>,
+) -> Result<Vec<Row>, StoreError> {
+    let rows = match reader.fetch(statement.clone()).await {
+        Err(error) if error.is_connection_lost() => {
+            reader.replace().await?;
+            reader.fetch(statement).await?
+        }
+        rows => rows?,
+    };
+    reader.give_back();
+    Ok(rows)
+}
+
+/// Work that goes on without its caller once it was begun.
+struct ToItsEnd<T: 'static>(Option<BoxFuture<'static, T>>);
+
+impl<T: 'static> ToItsEnd<T> {
+    fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self(Some(work.boxed()))
+    }
+}
+
+impl<T: 'static> Future for ToItsEnd<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<T> {
+        let Some(work) = &mut self.0 else { return Poll::Pending };
+        let done = ready!(work.poll_unpin(task));
+        self.0 = None;
+        Poll::Ready(done)
+    }
+}
+
+impl<T: 'static> Drop for ToItsEnd<T> {
+    fn drop(&mut self) {
+        // Without a runtime the process ends.
+        if let (Some(rest), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(rest.map(drop));
+        }
+    }
+}
+
+pub(crate) struct Reader {
+    readers: Readers,
     connection: Connection,
     // Released before the turn, so that its next holder finds a connection.
-    _permit: SemaphorePermit<'r>,
+    _permit: OwnedSemaphorePermit,
     _turn: Option<Permit<ReadsFor>>,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Replaces a lost connection; others that were idle during the outage are of no use.
     pub(crate) async fn replace(&mut self) -> Result<(), StoreError> {
         self.connection = self.readers.connect().await?;
@@ -203,7 +255,7 @@ impl Reader<'_> {
     }
 }
 
-impl Deref for Reader<'_> {
+impl Deref for Reader {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
@@ -211,7 +263,7 @@ impl Deref for Reader<'_> {
     }
 }
 
-impl DerefMut for Reader<'_> {
+impl DerefMut for Reader {
     fn deref_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }
@@ -226,7 +278,7 @@ mod tests {
 
     async fn readers() -> Readers {
         let folder = tempfile::tempdir().expect("a folder").keep();
-        let database = Database::file(&folder.join("test.db"), 4_096, false, std::sync::Arc::default());
+        let database = Database::file(&folder.join("test.db"), 4_096, false, Arc::default());
         database.connect().await.expect("a file");
         Readers::open(database, 2).await.expect("a connection")
     }
@@ -268,6 +320,17 @@ mod tests {
         drop(readers.take().await.expect("a reader"));
         assert_eq!(readers.lock().len(), 0);
         assert!(readers.fetch_one(sql("SELECT 1")).await.is_ok());
+        assert_eq!(readers.lock().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_read_whose_caller_left_goes_on_in_its_turn_and_its_reader_is_lent_again() {
+        const COUNT: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500000) SELECT count(i) FROM n";
+        let (readers, turns) = (readers().await, Turns::over(1));
+        let turn = turns.take(AccountKey(1)).await.expect("a turn");
+        assert!(readers.fetch_in_turn(sql(COUNT), turn).now_or_never().is_none(), "it takes a while");
+        assert_eq!(readers.lock().len(), 0);
+        drop(turns.take(AccountKey(1)).await.expect("the turn of the read"));
         assert_eq!(readers.lock().len(), 1);
     }
 

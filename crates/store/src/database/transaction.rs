@@ -230,7 +230,7 @@ pub(crate) async fn in_pooled_transaction<T>(
     outcome
 }
 
-fn take_to_write(readers: &Readers) -> BoxFuture<'_, Result<Reader<'_>, StoreError>> {
+fn take_to_write(readers: &Readers) -> BoxFuture<'_, Result<Reader, StoreError>> {
     async {
         let mut connection = readers.take().await?;
         match connection.begin_to_write(None).await {
