@@ -10,6 +10,7 @@ use overnight_domain::json::{Json, Kind, quote};
 use crate::StoreError;
 use crate::database::{Row, Statement, Value};
 use crate::read_queue::LongReaders;
+use crate::requests::ended_blocks;
 
 /// Of requests or batches.
 pub const PAGE_ROWS: usize = 50;
@@ -40,15 +41,16 @@ impl<T> ListPage<T> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
-    NewestFirst,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Direction {
+    #[default]
     OldestFirst,
+    NewestFirst,
 }
 
-impl Order {
+impl Direction {
     /// Numbers before the first row and after the last.
-    const fn ends(self) -> (i64, i64) {
+    pub(crate) const fn ends(self) -> (i64, i64) {
         match self {
             Self::NewestFirst => (i64::MAX, i64::MIN),
             Self::OldestFirst => (i64::MIN, i64::MAX),
@@ -57,7 +59,9 @@ impl Order {
 }
 
 pub(crate) struct Question<F, S> {
-    pub(crate) order: Order,
+    pub(crate) direction: Direction,
+    /// The states that it asks for, of requests.
+    pub(crate) states: Option<(i64, i64)>,
     /// The row before the first one of the page.
     pub(crate) before: Option<i64>,
     pub(crate) rows_max: usize,
@@ -79,10 +83,16 @@ pub(crate) async fn page<T>(
     // One more row shows whether there is a next page.
     let wanted = rows_max.saturating_add(1);
     let (mut rows, mut last_on_page) = (Vec::new(), None);
-    let (start, end) = question.order.ends();
+    let (start, end) = question.direction.ends();
     let mut behind = question.before.unwrap_or(start);
     let (mut looked, mut asked) = (0, 0);
     while looked < question.looked_max && asked < ASKED_MAX {
+        if let Some(states) = question.states {
+            match ended_blocks::skip(readers, question.direction, states, behind).await? {
+                Some(next) => behind = next,
+                None => return Ok(ListPage { rows, next: None, looked_through: None }),
+            }
+        }
         let at_once = LOOKED_AT_ONCE.min(question.looked_max - looked);
         let floor = readers.fetch_optional((question.floor)(behind, at_once)).await?;
         let floor: Option<i64> = floor.map(|row| row.get("seq")).transpose()?;

@@ -50,6 +50,14 @@ pub(super) const fn codes(status: Option<RequestStatus>) -> (i64, i64) {
     }
 }
 
+/// The same range as stored: that a request is in progress is stored in the queue.
+pub(super) const fn stored_codes((first, last): (i64, i64)) -> (i64, i64) {
+    const fn stored(code: i64) -> i64 {
+        if code == IN_PROGRESS { QUEUED } else { code }
+    }
+    (stored(first), stored(last))
+}
+
 /// A stored body must be JSON without white space: other bytes mean a failed disk.
 pub(super) fn body<B: AsRef<[u8]>>(bytes: B, column: &'static str) -> Result<B, StoreError> {
     let text = bytes.as_ref();

@@ -153,6 +153,13 @@ CREATE TABLE results (
     engine            TEXT
 );
 
+CREATE TABLE ended_blocks (
+    account BIGINT NOT NULL,
+    block   BIGINT NOT NULL,
+    state   BIGINT NOT NULL,
+    PRIMARY KEY (account, block, state)
+);
+
 CREATE TABLE attempts (
     request  BIGINT NOT NULL,
     number   BIGINT NOT NULL,
@@ -582,7 +589,7 @@ END $$;
 CREATE VIEW current_states AS
 SELECT rs.seq, rs.account, rs.model, rs.batch, rs.sort_key,
        CASE WHEN q.in_progress_at IS NULL THEN rs.state ELSE 2 /* in progress */ END AS state,
-       rs.ready_at, coalesce(rs.in_progress_at, q.in_progress_at) AS in_progress_at, rs.ended_at, rs.deadline, rs.result_seq
+       rs.ready_at, coalesce(rs.in_progress_at, q.in_progress_at) AS in_progress_at, rs.ended_at, rs.deadline, rs.result_seq, rs.state AS stored_state
 FROM request_states rs
 LEFT JOIN queue q ON q.model = CASE rs.state WHEN 1 /* queued */ THEN rs.model END
                  AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq;
@@ -594,7 +601,7 @@ SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in
        CAST(octet_length(r.body) AS BIGINT) AS body_bytes,
        CAST(octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(t.body), 0) AS BIGINT) AS bytes,
        t.body AS result, t.prompt_tokens, t.completion_tokens, -l.amount AS charged, t.warnings, r.endpoint,
-       coalesce(r.alias, s.model) AS named_model
+       coalesce(r.alias, s.model) AS named_model, s.stored_state
 FROM current_states s
 JOIN requests r ON r.seq = s.seq
 LEFT JOIN batches b ON b.seq = s.batch
@@ -893,6 +900,8 @@ BEGIN
   'cost: Estimated cost for engines, in tokens.', 'lease_epoch: Raised by each lease: a write under an older one changes nothing.', 'node: Who leases it: nodes.seq.', 'attempts: Failed attempts that count.',
   'retry_at: Not before this time, in milliseconds since 1970.', 'suspect: Above 0: it may break engines.', 'in_progress_at: When it was first leased, in milliseconds since 1970.',
   'hold: Nano-credits that it holds.', 'price: At which price: price_points.seq; null: for nothing.', 'lane: In which lane its end is told.']),
+('ended_blocks', 'In which blocks of 1,024 row numbers an account has requests that ended in a state.',
+ ARRAY['block: Row numbers by 1,024.', 'state: 3 completed, 4 failed, 5 cancelled.']),
 ('results', 'Completions and errors of requests that ended, in order of ending.',
  ARRAY['request: Which request: requests.seq.', 'body: What was answered: JSON.', 'warnings: Fields that the engine did not honour: a JSON array.',
   'engine: Name of the engine replica that completed it, or failed it last; null: none.']),

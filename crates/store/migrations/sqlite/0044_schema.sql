@@ -173,6 +173,14 @@ CREATE TABLE results (
     engine            TEXT
 );
 
+-- In which blocks of 1,024 row numbers an account has requests that ended in a state. Written with the first, deleted with the last request of the block.
+CREATE TABLE ended_blocks (
+    account INTEGER NOT NULL,
+    block   INTEGER NOT NULL,
+    state   INTEGER NOT NULL,
+    PRIMARY KEY (account, block, state)
+) WITHOUT ROWID;
+
 -- The attempts at a request that failed and count against it, for its owner to read; engine is for operators.
 CREATE TABLE attempts (
     request  INTEGER NOT NULL,
@@ -657,7 +665,7 @@ CREATE TABLE engine_days (
 CREATE VIEW current_states AS
 SELECT rs.seq, rs.account, rs.model, rs.batch, rs.sort_key,
        CASE WHEN q.in_progress_at IS NULL THEN rs.state ELSE 2 /* in progress */ END AS state,
-       rs.ready_at, coalesce(rs.in_progress_at, q.in_progress_at) AS in_progress_at, rs.ended_at, rs.deadline, rs.result_seq
+       rs.ready_at, coalesce(rs.in_progress_at, q.in_progress_at) AS in_progress_at, rs.ended_at, rs.deadline, rs.result_seq, rs.state AS stored_state
 FROM request_states rs
 LEFT JOIN queue q ON q.model = CASE rs.state WHEN 1 /* queued */ THEN rs.model END
                  AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq;
@@ -670,7 +678,7 @@ SELECT s.seq, s.account, s.model, s.batch, s.sort_key, s.state, s.ready_at, s.in
        CAST(octet_length(r.body) AS BIGINT) AS body_bytes,
        CAST(octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(t.body), 0) AS BIGINT) AS bytes,
        t.body AS result, t.prompt_tokens, t.completion_tokens, -l.amount AS charged, t.warnings, r.endpoint,
-       coalesce(r.alias, s.model) AS named_model
+       coalesce(r.alias, s.model) AS named_model, s.stored_state
 FROM current_states s
 JOIN requests r ON r.seq = s.seq
 LEFT JOIN batches b ON b.seq = s.batch

@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::batches::reads::read;
 use crate::database::statements;
-use crate::lists::{self, ListPage, Order, PAGE_ROWS, Question, Search};
+use crate::lists::{self, Direction, ListPage, PAGE_ROWS, Question, Search};
 use crate::{Store, StoreError};
 
 /// Batches examined for a page.
@@ -93,7 +93,8 @@ pub(crate) async fn list_newest_of(
 ) -> Result<ListPage<BatchRecord>, StoreError> {
     let (first, last) = codes(filter.status);
     let question = Question {
-        order: Order::NewestFirst,
+        direction: Direction::NewestFirst,
+        states: None,
         before,
         rows_max: PAGE_ROWS,
         looked_max,

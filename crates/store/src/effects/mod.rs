@@ -2,7 +2,8 @@
 //! the order in which every node locks rows:
 //! 1. the counters and states of batches ([`batch_counters`]), which may end a batch, and the order in which their requests ended;
 //! 2. events for webhooks ([`events`]), of requests and of the batches that ended with them;
-//! 3. money, usage and counts of accounts ([`ledger_deltas`]), whose rows are locked last.
+//! 3. money, usage and counts of accounts ([`ledger_deltas`]), whose rows are locked last;
+//! 4. the blocks in which requests ended or were deleted (`requests/ended_blocks.rs`), under the locks of their accounts.
 //!
 //! A create reads the credits and usage of its account, so [`Effects::apply_batch_counters`] precedes it. A write that ends a request
 //! reports that once, to `Effects`.
@@ -30,6 +31,7 @@ pub(super) use self::ledger_deltas::{AcceptedPrice, Completed, LedgerDeltas};
 use super::StoreError;
 use super::batch_watches::BatchWatches;
 use super::database::Tx;
+use super::requests::ended_blocks::BlockChanges;
 
 /// Times are in milliseconds.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +59,7 @@ pub(super) struct Effects {
     events: NewEvents,
     events_written: usize,
     pub(super) ledger: LedgerDeltas,
+    pub(super) blocks: BlockChanges,
 }
 
 impl Effects {
@@ -91,6 +94,7 @@ impl Effects {
     /// The request is no longer live.
     fn left(&mut self, request: &EndedRequest) {
         self.moved(request.batch, request.from, request.to, request.now);
+        self.blocks.ended(request.account, request.seq, request.to);
         if let Some(batch) = request.batch {
             self.ends.entry(batch).or_default().push((request.ended_at, request.seq));
         }
@@ -139,7 +143,8 @@ impl Effects {
     pub(super) async fn apply(&mut self, context: &EventContext, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         self.apply_batch_counters(tx).await?;
         self.events_written += self.events.write(context, tx).await?;
-        self.ledger.write(tx).await
+        self.ledger.write(tx).await?;
+        self.blocks.write(tx).await
     }
 
     pub(super) fn after_commit(self, context: &EventContext, watches: &Arc<BatchWatches>) -> AfterCommit {

@@ -10,7 +10,7 @@ use crate::audit_log::{self, Change};
 use crate::database::{Row, Statement, Tx, Value, statements};
 use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::totals;
-use crate::lists::{self, LOOKED_MAX, ListPage, Order, Question};
+use crate::lists::{self, Direction, LOOKED_MAX, ListPage, Question};
 use crate::{Store, StoreError};
 
 /// The audit has the same literal numbers.
@@ -204,7 +204,8 @@ pub(crate) fn question(
 ) -> Question<impl Fn(i64, u32) -> Statement, impl Fn(i64, i64, usize) -> Statement> {
     let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
     Question {
-        order: Order::NewestFirst,
+        direction: Direction::NewestFirst,
+        states: None,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

@@ -10,7 +10,7 @@ use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, statements};
 use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::entries::{self, NewEntry, Posting};
-use crate::lists::{self, LOOKED_MAX, ListPage, Order, Question};
+use crate::lists::{self, Direction, LOOKED_MAX, ListPage, Question};
 use crate::{Store, StoreError};
 
 /// Times are in milliseconds.
@@ -86,7 +86,8 @@ pub async fn list(
     limit: u32,
 ) -> Result<ListPage<Payment>, StoreError> {
     let question = Question {
-        order: Order::NewestFirst,
+        direction: Direction::NewestFirst,
+        states: None,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

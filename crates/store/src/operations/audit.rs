@@ -13,7 +13,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, rows examined, and rows that break it.
-pub(crate) const RULES: [(&str, &str, &str); 33] = [
+pub(crate) const RULES: [(&str, &str, &str); 34] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -29,6 +29,14 @@ pub(crate) const RULES: [(&str, &str, &str); 33] = [
             OR (state < 2 AND in_progress_at IS NOT NULL)
             OR (state = 3 AND in_progress_at IS NULL)
             OR ended_at < in_progress_at",
+    ),
+    (
+        "the blocks in which an account's requests ended are known, and none is left without requests",
+        "SELECT count(*) AS count FROM ended_blocks",
+        "SELECT (SELECT count(*) FROM (SELECT DISTINCT account, seq / 1024 AS block, state FROM request_states WHERE state >= 3) s
+             LEFT JOIN ended_blocks b ON b.account = s.account AND b.block = s.block AND b.state = s.state WHERE b.account IS NULL)
+           + (SELECT count(*) FROM ended_blocks b WHERE NOT EXISTS (SELECT 1 FROM request_states rs
+             WHERE rs.account = b.account AND rs.seq >= 1024 * b.block AND rs.seq < 1024 * b.block + 1024)) AS breaches",
     ),
     (
         "a request has a result exactly if it completed or failed, and the result is its own",

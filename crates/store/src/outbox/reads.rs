@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::database::{Row, Statement, statements};
 use crate::effects::low_half;
 use crate::event_states::{EventState, kind_of};
-use crate::lists::{self, LOOKED_MAX, ListPage, Order, Question};
+use crate::lists::{self, Direction, LOOKED_MAX, ListPage, Question};
 use crate::{Store, StoreError};
 
 /// Times are in milliseconds.
@@ -135,7 +135,8 @@ pub(crate) fn question(
     let EventFilter { account, state, before, limit } = filter;
     let (first, last) = state.map_or((i64::MIN, i64::MAX), |state| (state.code(), state.code()));
     Question {
-        order: Order::NewestFirst,
+        direction: Direction::NewestFirst,
+        states: None,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

@@ -163,6 +163,7 @@ pub(crate) async fn delete(
     delete_events(&events, &mut write.tx).await?;
     for ended in &deleted {
         write.effects.ledger.store_bytes(ended.account, -ended.bytes);
+        write.effects.blocks.deleted(ended.account, ended.seq);
     }
     for (table, last) in [
         ("requests", deleted.iter().map(|ended| ended.seq).max()),

@@ -7,7 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Row, Sql, statements};
-use crate::lists::{self, LOOKED_MAX, ListPage, Order, PAGE_ROWS, Question, Search};
+use crate::lists::{self, Direction, LOOKED_MAX, ListPage, PAGE_ROWS, Question, Search};
 use crate::{Store, StoreError, row};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +25,10 @@ impl ListScope {
     }
 
     /// A batch is read as it was sent; an account newest first.
-    const fn order(self) -> Order {
+    const fn direction(self) -> Direction {
         match self {
-            Self::Account(_) => Order::NewestFirst,
-            Self::Batch(..) => Order::OldestFirst,
+            Self::Account(_) => Direction::NewestFirst,
+            Self::Batch(..) => Direction::OldestFirst,
         }
     }
 }
@@ -75,13 +75,13 @@ pub struct RequestHandling {
 }
 
 statements! {
-    /// Bound in order: account; row before which to continue; last row to examine; range of states; model, twice; the values of
+    /// Bound in order: account; row before which to continue; last row to examine; range of states as stored, and of current ones; model, twice; the values of
     /// [`lists::bind_search`]; limit.
     LIST_OF_ACCOUNT = {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
@@ -89,7 +89,7 @@ statements! {
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
@@ -100,7 +100,7 @@ statements! {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
@@ -108,7 +108,7 @@ statements! {
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
@@ -158,17 +158,19 @@ pub(crate) async fn list_page_of(
 ) -> Result<ListPage<ListedRequest>, StoreError> {
     let (ListScope::Account(AccountKey(key)) | ListScope::Batch(_, key)) = scope;
     let (list, floor) = list_of(scope);
-    let (first, last) = row::codes(filter.status);
+    let states = row::codes(filter.status);
+    let (first_stored, last_stored) = row::stored_codes(states);
     let model = filter.model.map(|model| model.0);
     let question = Question {
-        order: scope.order(),
+        direction: scope.direction(),
+        states: Some(states),
         before,
         rows_max: PAGE_ROWS,
         looked_max,
         floor: |behind, count| floor.bind(key).bind(behind).bind(count - 1),
         rows: |behind, floor, limit| {
-            let query =
-                list.bind(key).bind(behind).bind(floor).bind(first).bind(last).bind(model).bind(model);
+            let query = list.bind(key).bind(behind).bind(floor).bind(first_stored).bind(last_stored);
+            let query = query.bind(states.0).bind(states.1).bind(model).bind(model);
             lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
         },
     };

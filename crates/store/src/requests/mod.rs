@@ -9,6 +9,7 @@
 pub(crate) mod beside;
 pub(crate) mod cancel;
 pub(crate) mod deletion;
+pub(crate) mod ended_blocks;
 pub(crate) mod insert;
 pub(crate) mod listing;
 pub(crate) mod live;
@@ -28,11 +29,12 @@ pub use self::listing::{
     find_handling, find_id, list_errors, list_page,
 };
 pub use self::live::{LiveRequest, find_live, list_live, sample_live};
-pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
+pub use self::pages::{Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]
 pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
 pub use self::retention::{Due, FOR_EVER, delete_ended, list_due, set_retention, skip_future};
+pub use crate::lists::Direction;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;

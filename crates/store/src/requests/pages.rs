@@ -7,8 +7,10 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Row, Sql, Statement, statements};
+use crate::lists::Direction;
 use crate::read_queue::LongReaders;
 use crate::requests::beside::fetch_beside;
+use crate::requests::ended_blocks;
 use crate::requests::records::{
     RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
     read_record_in,
@@ -23,17 +25,10 @@ const RECORDS: i64 = 256;
 const RECORDS_FIRST: i64 = 16;
 
 /// Requests examined per read of a filtered list.
-const LOOKED_MAX: i64 = 4_096;
+const LOOKED_MAX: i64 = 1_024;
 
 /// Bytes of large bodies after which a page ends. A request is large if it has more than 16,384 bytes.
 const LARGE_BYTES: usize = 1 << 20;
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Direction {
-    #[default]
-    OldestFirst,
-    NewestFirst,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageScope {
@@ -46,6 +41,20 @@ impl PageScope {
     const fn account(self) -> AccountKey {
         match self {
             Self::Account(account, _) | Self::Batch(account, _) => account,
+        }
+    }
+
+    const fn direction(self) -> Direction {
+        match self {
+            Self::Account(_, direction) => direction,
+            Self::Batch(..) => Direction::OldestFirst,
+        }
+    }
+
+    /// What its rows have in common.
+    const fn key(self) -> i64 {
+        match self {
+            Self::Account(AccountKey(key), _) | Self::Batch(_, key) => key,
         }
     }
 }
@@ -67,6 +76,11 @@ impl Filter {
         *self != Self::default()
     }
 
+    /// The range of states that it covers.
+    const fn states(&self) -> (i64, i64) {
+        if self.is_unanswered { (row::FAILED, row::CANCELLED) } else { row::codes(self.status) }
+    }
+
     /// Whether a listed request still matches: only its status can change.
     fn holds(&self, request: &RequestSummary) -> bool {
         let status = request.state.status();
@@ -83,15 +97,22 @@ pub struct Page<T> {
     pub next: Option<i64>,
 }
 
+impl<T> Page<T> {
+    /// The page at the end.
+    const fn empty() -> Self {
+        Self { rows: Vec::new(), next: None }
+    }
+}
+
 statements! {
     SUMMARIES_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     SUMMARIES_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND stored_state BETWEEN ? AND ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR named_model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     /// The last row examined for a page, if more follow.
     EDGE_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq FROM request_states WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?";
@@ -133,7 +154,9 @@ pub async fn page_summaries(
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let edge = find_edge(store, scope, filter, after).await?;
+    let Some((after, edge)) = find_range(store, scope, filter, after).await? else {
+        return Ok(Page::empty());
+    };
     let query = bind(summaries_of(scope), scope, filter, (after, edge), want);
     let found = store.long_readers(scope.account()).fetch_all(query).await?;
     let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
@@ -154,7 +177,9 @@ pub async fn page_records(
     limit: Option<i64>,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
-    let edge = find_edge(store, scope, filter, after).await?;
+    let Some((after, edge)) = find_range(store, scope, filter, after).await? else {
+        return Ok(Page::empty());
+    };
     let readers = store.long_readers(scope.account());
     let (mut page, mut looked, mut bytes) = (Page { rows: Vec::new(), next: after }, 0, 0);
     // Where bodies are large, a few rows fill the page: the first read is of few, and so is each while there are large bodies.
@@ -205,29 +230,26 @@ async fn read_records(
     Ok(true)
 }
 
-/// The last row that one read of a filtered list examines; `None` if it reaches the end, or without a filter.
-async fn find_edge(
+/// The row behind which one read begins, and the last row that it examines: `None` if it reaches the end, or without a filter. No range if
+/// nothing more can match.
+async fn find_range(
     store: &Store,
     scope: PageScope,
     filter: &Filter,
     after: Option<i64>,
-) -> Result<Option<i64>, StoreError> {
+) -> Result<Option<(Option<i64>, Option<i64>)>, StoreError> {
     if !filter.is_set() {
+        return Ok(Some((after, None)));
+    }
+    let (readers, direction) = (store.long_readers(scope.account()), scope.direction());
+    let after = after.unwrap_or(direction.ends().0);
+    let Some(after) = ended_blocks::skip(&readers, direction, filter.states(), after).await? else {
         return Ok(None);
-    }
-    let (key, start, _) = range(scope);
-    let query = edge_of(scope).bind(key).bind(after.unwrap_or(start)).bind(LOOKED_MAX - 1);
-    let row = store.long_readers(scope.account()).fetch_optional(query).await?;
-    row.map(|row| row.get("seq")).transpose()
-}
-
-/// The key of a scope, and the row numbers before its first row and at its end.
-const fn range(scope: PageScope) -> (i64, i64, i64) {
-    match scope {
-        PageScope::Account(AccountKey(account), Direction::OldestFirst) => (account, i64::MIN, i64::MAX),
-        PageScope::Account(AccountKey(account), Direction::NewestFirst) => (account, i64::MAX, i64::MIN),
-        PageScope::Batch(_, batch) => (batch, i64::MIN, i64::MAX),
-    }
+    };
+    let edge = edge_of(scope).bind(scope.key()).bind(after).bind(LOOKED_MAX - 1);
+    let row = readers.fetch_optional(edge).await?;
+    let edge = row.map(|row| row.get("seq")).transpose()?;
+    Ok(Some((Some(after), edge)))
 }
 
 fn bind(
@@ -237,17 +259,17 @@ fn bind(
     (after, edge): (Option<i64>, Option<i64>),
     limit: i64,
 ) -> Statement {
-    let (key, start, end) = range(scope);
-    let (first, last) = match filter.is_unanswered {
-        true => (row::FAILED, row::CANCELLED),
-        false => row::codes(filter.status),
-    };
+    let (start, end) = scope.direction().ends();
+    let states = filter.states();
+    let stored = row::stored_codes(states);
     let model = filter.model.map(|model| model.0);
-    sql.bind(key)
+    sql.bind(scope.key())
         .bind(after.unwrap_or(start))
         .bind(edge.unwrap_or(end))
-        .bind(first)
-        .bind(last)
+        .bind(stored.0)
+        .bind(stored.1)
+        .bind(states.0)
+        .bind(states.1)
         .bind(model)
         .bind(model)
         .bind(filter.created_after.unwrap_or(i64::MIN))

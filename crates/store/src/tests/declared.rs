@@ -124,6 +124,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         queue::settle::sqlite::STATEMENTS,
         requests::cancel::STATEMENTS,
         requests::deletion::STATEMENTS,
+        requests::ended_blocks::STATEMENTS,
         requests::live::STATEMENTS,
         requests::listing::STATEMENTS,
         requests::STATEMENTS,

@@ -40,6 +40,7 @@ mod declared;
 mod deliveries;
 mod disk;
 mod encryption;
+mod ended_blocks;
 mod ends;
 mod engine_days;
 mod engine_reports;

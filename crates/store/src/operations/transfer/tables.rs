@@ -233,6 +233,7 @@ mod tests {
             "node_replicas",
             "engine_reports",
             "engine_days",
+            "ended_blocks",
             "nodes",
             "replicas",
             "sessions",

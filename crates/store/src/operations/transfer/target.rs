@@ -8,6 +8,7 @@ use crate::installation::{self, Purpose};
 use crate::operations::audit;
 use crate::operations::transfer::errors::ImportError;
 use crate::operations::transfer::tables::{TABLES, Table};
+use crate::requests::ended_blocks;
 use crate::{FolderLock, StoreError, StoreOptions, schema};
 
 /// Written by every opening of a store, and replaced by an import.
@@ -90,6 +91,7 @@ impl Target {
 
     /// Commits if all rules hold; notes the operator, if any, with the number of `rows`.
     pub(super) async fn commit(&mut self, rows: u64, now: i64) -> Result<(), ImportError> {
+        self.connection.execute_all(ended_blocks::FILL).await?;
         if self.dialect() == Dialect::Postgres {
             self.connection.execute_all(ANALYZE).await?;
             for renumber in TABLES.iter().filter_map(|table| table.statements().renumber) {
