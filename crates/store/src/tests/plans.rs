@@ -107,7 +107,7 @@ fn lists_for_people() -> Vec<Statement> {
     }
     for scope in [ListScope::Account(AccountKey(1)), ListScope::Batch(AccountKey(1), 1)] {
         let (list, floor) = requests::list_of(scope);
-        statements.push(bound(list, &[1, 9, 0, 0, 5, 1, 1]));
+        statements.push(bound(list, &[1, 9, 0, 0, 5, 0, 5, 1, 1]));
         statements.push(floor.bind(1i64).bind(9i64).bind(19_999i64));
     }
     statements
