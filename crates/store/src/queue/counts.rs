@@ -54,7 +54,7 @@ statements! {
         sqlite: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
             WHERE account = ? AND state = 0 /* gathering */",
         postgres: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
-            WHERE account = ? AND state = 0 /* gathering */ AND ready_at IS NOT NULL",
+            WHERE account + 0 = ? AND state = 0 /* gathering */ AND ready_at IS NOT NULL",
     };
     GATHERING = {
         sqlite: "SELECT count(*) AS count, min(deadline) AS next_deadline FROM request_states
