@@ -1,7 +1,7 @@
 //! Readers: connections that see committed data, lent for one read at a time.
 //!
-//! A read whose caller leaves goes on to its end, in its turn. Otherwise an account that abandons reads could have any number under way in the
-//! database, and each would cost a new connection.
+//! A read is done even if its caller leaves, and has its turn until then. Otherwise an account that abandons reads could have any number under
+//! way in the database, and each would cost a new connection.
 //!
 //! The one returned last is lent first, because its pages are warm. A pool of `sqlx` would check a connection each time it is returned,
 //! which is a round trip for every read. Callers take turns: an account, and an address that calls without a key, have one read each. The
@@ -126,7 +126,7 @@ impl Readers {
         row.ok_or(StoreError::Damaged("a required row is missing"))
     }
 
-    /// A connection for several reads. It is closed unless it is given back, so that an abandoned read holds nobody up.
+    /// A connection for several reads. It is closed unless it is given back.
     pub(crate) async fn take(&self) -> Result<Reader, StoreError> {
         let turn = match ReadsFor::current() {
             ReadsFor::Service => None,
@@ -204,7 +204,7 @@ async fn read(
     Ok(rows)
 }
 
-/// Work that goes on without its caller once it was begun.
+/// Work that is done even if its caller leaves.
 struct ToItsEnd<T: 'static>(Option<BoxFuture<'static, T>>);
 
 impl<T: 'static> ToItsEnd<T> {

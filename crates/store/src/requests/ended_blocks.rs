@@ -22,7 +22,7 @@ pub(crate) const FILL: &str = "INSERT INTO ended_blocks (account, block, state)
 
 statements! {
     INSERT over [Integer, Integer, Integer] = {
-        sqlite: "INSERT INTO ended_blocks (account, block, state) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        sqlite: "INSERT OR IGNORE INTO ended_blocks (account, block, state) VALUES (?1, ?2, ?3)",
         postgres: "INSERT INTO ended_blocks (account, block, state)
             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, block, state) ON CONFLICT DO NOTHING",
     };

@@ -154,10 +154,10 @@ pub async fn page_summaries(
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let Some((after, edge)) = find_range(store, scope, filter, after).await? else {
+    let Some(Range { after, edge }) = find_range(store, scope, filter, after).await? else {
         return Ok(Page::empty());
     };
-    let query = bind(summaries_of(scope), scope, filter, (after, edge), want);
+    let query = bind(summaries_of(scope), scope, filter, Range { after, edge }, want);
     let found = store.long_readers(scope.account()).fetch_all(query).await?;
     let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().filter(|_| rows.len() as i64 >= want);
@@ -177,7 +177,7 @@ pub async fn page_records(
     limit: Option<i64>,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
-    let Some((after, edge)) = find_range(store, scope, filter, after).await? else {
+    let Some(Range { after, edge }) = find_range(store, scope, filter, after).await? else {
         return Ok(Page::empty());
     };
     let readers = store.long_readers(scope.account());
@@ -186,7 +186,7 @@ pub async fn page_records(
     while looked < want {
         let few = if looked > 0 && bytes == 0 { want } else { RECORDS_FIRST };
         let step = few.min(want - looked);
-        let query = bind(records_of(scope), scope, filter, (page.next, edge), step);
+        let query = bind(records_of(scope), scope, filter, Range { after: page.next, edge }, step);
         let found = readers.fetch_all(query).await?;
         if !read_records(store, &readers, filter, &found, (&mut page, &mut bytes)).await? {
             return Ok(page);
@@ -230,16 +230,22 @@ async fn read_records(
     Ok(true)
 }
 
-/// The row behind which one read begins, and the last row that it examines: `None` if it reaches the end, or without a filter. No range if
-/// nothing more can match.
+/// The rows that one read examines.
+struct Range {
+    after: Option<i64>,
+    /// The last one; `None` if the read reaches the end.
+    edge: Option<i64>,
+}
+
+/// The range of the next read; `None` if no other request can match.
 async fn find_range(
     store: &Store,
     scope: PageScope,
     filter: &Filter,
     after: Option<i64>,
-) -> Result<Option<(Option<i64>, Option<i64>)>, StoreError> {
+) -> Result<Option<Range>, StoreError> {
     if !filter.is_set() {
-        return Ok(Some((after, None)));
+        return Ok(Some(Range { after, edge: None }));
     }
     let (readers, direction) = (store.long_readers(scope.account()), scope.direction());
     let after = after.unwrap_or(direction.ends().0);
@@ -249,14 +255,14 @@ async fn find_range(
     let edge = edge_of(scope).bind(scope.key()).bind(after).bind(LOOKED_MAX - 1);
     let row = readers.fetch_optional(edge).await?;
     let edge = row.map(|row| row.get("seq")).transpose()?;
-    Ok(Some((Some(after), edge)))
+    Ok(Some(Range { after: Some(after), edge }))
 }
 
 fn bind(
     sql: &'static Sql,
     scope: PageScope,
     filter: &Filter,
-    (after, edge): (Option<i64>, Option<i64>),
+    Range { after, edge }: Range,
     limit: i64,
 ) -> Statement {
     let (start, end) = scope.direction().ends();
