@@ -70,6 +70,27 @@ async def control_frames(abuser):
 
 
 @abuse
+async def tiny_pieces(abuser):
+    """Bodies of calls in frames of HTTP/2 without a byte (CVE-2019-9518), and in chunks of HTTP/1.1 of one byte."""
+    client = abuser.client
+
+    def frames():
+        fields = [*key_of(client), ("content-type", "application/x-ndjson")]
+        yield http2.post(1, "/v1/requests", f"127.0.0.1:{client.port}", fields)
+        while True:
+            yield http2.frame(http2.DATA, 0, 1, b"") * 400
+
+    async def chunks():
+        async with client.connection() as (reader, writer):
+            writer.write(client.head("POST", "/v1/requests", more="Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n")
+                         .replace(b"Content-Length: 0\r\n", b""))
+            abuser.outcomes["held"] += 1
+            return await until_cut(reader, writer, iter(lambda: b"1\r\n \r\n" * 400, None))
+
+    await abuser.repeat(8, lambda number: chunks() if number % 2 else flood(abuser, frames()))
+
+
+@abuse
 async def slow_senders(abuser):
     """2,000 connections on which a call comes a byte a second."""
     async def trickle(number):

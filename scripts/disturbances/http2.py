@@ -3,7 +3,7 @@ import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD_BYTES = 9
-HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 1, 2, 3, 4, 6, 7, 8, 9
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 7, 8, 9
 END_STREAM, END_HEADERS = 1, 4
 CANCEL = 8
 INITIAL_WINDOW_SIZE = 4
@@ -33,9 +33,17 @@ def begin(window_bytes):
 
 def get(stream, path, authority, fields):
     """A call without a body. Streams of a client have odd numbers."""
-    named = [(":method", "GET"), (":scheme", "http"), (":authority", authority), (":path", path), *fields]
-    block = b"".join(b"\0" + literal(name) + literal(value) for name, value in named)
-    return frame(HEADERS, END_STREAM | END_HEADERS, stream, block)
+    return frame(HEADERS, END_STREAM | END_HEADERS, stream, head("GET", path, authority, fields))
+
+
+def post(stream, path, authority, fields):
+    """A call whose body follows."""
+    return frame(HEADERS, END_HEADERS, stream, head("POST", path, authority, fields))
+
+
+def head(method, path, authority, fields):
+    named = [(":method", method), (":scheme", "http"), (":authority", authority), (":path", path), *fields]
+    return b"".join(b"\0" + literal(name) + literal(value) for name, value in named)
 
 
 def reset(stream):
