@@ -250,7 +250,7 @@ mod tests {
         let at_once = read_until_paused(&mut socket).await;
         assert!((UNPAUSED_BYTES..=UNPAUSED_BYTES + 2 * TURN_BYTES).contains(&at_once), "{at_once}");
         assert_eq!(read_until_paused(&mut socket).await, 0, "the pause is not over");
-        manual.set(PAUSE.as_millis() as i64);
+        manual.set(after(0, PAUSE));
         let turn = read_until_paused(&mut socket).await;
         assert!((TURN_BYTES..2 * TURN_BYTES).contains(&turn), "{turn}");
         activity.proceed();
