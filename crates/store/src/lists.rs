@@ -9,8 +9,9 @@ use overnight_domain::json::{Json, Kind, quote};
 
 use crate::StoreError;
 use crate::database::{Row, Statement, Value};
+use crate::direction::Direction;
+use crate::ended_blocks;
 use crate::read_queue::LongReaders;
-use crate::requests::ended_blocks;
 
 /// Of requests or batches.
 pub const PAGE_ROWS: usize = 50;
@@ -38,23 +39,6 @@ impl<T> ListPage<T> {
     /// Where the list continues, however the page ended; `None` at its end.
     pub fn rest(&self) -> Option<i64> {
         self.next.or(self.looked_through)
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Direction {
-    #[default]
-    OldestFirst,
-    NewestFirst,
-}
-
-impl Direction {
-    /// Numbers before the first row and after the last.
-    pub(crate) const fn ends(self) -> (i64, i64) {
-        match self {
-            Self::NewestFirst => (i64::MAX, i64::MIN),
-            Self::OldestFirst => (i64::MIN, i64::MAX),
-        }
     }
 }
 

@@ -8,7 +8,8 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::batches::reads::read;
 use crate::database::statements;
-use crate::lists::{self, Direction, ListPage, PAGE_ROWS, Question, Search};
+use crate::direction::Direction;
+use crate::lists::{self, ListPage, PAGE_ROWS, Question, Search};
 use crate::{Store, StoreError};
 
 /// Batches examined for a page.

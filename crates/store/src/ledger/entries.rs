@@ -8,9 +8,10 @@ use serde_json::json;
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Statement, Tx, Value, statements};
+use crate::direction::Direction;
 use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::totals;
-use crate::lists::{self, Direction, LOOKED_MAX, ListPage, Question};
+use crate::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::{Store, StoreError};
 
 /// The audit has the same literal numbers.

@@ -8,9 +8,10 @@ use serde_json::json;
 
 use crate::audit_log::{self, Change};
 use crate::database::{Row, Tx, statements};
+use crate::direction::Direction;
 use crate::idempotency_keys::{Guarded, Once, do_once};
 use crate::ledger::entries::{self, NewEntry, Posting};
-use crate::lists::{self, Direction, LOOKED_MAX, ListPage, Question};
+use crate::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::{Store, StoreError};
 
 /// Times are in milliseconds.

@@ -6,9 +6,10 @@ use overnight_domain::webhooks::EventKind;
 use sha2::{Digest, Sha256};
 
 use crate::database::{Row, Statement, statements};
+use crate::direction::Direction;
 use crate::effects::low_half;
 use crate::event_states::{EventState, kind_of};
-use crate::lists::{self, Direction, LOOKED_MAX, ListPage, Question};
+use crate::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::{Store, StoreError};
 
 /// Times are in milliseconds.

@@ -7,7 +7,8 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Row, Sql, statements};
-use crate::lists::{self, Direction, LOOKED_MAX, ListPage, PAGE_ROWS, Question, Search};
+use crate::direction::Direction;
+use crate::lists::{self, LOOKED_MAX, ListPage, PAGE_ROWS, Question, Search};
 use crate::{Store, StoreError, row};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

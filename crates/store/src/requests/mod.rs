@@ -9,7 +9,6 @@
 pub(crate) mod beside;
 pub(crate) mod cancel;
 pub(crate) mod deletion;
-pub(crate) mod ended_blocks;
 pub(crate) mod insert;
 pub(crate) mod listing;
 pub(crate) mod live;
@@ -34,7 +33,7 @@ pub use self::pages::{Filter, Page, PageScope, page_records, page_summaries};
 pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
 pub use self::retention::{Due, FOR_EVER, delete_ended, list_due, set_retention, skip_future};
-pub use crate::lists::Direction;
+pub use crate::direction::Direction;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;

@@ -7,10 +7,10 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Row, Sql, Statement, statements};
-use crate::lists::Direction;
+use crate::direction::Direction;
+use crate::ended_blocks;
 use crate::read_queue::LongReaders;
 use crate::requests::beside::fetch_beside;
-use crate::requests::ended_blocks;
 use crate::requests::records::{
     RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
     read_record_in,

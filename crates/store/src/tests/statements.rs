@@ -83,6 +83,7 @@ const READS_ALL: &[(&str, &str)] = &[
     ("waits::EVENTS", "when the clock has changed"),
     ("operations::backup::restoring::COUNTS", "once, behind an audit, which reads all of it"),
     ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
+    ("ended_blocks::FILL", "once, by an import"),
     ("queue::scan::BACKLOGS", "once, when a node starts"),
     ("queue::expiry::NEXT_DEADLINE", "once, when a node starts"),
 ];

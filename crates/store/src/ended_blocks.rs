@@ -9,18 +9,17 @@ use std::collections::BTreeSet;
 use overnight_domain::requests::RequestStatus;
 
 use crate::database::{Tx, Value, statements};
-use crate::lists::Direction;
+use crate::direction::Direction;
 use crate::read_queue::LongReaders;
 use crate::{StoreError, row};
 
 /// Row numbers of a block; schemas and [`CLEAR`] know it too.
 const BLOCK: i64 = 1_024;
 
-/// Of a store that was filled without them.
-pub(crate) const FILL: &str = "INSERT INTO ended_blocks (account, block, state)
-    SELECT DISTINCT account, seq / 1024, state FROM request_states WHERE state >= 3 /* ended */";
-
 statements! {
+    /// Of a store that was filled without them.
+    FILL = "INSERT INTO ended_blocks (account, block, state)
+        SELECT DISTINCT account, seq / 1024, state FROM request_states WHERE state >= 3 /* ended */";
     INSERT over [Integer, Integer, Integer] = {
         sqlite: "INSERT OR IGNORE INTO ended_blocks (account, block, state) VALUES (?1, ?2, ?3)",
         postgres: "INSERT INTO ended_blocks (account, block, state)
