@@ -23,7 +23,8 @@
 //!   queue/         release, scan, lease, settle, end, expire, live counts
 //!   files/         files of batch lines: uploaded, read, deleted
 //!   idempotency_keys.rs   calls that are done once, and the answer to their repeats      key_retention.rs  their deletion
-//!   lists.rs       pages of lists for people, and the search in metadata
+//!   lists.rs       pages of lists for people, and the search in metadata      direction.rs  their direction
+//!   ended_blocks.rs  where requests ended, for lists that skip the rest
 //!   ledger/        totals of accounts, holds, price points, charges, spend by day, model and API key, activity, payments
 //!   identity/      accounts, users, sessions, members, invitations, API keys, sign-in failures
 //!   audit_log/     entries, daily limits, pages, retention
