@@ -77,20 +77,19 @@ impl Socket {
         if self.received.in_turn < TURN_BYTES {
             return Poll::Ready(());
         }
-        if self.received.is_paused(self.activity.progress()) {
-            self.activity.wake_on_progress(task.waker());
-            let pause =
-                self.pause.get_or_insert_with(|| self.clock.sleep_until(after(self.clock.now(), PAUSE)));
-            if self.received.is_paused(self.activity.progress()) {
-                ready!(pause.as_mut().poll(task));
-            }
-            self.pause = None;
+        if self.pause.is_none() && !self.received.is_paused(self.activity.progress()) {
             self.received.in_turn = 0;
-            return Poll::Ready(());
+            task.waker().wake_by_ref();
+            return Poll::Pending;
         }
+        let pause = self.pause.get_or_insert_with(|| self.clock.sleep_until(after(self.clock.now(), PAUSE)));
+        self.activity.wake_on_progress(task.waker());
+        if self.received.is_paused(self.activity.progress()) {
+            ready!(pause.as_mut().poll(task));
+        }
+        self.pause = None;
         self.received.in_turn = 0;
-        task.waker().wake_by_ref();
-        Poll::Pending
+        Poll::Ready(())
     }
 
     fn wrote(&mut self, task: &mut Task<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -188,7 +187,7 @@ impl AsyncWrite for Socket {
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
+    use std::future::{poll_fn, ready};
 
     use overnight_base::clock::ManualClock;
     use tokio::io::AsyncWriteExt;
@@ -241,8 +240,7 @@ mod tests {
         let mut client =
             TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a connection");
         let (stream, _) = listener.accept().await.expect("a connection");
-        let manual = ManualClock::at(0);
-        let clock: SharedClock = manual.clone();
+        let clock: SharedClock = ManualClock::at(0);
         let activity = Activity::new(&clock);
         let mut socket = Socket::new(stream, &clock, Duration::from_secs(1), Arc::clone(&activity));
         let sent = tokio::spawn(async move { client.write_all(&vec![0; WITHOUT_CALL_MAX]).await });
@@ -250,7 +248,7 @@ mod tests {
         let at_once = read_until_paused(&mut socket).await;
         assert!((UNPAUSED_BYTES..=UNPAUSED_BYTES + 2 * TURN_BYTES).contains(&at_once), "{at_once}");
         assert_eq!(read_until_paused(&mut socket).await, 0, "the pause is not over");
-        manual.set(after(0, PAUSE));
+        socket.pause = Some(Box::pin(ready(())));
         let turn = read_until_paused(&mut socket).await;
         assert!((TURN_BYTES..2 * TURN_BYTES).contains(&turn), "{turn}");
         activity.proceed();
