@@ -23,7 +23,7 @@ fn a_folder_is_backed_up_listed_checked_and_restored_with_its_keys() {
     let told = world.run(&format!("restore kept --backup {id} --data-dir other"));
     assert_eq!(told.code, 0, "{told:?}");
     assert!(
-        told.stdout.contains("5 requests, 0 of them live, 0 events to send; 33 rules checked, all hold"),
+        told.stdout.contains("5 requests, 0 of them live, 0 events to send; 34 rules checked, all hold"),
         "{told:?}"
     );
     let again = world.run("restore kept --data-dir other");
