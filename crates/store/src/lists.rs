@@ -44,7 +44,7 @@ impl<T> ListPage<T> {
 
 pub(crate) struct Question<F, S> {
     pub(crate) direction: Direction,
-    /// The states that it asks for, of requests.
+    /// The range of states of the requests that it asks for; `None` for a list of something else.
     pub(crate) states: Option<(i64, i64)>,
     /// The row before the first one of the page.
     pub(crate) before: Option<i64>,

@@ -76,8 +76,8 @@ pub struct RequestHandling {
 }
 
 statements! {
-    /// Bound in order: account; row before which to continue; last row to examine; range of states as stored, and of current ones; model, twice; the values of
-    /// [`lists::bind_search`]; limit.
+    /// Bound in order: account; row before which to continue; last row to examine; range of states as stored, and of current ones; model,
+    /// twice; the values of [`lists::bind_search`]; limit.
     LIST_OF_ACCOUNT = {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,

@@ -28,7 +28,7 @@ statements! {
 }
 
 /// Statistics to plan the audit's joins: the new rows are not counted yet.
-const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, batch_ends, ledger, spend, spend_by_key, events, deliveries";
+const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, batch_ends, ended_blocks, ledger, spend, spend_by_key, events, deliveries";
 
 /// An unserved store.
 pub(super) struct Target {
