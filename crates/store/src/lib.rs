@@ -24,7 +24,7 @@
 //!   files/         files of batch lines: uploaded, read, deleted
 //!   idempotency_keys.rs   calls that are done once, and the answer to their repeats      key_retention.rs  their deletion
 //!   lists.rs       pages of lists for people, and the search in metadata      direction.rs  their direction
-//!   ended_blocks.rs  where requests ended, for lists that skip the rest
+//!   request_blocks.rs  what the requests of a block have in common, for lists that skip the rest
 //!   ledger/        totals of accounts, holds, price points, charges, spend by day, model and API key, activity, payments
 //!   identity/      accounts, users, sessions, members, invitations, API keys, sign-in failures
 //!   audit_log/     entries, daily limits, pages, retention
@@ -48,7 +48,6 @@ mod direction;
 mod disk_space;
 mod effects;
 mod encryption;
-mod ended_blocks;
 mod error;
 mod event_states;
 mod exposures;
@@ -74,6 +73,7 @@ pub mod outbox;
 mod postgres_words;
 pub mod queue;
 mod read_queue;
+mod request_blocks;
 pub mod requests;
 mod row;
 pub mod schema;

@@ -10,8 +10,8 @@ use overnight_domain::json::{Json, Kind, quote};
 use crate::StoreError;
 use crate::database::{Row, Statement, Value};
 use crate::direction::Direction;
-use crate::ended_blocks;
 use crate::read_queue::LongReaders;
+use crate::request_blocks::{self, Wanted};
 
 /// Of requests or batches.
 pub const PAGE_ROWS: usize = 50;
@@ -44,8 +44,8 @@ impl<T> ListPage<T> {
 
 pub(crate) struct Question<F, S> {
     pub(crate) direction: Direction,
-    /// The range of states of the requests that it asks for; `None` for a list of something else.
-    pub(crate) states: Option<(i64, i64)>,
+    /// Of requests; `None` for a list of something else.
+    pub(crate) wanted: Option<Wanted>,
     /// The row before the first one of the page.
     pub(crate) before: Option<i64>,
     pub(crate) rows_max: usize,
@@ -71,8 +71,8 @@ pub(crate) async fn page<T>(
     let mut behind = question.before.unwrap_or(start);
     let (mut looked, mut asked) = (0, 0);
     while looked < question.looked_max && asked < ASKED_MAX {
-        if let Some(states) = question.states {
-            match ended_blocks::skip(readers, question.direction, states, behind).await? {
+        if let Some(wanted) = &question.wanted {
+            match request_blocks::skip(readers, question.direction, wanted, behind).await? {
                 Some(next) => behind = next,
                 None => return Ok(ListPage { rows, next: None, looked_through: None }),
             }

@@ -1,7 +1,7 @@
 //! Long reads take turns by account. Lists, searches and counts use half of the readers (`crates/base/src/turns.rs`), so that sign-in,
 //! scheduling and single records find another one. A long read is many statements; each reads a bounded number of rows, and between two of
 //! them the next account has its turn. A list with a filter examines 1,024 requests per statement, so a page may be empty without being the
-//! last; it skips blocks without a match (`ended_blocks.rs`). A read ends when its caller leaves, with the statement under way.
+//! last; it skips blocks without a match (`request_blocks.rs`). A read ends when its caller leaves, with the statement under way.
 
 use overnight_base::turns::{Permit, Turns};
 use overnight_domain::scheduler::AccountKey;

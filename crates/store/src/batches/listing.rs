@@ -95,7 +95,7 @@ pub(crate) async fn list_newest_of(
     let (first, last) = codes(filter.status);
     let question = Question {
         direction: Direction::NewestFirst,
-        states: None,
+        wanted: None,
         before,
         rows_max: PAGE_ROWS,
         looked_max,

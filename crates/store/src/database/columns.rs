@@ -146,8 +146,8 @@ impl<R> Columns<R> {
     }
 }
 
-/// Inserts into two tables in one statement on PostgreSQL: a row of each for an `R`, under one number, drawn in the order of the list. A
-/// column that both tables have is sent once.
+/// Inserts into two tables in one statement on PostgreSQL: a row of each for an `R`, under one number, drawn in the order of the list and
+/// returned in it. A column that both tables have is sent once.
 pub(crate) struct JointColumns<R: 'static> {
     sequence: &'static str,
     tables: [&'static Columns<R>; 2],
@@ -174,11 +174,12 @@ impl<R> JointColumns<R> {
             let [first, second] = self.tables;
             let sent: Vec<Sent> = self.given().into_iter().map(|(sent, _)| sent).collect();
             let number = first.columns.iter().find(|it| matches!(it.content, Content::Number));
+            let number = number.map_or("seq", |it| it.name);
             let postgres = format!(
-                "WITH v AS (SELECT * FROM {}), numbered AS MATERIALIZED (SELECT nextval('{}') AS {}, v.* FROM v), stored AS ({} {}) {} {}",
+                "WITH v AS (SELECT * FROM {}), numbered AS MATERIALIZED (SELECT nextval('{}') AS {number}, v.* FROM v), stored AS ({} {}) {} {} \
+                 RETURNING {number}",
                 rows_on_postgres(&sent),
                 self.sequence,
-                number.map_or("seq", |it| it.name),
                 first.head(),
                 first.select("numbered", &sent),
                 second.head(),
@@ -303,7 +304,7 @@ mod tests {
             "WITH v AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS v(name, size)), \
              numbered AS MATERIALIZED (SELECT nextval('places_seq') AS seq, v.* FROM v), \
              stored AS (INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name FROM numbered) \
-             INSERT INTO sizes (name, seq, size) SELECT name, seq, size FROM numbered"
+             INSERT INTO sizes (name, seq, size) SELECT name, seq, size FROM numbered RETURNING seq"
         );
         assert_eq!((sql.sqlite, sql.columns), ("", &[Kind::Text, Kind::Integer][..]));
         let statement = BOTH.insert(&[New { name: "a", size: 1 }]);

@@ -48,7 +48,7 @@ macro_rules! migration {
     };
 }
 
-pub(crate) const OURS: Migrations = Migrations { first: 44, files: &[migration!("0044_schema.sql")] };
+pub(crate) const OURS: Migrations = Migrations { first: 45, files: &[migration!("0045_schema.sql")] };
 
 pub(crate) const NEWEST: i64 = OURS.newest();
 

@@ -3,7 +3,7 @@
 //! 1. the counters and states of batches ([`batch_counters`]), which may end a batch, and the order in which their requests ended;
 //! 2. events for webhooks ([`events`]), of requests and of the batches that ended with them;
 //! 3. money, usage and counts of accounts ([`ledger_deltas`]), whose rows are locked last;
-//! 4. the blocks in which requests ended or were deleted (`ended_blocks.rs`), under the locks of their accounts.
+//! 4. the blocks in which requests ended or were deleted (`request_blocks.rs`), under the locks of their accounts.
 //!
 //! A create reads the credits and usage of its account, so [`Effects::apply_batch_counters`] precedes it. A write that ends a request
 //! reports that once, to `Effects`.
@@ -31,7 +31,7 @@ pub(super) use self::ledger_deltas::{AcceptedPrice, Completed, LedgerDeltas};
 use super::StoreError;
 use super::batch_watches::BatchWatches;
 use super::database::Tx;
-use super::ended_blocks::BlockChanges;
+use super::request_blocks::BlockChanges;
 
 /// Times are in milliseconds.
 #[derive(Debug, Clone, Copy)]

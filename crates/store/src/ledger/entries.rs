@@ -206,7 +206,7 @@ pub(crate) fn question(
     let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
     Question {
         direction: Direction::NewestFirst,
-        states: None,
+        wanted: None,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

@@ -88,7 +88,7 @@ pub async fn list(
 ) -> Result<ListPage<Payment>, StoreError> {
     let question = Question {
         direction: Direction::NewestFirst,
-        states: None,
+        wanted: None,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

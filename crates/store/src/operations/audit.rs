@@ -31,11 +31,14 @@ pub(crate) const RULES: [(&str, &str, &str); 34] = [
             OR ended_at < in_progress_at",
     ),
     (
-        "the blocks in which an account's requests ended are known, and none is left without requests",
-        "SELECT count(*) AS count FROM ended_blocks",
-        "SELECT (SELECT count(*) FROM (SELECT DISTINCT account, seq / 1024 AS block, state FROM request_states WHERE state >= 3) s
-             LEFT JOIN ended_blocks b ON b.account = s.account AND b.block = s.block AND b.state = s.state WHERE b.account IS NULL)
-           + (SELECT count(*) FROM ended_blocks b WHERE NOT EXISTS (SELECT 1 FROM request_states rs
+        "each block of an account's requests has their marks, and none is left without requests",
+        "SELECT count(*) AS count FROM request_blocks",
+        "SELECT (SELECT count(*) FROM (
+               SELECT account, seq / 1024 AS block, state AS mark FROM request_states WHERE state >= 3
+               UNION SELECT account, seq / 1024, 16 + created_at / 16384 FROM requests
+               UNION SELECT account, seq / 1024, -coalesce(alias, model) FROM requests) m
+             LEFT JOIN request_blocks b ON b.account = m.account AND b.block = m.block AND b.mark = m.mark WHERE b.account IS NULL)
+           + (SELECT count(*) FROM request_blocks b WHERE NOT EXISTS (SELECT 1 FROM request_states rs
              WHERE rs.account = b.account AND rs.seq >= 1024 * b.block AND rs.seq < 1024 * b.block + 1024)) AS breaches",
     ),
     (

@@ -137,7 +137,7 @@ pub(crate) fn question(
     let (first, last) = state.map_or((i64::MIN, i64::MAX), |state| (state.code(), state.code()));
     Question {
         direction: Direction::NewestFirst,
-        states: None,
+        wanted: None,
         before,
         rows_max: limit as usize,
         looked_max: LOOKED_MAX,

@@ -184,17 +184,23 @@ pub(crate) async fn store(
     requests: &[&NewRequest],
     write: &mut WriteTransaction<'_>,
 ) -> Result<(), StoreError> {
-    match write.tx.dialect() {
+    let numbers = match write.tx.dialect() {
         Dialect::Sqlite => {
             let first = write.sequences.request;
             let numbered = || (first..).zip(requests.iter().copied());
             write.tx.execute(REQUESTS.insert(numbered())).await?;
             write.tx.execute(REQUEST_STATES.insert(numbered())).await?;
             write.sequences.request += requests.len() as i64;
+            (first..write.sequences.request).collect::<Vec<_>>()
         }
         Dialect::Postgres => {
-            write.tx.execute(REQUESTS_WITH_STATES.insert(requests.iter().copied())).await?;
+            let rows = write.tx.fetch(REQUESTS_WITH_STATES.insert(requests.iter().copied())).await?;
+            rows.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?
         }
+    };
+    for (seq, request) in numbers.into_iter().zip(requests) {
+        let NewRequest { account, created_at, model, alias, .. } = **request;
+        write.effects.blocks.created(account, seq, created_at, alias.unwrap_or(model));
     }
     use_for_requests(requests.iter().map(|request| (request.id, &*request.body)), &mut write.tx).await
 }

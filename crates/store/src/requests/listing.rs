@@ -9,6 +9,7 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use crate::database::{Row, Sql, statements};
 use crate::direction::Direction;
 use crate::lists::{self, LOOKED_MAX, ListPage, PAGE_ROWS, Question, Search};
+use crate::request_blocks::Wanted;
 use crate::{Store, StoreError, row};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +165,7 @@ pub(crate) async fn list_page_of(
     let model = filter.model.map(|model| model.0);
     let question = Question {
         direction: scope.direction(),
-        states: Some(states),
+        wanted: Some(Wanted { states, model: filter.model, created_after: None, created_before: None }),
         before,
         rows_max: PAGE_ROWS,
         looked_max,

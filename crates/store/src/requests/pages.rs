@@ -8,8 +8,8 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Row, Sql, Statement, statements};
 use crate::direction::Direction;
-use crate::ended_blocks;
 use crate::read_queue::LongReaders;
+use crate::request_blocks::{self, Wanted};
 use crate::requests::beside::fetch_beside;
 use crate::requests::records::{
     RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
@@ -79,6 +79,11 @@ impl Filter {
     /// The range of states that it covers.
     const fn states(&self) -> (i64, i64) {
         if self.is_unanswered { (row::FAILED, row::CANCELLED) } else { row::codes(self.status) }
+    }
+
+    const fn wanted(&self) -> Wanted {
+        let &Self { model, created_after, created_before, .. } = self;
+        Wanted { states: self.states(), model, created_after, created_before }
     }
 
     /// Whether a listed request still matches: only its status can change.
@@ -249,7 +254,7 @@ async fn find_range(
     }
     let (readers, direction) = (store.long_readers(scope.account()), scope.direction());
     let after = after.unwrap_or(direction.ends().0);
-    let Some(after) = ended_blocks::skip(&readers, direction, filter.states(), after).await? else {
+    let Some(after) = request_blocks::skip(&readers, direction, &filter.wanted(), after).await? else {
         return Ok(None);
     };
     let edge = edge_of(scope).bind(scope.key()).bind(after).bind(LOOKED_MAX - 1);

@@ -18,12 +18,12 @@ async fn walk_bounded<F: Fn(i64, u32) -> Statement, S: Fn(i64, i64, usize) -> St
     let ranges = RefCell::new(Vec::new());
     let (mut pages, mut before) = (Vec::new(), None);
     loop {
-        let Question { direction, states, floor, rows, .. } = question(before);
+        let Question { direction, wanted, floor, rows, .. } = question(before);
         let rows = |behind, floor, limit| {
             ranges.borrow_mut().push((behind, floor));
             rows(behind, floor, limit)
         };
-        let question = Question { direction, states, before, rows_max: 2, looked_max, floor, rows };
+        let question = Question { direction, wanted, before, rows_max: 2, looked_max, floor, rows };
         let read = |row: &Row| row.get("seq");
         let page = lists::page(&fixture.store.long_readers(fixture.account), None, question, read).await;
         let page = page.expect("a page");

@@ -2,9 +2,9 @@
 
 use crate::database::Sql;
 use crate::{
-    audit_log, batches, closing, database, disk_space, effects, encryption, ended_blocks, files,
-    idempotency_keys, identity, key_retention, last_deleted, ledger, low_credits, nodes, objects, opening,
-    operations, outbox, queue, requests, server_faults, waits, writer, writes,
+    audit_log, batches, closing, database, disk_space, effects, encryption, files, idempotency_keys,
+    identity, key_retention, last_deleted, ledger, low_credits, nodes, objects, opening, operations, outbox,
+    queue, request_blocks, requests, server_faults, waits, writer, writes,
 };
 
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
@@ -25,7 +25,7 @@ fn of_other_rooms() -> Vec<&'static [&'static Sql]> {
         effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
         encryption::STATEMENTS,
-        ended_blocks::STATEMENTS,
+        request_blocks::STATEMENTS,
         files::coming::STATEMENTS,
         files::deletion::STATEMENTS,
         files::parts::STATEMENTS,

@@ -66,7 +66,7 @@ fn every_code_in_a_statement_has_its_name() {
 
 /// Tables that grow with the work.
 const GROWING: &str = "audit_log requests request_states queue results batches batch_members batch_ends batch_inputs files \
-    file_pieces uploads ledger spend spend_by_key events deliveries ended_blocks";
+    file_pieces uploads ledger spend spend_by_key events deliveries request_blocks";
 
 /// Indexes with a predicate that few rows meet. Any other index is as long as its table.
 const OF_FEW: &str = "request_states_gathering request_states_gathering_by_account events_due events_sending events_tests \
@@ -83,7 +83,7 @@ const READS_ALL: &[(&str, &str)] = &[
     ("waits::EVENTS", "when the clock has changed"),
     ("operations::backup::restoring::COUNTS", "once, behind an audit, which reads all of it"),
     ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
-    ("ended_blocks::FILL", "once, by an import"),
+    ("request_blocks::FILL", "once, by an import"),
     ("queue::scan::BACKLOGS", "once, when a node starts"),
     ("queue::expiry::NEXT_DEADLINE", "once, when a node starts"),
 ];

@@ -233,7 +233,7 @@ mod tests {
             "node_replicas",
             "engine_reports",
             "engine_days",
-            "ended_blocks",
+            "request_blocks",
             "nodes",
             "replicas",
             "sessions",

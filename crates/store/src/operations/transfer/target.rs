@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use crate::audit_log;
 use crate::database::{Connection, Dialect, Value, settings, sql, statements};
-use crate::ended_blocks;
 use crate::installation::{self, Purpose};
 use crate::operations::audit;
 use crate::operations::transfer::errors::ImportError;
 use crate::operations::transfer::tables::{TABLES, Table};
+use crate::request_blocks;
 use crate::{FolderLock, StoreError, StoreOptions, schema};
 
 /// Written by every opening of a store, and replaced by an import.
@@ -28,7 +28,7 @@ statements! {
 }
 
 /// Statistics to plan the audit's joins: the new rows are not counted yet.
-const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, batch_ends, ended_blocks, ledger, spend, spend_by_key, events, deliveries";
+const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, batch_ends, request_blocks, ledger, spend, spend_by_key, events, deliveries";
 
 /// An unserved store.
 pub(super) struct Target {
@@ -91,7 +91,7 @@ impl Target {
 
     /// Commits if all rules hold; notes the operator, if any, with the number of `rows`.
     pub(super) async fn commit(&mut self, rows: u64, now: i64) -> Result<(), ImportError> {
-        self.connection.execute(ended_blocks::FILL.unbound()).await?;
+        self.connection.execute(request_blocks::FILL.unbound()).await?;
         if self.dialect() == Dialect::Postgres {
             self.connection.execute_all(ANALYZE).await?;
             for renumber in TABLES.iter().filter_map(|table| table.statements().renumber) {

@@ -173,12 +173,13 @@ CREATE TABLE results (
     engine            TEXT
 );
 
--- In which blocks of 1,024 row numbers an account has requests that ended in a state. Written with the first, deleted with the last request of the block.
-CREATE TABLE ended_blocks (
+-- What the requests of an account in a block of 1,024 row numbers have in common. mark: 3 completed, 4 failed, 5 cancelled; from 16 on, when they were created,
+-- in units of 16,384 ms since 1970, plus 16; below 0, the model that they name. Written with the first, deleted with the account's last request in the block.
+CREATE TABLE request_blocks (
     account INTEGER NOT NULL,
     block   INTEGER NOT NULL,
-    state   INTEGER NOT NULL,
-    PRIMARY KEY (account, block, state)
+    mark    INTEGER NOT NULL,
+    PRIMARY KEY (account, block, mark)
 ) WITHOUT ROWID;
 
 -- The attempts at a request that failed and count against it, for its owner to read; engine is for operators.

@@ -154,11 +154,11 @@ CREATE TABLE results (
     engine            TEXT
 );
 
-CREATE TABLE ended_blocks (
+CREATE TABLE request_blocks (
     account BIGINT NOT NULL,
     block   BIGINT NOT NULL,
-    state   BIGINT NOT NULL,
-    PRIMARY KEY (account, block, state)
+    mark    BIGINT NOT NULL,
+    PRIMARY KEY (account, block, mark)
 );
 
 CREATE TABLE attempts (
@@ -901,8 +901,8 @@ BEGIN
   'cost: Estimated cost for engines, in tokens.', 'lease_epoch: Raised by each lease: a write under an older one changes nothing.', 'node: Who leases it: nodes.seq.', 'attempts: Failed attempts that count.',
   'retry_at: Not before this time, in milliseconds since 1970.', 'suspect: Above 0: it may break engines.', 'in_progress_at: When it was first leased, in milliseconds since 1970.',
   'hold: Nano-credits that it holds.', 'price: At which price: price_points.seq; null: for nothing.', 'lane: In which lane its end is told.']),
-('ended_blocks', 'In which blocks of 1,024 row numbers an account has requests that ended in a state.',
- ARRAY['block: Row numbers by 1,024.', 'state: 3 completed, 4 failed, 5 cancelled.']),
+('request_blocks', 'What the requests of an account in a block of 1,024 row numbers have in common.',
+ ARRAY['block: Row numbers by 1,024.', 'mark: 3 completed, 4 failed, 5 cancelled; from 16 on: when they were created, in units of 16,384 ms since 1970, plus 16; below 0: minus models.seq of the model that they name.']),
 ('results', 'Completions and errors of requests that ended, in order of ending.',
  ARRAY['request: Which request: requests.seq.', 'body: What was answered: JSON.', 'warnings: Fields that the engine did not honour: a JSON array.',
   'engine: Name of the engine replica that completed it, or failed it last; null: none.']),

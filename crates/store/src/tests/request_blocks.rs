@@ -1,14 +1,14 @@
-//! Blocks of row numbers in which requests ended, and lists that skip the others.
+//! What the requests of a block of row numbers have in common, and lists that skip the other blocks.
 
 use crate::requests::{DeletionOutcome, Filter, delete_request, page_summaries};
 use crate::tests::prelude::*;
 
-/// Accounts, blocks and states, in order.
+/// Accounts, blocks and marks, in order.
 async fn blocks(fixture: &Fixture) -> Vec<(i64, i64, i64)> {
-    let rows = sql("SELECT account, block, state FROM ended_blocks ORDER BY account, block, state");
+    let rows = sql("SELECT account, block, mark FROM request_blocks ORDER BY account, block, mark");
     let rows = fixture.store.readers().fetch_all(rows).await.expect("a read");
     let column = |row: &Row, name| row.get::<i64>(name).expect("a number");
-    rows.iter().map(|row| (column(row, "account"), column(row, "block"), column(row, "state"))).collect()
+    rows.iter().map(|row| (column(row, "account"), column(row, "block"), column(row, "mark"))).collect()
 }
 
 /// So many requests, which end only if a test ends them.
@@ -60,6 +60,44 @@ async fn a_list_skips_the_blocks_in_which_nothing_matches(fixture: &mut Fixture)
     }
 }
 
+on_both!(a_list_skips_the_blocks_of_other_times_and_models);
+async fn a_list_skips_the_blocks_of_other_times_and_models(fixture: &mut Fixture) {
+    const HOUR_MS: i64 = 3_600_000;
+    let other = models::ensure(&fixture.store, &["other"]).await.expect("a model")[0];
+    let mut ids = Vec::new();
+    for hour in 0..5 {
+        let mut new: Vec<_> = (0..1_024).map(|_| fixture.request(1)).collect();
+        for request in &mut new {
+            request.created_at = START + hour * HOUR_MS;
+        }
+        if hour == 3 {
+            new[7].alias = Some(other);
+        }
+        ids.extend(new.iter().map(|request| request.id));
+        fixture.insert_all(new).await;
+    }
+    let since = |created_after| Filter { created_after: Some(created_after), ..Filter::default() };
+    let until = |created_before| Filter { created_before: Some(created_before), ..Filter::default() };
+    let found = pages(fixture, Direction::OldestFirst, since(START + 4 * HOUR_MS - 1)).await;
+    assert!(found.concat() == ids[4_096..], "those of the last hour");
+    assert!(found.len() <= 3, "other hours fill no page");
+    let found = pages(fixture, Direction::NewestFirst, until(START + 1)).await;
+    assert_eq!(found.concat().len(), 1_024);
+    assert!(found.len() <= 3, "other hours fill no page");
+    for direction in [Direction::OldestFirst, Direction::NewestFirst] {
+        for none in [since(START + 5 * HOUR_MS), until(START - HOUR_MS)] {
+            assert_eq!(pages(fixture, direction, none).await, [vec![]; 1]);
+        }
+        let hour = Filter { created_before: Some(START + 2 * HOUR_MS + 1), ..since(START + 2 * HOUR_MS - 1) };
+        assert_eq!(pages(fixture, direction, hour).await.concat().len(), 1_024);
+        let of_other = Filter { model: Some(other), ..Filter::default() };
+        assert_eq!(pages(fixture, direction, of_other).await[0], [ids[3 * 1_024 + 7]], "in the first page");
+        let cancelled =
+            Filter { status: Some(RequestStatus::Cancelled), model: Some(other), ..Filter::default() };
+        assert_eq!(pages(fixture, direction, cancelled).await, [vec![]; 1]);
+    }
+}
+
 on_both!(a_list_of_live_requests_of_an_account_without_any_ends_at_once);
 async fn a_list_of_live_requests_of_an_account_without_any_ends_at_once(fixture: &mut Fixture) {
     for id in insert_many(fixture, 1_100).await {
@@ -76,33 +114,42 @@ async fn a_list_of_live_requests_of_an_account_without_any_ends_at_once(fixture:
 on_both!(a_block_is_forgotten_with_its_last_request_and_noted_again);
 async fn a_block_is_forgotten_with_its_last_request_and_noted_again(fixture: &mut Fixture) {
     let account = fixture.account;
+    let marks = |states: &[i64]| {
+        let created =
+            [-fixture.model.0].into_iter().chain(states.iter().copied()).chain([16 + START / 16_384]);
+        created.map(|mark| (account.0, 0, mark)).collect::<Vec<_>>()
+    };
+    let (none, cancelled, completed) = (marks(&[]), marks(&[5]), marks(&[3]));
     let ids = fixture.insert(&[1, 2]).await;
-    assert_eq!(blocks(fixture).await, []);
+    assert_eq!(blocks(fixture).await, none);
     cancel(fixture, ids[0]).await;
-    assert_eq!(blocks(fixture).await, [(account.0, 0, 5)]);
+    assert_eq!(blocks(fixture).await, cancelled);
     let delete = async |id| delete_request(&fixture.store, account, id).await.expect("a deletion");
     assert_eq!(delete(ids[0]).await, DeletionOutcome::Deleted);
-    assert_eq!(blocks(fixture).await, [(account.0, 0, 5)], "another request is there");
+    assert_eq!(blocks(fixture).await, cancelled, "another request is there");
     cancel(fixture, ids[1]).await;
     assert_eq!(delete(ids[1]).await, DeletionOutcome::Deleted);
     assert_eq!(blocks(fixture).await, []);
-    let (completed, lease) = fixture.leased_one(3).await;
+    let (id, lease) = fixture.leased_one(3).await;
     assert!(fixture.settle(&lease, START).await);
-    assert_eq!(blocks(fixture).await, [(account.0, 0, 3)]);
+    assert_eq!(blocks(fixture).await, completed);
     let found = pages(fixture, Direction::OldestFirst, of_status(RequestStatus::Completed)).await;
-    assert_eq!(found.concat(), [completed]);
+    assert_eq!(found.concat(), [id]);
 }
 
-on_both!(the_audit_finds_a_block_that_is_not_known_and_one_without_requests, no audit);
-async fn the_audit_finds_a_block_that_is_not_known_and_one_without_requests(fixture: &mut Fixture) {
+on_both!(the_audit_finds_a_block_without_a_mark_and_one_without_requests, no audit);
+async fn the_audit_finds_a_block_without_a_mark_and_one_without_requests(fixture: &mut Fixture) {
     let id = fixture.insert(&[1]).await[0];
     cancel(fixture, id).await;
-    let repair = "DELETE FROM ended_blocks; INSERT INTO ended_blocks (account, block, state)
-        SELECT account, 0, state FROM request_states";
+    let repair = "DELETE FROM request_blocks; INSERT INTO request_blocks (account, block, mark)
+        SELECT account, 0, 5 FROM requests UNION SELECT account, 0, 16 + created_at / 16384 FROM requests
+        UNION SELECT account, 0, -model FROM requests";
     fixture
         .assert_found(&[
-            ("DELETE FROM ended_blocks", repair),
-            ("INSERT INTO ended_blocks (account, block, state) VALUES (1, 7, 3)", repair),
+            ("DELETE FROM request_blocks WHERE mark = 5", repair),
+            ("DELETE FROM request_blocks WHERE mark > 16", repair),
+            ("DELETE FROM request_blocks WHERE mark < 0", repair),
+            ("INSERT INTO request_blocks (account, block, mark) VALUES (1, 7, 3)", repair),
         ])
         .await;
 }
