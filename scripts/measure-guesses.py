@@ -57,7 +57,7 @@ def measure(url, attacker, victim):
         is_right = number % 2 == 0
         seconds, usage = ask(url, attacker, secret if is_right else prompt())
         times[is_right].append(seconds)
-        cached[is_right].append(usage.get("prompt_tokens_details", {}).get("cached_tokens"))
+        cached[is_right].append((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
     for is_right, name in (True, "right guesses"), (False, "wrong guesses"):
         told = [count for count in cached[is_right] if count is not None]
         print(f"cached_tokens of {name}: {f'{min(told)} to {max(told)}' if told else 'not told'}")
