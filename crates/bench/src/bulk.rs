@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -15,8 +16,11 @@ use super::{Options, clock, load};
 
 const LINES_PER_CHUNK: usize = 32;
 
-/// The beginning of the answer to each created request.
-const CREATED: &[u8] = b"\"id\":\"req_";
+/// The answer to a line that made a request.
+#[derive(Deserialize)]
+struct Created {
+    id: String,
+}
 
 /// The end of a chunked answer.
 const END: &[u8] = b"\r\n0\r\n\r\n";
@@ -38,7 +42,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
         let took = load::create(service.address, &service.key, options.connections, options.requests).await?;
         single.note(options, took, service.process.cpu_time()?.saturating_sub(before));
         let before = service.process.cpu_time()?;
-        let took = create_in_bulk(service.address, &service.key, options.requests).await?;
+        let (took, _) = create_in_bulk(service.address, &service.key, options.requests).await?;
         bulk.note(options, took, service.process.cpu_time()?.saturating_sub(before));
     }
     let connections = options.connections;
@@ -69,8 +73,12 @@ impl Side {
     }
 }
 
-/// Sends `count` creates as the lines of one call; returns the duration.
-async fn create_in_bulk(address: SocketAddr, key: &str, count: usize) -> io::Result<Duration> {
+/// Sends `count` creates as the lines of one call; returns the duration, and the identifiers of the requests.
+pub(super) async fn create_in_bulk(
+    address: SocketAddr,
+    key: &str,
+    count: usize,
+) -> io::Result<(Duration, Vec<String>)> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     // Kept open to the end: a server takes a half-closed connection for a client that has left.
@@ -79,10 +87,13 @@ async fn create_in_bulk(address: SocketAddr, key: &str, count: usize) -> io::Res
     let (sent, created) = tokio::join!(send(&mut call, key, count), read(answer));
     sent?;
     let created = created?;
-    if created != count {
-        return Err(io::Error::other(format!("of {count} lines {created} made a request")));
+    let took = began_at.elapsed();
+    let lines = created.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let created: Vec<String> = lines.map(|Created { id }| id).collect();
+    if created.len() != count {
+        return Err(io::Error::other(format!("of {count} lines {} made a request", created.len())));
     }
-    Ok(began_at.elapsed())
+    Ok((took, created))
 }
 
 async fn send(call: &mut (impl AsyncWrite + Unpin), key: &str, count: usize) -> io::Result<()> {
@@ -104,8 +115,8 @@ async fn send(call: &mut (impl AsyncWrite + Unpin), key: &str, count: usize) -> 
     call.write_all(b"0\r\n\r\n").await
 }
 
-/// Reads the answer to its end; returns the number of created requests.
-async fn read(mut answer: impl AsyncRead + Unpin) -> io::Result<usize> {
+/// Reads the answer to its end; returns its lines.
+async fn read(mut answer: impl AsyncRead + Unpin) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     while !text.ends_with(END) {
         if answer.read_buf(&mut text).await? == 0 {
@@ -123,5 +134,5 @@ async fn read(mut answer: impl AsyncRead + Unpin) -> io::Result<usize> {
         lines.extend_from_slice(rest.get(end + 2..end + 2 + size).unwrap_or_default());
         rest = rest.get(end + 4 + size..).unwrap_or_default();
     }
-    Ok(lines.windows(CREATED.len()).filter(|window| *window == CREATED).count())
+    Ok(lines)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::PEER_COMMAND;
@@ -34,6 +34,25 @@ impl Process {
         Self::start(&program, arguments).await.map_err(unknown)
     }
 
+    /// Runs a command of the program `overnight` to its end; returns its output, parsed as JSON, and its CPU time.
+    pub(super) async fn run_command<A: AsRef<OsStr>, T: DeserializeOwned>(
+        arguments: impl IntoIterator<Item = A>,
+    ) -> io::Result<(T, Duration)> {
+        let mut child = command(&service_program()?, arguments).spawn()?;
+        let mut output = Vec::new();
+        if let Some(mut stdout) = child.stdout.take() {
+            stdout.read_to_end(&mut output).await?;
+        }
+        // Until it is waited for, the system knows its CPU time.
+        let cpu_time = process::cpu_time(child.id().unwrap_or_default())?;
+        let status = child.wait().await?;
+        if status.success() {
+            Ok((serde_json::from_slice(&output)?, cpu_time))
+        } else {
+            Err(io::Error::other(format!("a command failed: {status}")))
+        }
+    }
+
     async fn start_peer<T: DeserializeOwned>(peer: &Peer) -> io::Result<(Self, T)> {
         let arguments = [PEER_COMMAND.to_owned(), serde_json::to_string(peer)?];
         Self::start(&std::env::current_exe()?, arguments).await
@@ -44,14 +63,7 @@ impl Process {
         program: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<(Self, T)> {
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
-        for (name, _) in
-            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OVERNIGHT_"))
-        {
-            command.env_remove(name);
-        }
-        let mut child = command.spawn()?;
+        let mut child = command(program, arguments).spawn()?;
         let pid = child.id().ok_or_else(|| io::Error::other("a child process ended at once"))?;
         let line = read_line(child.stdout.take()).await?;
         Ok((Self { child, pid }, line))
@@ -102,6 +114,16 @@ impl Process {
     pub(super) async fn kill(mut self) -> io::Result<()> {
         self.child.kill().await
     }
+}
+
+fn command<A: AsRef<OsStr>>(program: &Path, arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OVERNIGHT_"))
+    {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// The program of the service, in the same folder.

@@ -2,7 +2,8 @@
 //!
 //! The service and every reference are separate processes: the programs `overnight` and `overnight-bench`. So their CPU time and memory are
 //! read from the system, without the load. Rounds of the service and of the reference alternate; a figure is the median of its rounds, a
-//! ratio is computed per round. No benchmark passes or fails: machines are noisy, and CPU per request is the figure to optimize.
+//! ratio is computed per round. No benchmark passes or fails, except the growth of a call's CPU: machines are noisy, and CPU per request is the
+//! figure to optimize.
 
 mod billing;
 mod bulk;
@@ -12,6 +13,7 @@ mod create;
 mod dispatch;
 mod download;
 mod follow;
+mod growth;
 mod lease;
 mod load;
 mod peers;
@@ -32,6 +34,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use futures_util::future::LocalBoxFuture;
 
+pub use self::growth::{GROWTH_REQUESTS_MIN, GrowthReport, Row as GrowthRow, run as run_growth};
 pub use self::peers::{Peer, run as run_peer};
 pub use self::report::{Figure, Report};
 pub use self::sweep::{

@@ -29,7 +29,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
 }
 
 /// The CPU time of the server and all its sessions, including ended ones.
-fn cpu_time(cluster: &Cluster) -> io::Result<Duration> {
+pub(super) fn cpu_time(cluster: &Cluster) -> io::Result<Duration> {
     let process = cluster.process_id().ok_or_else(|| io::Error::other("PostgreSQL's server does not run"))?;
     process::cpu_time_with_children(process)
 }

@@ -97,12 +97,17 @@ impl Site {
     pub(super) fn configured(folder: &Path, settings: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(folder)?;
         let site = Self { folder };
+        site.configure(settings)?;
+        Ok(site)
+    }
+
+    /// Writes other settings for the next start: all except those that every benchmark needs.
+    pub(super) fn configure(&self, settings: &str) -> io::Result<()> {
         let settings = format!(
             "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nlog = \"warn\"\n{settings}",
-            site.data_folder()
+            self.data_folder()
         );
-        fs::write(site.config(), settings)?;
-        Ok(site)
+        fs::write(self.config(), settings)
     }
 
     /// Creates another account; returns its key.
@@ -124,21 +129,30 @@ impl Site {
         self.folder.path().join(name)
     }
 
-    /// Fills the empty store with requests that have this webhook.
+    /// Adds requests that have this webhook to the store.
     pub(super) async fn fill(
         &self,
         requests: usize,
         stage: Stage,
         webhook: Option<String>,
     ) -> io::Result<()> {
-        let fill = Peer::Fill { config: self.config(), requests, stage, webhook, is_batch: false };
-        Process::run_peer::<Filled>(&fill).await.map(drop)
+        let config = self.config();
+        Process::run_peer(&Peer::Fill { config, requests, stage, webhook, is_batch: false, age_ms: 0 })
+            .await
+            .map(|Filled { .. }| ())
     }
 
-    /// Fills the empty store with one batch of queued requests.
+    /// Adds requests that completed so long ago to the store; returns identifiers of some.
+    pub(super) async fn fill_old(&self, requests: usize, age_ms: i64) -> io::Result<Vec<String>> {
+        let (config, stage) = (self.config(), Stage::Completed);
+        let fill = Peer::Fill { config, requests, stage, webhook: None, is_batch: false, age_ms };
+        Process::run_peer(&fill).await.map(|Filled { sample, .. }| sample)
+    }
+
+    /// Adds one batch of queued requests to the store.
     pub(super) async fn fill_batch(&self, requests: usize) -> io::Result<()> {
         let (config, stage) = (self.config(), Stage::Queued);
-        let fill = Peer::Fill { config, requests, stage, webhook: None, is_batch: true };
+        let fill = Peer::Fill { config, requests, stage, webhook: None, is_batch: true, age_ms: 0 };
         Process::run_peer::<Filled>(&fill).await.map(drop)
     }
 

@@ -1,4 +1,4 @@
-//! Fills an empty store through the store's own operations, hundreds to a transaction and without waiting for the disk.
+//! Adds requests to a store through the store's own operations, hundreds to a transaction and without waiting for the disk.
 
 use std::io;
 use std::path::PathBuf;
@@ -33,6 +33,7 @@ use super::opening;
 use crate::workload::{self, CreateBody};
 
 const AT_ONCE: usize = 1_024;
+const SAMPLE: usize = 1_000;
 pub(super) const RUN: usize = 128;
 const LOOK: u32 = 512;
 const WINDOW_MS: i64 = 86_400_000;
@@ -52,21 +53,25 @@ pub enum Stage {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Filled {
     pub(crate) requests: usize,
+    /// Identifiers of some of them, from the first to the last.
+    pub(crate) sample: Vec<String>,
 }
 
-pub(super) async fn run(
-    config: PathBuf,
-    requests: usize,
-    stage: Stage,
-    webhook: Option<String>,
-    is_batch: bool,
-) -> io::Result<Filled> {
+/// See [`super::Peer::Fill`].
+pub(super) struct Filling {
+    pub(super) requests: usize,
+    pub(super) stage: Stage,
+    pub(super) webhook: Option<String>,
+    pub(super) is_batch: bool,
+    pub(super) age_ms: i64,
+}
+
+pub(super) async fn run(config: PathBuf, filling: Filling) -> io::Result<Filled> {
     let services = opening::open(config, Durability::ProcessOnly).await?;
     let api_key = make_key(&services).await?;
-    let filled = fill(&services, api_key, requests, stage, webhook, is_batch).await;
-    let filled = filled.map_err(io::Error::other);
+    let filled = fill(&services, api_key, &filling).await.map_err(io::Error::other);
     services.store.close().await;
-    filled.map(|()| Filled { requests })
+    filled.map(|sample| Filled { requests: filling.requests, sample })
 }
 
 pub(super) async fn partition(services: &Services) -> Result<QueuePartition, StoreError> {
@@ -85,39 +90,41 @@ async fn make_key(services: &Services) -> io::Result<i64> {
     rows.map(|(_, api_key)| api_key).ok_or_else(|| io::Error::other("the key was not made"))
 }
 
-async fn fill(
-    services: &Services,
-    api_key: i64,
-    requests: usize,
-    stage: Stage,
-    webhook: Option<String>,
-    is_batch: bool,
-) -> Result<(), StoreError> {
+async fn fill(services: &Services, api_key: i64, filling: &Filling) -> Result<Vec<String>, StoreError> {
+    let &Filling { requests, stage, ref webhook, is_batch, age_ms } = filling;
     let partition = partition(services).await?;
+    let now = || services.clock.now() - age_ms;
     let mut ids = Vec::with_capacity(requests);
     for first in (0..requests).step_by(AT_ONCE) {
         let numbers = first..requests.min(first + AT_ONCE);
-        ids.extend(create(services, partition, api_key, numbers, webhook.as_deref()).await?);
-        releases::release(&services.store, services.clock.now(), u32::MAX).await?;
+        let new = NewRequests { partition, api_key, webhook: webhook.as_deref(), now: now() };
+        ids.extend(create(services, new, numbers).await?);
+        releases::release(&services.store, now(), u32::MAX).await?;
     }
     if is_batch {
         group(services, partition.account, &ids).await?;
     }
     if stage == Stage::Completed {
-        complete(services, partition).await?;
+        complete(services, partition, now).await?;
     }
-    Ok(())
+    Ok(ids.iter().step_by(requests.div_ceil(SAMPLE)).map(ToString::to_string).collect())
+}
+
+/// What the requests of a group have in common.
+struct NewRequests<'w> {
+    partition: QueuePartition,
+    api_key: i64,
+    webhook: Option<&'w str>,
+    now: i64,
 }
 
 async fn create(
     services: &Services,
-    partition: QueuePartition,
-    api_key: i64,
+    new: NewRequests<'_>,
     numbers: std::ops::Range<usize>,
-    webhook: Option<&str>,
 ) -> Result<Vec<RequestId>, StoreError> {
+    let NewRequests { partition, api_key, webhook, now } = new;
     let mut body = CreateBody::new();
-    let now = services.clock.now();
     let secret = services.store.sort_key_secret();
     let price = services.models().get(partition.model).and_then(|model| model.price);
     let hold = price.map(|(price, pricing)| Hold { amount: pricing.hold(BOUND), price });
@@ -169,11 +176,15 @@ async fn group(services: &Services, account: AccountKey, ids: &[RequestId]) -> R
 }
 
 /// Leases and settles all requests in key order, run by run.
-async fn complete(services: &Services, partition: QueuePartition) -> Result<(), StoreError> {
+async fn complete(
+    services: &Services,
+    partition: QueuePartition,
+    now: impl Fn() -> i64,
+) -> Result<(), StoreError> {
     let completion = Bytes::from(workload::completion());
     let mut after: Option<Position> = None;
     loop {
-        let now = services.clock.now();
+        let now = now();
         let range = KeyRange { after: after.as_ref(), until: None };
         let (found, reached_end) =
             queue::look(&services.store, partition, ReplicaKey(0), range, LOOK, now).await?;

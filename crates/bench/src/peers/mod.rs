@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 pub(super) use self::account::MadeAccount;
 pub(super) use self::client::Drained;
 pub(super) use self::fill::Filled;
+use self::fill::Filling;
 pub(super) use self::fill::Stage;
 pub(super) use self::lease::Leased;
 
@@ -64,6 +65,8 @@ pub enum Peer {
         webhook: Option<String>,
         /// Whether they form one batch.
         is_batch: bool,
+        /// How long ago it all was.
+        age_ms: i64,
     },
     /// Leases from a service's filled store.
     Lease {
@@ -90,8 +93,8 @@ async fn play(peer: Peer) -> io::Result<()> {
         Peer::File { path } => file::serve(listen().await?, path).await,
         Peer::Client { engine, requests, in_flight } => say(&client::run(engine, requests, in_flight).await?),
         Peer::Account { config } => say(&account::run(config).await?),
-        Peer::Fill { config, requests, stage, webhook, is_batch } => {
-            say(&fill::run(config, requests, stage, webhook, is_batch).await?)
+        Peer::Fill { config, requests, stage, webhook, is_batch, age_ms } => {
+            say(&fill::run(config, Filling { requests, stage, webhook, is_batch, age_ms }).await?)
         }
         Peer::Lease { config, leases } => say(&lease::run(config, leases).await?),
     }

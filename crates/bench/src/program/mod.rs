@@ -28,6 +28,11 @@ impl Failure {
         Self { message: message.to_string(), exit: 2 }
     }
 
+    /// A goal was missed.
+    fn missed(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: 1 }
+    }
+
     /// A process did not start or ended early.
     fn unavailable(message: impl Display) -> Self {
         Self { message: message.to_string(), exit: 4 }
