@@ -1,8 +1,9 @@
-//! What the requests of an account in a block of 1,024 row numbers have in common, as marks: how they ended, when they were created, and the
-//! models that they name. A list with a filter skips the blocks without the marks that match.
+//! What the requests of an account in a block of 1,024 row numbers have in common, as marks: that some are live, how others ended, when they
+//! were created, and the models that they name. A list with a filter skips the blocks without the marks that match.
 //!
-//! A mark is written with the first such request in a block, and deleted with the last request of the account in it. Both are done under the
-//! lock of the account's row: on PostgreSQL no node deletes a row that another relies on.
+//! A mark is written with the first such request in a block, and deleted with the last request of the account in it. [`unmark_ended`]
+//! deletes that of live requests once all have ended. All is done under the lock of the account's row: on PostgreSQL no node deletes a row
+//! that another relies on.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,9 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Statement, Tx, Value, statements};
 use crate::direction::Direction;
+use crate::ledger::totals;
 use crate::read_queue::LongReaders;
-use crate::{StoreError, row};
+use crate::{Store, StoreError, row};
 
 /// Row numbers of a block; schemas and statements know it too.
 const BLOCK: i64 = 1_024;
@@ -20,16 +22,22 @@ const BLOCK: i64 = 1_024;
 /// Milliseconds of creation that share a mark; schemas and [`FILL`] know it too.
 const PERIOD_MS: i64 = 16_384;
 
-/// The mark of the first period. Marks below are of states.
+/// The mark of a block that has live requests, or had some lately; schemas and statements know it too.
+const LIVE: i64 = 0;
+
+/// The mark of the first period. Marks between are of states.
 const FIRST_PERIOD: i64 = 16;
 
 /// Each mark may lead to another block, so a read of several marks may have to begin again.
 const STEPS_MAX: usize = 32;
 
+/// Blocks per read.
+const BLOCKS: usize = 128;
+
 statements! {
     /// Of a store that was filled without them.
     FILL = "INSERT INTO request_blocks (account, block, mark)
-        SELECT account, seq / 1024, state FROM request_states WHERE state >= 3 /* ended */
+        SELECT account, seq / 1024, CASE WHEN state >= 3 /* ended */ THEN state ELSE 0 END FROM request_states
         UNION SELECT account, seq / 1024, 16 + created_at / 16384 FROM requests
         UNION SELECT account, seq / 1024, -coalesce(alias, model) FROM requests";
     INSERT over [Integer, Integer, Integer] = {
@@ -43,6 +51,17 @@ statements! {
         postgres: "DELETE FROM request_blocks b USING unnest($1::bigint[], $2::bigint[]) AS v(account, block)
             WHERE b.account = v.account AND b.block = v.block AND NOT EXISTS (
                 SELECT 1 FROM request_states rs WHERE rs.account = v.account AND rs.seq >= 1024 * v.block AND rs.seq < 1024 * v.block + 1024)",
+    };
+    LIST_LIVE = "SELECT account, block FROM request_blocks WHERE mark = 0 /* live */ AND (account, block) > (?, ?)
+        ORDER BY account, block LIMIT ?";
+    FIND_LIVE = "SELECT 1 AS live FROM request_states WHERE account = ? AND seq >= ? AND seq < ? AND state < 3 /* ended */ LIMIT 1";
+    UNMARK over [Integer, Integer, Integer] = {
+        sqlite: "DELETE FROM request_blocks WHERE account = ?1 AND block = ?2 AND mark = ?3 AND NOT EXISTS (SELECT 1
+            FROM request_states rs WHERE rs.account = ?1 AND rs.seq >= 1024 * ?2 AND rs.seq < 1024 * ?2 + 1024 AND rs.state < 3 /* ended */)",
+        postgres: "DELETE FROM request_blocks b USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, block, mark)
+            WHERE b.account = v.account AND b.block = v.block AND b.mark = v.mark AND NOT EXISTS (SELECT 1
+                FROM request_states rs WHERE rs.account = v.account AND rs.seq >= 1024 * v.block AND rs.seq < 1024 * v.block + 1024
+                  AND rs.state < 3 /* ended */)",
     };
     HAS_LIVE = "SELECT 1 AS has_live FROM accounts WHERE seq = ? AND live_requests > 0";
     NEXT_OLDEST_FIRST = "SELECT block FROM request_blocks WHERE account = ? AND block >= ? AND mark BETWEEN ? AND ?
@@ -72,7 +91,7 @@ impl BlockChanges {
     /// `model` is the one that the request names.
     pub(crate) fn created(&mut self, account: AccountKey, seq: i64, created_at: i64, model: ModelKey) {
         let block = seq.div_euclid(BLOCK);
-        self.marks.extend([period(created_at), model_mark(model)].map(|mark| (account.0, block, mark)));
+        self.marks.extend([LIVE, period(created_at), model_mark(model)].map(|mark| (account.0, block, mark)));
     }
 
     pub(crate) fn ended(&mut self, account: i64, seq: i64, status: RequestStatus) {
@@ -110,7 +129,11 @@ impl Wanted {
         let is_timed = after.is_some() || before.is_some();
         let periods = (after.map_or(FIRST_PERIOD, period), before.map_or(i64::MAX, period));
         let model = self.model.map(model_mark).map(|mark| (mark, mark));
-        let states = Some(self.states).filter(|states| states.0 >= row::COMPLETED);
+        let states = match self.states {
+            (_, last) if last < row::COMPLETED => Some((LIVE, LIVE)),
+            (first, _) if first < row::COMPLETED => None,
+            ended => Some(ended),
+        };
         [states, is_timed.then_some(periods), model].into_iter().flatten()
     }
 }
@@ -154,4 +177,34 @@ fn next(direction: Direction, account: AccountKey, range: (i64, i64), behind: i6
         Direction::NewestFirst => (&NEXT_NEWEST_FIRST, behind.saturating_sub(1)),
     };
     next.bind(account).bind(from.div_euclid(BLOCK)).bind(range.0).bind(range.1)
+}
+
+/// Deletes the marks of blocks whose live requests have ended.
+pub async fn unmark_ended(store: &Store) -> Result<(), StoreError> {
+    let mut behind = (0, i64::MIN);
+    loop {
+        let list = LIST_LIVE.bind(behind.0).bind(behind.1).bind(BLOCKS as i64);
+        let rows = store.readers().fetch_all(list).await?;
+        let mut ended = Vec::new();
+        for row in &rows {
+            behind = (row.get("account")?, row.get("block")?);
+            let live = FIND_LIVE.bind(behind.0).bind(behind.1 * BLOCK).bind((behind.1 + 1) * BLOCK);
+            if store.readers().fetch_optional(live).await?.is_none() {
+                ended.push(behind);
+            }
+        }
+        if !ended.is_empty() {
+            store.transaction(async move |tx: &mut Tx<'_>| unmark(&ended, tx).await).await?;
+        }
+        if rows.len() < BLOCKS {
+            return Ok(());
+        }
+    }
+}
+
+/// A request may have been created in such a block since it was read.
+async fn unmark(ended: &[(i64, i64)], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    totals::lock_only(ended.iter().map(|(account, _)| *account), tx).await?;
+    let values = ended.iter().flat_map(|(account, block)| [*account, *block, LIVE]);
+    tx.execute(UNMARK.over([], values.map(Value::from).collect())).await.map(drop)
 }

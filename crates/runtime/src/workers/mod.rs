@@ -20,6 +20,7 @@ use overnight_store::files;
 use overnight_store::nodes;
 use overnight_store::objects;
 use overnight_store::queue::expiry;
+use overnight_store::request_blocks;
 use overnight_store::requests;
 use tokio::task::JoinSet;
 
@@ -42,6 +43,8 @@ const LOW_CREDITS_MS: i64 = 5_000;
 const STORE_FILES_MS: i64 = 1_000;
 const REQUESTS_WAITING_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
+/// Lists of live requests read what ended since the last run.
+const LIVE_BLOCKS_MS: i64 = 60_000;
 const LOG_TRUNCATION_MS: i64 = 60_000;
 /// Tries of truncating the log in a run, and the pause between them: readers come and go.
 const LOG_TRUNCATION_TRIES: u32 = 10;
@@ -63,7 +66,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval, the clock follower and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config().lease.0;
-    let recurring: [(&str, i64, Run); 23] = [
+    let recurring: [(&str, i64, Run); 24] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -82,6 +85,9 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("account_closer", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_closer(services, now))),
         ("account_eraser", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_eraser(services, now))),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
+        ("live_blocks", LIVE_BLOCKS_MS, |services, _| {
+            Box::pin(request_blocks::unmark_ended(&services.store))
+        }),
         ("audit_log_retention", RETENTION_MS, |services, now| Box::pin(audit_log_retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),

@@ -40,6 +40,7 @@ const LOOPS: &[&str] = &[
     "key_usage_flusher",
     "left_batches",
     "listener",
+    "live_blocks",
     "log_truncation",
     "low_credits",
     "metrics_listener",

@@ -160,6 +160,7 @@ CREATE TABLE request_blocks (
     mark    BIGINT NOT NULL,
     PRIMARY KEY (account, block, mark)
 );
+CREATE INDEX request_blocks_live ON request_blocks (account, block) WHERE mark = 0;
 
 CREATE TABLE attempts (
     request  BIGINT NOT NULL,
@@ -902,7 +903,7 @@ BEGIN
   'retry_at: Not before this time, in milliseconds since 1970.', 'suspect: Above 0: it may break engines.', 'in_progress_at: When it was first leased, in milliseconds since 1970.',
   'hold: Nano-credits that it holds.', 'price: At which price: price_points.seq; null: for nothing.', 'lane: In which lane its end is told.']),
 ('request_blocks', 'What the requests of an account in a block of 1,024 row numbers have in common.',
- ARRAY['block: Row numbers by 1,024.', 'mark: 3 completed, 4 failed, 5 cancelled; from 16 on: when they were created, in units of 16,384 ms since 1970, plus 16; below 0: minus models.seq of the model that they name.']),
+ ARRAY['block: Row numbers by 1,024.', 'mark: 0 some are live, or were until lately; 3 completed, 4 failed, 5 cancelled; from 16 on: when they were created, in units of 16,384 ms since 1970, plus 16; below 0: minus models.seq of the model that they name.']),
 ('results', 'Completions and errors of requests that ended, in order of ending.',
  ARRAY['request: Which request: requests.seq.', 'body: What was answered: JSON.', 'warnings: Fields that the engine did not honour: a JSON array.',
   'engine: Name of the engine replica that completed it, or failed it last; null: none.']),

@@ -173,7 +173,7 @@ CREATE TABLE results (
     engine            TEXT
 );
 
--- What the requests of an account in a block of 1,024 row numbers have in common. mark: 3 completed, 4 failed, 5 cancelled; from 16 on, when they were created,
+-- What the requests of an account in a block of 1,024 row numbers have in common. mark: 0 some are live, or were until lately; 3 completed, 4 failed, 5 cancelled; from 16 on, when they were created,
 -- in units of 16,384 ms since 1970, plus 16; below 0, the model that they name. Written with the first, deleted with the account's last request in the block.
 CREATE TABLE request_blocks (
     account INTEGER NOT NULL,
@@ -181,6 +181,7 @@ CREATE TABLE request_blocks (
     mark    INTEGER NOT NULL,
     PRIMARY KEY (account, block, mark)
 ) WITHOUT ROWID;
+CREATE INDEX request_blocks_live ON request_blocks (account, block) WHERE mark = 0;
 
 -- The attempts at a request that failed and count against it, for its owner to read; engine is for operators.
 CREATE TABLE attempts (

@@ -34,7 +34,7 @@ pub(crate) const RULES: [(&str, &str, &str); 34] = [
         "each block of an account's requests has their marks, and none is left without requests",
         "SELECT count(*) AS count FROM request_blocks",
         "SELECT (SELECT count(*) FROM (
-               SELECT account, seq / 1024 AS block, state AS mark FROM request_states WHERE state >= 3
+               SELECT account, seq / 1024 AS block, CASE WHEN state >= 3 THEN state ELSE 0 END AS mark FROM request_states
                UNION SELECT account, seq / 1024, 16 + created_at / 16384 FROM requests
                UNION SELECT account, seq / 1024, -coalesce(alias, model) FROM requests) m
              LEFT JOIN request_blocks b ON b.account = m.account AND b.block = m.block AND b.mark = m.mark WHERE b.account IS NULL)

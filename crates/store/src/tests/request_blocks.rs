@@ -1,5 +1,6 @@
 //! What the requests of a block of row numbers have in common, and lists that skip the other blocks.
 
+use crate::request_blocks::unmark_ended;
 use crate::requests::{DeletionOutcome, Filter, delete_request, page_summaries};
 use crate::tests::prelude::*;
 
@@ -111,12 +112,37 @@ async fn a_list_of_live_requests_of_an_account_without_any_ends_at_once(fixture:
     assert_eq!(found.concat(), waiting);
 }
 
+on_both!(a_list_of_live_requests_skips_blocks_in_which_all_ended_once_these_are_unmarked);
+async fn a_list_of_live_requests_skips_blocks_in_which_all_ended_once_these_are_unmarked(
+    fixture: &mut Fixture,
+) {
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.extend(insert_many(fixture, 1_024).await);
+    }
+    let last = ids[3_070];
+    for id in ids.iter().filter(|id| **id != last) {
+        cancel(fixture, *id).await;
+    }
+    let registered = async |fixture: &Fixture| {
+        pages(fixture, Direction::OldestFirst, of_status(RequestStatus::Registered)).await
+    };
+    assert_eq!(registered(fixture).await.concat(), [last]);
+    assert!(registered(fixture).await[0].is_empty(), "the marks are still there");
+    unmark_ended(&fixture.store).await.expect("a run");
+    assert_eq!(registered(fixture).await[0], [last]);
+    let marked: Vec<_> = blocks(fixture).await.into_iter().filter(|block| block.2 == 0).collect();
+    assert_eq!(marked, [(fixture.account.0, 2, 0)]);
+    let again = insert_many(fixture, 1).await;
+    assert_eq!(registered(fixture).await.concat(), [vec![last], again].concat());
+}
+
 on_both!(a_block_is_forgotten_with_its_last_request_and_noted_again);
 async fn a_block_is_forgotten_with_its_last_request_and_noted_again(fixture: &mut Fixture) {
     let account = fixture.account;
     let marks = |states: &[i64]| {
-        let created =
-            [-fixture.model.0].into_iter().chain(states.iter().copied()).chain([16 + START / 16_384]);
+        let created = [-fixture.model.0, 0].into_iter().chain(states.iter().copied());
+        let created = created.chain([16 + START / 16_384]);
         created.map(|mark| (account.0, 0, mark)).collect::<Vec<_>>()
     };
     let (none, cancelled, completed) = (marks(&[]), marks(&[5]), marks(&[3]));
@@ -139,14 +165,15 @@ async fn a_block_is_forgotten_with_its_last_request_and_noted_again(fixture: &mu
 
 on_both!(the_audit_finds_a_block_without_a_mark_and_one_without_requests, no audit);
 async fn the_audit_finds_a_block_without_a_mark_and_one_without_requests(fixture: &mut Fixture) {
-    let id = fixture.insert(&[1]).await[0];
+    let id = fixture.insert(&[1, 2]).await[0];
     cancel(fixture, id).await;
     let repair = "DELETE FROM request_blocks; INSERT INTO request_blocks (account, block, mark)
-        SELECT account, 0, 5 FROM requests UNION SELECT account, 0, 16 + created_at / 16384 FROM requests
+        SELECT account, 0, 5 FROM requests UNION SELECT account, 0, 0 FROM requests UNION SELECT account, 0, 16 + created_at / 16384 FROM requests
         UNION SELECT account, 0, -model FROM requests";
     fixture
         .assert_found(&[
             ("DELETE FROM request_blocks WHERE mark = 5", repair),
+            ("DELETE FROM request_blocks WHERE mark = 0", repair),
             ("DELETE FROM request_blocks WHERE mark > 16", repair),
             ("DELETE FROM request_blocks WHERE mark < 0", repair),
             ("INSERT INTO request_blocks (account, block, mark) VALUES (1, 7, 3)", repair),

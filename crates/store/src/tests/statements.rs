@@ -69,7 +69,7 @@ const GROWING: &str = "audit_log requests request_states queue results batches b
     file_pieces uploads ledger spend spend_by_key events deliveries request_blocks";
 
 /// Indexes with a predicate that few rows meet. Any other index is as long as its table.
-const OF_FEW: &str = "request_states_gathering request_states_gathering_by_account events_due events_sending events_tests \
+const OF_FEW: &str = "request_states_gathering request_states_gathering_by_account request_blocks_live events_due events_sending events_tests \
     batches_cancelling batches_live batch_inputs_filling batch_inputs_by_file files_deleted uploads_pending";
 
 /// Statements that read a whole table, and why they may.
