@@ -101,7 +101,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Writes other settings for the next start: all except those that every benchmark needs.
+    /// Writes the settings of the next start, and the common ones.
     pub(super) fn configure(&self, settings: &str) -> io::Result<()> {
         let settings = format!(
             "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nlog = \"warn\"\n{settings}",

@@ -1,6 +1,6 @@
-//! What calls cost as the store grows: the CPU of the service and of its database, at several sizes of one store.
+//! The cost of calls as the store grows: the CPU of the service and of its database, at several sizes of one store.
 //!
-//! The store has one account, whose requests are completed. A call may cost at most 1.5 times what it costs at the smallest size,
+//! The store has one account, whose requests are completed. A call may cost at most 1.5 times as much as at the smallest size,
 //! unless it reads every request.
 
 mod browser;
@@ -21,7 +21,6 @@ use super::child::Process;
 use super::create::{AGGREGATION_PERIOD, NO_ENGINE};
 use super::download::Connection;
 use super::peers::Peer;
-use super::report::Figure;
 use super::service::{Service, Site};
 use super::workload::MODEL;
 use super::{Options, postgres};
@@ -40,7 +39,7 @@ const AGE_MS: i64 = 3 * 86_400_000;
 
 const DATABASE: &str = "growth";
 
-/// Measures at 10,000 requests, 100,000, and so on, with at most `options.requests`, on SQLite or a PostgreSQL of its own. Fails if a child process
+/// Measures at 10,000 requests, 100,000, and so on, with at most `options.requests`, on SQLite or on a new PostgreSQL. Fails if a child process
 /// does not start or ends early.
 pub fn run(options: &Options, is_on_postgres: bool) -> LocalBoxFuture<'_, io::Result<GrowthReport>> {
     // Boxed, so that it is compiled here and not as a part of the program.
@@ -138,15 +137,13 @@ impl Growth<'_> {
             for number in 0..calls {
                 call(number).await?;
             }
-            rounds.push(micros_each(self.cpu_time(service)?.saturating_sub(before), calls));
+            rounds.push(self.cpu_time(service)?.saturating_sub(before));
         }
-        self.table.note(name, "us", Figure::new("", "us", rounds).median);
+        rounds.sort();
+        let median = rounds.get(rounds.len() / 2).copied().unwrap_or_default();
+        self.table.note(name, calls, median);
         Ok(())
     }
-}
-
-fn micros_each(used: Duration, count: usize) -> f64 {
-    used.as_secs_f64() * 1e6 / count.max(1) as f64
 }
 
 /// A connection to the service with the key of its account.

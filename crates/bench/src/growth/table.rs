@@ -1,11 +1,15 @@
 //! The table of calls and sizes.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::Serialize;
 
-/// A call may cost this many times what it costs at the smallest size.
+/// The most that a cost may be, divided by that at the smallest size.
 const RATIO_MAX: f64 = 1.5;
+/// The system counts CPU time in steps of 10 ms. So many of them are no growth.
+const STEPS: f64 = 2.0;
+const STEP_US: f64 = 10_000.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrowthReport {
@@ -15,11 +19,11 @@ pub struct GrowthReport {
     pub rows: Vec<Row>,
 }
 
-/// A call, with what it costs at each size.
+/// A call, with its cost at each size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     pub call: String,
-    pub unit: &'static str,
+    /// Microseconds of CPU.
     pub costs: Vec<f64>,
     /// The largest cost divided by that at the smallest size.
     pub ratio: f64,
@@ -30,35 +34,45 @@ pub struct Row {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     sizes: Vec<usize>,
-    rows: Vec<(String, &'static str, Vec<f64>)>,
+    rows: Vec<Noted>,
+}
+
+#[derive(Debug)]
+struct Noted {
+    call: String,
+    /// Calls of a measurement.
+    calls: usize,
+    costs: Vec<f64>,
 }
 
 impl Table {
-    /// What is noted from now on is measured at this size.
+    /// Begins the notes of a size.
     pub(super) fn begin(&mut self, size: usize) {
         self.sizes.push(size);
     }
 
-    pub(super) fn note(&mut self, call: impl Into<String>, unit: &'static str, cost: f64) {
-        let call = call.into();
-        match self.rows.iter_mut().find(|row| row.0 == call) {
-            Some((_, _, costs)) => costs.push(cost),
-            None => self.rows.push((call, unit, vec![cost])),
+    /// Notes the cost of a call, by the CPU time of all `calls`.
+    pub(super) fn note(&mut self, call: impl Into<String>, calls: usize, used: Duration) {
+        let (call, cost) = (call.into(), used.as_secs_f64() * 1e6 / calls.max(1) as f64);
+        match self.rows.iter_mut().find(|row| row.call == call) {
+            Some(row) => row.costs.push(cost),
+            None => self.rows.push(Noted { call, calls, costs: vec![cost] }),
         }
     }
 
     pub(super) fn report(self, benchmark: String) -> GrowthReport {
-        let rows = self.rows.into_iter().map(|(call, unit, costs)| {
+        let rows = self.rows.into_iter().map(|Noted { call, calls, costs }| {
             let smallest = costs.first().copied().unwrap_or(f64::NAN);
-            let ratio = costs.iter().copied().fold(f64::NAN, f64::max) / smallest;
-            Row { call, unit, costs, ratio, grows: ratio > RATIO_MAX }
+            let largest = costs.iter().copied().fold(f64::NAN, f64::max);
+            let grows = largest > RATIO_MAX * smallest + STEPS * STEP_US / calls.max(1) as f64;
+            Row { call, costs, ratio: largest / smallest, grows }
         });
         GrowthReport { benchmark, sizes: self.sizes, rows: rows.collect() }
     }
 }
 
 impl GrowthReport {
-    /// Whether a call costs more than 1.5 times what it costs at the smallest size.
+    /// Whether a call costs more than 1.5 times as much as at the smallest size.
     pub fn grows(&self) -> bool {
         self.rows.iter().any(|row| row.grows)
     }
@@ -71,15 +85,15 @@ impl fmt::Display for GrowthReport {
         for size in &self.sizes {
             write!(formatter, " {size:>10}")?;
         }
-        writeln!(formatter, "         ratio")?;
-        for Row { call, unit, costs, ratio, grows } in &self.rows {
+        writeln!(formatter, "      ratio")?;
+        for Row { call, costs, ratio, grows } in &self.rows {
             write!(formatter, "  {call:<44}")?;
             for cost in costs {
                 let digits = if *cost < 100.0 { 1 } else { 0 };
                 write!(formatter, " {cost:>10.digits$}")?;
             }
             let mark = if *grows { "  grows" } else { "" };
-            writeln!(formatter, " {unit} {ratio:>10.2}{mark}")?;
+            writeln!(formatter, " {ratio:>10.2}{mark}")?;
         }
         Ok(())
     }
@@ -92,16 +106,18 @@ mod tests {
     #[test]
     fn a_call_grows_if_it_costs_more_than_half_as_much_again_as_at_the_smallest_size() {
         let mut table = Table::default();
-        for (size, get, list) in [(10, 4.0, 4.0), (100, 7.0, 5.0), (1_000, 5.0, 6.0)] {
+        for (size, get, list, start) in [(10, 400, 400, 10), (100, 700, 500, 30), (1_000, 500, 600, 20)] {
             table.begin(size);
-            table.note("get", "us", get);
-            table.note("list", "us", list);
+            table.note("get", 1_000, Duration::from_millis(get));
+            table.note("list", 1_000, Duration::from_millis(list));
+            table.note("start", 1, Duration::from_millis(start));
         }
         let report = table.report("growth".to_owned());
         let of =
             |call: &str| report.rows.iter().find(|row| row.call == call).map(|row| (row.ratio, row.grows));
         assert_eq!(of("get"), Some((1.75, true)));
         assert_eq!(of("list"), Some((1.5, false)));
+        assert_eq!(of("start"), Some((3.0, false)), "two steps of the system's count are no growth");
         assert!(report.grows());
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Growth, connect, micros_each};
+use super::{Growth, connect};
 use crate::child::Process;
 use crate::create::{AGGREGATION_PERIOD, NO_ENGINE};
 use crate::dispatch::{COMPLETED, drain};
@@ -35,8 +35,9 @@ impl Growth<'_> {
         let before = self.database_time()?;
         let service = self.site.serve().await?;
         let (_, of_service) = drain(service, COMPLETED, DISPATCHED).await?;
-        let of_database = micros_each(self.database_time()?.saturating_sub(before), DISPATCHED);
-        self.table.note("dispatch", "us", of_service + of_database);
+        let of_service = Duration::from_secs_f64(of_service * DISPATCHED as f64 / 1e6);
+        let of_database = self.database_time()?.saturating_sub(before);
+        self.table.note("dispatch", DISPATCHED, of_service + of_database);
         let service = self.site.serve().await?;
         let mut connection = connect(&service).await?;
         let newest = connection.get("/v1/batches?limit=1&order=desc&requests_ids=false").await?;
@@ -53,7 +54,7 @@ impl Growth<'_> {
         let arguments = [Path::new("audit"), Path::new("--json"), Path::new("--config"), &config];
         let (_, of_command) = Process::run_command::<_, Value>(arguments).await?;
         let used = of_command + self.database_time()?.saturating_sub(before);
-        self.table.note("audit, a request", "us", micros_each(used, self.stored));
+        self.table.note("audit, a request", self.stored, used);
         Ok(())
     }
 
@@ -71,8 +72,7 @@ impl Growth<'_> {
             if few == 0 && deleted > 0 {
                 first = Some((deleted, used));
             } else if deleted >= few + DELETED {
-                let each = micros_each(used.saturating_sub(before), deleted - few);
-                self.table.note("deletion by retention", "us", each);
+                self.table.note("deletion by retention", deleted - few, used.saturating_sub(before));
                 self.stored = self.stored.saturating_sub(deleted);
                 return service.process.kill().await;
             }

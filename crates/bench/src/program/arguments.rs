@@ -12,7 +12,7 @@ use super::{Failure, Output, ROUNDS, say, sweep};
 const SWEEP_HELP: &str =
     "Orders of the queue on modelled engines in virtual time, with as many seeds as rounds";
 const GROWTH_HELP: &str =
-    "What calls cost at 10,000 requests, 100,000 and so on; fails if one costs more than 1.5 times as much";
+    "Cost of calls with 10,000, 100,000, … requests; fails if one costs more than 1.5 times as much";
 const GROWTH_REQUESTS: usize = 1_000_000;
 
 /// Measures the service on this machine, each figure beside a reference of the same run.
@@ -71,7 +71,7 @@ impl ValueEnum for What {
             Self::Benchmark(benchmark) => benchmark.to_possible_value(),
             Self::Growth => Some(PossibleValue::new("growth").help(GROWTH_HELP)),
             Self::GrowthOnPostgres => {
-                Some(PossibleValue::new("growth-postgres").help("The same on a PostgreSQL of its own"))
+                Some(PossibleValue::new("growth-postgres").help("The same on a new PostgreSQL"))
             }
             Self::Sweep => Some(PossibleValue::new("sweep").help(SWEEP_HELP)),
             Self::Peer => Some(PossibleValue::new(PEER_COMMAND).hide(true)),
