@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The most that a cost may be, divided by that at the smallest size.
 const RATIO_MAX: f64 = 1.5;
-/// The system counts CPU time in steps of 10 ms. So many of them are no growth.
+/// The system counts CPU time in steps of 10 ms. A difference of this many steps is not growth.
 const STEPS: f64 = 2.0;
 const STEP_US: f64 = 10_000.0;
 
