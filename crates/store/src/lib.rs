@@ -73,7 +73,7 @@ pub mod outbox;
 mod postgres_words;
 pub mod queue;
 mod read_queue;
-pub mod request_blocks;
+mod request_blocks;
 pub mod requests;
 mod row;
 pub mod schema;

@@ -1,7 +1,7 @@
 //! What the requests of an account in a block of 1,024 row numbers have in common, as marks: that some are live, how others ended, when they
 //! were created, and the models that they name. A list with a filter skips the blocks without the marks that match.
 //!
-//! A mark is written with the first such request in a block, and deleted with the last request of the account in it. [`unmark_ended`]
+//! A mark is written with the first such request in a block, and deleted with the last request of the account in it. `requests/unmarking.rs`
 //! deletes that of live requests once all have ended. All is done under the lock of the account's row: on PostgreSQL no node deletes a row
 //! that another relies on.
 
@@ -12,27 +12,23 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::database::{Statement, Tx, Value, statements};
 use crate::direction::Direction;
-use crate::ledger::totals;
 use crate::read_queue::LongReaders;
-use crate::{Store, StoreError, row};
+use crate::{StoreError, row};
 
 /// Row numbers of a block; schemas and statements know it too.
-const BLOCK: i64 = 1_024;
+pub(crate) const BLOCK: i64 = 1_024;
 
 /// Milliseconds of creation that share a mark; schemas and [`FILL`] know it too.
 const PERIOD_MS: i64 = 16_384;
 
 /// The mark of a block that has live requests, or had some lately; schemas and statements know it too.
-const LIVE: i64 = 0;
+pub(crate) const LIVE: i64 = 0;
 
 /// The mark of the first period. Marks between are of states.
 const FIRST_PERIOD: i64 = 16;
 
 /// Each mark may lead to another block, so a read of several marks may have to begin again.
 const STEPS_MAX: usize = 32;
-
-/// Blocks per read.
-const BLOCKS: usize = 128;
 
 statements! {
     /// Of a store that was filled without them.
@@ -51,17 +47,6 @@ statements! {
         postgres: "DELETE FROM request_blocks b USING unnest($1::bigint[], $2::bigint[]) AS v(account, block)
             WHERE b.account = v.account AND b.block = v.block AND NOT EXISTS (
                 SELECT 1 FROM request_states rs WHERE rs.account = v.account AND rs.seq >= 1024 * v.block AND rs.seq < 1024 * v.block + 1024)",
-    };
-    LIST_LIVE = "SELECT account, block FROM request_blocks WHERE mark = 0 /* live */ AND (account, block) > (?, ?)
-        ORDER BY account, block LIMIT ?";
-    FIND_LIVE = "SELECT 1 AS live FROM request_states WHERE account = ? AND seq >= ? AND seq < ? AND state < 3 /* ended */ LIMIT 1";
-    UNMARK over [Integer, Integer, Integer] = {
-        sqlite: "DELETE FROM request_blocks WHERE account = ?1 AND block = ?2 AND mark = ?3 AND NOT EXISTS (SELECT 1
-            FROM request_states rs WHERE rs.account = ?1 AND rs.seq >= 1024 * ?2 AND rs.seq < 1024 * ?2 + 1024 AND rs.state < 3 /* ended */)",
-        postgres: "DELETE FROM request_blocks b USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, block, mark)
-            WHERE b.account = v.account AND b.block = v.block AND b.mark = v.mark AND NOT EXISTS (SELECT 1
-                FROM request_states rs WHERE rs.account = v.account AND rs.seq >= 1024 * v.block AND rs.seq < 1024 * v.block + 1024
-                  AND rs.state < 3 /* ended */)",
     };
     HAS_LIVE = "SELECT 1 AS has_live FROM accounts WHERE seq = ? AND live_requests > 0";
     NEXT_OLDEST_FIRST = "SELECT block FROM request_blocks WHERE account = ? AND block >= ? AND mark BETWEEN ? AND ?
@@ -177,34 +162,4 @@ fn next(direction: Direction, account: AccountKey, range: (i64, i64), behind: i6
         Direction::NewestFirst => (&NEXT_NEWEST_FIRST, behind.saturating_sub(1)),
     };
     next.bind(account).bind(from.div_euclid(BLOCK)).bind(range.0).bind(range.1)
-}
-
-/// Deletes the marks of blocks whose live requests have ended.
-pub async fn unmark_ended(store: &Store) -> Result<(), StoreError> {
-    let mut behind = (0, i64::MIN);
-    loop {
-        let list = LIST_LIVE.bind(behind.0).bind(behind.1).bind(BLOCKS as i64);
-        let rows = store.readers().fetch_all(list).await?;
-        let mut ended = Vec::new();
-        for row in &rows {
-            behind = (row.get("account")?, row.get("block")?);
-            let live = FIND_LIVE.bind(behind.0).bind(behind.1 * BLOCK).bind((behind.1 + 1) * BLOCK);
-            if store.readers().fetch_optional(live).await?.is_none() {
-                ended.push(behind);
-            }
-        }
-        if !ended.is_empty() {
-            store.transaction(async move |tx: &mut Tx<'_>| unmark(&ended, tx).await).await?;
-        }
-        if rows.len() < BLOCKS {
-            return Ok(());
-        }
-    }
-}
-
-/// A request may have been created in such a block since it was read.
-async fn unmark(ended: &[(i64, i64)], tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    totals::lock_only(ended.iter().map(|(account, _)| *account), tx).await?;
-    let values = ended.iter().flat_map(|(account, block)| [*account, *block, LIVE]);
-    tx.execute(UNMARK.over([], values.map(Value::from).collect())).await.map(drop)
 }

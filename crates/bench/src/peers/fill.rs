@@ -106,6 +106,8 @@ async fn fill(services: &Services, api_key: i64, filling: &Filling) -> Result<Ve
     }
     if stage == Stage::Completed {
         complete(services, partition, now).await?;
+        // As the service does each minute.
+        requests::unmark_ended(&services.store).await?;
     }
     Ok(ids.iter().step_by(requests.div_ceil(SAMPLE)).map(ToString::to_string).collect())
 }

@@ -20,7 +20,6 @@ use overnight_store::files;
 use overnight_store::nodes;
 use overnight_store::objects;
 use overnight_store::queue::expiry;
-use overnight_store::request_blocks;
 use overnight_store::requests;
 use tokio::task::JoinSet;
 
@@ -85,9 +84,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("account_closer", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_closer(services, now))),
         ("account_eraser", ACCOUNT_CLOSER_MS, |services, now| Box::pin(account_eraser(services, now))),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
-        ("live_blocks", LIVE_BLOCKS_MS, |services, _| {
-            Box::pin(request_blocks::unmark_ended(&services.store))
-        }),
+        ("live_blocks", LIVE_BLOCKS_MS, |services, _| Box::pin(requests::unmark_ended(&services.store))),
         ("audit_log_retention", RETENTION_MS, |services, now| Box::pin(audit_log_retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),

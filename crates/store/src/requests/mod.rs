@@ -16,6 +16,7 @@ pub mod models;
 pub(crate) mod pages;
 pub(crate) mod records;
 pub(crate) mod retention;
+pub(crate) mod unmarking;
 
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::deletion::{DeletionOutcome, delete_request};
@@ -33,6 +34,7 @@ pub use self::pages::{Filter, Page, PageScope, page_records, page_summaries};
 pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
 pub use self::retention::{Due, FOR_EVER, delete_ended, list_due, set_retention, skip_future};
+pub use self::unmarking::unmark_ended;
 pub use crate::direction::Direction;
 
 use overnight_domain::ids::RequestId;

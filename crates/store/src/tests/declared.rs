@@ -130,6 +130,7 @@ fn of_queue_and_requests() -> Vec<&'static [&'static Sql]> {
         requests::STATEMENTS,
         requests::retention::STATEMENTS,
         requests::models::STATEMENTS,
+        requests::unmarking::STATEMENTS,
         requests::pages::STATEMENTS,
         queue::attempts::STATEMENTS,
         queue::counts::STATEMENTS,

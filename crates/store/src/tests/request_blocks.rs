@@ -1,7 +1,6 @@
 //! What the requests of a block of row numbers have in common, and lists that skip the other blocks.
 
-use crate::request_blocks::unmark_ended;
-use crate::requests::{DeletionOutcome, Filter, delete_request, page_summaries};
+use crate::requests::{DeletionOutcome, Filter, delete_request, page_summaries, unmark_ended};
 use crate::tests::prelude::*;
 
 /// Accounts, blocks and marks, in order.
