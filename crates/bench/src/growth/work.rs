@@ -54,7 +54,7 @@ impl Growth<'_> {
         let arguments = [Path::new("audit"), Path::new("--json"), Path::new("--config"), &config];
         let (_, of_command) = Process::run_command::<_, Value>(arguments).await?;
         let used = of_command + self.database_time()?.saturating_sub(before);
-        self.table.note("audit, a request", self.stored, used);
+        self.table.note_of_all("audit, a request", self.stored, used);
         Ok(())
     }
 
