@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use super::browser::Browser;
-use super::{Growth, OTHER_MODEL, connect};
+use super::{Growth, LARGE_FROM, OTHER_MODEL, connect};
 use crate::service::Service;
 use crate::{bulk, clock, load};
 
@@ -19,8 +19,6 @@ const CREATE_CONNECTIONS: usize = 16;
 
 const BATCH: usize = 10_000;
 const LARGE_BATCH: usize = 100_000;
-/// Large batches are measured from this size of the largest store on.
-const LARGE_FROM: usize = 1_000_000;
 
 const IDLE_MS: u64 = 5_000;
 const POLL_MS: u64 = 20;

@@ -25,6 +25,9 @@ use super::service::{Service, Site};
 use super::workload::MODEL;
 use super::{Options, postgres};
 
+/// Large batches are measured if the largest store has so many requests.
+const LARGE_FROM: usize = 1_000_000;
+
 /// A model that no request names.
 const OTHER_MODEL: &str = "other-model";
 
@@ -39,7 +42,7 @@ const AGE_MS: i64 = 3 * 86_400_000;
 
 const DATABASE: &str = "growth";
 
-/// Measures at 10,000 requests, 100,000, and so on, with at most `options.requests`, on SQLite or on a new PostgreSQL. Fails if a child process
+/// Measures with 10,000 requests, ten times as many, and so on, with at most `options.requests`, on SQLite or on a new PostgreSQL. Fails if a child process
 /// does not start or ends early.
 pub fn run(options: &Options, is_on_postgres: bool) -> LocalBoxFuture<'_, io::Result<GrowthReport>> {
     // Boxed, so that it is compiled here and not as a part of the program.
@@ -70,9 +73,11 @@ async fn measure(options: &Options, is_on_postgres: bool) -> io::Result<GrowthRe
     Ok(growth.table.report(format!("growth: calls on {database}, CPU of the service and of the database")))
 }
 
+/// Without the second one if large batches are measured, which fill more than that.
 fn sizes(largest: usize) -> impl Iterator<Item = usize> {
     let growing = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(STEP));
-    growing.take_while(move |size| *size <= largest)
+    let sizes = growing.take_while(move |size| *size <= largest);
+    sizes.filter(move |size| largest < LARGE_FROM || *size != GROWTH_REQUESTS_MIN)
 }
 
 struct Growth<'a> {
