@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use super::browser::Browser;
-use super::{Growth, LARGE_FROM, OTHER_MODEL, connect};
+use super::{Growth, LARGE_FROM, connect};
 use crate::service::Service;
 use crate::{bulk, clock, load};
 
@@ -36,7 +36,7 @@ const LISTS: [(&str, &str); 8] = [
     ("list, in progress", "limit=20&status=in%20progress"),
     ("list, created after", "limit=20&created_after=4000000000"),
     ("list, created before", "limit=20&created_before=1000"),
-    ("list, of another model", "limit=20&model="),
+    ("list, of another model", "limit=20&model=other-model"),
 ];
 
 const PAGES_OF_CONSOLE: [(&str, &str); 4] = [
@@ -110,7 +110,7 @@ impl Growth<'_> {
         self.cost_of("get", GETS, service, get).await?;
         self.sample = sample;
         for (name, query) in LISTS {
-            let path = format!("/v1/requests?{query}{}", if query.ends_with('=') { OTHER_MODEL } else { "" });
+            let path = format!("/v1/requests?{query}");
             let list = async |_| connection.get(&path).await.map(drop);
             self.cost_of(name, PAGES, service, list).await?;
         }

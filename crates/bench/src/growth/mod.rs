@@ -28,9 +28,6 @@ use super::{Options, postgres};
 /// Large batches are measured if the largest store has so many requests.
 const LARGE_FROM: usize = 1_000_000;
 
-/// A model that no request names.
-const OTHER_MODEL: &str = "other-model";
-
 const SMALLEST: usize = 10_000;
 const STEP: usize = 10;
 
@@ -42,8 +39,8 @@ const AGE_MS: i64 = 3 * 86_400_000;
 
 const DATABASE: &str = "growth";
 
-/// Measures with 10,000 requests, ten times as many, and so on, with at most `options.requests`, on SQLite or on a new PostgreSQL. Fails if a child process
-/// does not start or ends early.
+/// Measures with 10,000 requests, ten times as many, and so on, with at most `options.requests`, on SQLite or on a new PostgreSQL. Fails if
+/// a child process does not start or ends early, or if the measurement of a size creates more than the next size.
 pub fn run(options: &Options, is_on_postgres: bool) -> LocalBoxFuture<'_, io::Result<GrowthReport>> {
     // Boxed, so that it is compiled here and not as a part of the program.
     Box::pin(measure(options, is_on_postgres))
@@ -99,7 +96,9 @@ impl Growth<'_> {
     /// Fills the store up to `size` completed requests.
     async fn fill(&mut self, size: usize) -> io::Result<()> {
         self.configure(NO_ENGINE, AGGREGATION_PERIOD, "")?;
-        let missing = size.saturating_sub(self.stored);
+        let missing = size.checked_sub(self.stored).filter(|missing| *missing > 0);
+        let missing =
+            missing.ok_or_else(|| io::Error::other("so many rounds create more than the next size"))?;
         self.sample = self.site.fill_old(missing, AGE_MS).await?;
         self.stored += missing;
         self.table.begin(size);
@@ -114,7 +113,7 @@ impl Growth<'_> {
     fn configure(&self, engine: SocketAddr, aggregation_period: &str, more: &str) -> io::Result<()> {
         self.site.configure(&format!(
             "aggregation_period = \"{aggregation_period}\"\ndatabase_url = {:?}\n{more}\
-             models = [{{ name = \"{MODEL}\" }}, {{ name = \"{OTHER_MODEL}\" }}]\n\
+             models = [{{ name = \"{MODEL}\" }}, {{ name = \"other-model\" }}]\n\
              [[engines]]\nname = \"bench\"\nkind = \"openai\"\nbase_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n\
              [quotas]\nlive_requests = {}\nstored_bytes = \"1024 GiB\"\n",
             self.database_url,
@@ -124,8 +123,12 @@ impl Growth<'_> {
 
     /// The CPU time of the service and of the database's server.
     fn cpu_time(&self, service: &Service) -> io::Result<Duration> {
-        let database = self.cluster.as_ref().map_or(Ok(Duration::ZERO), postgres::cpu_time)?;
-        Ok(service.process.cpu_time()? + database)
+        Ok(service.process.cpu_time()? + self.database_time()?)
+    }
+
+    /// The CPU time of the database's server; 0 on SQLite.
+    fn database_time(&self) -> io::Result<Duration> {
+        self.cluster.as_ref().map_or(Ok(Duration::ZERO), postgres::cpu_time)
     }
 
     /// Notes what each of `calls` calls costs: the median of the rounds.

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{Growth, connect};
 use crate::child::Process;
+use crate::clock;
 use crate::create::{AGGREGATION_PERIOD, NO_ENGINE};
 use crate::dispatch::{COMPLETED, drain};
-use crate::{clock, postgres};
 
 const DISPATCHED: usize = 10_000;
 /// Deletions that are measured.
@@ -81,10 +81,5 @@ impl Growth<'_> {
             }
             clock::sleep_ms(POLL_MS).await;
         }
-    }
-
-    /// The CPU time of the database's server; 0 on SQLite.
-    pub(super) fn database_time(&self) -> io::Result<Duration> {
-        self.cluster.as_ref().map_or(Ok(Duration::ZERO), postgres::cpu_time)
     }
 }
