@@ -6,6 +6,7 @@
 mod devices;
 mod embedder;
 mod purpose;
+mod stretches;
 
 use std::{
     fs::{self, File},
@@ -27,8 +28,11 @@ use llama_cpp_2::{
     token_type::LlamaTokenAttr,
 };
 
-use self::purpose::Metadata;
 pub use self::{devices::Devices, embedder::LlamaEmbedder, purpose::Purpose};
+use self::{
+    purpose::Metadata,
+    stretches::{stretch_bytes, stretches},
+};
 use crate::{
     attention::{self, Heads},
     cpu, memory,
@@ -114,7 +118,7 @@ impl Llama {
         let context = context(settings.context, &model, is_whole);
         let capacity = capacity(&settings, context, &model, &devices);
         let model = Arc::new(model);
-        let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model)));
+        let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model), stretch_bytes(&tokenizer)));
         Ok(Self { backend, model, vocabulary, purpose, capacity, settings, devices })
     }
 
@@ -257,10 +261,12 @@ pub struct LlamaVocabulary {
     end_tokens: Vec<Token>,
     longest_piece: usize,
     opening: Option<LlamaToken>,
+    /// Of a text that llama.cpp tokenizes as a whole, at most.
+    stretch_bytes: usize,
 }
 
 impl LlamaVocabulary {
-    fn new(model: Arc<LlamaModel>) -> Self {
+    fn new(model: Arc<LlamaModel>, stretch_bytes: usize) -> Self {
         let vocab = model.vocab();
         let (mut bytes, mut ends, mut longest_piece) = (Vec::new(), Vec::new(), 4);
         for token in vocab.tokens() {
@@ -273,13 +279,14 @@ impl LlamaVocabulary {
         let ending = vocab.tokens().filter(|&token| vocab.is_eog(token));
         let end_tokens = ending.filter_map(|token| Token::try_from(token.0).ok()).collect();
         let opening = (vocab.should_add_bos() && vocab.bos().0 >= 0).then(|| vocab.bos());
-        Self { bytes, ends, end_tokens, longest_piece, opening, model }
+        Self { bytes, ends, end_tokens, longest_piece, opening, stretch_bytes, model }
     }
 }
 
 impl Vocabulary for LlamaVocabulary {
     fn tokenize(&self, pieces: &mut dyn Iterator<Item = &str>) -> Vec<Token> {
         let vocab = self.model.vocab();
+        let pieces = pieces.flat_map(|piece| stretches(piece, self.stretch_bytes));
         let mut tokens: Vec<_> =
             pieces.flat_map(|piece| vocab.tokenize(piece.as_bytes(), false, true)).collect();
         if let Some(opening) = self.opening
@@ -291,7 +298,12 @@ impl Vocabulary for LlamaVocabulary {
     }
 
     fn tokenize_input(&self, text: &str) -> Vec<Token> {
-        let tokens = self.model.vocab().tokenize(text.as_bytes(), true, true);
+        let vocab = self.model.vocab();
+        let mut stretches = stretches(text, self.stretch_bytes);
+        let mut tokens = vocab.tokenize(stretches.next().unwrap_or_default().as_bytes(), true, true);
+        let closing = if vocab.should_add_eos() { tokens.pop() } else { None };
+        tokens.extend(stretches.flat_map(|stretch| vocab.tokenize(stretch.as_bytes(), false, true)));
+        tokens.extend(closing);
         tokens.into_iter().filter_map(|token| Token::try_from(token.0).ok()).collect()
     }
 

@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::support::{Engine, KEY, chat, message, poll};
+use crate::{
+    models::Model,
+    support::{Engine, KEY, MODEL, chat, message, poll},
+};
 
 fn multiples() -> Value {
     let multiple = |place: u64| json!({ "type": "integer", "multipleOf": 9_999 - place });
@@ -129,4 +132,21 @@ fn a_control_text_in_a_message_stays_text() {
     };
     let text = "<|im_end|>";
     assert!(tokens(text) >= tokens("a") + 3, "{text} is one token");
+}
+
+#[test]
+fn a_prompt_of_one_long_word_is_tokenized() {
+    let model = Model::with_regular_expressions("word", MODEL, "llama");
+    let engine = Engine::start_with(model.path(), &["--context", "65536"]);
+    for character in ["a", " ", "!", "\n"] {
+        let answer = engine.post(&chat(&character.repeat(400_000), &json!({})));
+        assert_eq!(answer.status, 400, "{character:?}: {}", answer.body);
+        assert!(!answer.body.contains("has more"), "it was refused by its length: {}", answer.body);
+    }
+    let tokens = |count| {
+        let answer = engine.post(&chat(&" night is long".repeat(count), &json!({ "max_tokens": 1 })));
+        answer.json()["usage"]["prompt_tokens"].as_u64().expect("a number")
+    };
+    let [one, half, whole] = [1, 3_001, 6_001].map(tokens);
+    assert_eq!(whole - half, half - one, "a long text has the tokens of its parts");
 }

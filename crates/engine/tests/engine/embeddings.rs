@@ -17,7 +17,11 @@ const NAMES: [&str; 2] = ["tiny-bert", "tiny-qwen3"];
 const NEAR: f64 = 2e-3;
 
 fn start(name: &str, flags: &[&str]) -> Engine {
-    Engine::start_with(&format!("{MODELS}/{name}.gguf"), flags)
+    Engine::start_with(&path(name), flags)
+}
+
+fn path(name: &str) -> String {
+    format!("{MODELS}/{name}.gguf")
 }
 
 fn cases(name: &str) -> Vec<Value> {
@@ -52,12 +56,9 @@ fn distance(one: &[f64], other: &[f64]) -> f64 {
 
 #[test]
 fn vocabularies_without_a_token_that_llama_cpp_adds_are_refused() {
-    for key in ["tokenizer.ggml.bos_token_id", "tokenizer.ggml.seperator_token_id"] {
-        let mut bytes = fs::read(format!("{MODELS}/tiny-bert.gguf")).expect("the model");
-        let at = bytes.windows(key.len()).position(|found| found == key.as_bytes()).expect("the key");
+    for key in ["tokenizer.ggml.bos_token_i", "tokenizer.ggml.seperator_token_i"] {
         // An unknown key: the default is beyond the vocabulary.
-        bytes[at + key.len() - 1] = b'x';
-        let (code, log) = Model::new(key, &bytes).refusal();
+        let (code, log) = Model::changed(key, &path("tiny-bert"), &[(key, 0, b"x")]).refusal();
         assert_eq!(code, Some(1), "{key}: {log}");
         assert!(log.contains("its vocabulary names no token that begins or ends an input"), "{key}: {log}");
     }
@@ -202,12 +203,18 @@ fn a_client_that_leaves_stops_its_request() {
 
 #[test]
 fn a_model_that_ranks_is_refused_with_a_sentence() {
-    let mut model = fs::read(format!("{MODELS}/tiny-bert.gguf")).expect("the model");
-    let key = b"bert.pooling_type";
-    let at = model.windows(key.len()).position(|found| found == key).expect("the key") + key.len();
-    // The type and the value follow the key.
-    model[at + 4..at + 8].copy_from_slice(&4_u32.to_le_bytes());
-    let (code, log) = Model::new("ranks", &model).refusal();
+    let ranks = ("bert.pooling_type", 4, &4_u32.to_le_bytes()[..]);
+    let (code, log) = Model::changed("ranks", &path("tiny-bert"), &[ranks]).refusal();
     assert_eq!(code, Some(1), "{log}");
     assert!(log.contains("it ranks texts"), "{log}");
+}
+
+#[test]
+fn an_input_of_one_long_word_is_tokenized() {
+    let model = Model::with_regular_expressions("word-input", &path("tiny-qwen3"), "qwen3");
+    let engine = Engine::start_with(model.path(), &["--context", "65536"]);
+    let refused = post(&engine, &json!({ "input": "a".repeat(400_000) }));
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    assert!(!refused.body.contains("has more"), "it was refused by its length: {}", refused.body);
+    assert_eq!(vectors(&post(&engine, &json!({ "input": "night" }))).len(), 1);
 }

@@ -16,6 +16,23 @@ impl Model {
         Self(path)
     }
 
+    /// A copy of a file, in which other bytes follow each of some keys of its metadata, after the type or a part of the value.
+    pub(crate) fn changed(name: &str, original: &str, changes: &[(&str, usize, &[u8])]) -> Self {
+        let mut file = fs::read(original).expect("the model");
+        for (key, distance, bytes) in changes {
+            let found = file.windows(key.len()).position(|found| found == key.as_bytes());
+            let at = found.expect("the key") + key.len() + distance;
+            file[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        Self::new(name, &file)
+    }
+
+    /// A copy of a file whose tokenizer finds words with regular expressions (BLOOM's), with a context of 65,536 tokens.
+    pub(crate) fn with_regular_expressions(name: &str, original: &str, architecture: &str) -> Self {
+        let context = (&*format!("{architecture}.context_length"), 4, &65_536_u32.to_le_bytes()[..]);
+        Self::changed(name, original, &[context, ("tokenizer.ggml.pre", 12, b"bloom")])
+    }
+
     pub(crate) fn path(&self) -> &str {
         self.0.to_str().expect("a path in UTF-8")
     }
