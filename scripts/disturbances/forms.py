@@ -17,7 +17,7 @@ NAME = "costly-forms"
 ENGINE = '[[engines]]\nname = "e"\nkind = "embedded"\nthreads = 1\n'
 # An answer is waited for in steps of 200 ms: so many askers that the engine is what limits them.
 ASKERS = 64
-ABUSERS = 8
+ABUSERS, CHOICES = 8, 8
 # So long that no grammar ends before it costs too much.
 LENGTH = {"min_tokens": 32}
 ROUNDS = 3
@@ -25,7 +25,9 @@ ROUNDS = 3
 KEPT_MAX_MIB = 64
 # The share of the throughput alone, and p99 in times of alone.
 THROUGHPUT_MIN, P99_TIMES_MAX, P99_MS = 0.8, 3, 100
-COLUMNS = ("beside", "answers a second", "p50 ms", "p99", "peak MiB of the engine", "after it", "forms refused")
+COLUMNS = ("beside", "answers a second", "p50 ms", "p99", "peak MiB of the engine", "after it", "what came of the other account")
+# The other account has a right to its share of the engine: costly forms count against as many plain requests of that account.
+PLAIN = "plain requests"
 processes = multiprocessing.get_context("fork")
 
 
@@ -35,7 +37,7 @@ def ambiguous():
     return f"start: s\ns: {' | '.join(f's s{rule} s' for rule in range(300))} | \"a\"\n{rules}"
 
 
-def forms():
+def costly_forms():
     """Each within the limit of a request's length."""
     names = {f"^x{number}_.*a.{{10}}$": {"type": "string"} for number in range(800)}
     patterns = [{"type": "string", "pattern": f"[a{number % 10}].{{{20 + number}}}b"} for number in range(300)]
@@ -44,8 +46,11 @@ def forms():
         {"guided_json": {"type": "object", "patternProperties": names}},
         {"guided_json": {"allOf": patterns}},
         {"guided_grammar": "start: A\nA: ~/(.*a.{40})/ & ~/(.*b.{50}.*)/ & /(.*c.{60})/"},
-        {"guided_grammar": ambiguous(), "n": 8},
+        {"guided_grammar": ambiguous(), "n": CHOICES},
     ]
+
+
+FORMS = {PLAIN: [{"n": CHOICES}], NAME: costly_forms()}
 
 
 async def ask(client, content, **fields):
@@ -56,12 +61,12 @@ async def ask(client, content, **fields):
     return status
 
 
-async def abuse(client, stop):
-    outcomes, hostile = collections.Counter(), forms()
+async def abuse(client, forms, stop):
+    outcomes = collections.Counter()
 
     async def one(place):
         while not stop.is_set():
-            for form in hostile[place % len(hostile):]:
+            for form in forms[place % len(forms):]:
                 with contextlib.suppress(OSError, asyncio.TimeoutError):
                     outcomes[await ask(client, f"form {place}", **form, **LENGTH)] += 1
                 if stop.is_set():
@@ -71,9 +76,9 @@ async def abuse(client, stop):
     return outcomes
 
 
-def run_abuse(client, stop, outcomes):
+def run_abuse(client, forms, stop, outcomes):
     os.nice(NICENESS)
-    outcomes.put(asyncio.run(abuse(client, stop)))
+    outcomes.put(asyncio.run(abuse(client, forms, stop)))
 
 
 async def questions(client, figures, seconds):
@@ -114,20 +119,20 @@ async def watch(root, peak, work):
 
 
 def measure_one(service, honest, abusive, figures, seconds):
-    """One phase: the rate of answers, the peak of memory, and what became of the forms."""
+    """One phase: the rate of answers, the peak of memory, and what came of the other account's requests."""
     stop, outcomes = processes.Event(), processes.Queue()
-    process = processes.Process(target=run_abuse, args=(abusive, stop, outcomes), daemon=True)
-    is_alone = figures.name == "alone"
-    if not is_alone:
+    forms = FORMS.get(figures.name)
+    process = processes.Process(target=run_abuse, args=(abusive, forms, stop, outcomes), daemon=True)
+    if forms:
         process.start()
         time.sleep(min(1.0, seconds / 2))
     rate, peak = asyncio.run(watch(service.process.pid, 0, questions(honest, figures, seconds)))
-    if is_alone:
+    if not forms:
         return rate, peak, collections.Counter()
     stop.set()
-    refused = outcomes.get(timeout=180)
+    came_of_it = outcomes.get(timeout=180)
     process.join()
-    return rate, peak, refused
+    return rate, peak, came_of_it
 
 
 def measure(options, verdict):
@@ -144,7 +149,7 @@ def measure(options, verdict):
 
 
 def phases(options, service, honest, abusive):
-    figures = {name: Figures(name) for name in ("alone", NAME)}
+    figures = {name: Figures(name) for name in ("alone", PLAIN, NAME)}
     found, seconds = collections.defaultdict(list), max(options.seconds, 3)
     for _ in range(1 if options.short else ROUNDS):
         for name, figure in figures.items():
@@ -168,8 +173,8 @@ def judge(verdict, service, figures, rates, found):
     verdict.judge(ended and not set(ended) - {400, 422}, "every costly form is refused or fails", dict(ended))
     kept = found[NAME][-1][3] - found["alone"][0][3]
     verdict.judge(kept <= KEPT_MAX_MIB, f"the engine keeps at most {KEPT_MAX_MIB} MiB", f"{kept} MiB")
-    part = rates[NAME] / rates["alone"]
-    verdict.judge(part >= THROUGHPUT_MIN, "plain questions: at least 80 % of the throughput alone", f"{part:.0%}", is_time=True)
+    part = rates[NAME] / rates[PLAIN]
+    verdict.judge(part >= THROUGHPUT_MIN, f"plain questions: at least 80 % of the throughput beside {PLAIN}", f"{part:.0%}", is_time=True)
     most = max(P99_TIMES_MAX * quantile(alone.reads, 0.99), P99_MS)
     slow = quantile(beside.reads, 0.99)
     verdict.judge(slow <= most, f"plain questions: p99 of at most {most:.0f} ms", f"{slow:.0f} ms", is_time=True)
