@@ -4,8 +4,9 @@
 //! way in the database, and each would cost a new connection.
 //!
 //! The one returned last is lent first, because its pages are warm. A pool of `sqlx` would check a connection each time it is returned,
-//! which is a round trip for every read. Callers take turns: an account, and an address that calls without a key, have one read each. The
-//! service's own reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
+//! which is a round trip for every read. Callers take turns: each account has one read, and so have all callers without a key together, whose
+//! addresses take turns at it. Otherwise a thousand addresses would have a thousand reads for each read of an account. The service's own
+//! reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
 //! `http/calls.rs` names the caller once for all reads of its call (`ReadsFor`, a task-local); tasks that a call spawns are given the same
 //! name.
 //!
@@ -68,7 +69,10 @@ pub(crate) struct Readers(Arc<Pool>);
 struct Pool {
     database: Database,
     count: u32,
-    turns: Turns<ReadsFor>,
+    /// Of accounts, and of callers without a key.
+    turns: Turns<Option<AccountKey>>,
+    /// Of the addresses of callers without a key.
+    keyless: Turns<ReadsFor>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     /// Why the database was unavailable when last needed, if it was.
@@ -82,9 +86,9 @@ impl Readers {
     pub(crate) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
         let permits = Arc::new(Semaphore::new(count as usize));
         let idle = Mutex::new(vec![database.connect_reader().await?]);
-        let turns = Turns::over(count as usize);
+        let (turns, keyless) = (Turns::over(count as usize), Turns::over(count as usize / 2));
         let (outage, probing) = (Mutex::default(), Semaphore::new(1));
-        Ok(Self(Arc::new(Pool { database, count, turns, permits, idle, outage, probing })))
+        Ok(Self(Arc::new(Pool { database, count, turns, keyless, permits, idle, outage, probing })))
     }
 
     /// A connection that was lost while idle is replaced.
@@ -128,10 +132,7 @@ impl Readers {
 
     /// A connection for several reads. It is closed unless it is given back.
     pub(crate) async fn take(&self) -> Result<Reader, StoreError> {
-        let turn = match ReadsFor::current() {
-            ReadsFor::Service => None,
-            other => Some(self.0.turns.take(other).await.ok_or(StoreError::Stopped)?),
-        };
+        let turn = self.turn().await.ok_or(StoreError::Stopped)?;
         let permit = Arc::clone(&self.0.permits).acquire_owned().await.map_err(|_| StoreError::Stopped)?;
         let warm = self.lock().pop();
         let connection = match warm {
@@ -139,6 +140,17 @@ impl Readers {
             None => self.connect().await?,
         };
         Ok(Reader { readers: self.clone(), connection, _permit: permit, _turn: turn })
+    }
+
+    /// Waits for the caller's turn. `None` only while the process ends.
+    async fn turn(&self) -> Option<Turn> {
+        let reads = ReadsFor::current();
+        let (account, keyless) = match reads {
+            ReadsFor::Service => return Some(Turn::default()),
+            ReadsFor::Account(account) => (Some(account), None),
+            ReadsFor::Network(_) | ReadsFor::Unknown => (None, Some(self.0.keyless.take(reads).await?)),
+        };
+        Some(Turn { _turn: Some(self.0.turns.take(account).await?), _keyless: keyless })
     }
 
     /// Waits for current reads, refuses more, and closes connections.
@@ -233,12 +245,19 @@ impl<T: 'static> Drop for ToItsEnd<T> {
     }
 }
 
+/// A caller's turn; nothing for the service's own reads.
+#[derive(Default)]
+struct Turn {
+    _turn: Option<Permit<Option<AccountKey>>>,
+    _keyless: Option<Permit<ReadsFor>>,
+}
+
 pub(crate) struct Reader {
     readers: Readers,
     connection: Connection,
     // Released before the turn, so that its next holder finds a connection.
     _permit: OwnedSemaphorePermit,
-    _turn: Option<Permit<ReadsFor>>,
+    _turn: Turn,
 }
 
 impl Reader {
@@ -310,6 +329,28 @@ mod tests {
         second.give_back();
         let greedy: Vec<_> = greedy.into_iter().filter_map(FutureExt::now_or_never).collect();
         assert_eq!(greedy.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn an_account_waits_for_one_read_of_callers_without_a_key_however_many_addresses_they_have() {
+        let readers = readers().await;
+        let wait = |reads: ReadsFor| {
+            let mut reader = reads.scope(readers.take()).boxed_local();
+            assert!(reader.as_mut().now_or_never().is_none());
+            reader
+        };
+        let held = ReadsFor::Account(AccountKey(1)).scope(readers.take()).await.expect("a reader");
+        let networks: Vec<_> = (1..=30).map(|last| ReadsFor::Network([192, 0, 2, last].into())).collect();
+        let first = networks[0].scope(readers.take()).await.expect("a reader");
+        let mut others: Vec<_> = networks[1..].iter().map(|network| wait(*network)).collect();
+        let account = wait(ReadsFor::Account(AccountKey(2)));
+        first.give_back();
+        assert!(others.iter_mut().all(|other| other.now_or_never().is_none()));
+        account.now_or_never().expect("its turn comes next").expect("a reader").give_back();
+        let second = others.remove(0).now_or_never().expect("it is the next address").expect("a reader");
+        assert!(others.iter_mut().all(|other| other.now_or_never().is_none()));
+        second.give_back();
+        held.give_back();
     }
 
     #[tokio::test]
