@@ -29,10 +29,7 @@ use llama_cpp_2::{
 };
 
 pub use self::{devices::Devices, embedder::LlamaEmbedder, purpose::Purpose};
-use self::{
-    purpose::Metadata,
-    stretches::{stretch_bytes, stretches},
-};
+use self::{purpose::Metadata, stretches::Stretches};
 use crate::{
     attention::{self, Heads},
     cpu, memory,
@@ -118,7 +115,7 @@ impl Llama {
         let context = context(settings.context, &model, is_whole);
         let capacity = capacity(&settings, context, &model, &devices);
         let model = Arc::new(model);
-        let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model), stretch_bytes(&tokenizer)));
+        let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model), &tokenizer));
         Ok(Self { backend, model, vocabulary, purpose, capacity, settings, devices })
     }
 
@@ -161,12 +158,7 @@ impl Llama {
     /// The texts of the tokens that only a template may write. Tokens that a model's makers defined for texts are not among them.
     #[must_use]
     pub fn control_texts(&self) -> Vec<String> {
-        let vocab = self.model.vocab();
-        let is_control = |token: &LlamaToken| {
-            vocab.attr(*token).intersects(LlamaTokenAttr::Control | LlamaTokenAttr::Unknown)
-        };
-        let text = |token| String::from_utf8(vocab.token_to_piece(token, true, None)).ok();
-        vocab.tokens().filter(is_control).filter_map(text).collect()
+        texts_of(&self.model, &[LlamaTokenAttr::Control, LlamaTokenAttr::Unknown])
     }
 
     /// A decoder with an empty cache. Fails if there is no memory for the cache, or if the model does not generate.
@@ -190,6 +182,15 @@ impl Llama {
             self.model.new_context(&self.backend, parameters).map_err(|fault| failed(fault.to_string()))?;
         Ok(LlamaDecoder { context, batch: LlamaBatch::new(STEP_TOKENS_MAX, 1) })
     }
+}
+
+/// The texts of tokens with any of these attributes.
+fn texts_of(model: &LlamaModel, attributes: &[LlamaTokenAttr]) -> Vec<String> {
+    let vocab = model.vocab();
+    let has_one =
+        |token: &LlamaToken| attributes.iter().any(|attribute| vocab.attr(*token).contains(*attribute));
+    let tokens = vocab.tokens().filter(has_one);
+    tokens.filter_map(|token| String::from_utf8(vocab.token_to_piece(token, true, None)).ok()).collect()
 }
 
 fn check_file(path: &Path) -> Result<(), String> {
@@ -261,12 +262,11 @@ pub struct LlamaVocabulary {
     end_tokens: Vec<Token>,
     longest_piece: usize,
     opening: Option<LlamaToken>,
-    /// Of a text that llama.cpp tokenizes as a whole, at most.
-    stretch_bytes: usize,
+    stretches: Stretches,
 }
 
 impl LlamaVocabulary {
-    fn new(model: Arc<LlamaModel>, stretch_bytes: usize) -> Self {
+    fn new(model: Arc<LlamaModel>, tokenizer: &str) -> Self {
         let vocab = model.vocab();
         let (mut bytes, mut ends, mut longest_piece) = (Vec::new(), Vec::new(), 4);
         for token in vocab.tokens() {
@@ -279,14 +279,16 @@ impl LlamaVocabulary {
         let ending = vocab.tokens().filter(|&token| vocab.is_eog(token));
         let end_tokens = ending.filter_map(|token| Token::try_from(token.0).ok()).collect();
         let opening = (vocab.should_add_bos() && vocab.bos().0 >= 0).then(|| vocab.bos());
-        Self { bytes, ends, end_tokens, longest_piece, opening, stretch_bytes, model }
+        let special = [LlamaTokenAttr::Control, LlamaTokenAttr::Unknown, LlamaTokenAttr::UserDefined];
+        let stretches = Stretches::new(tokenizer, texts_of(&model, &special));
+        Self { bytes, ends, end_tokens, longest_piece, opening, stretches, model }
     }
 }
 
 impl Vocabulary for LlamaVocabulary {
     fn tokenize(&self, pieces: &mut dyn Iterator<Item = &str>) -> Vec<Token> {
         let vocab = self.model.vocab();
-        let pieces = pieces.flat_map(|piece| stretches(piece, self.stretch_bytes));
+        let pieces = pieces.flat_map(|piece| self.stretches.of(piece));
         let mut tokens: Vec<_> =
             pieces.flat_map(|piece| vocab.tokenize(piece.as_bytes(), false, true)).collect();
         if let Some(opening) = self.opening
@@ -299,7 +301,7 @@ impl Vocabulary for LlamaVocabulary {
 
     fn tokenize_input(&self, text: &str) -> Vec<Token> {
         let vocab = self.model.vocab();
-        let mut stretches = stretches(text, self.stretch_bytes);
+        let mut stretches = self.stretches.of(text);
         let mut tokens = vocab.tokenize(stretches.next().unwrap_or_default().as_bytes(), true, true);
         let closing = if vocab.should_add_eos() { tokens.pop() } else { None };
         tokens.extend(stretches.flat_map(|stretch| vocab.tokenize(stretch.as_bytes(), false, true)));

@@ -18,7 +18,7 @@ use overnight_engine::{
 };
 use tokio::runtime;
 
-/// Stack of a thread that tokenizes: some of llama.cpp's tokenizers recurse as deep as a word is long.
+/// Stack of a thread that tokenizes, for the recursion that `llama/stretches.rs` bounds.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;

@@ -241,12 +241,13 @@ async fn look_up(
     key: UnreadKey,
     network: Option<ClientNetwork>,
 ) -> Result<Opened, Refusal> {
-    let counted = network.filter(|_| !key.has_opened);
+    let counted = network.filter(|_| key.account.is_none());
     if let Some(network) = counted {
         let is_read = context.wrong_keys.count(network, context.services.clock.now());
         is_read.inspect_err(|_| counters::count_wrong_key_throttled()).map_err(Refusal::TooManyWrongKeys)?;
     }
-    let reads = network.map_or(ReadsFor::Unknown, ClientNetwork::reads);
+    let unknown = || network.map_or(ReadsFor::Unknown, ClientNetwork::reads);
+    let reads = key.account.map_or_else(unknown, ReadsFor::Account);
     let looked_up = reads.scope(api_keys::look_up(&context.services, key)).await;
     if let Some(network) = counted.filter(|_| !matches!(looked_up, Err(AppError::InvalidApiKey))) {
         context.wrong_keys.take_back(network);

@@ -5,8 +5,8 @@ use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::roles::Role;
 use overnight_store::identity::accounts::Account;
 
-use crate::Services;
 use crate::errors::AppError;
+use crate::{ReadsFor, Services};
 pub use overnight_store::identity::members::Member;
 use overnight_store::identity::members::{self, MemberChange};
 use overnight_store::identity::users::User;
@@ -17,7 +17,7 @@ pub async fn accounts_of(services: &Services, user: &User) -> Result<Vec<(Accoun
 }
 
 /// The account with this identifier, and the user's role in it; an operator is an owner of every account. [`AppError::NotFound`] if the
-/// user is no member, as if the account did not exist.
+/// user is no member, as if the account did not exist. A member's further reads take the account's turns.
 pub async fn account_of(
     services: &Services,
     user: &User,
@@ -25,8 +25,12 @@ pub async fn account_of(
 ) -> Result<(Account, Role), AppError> {
     let found = members::find_account(&services.store, account, user.key, user.is_operator).await?;
     let (account, role) = found.ok_or(AppError::NotFound("account"))?;
-    let role = if user.is_operator { Some(Role::Owner) } else { role };
-    Ok((account, role.ok_or(AppError::NotFound("account"))?))
+    if user.is_operator {
+        return Ok((account, Role::Owner));
+    }
+    let role = role.ok_or(AppError::NotFound("account"))?;
+    ReadsFor::continue_as(account.key);
+    Ok((account, role))
 }
 
 /// The members of an account, in the order in which they joined.

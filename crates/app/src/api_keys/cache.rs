@@ -71,9 +71,9 @@ impl ApiKeyCache {
         Some(holder.opened)
     }
 
-    /// Whether the key opened an account when the store was last asked, however long ago.
-    pub(super) fn has_opened(&self, sha256: &[u8; 32]) -> bool {
-        self.known().contains_key(sha256)
+    /// The account that the key opened when the store was last asked, however long ago.
+    pub(super) fn last_opened(&self, sha256: &[u8; 32]) -> Option<AccountKey> {
+        self.known().get(sha256).map(|known| known.opened.account)
     }
 
     /// Records the store's answer of `now`.
@@ -156,9 +156,9 @@ mod tests {
         cache.learn([1; 32], Some(&holder(Some(1_100))), 1_000);
         assert_eq!(cache.find(&[1; 32], 1_099), Some(OPENED));
         assert_eq!(cache.find(&[1; 32], 1_100), None);
-        assert!(cache.has_opened(&[1; 32]));
+        assert_eq!(cache.last_opened(&[1; 32]), Some(OPENED.account));
         cache.learn([1; 32], None, 1_101);
-        assert!(!cache.has_opened(&[1; 32]));
+        assert_eq!(cache.last_opened(&[1; 32]), None);
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         cache.learn([1; 32], Some(&holder(None)), 1_000);
         cache.distrust();
         assert_eq!(cache.find(&[1; 32], 1_000), None);
-        assert!(cache.has_opened(&[1; 32]));
+        assert_eq!(cache.last_opened(&[1; 32]), Some(OPENED.account));
     }
 
     #[test]

@@ -42,8 +42,8 @@ pub enum Presented {
 #[derive(Debug, Clone, Copy)]
 pub struct UnreadKey {
     sha256: [u8; 32],
-    /// Whether it opened an account when the store was last asked.
-    pub has_opened: bool,
+    /// The account that it opened when the store was last asked.
+    pub account: Option<AccountKey>,
 }
 
 /// Checks a key against the cache. Fails with [`AppError::InvalidApiKey`] if the text is not the form of a key.
@@ -52,7 +52,7 @@ pub fn present(services: &Services, key: &[u8]) -> Result<Presented, AppError> {
     let cache = &services.api_key_cache;
     Ok(match cache.find(&sha256, services.clock.now()) {
         Some(opened) => Presented::Opens(opened),
-        None => Presented::Unread(UnreadKey { sha256, has_opened: cache.has_opened(&sha256) }),
+        None => Presented::Unread(UnreadKey { sha256, account: cache.last_opened(&sha256) }),
     })
 }
 
@@ -85,7 +85,7 @@ pub async fn look_again(services: &Services, opened: Opened) -> Result<Opened, A
     let Opened { sha256, .. } = opened;
     match services.api_key_cache.find(&sha256, services.clock.now()) {
         Some(opened) => Ok(opened),
-        None => look_up(services, UnreadKey { sha256, has_opened: true }).await,
+        None => look_up(services, UnreadKey { sha256, account: Some(opened.account) }).await,
     }
 }
 

@@ -10,38 +10,62 @@ const STRETCH_BYTES: usize = 64 * 1024;
 /// The last bytes of a stretch, in which an end between words is looked for.
 const END_BYTES: usize = 4 * 1024;
 
-/// The maximum length of a stretch, in bytes, for the tokenizer that the model file names.
-pub(super) fn stretch_bytes(tokenizer: &str) -> usize {
-    if WITHOUT_EXPRESSIONS.contains(&tokenizer) { usize::MAX } else { STRETCH_BYTES }
+#[derive(Debug)]
+pub(super) struct Stretches {
+    bytes_max: usize,
+    /// Texts of tokens that are never split.
+    whole: Vec<String>,
 }
 
-/// The text in stretches of at most `bytes_max`. They usually end between words, so that the tokens are the same as of the whole text.
-pub(super) fn stretches(text: &str, bytes_max: usize) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    iter::from_fn(move || {
-        let (stretch, after) = rest?.split_at(end(rest?, bytes_max));
-        rest = Some(after).filter(|after| !after.is_empty());
-        Some(stretch)
-    })
-}
-
-fn end(text: &str, bytes_max: usize) -> usize {
-    if text.len() <= bytes_max {
-        return text.len();
+impl Stretches {
+    /// For the tokenizer that a model file names, and the texts of its special tokens.
+    pub(super) fn new(tokenizer: &str, special: Vec<String>) -> Self {
+        let bytes_max = if WITHOUT_EXPRESSIONS.contains(&tokenizer) { usize::MAX } else { STRETCH_BYTES };
+        Self { bytes_max, whole: special }
     }
-    let is_between_words = |around: &[u8]| matches!(around, [before, b' ', after] if before.is_ascii_alphabetic() && after.is_ascii_alphabetic());
-    let start = bytes_max.saturating_sub(END_BYTES);
-    let found = text.as_bytes()[start..bytes_max].windows(3).rposition(is_between_words);
-    found.map_or_else(|| text.floor_char_boundary(bytes_max), |at| start + at + 1)
+
+    /// The text in stretches. They usually end between words, so that most tokenizers find the same tokens as in the whole text.
+    pub(super) fn of<'text>(&self, text: &'text str) -> impl Iterator<Item = &'text str> {
+        let mut rest = Some(text);
+        iter::from_fn(move || {
+            let (stretch, after) = rest?.split_at(self.end(rest?));
+            rest = Some(after).filter(|after| !after.is_empty());
+            Some(stretch)
+        })
+    }
+
+    fn end(&self, text: &str) -> usize {
+        if text.len() <= self.bytes_max {
+            return text.len();
+        }
+        let start = self.bytes_max.saturating_sub(END_BYTES);
+        let found = text.as_bytes()[start..self.bytes_max].windows(3).rposition(is_between_words);
+        let end = found.map_or_else(|| text.floor_char_boundary(self.bytes_max), |at| start + at + 1);
+        let across = |whole: &String| {
+            let starts = end.saturating_sub(whole.len().saturating_sub(1)).max(1)..end;
+            starts.into_iter().find(|start| text.as_bytes()[*start..].starts_with(whole.as_bytes()))
+        };
+        self.whole.iter().filter_map(across).min().unwrap_or(end)
+    }
+}
+
+fn is_between_words(around: &[u8]) -> bool {
+    matches!(around, [before, b' ', after] if before.is_ascii_alphabetic() && after.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{STRETCH_BYTES, stretch_bytes, stretches};
+    use super::{STRETCH_BYTES, Stretches};
+
+    fn stretches(text: &str) -> Vec<&str> {
+        let special = vec!["<|im_end|>".to_owned(), "<｜end of turn｜>".to_owned()];
+        let found: Vec<_> = Stretches::new("gpt2", special).of(text).collect();
+        assert_eq!(found.concat(), text);
+        found
+    }
 
     fn lengths(text: &str) -> Vec<usize> {
-        assert_eq!(stretches(text, STRETCH_BYTES).collect::<String>(), text);
-        stretches(text, STRETCH_BYTES).map(str::len).collect()
+        stretches(text).into_iter().map(str::len).collect()
     }
 
     #[test]
@@ -61,14 +85,27 @@ mod tests {
     #[test]
     fn a_stretch_ends_between_words() {
         let text = "the night is long. ".repeat(20_000);
-        assert!(stretches(&text, STRETCH_BYTES).skip(1).all(|stretch| stretch.starts_with(' ')));
-        assert!(lengths(&text)[0] > STRETCH_BYTES - 20);
+        let found = stretches(&text);
+        assert!(found[1..].iter().all(|stretch| stretch.starts_with(' ')));
+        assert!(found[0].len() > STRETCH_BYTES - 20);
+    }
+
+    #[test]
+    fn a_special_token_is_never_split() {
+        for token in ["<|im_end|>", "<｜end of turn｜>"] {
+            for before in 0..=token.len() {
+                let text = format!("{}{token}{}", "1".repeat(STRETCH_BYTES - before), "1".repeat(100));
+                assert!(stretches(&text).iter().any(|stretch| stretch.contains(token)), "{before}");
+            }
+        }
+        let text = "<|im_end|>".repeat(20_000);
+        assert!(stretches(&text).iter().all(|stretch| stretch.starts_with('<') && stretch.ends_with('>')));
     }
 
     #[test]
     fn a_tokenizer_without_regular_expressions_gets_the_whole_text() {
         let text = "night".repeat(STRETCH_BYTES);
-        assert_eq!(stretches(&text, stretch_bytes("llama")).count(), 1);
-        assert_eq!(stretches(&text, stretch_bytes("gpt2")).count(), 5);
+        assert_eq!(Stretches::new("llama", Vec::new()).of(&text).count(), 1);
+        assert_eq!(stretches(&text).len(), 5);
     }
 }

@@ -4,14 +4,15 @@
 //! way in the database, and each would cost a new connection.
 //!
 //! The one returned last is lent first, because its pages are warm. A pool of `sqlx` would check a connection each time it is returned,
-//! which is a round trip for every read. Callers take turns: each account has one read, and so have all callers without a key together, whose
-//! addresses take turns at it. Otherwise a thousand addresses would have a thousand reads for each read of an account. The service's own
-//! reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
+//! which is a round trip for every read. Callers take turns: each account has one read, and so have all unknown callers together, whose
+//! addresses take turns at it. Otherwise a thousand addresses would have a thousand reads for each read of an account. Unknown are callers
+//! whose key did not open an account lately, and those whose session was not read yet. The service's own reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
 //! `http/calls.rs` names the caller once for all reads of its call (`ReadsFor`, a task-local); tasks that a call spawns are given the same
 //! name.
 //!
 //! On SQLite each reader has a thread and answers a page in one message. Lists are paged by key, so that no reader holds anything up.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
@@ -47,18 +48,26 @@ pub enum ReadsFor {
 }
 
 tokio::task_local! {
-    static READS_FOR: ReadsFor;
+    static READS_FOR: Cell<ReadsFor>;
 }
 
 impl ReadsFor {
     /// Runs `work`, whose reads take their turns as this caller's. Pass [`ReadsFor::current`] to tasks it spawns.
     pub fn scope<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        READS_FOR.scope(self, work)
+        READS_FOR.scope(Cell::new(self), work)
     }
 
     /// For whom the current task reads.
     pub fn current() -> Self {
-        READS_FOR.try_with(|it| *it).unwrap_or(Self::Service)
+        READS_FOR.try_with(Cell::get).unwrap_or(Self::Service)
+    }
+
+    /// The caller without a key has turned out to be a member of this account: it takes the account's turns from now on.
+    pub fn continue_as(account: AccountKey) {
+        if matches!(Self::current(), Self::Network(_) | Self::Unknown) {
+            // Without a scope the service itself reads.
+            let _ = READS_FOR.try_with(|it| it.set(Self::Account(account)));
+        }
     }
 }
 
@@ -69,10 +78,10 @@ pub(crate) struct Readers(Arc<Pool>);
 struct Pool {
     database: Database,
     count: u32,
-    /// Of accounts, and of callers without a key.
+    /// Of accounts, and of unknown callers.
     turns: Turns<Option<AccountKey>>,
-    /// Of the addresses of callers without a key.
-    keyless: Turns<ReadsFor>,
+    /// Of the addresses of unknown callers.
+    unknown: Turns<ReadsFor>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     /// Why the database was unavailable when last needed, if it was.
@@ -86,9 +95,9 @@ impl Readers {
     pub(crate) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
         let permits = Arc::new(Semaphore::new(count as usize));
         let idle = Mutex::new(vec![database.connect_reader().await?]);
-        let (turns, keyless) = (Turns::over(count as usize), Turns::over(count as usize / 2));
+        let (turns, unknown) = (Turns::over(count as usize), Turns::over(count as usize / 2));
         let (outage, probing) = (Mutex::default(), Semaphore::new(1));
-        Ok(Self(Arc::new(Pool { database, count, turns, keyless, permits, idle, outage, probing })))
+        Ok(Self(Arc::new(Pool { database, count, turns, unknown, permits, idle, outage, probing })))
     }
 
     /// A connection that was lost while idle is replaced.
@@ -145,12 +154,12 @@ impl Readers {
     /// Waits for the caller's turn. `None` only while the process ends.
     async fn turn(&self) -> Option<Turn> {
         let reads = ReadsFor::current();
-        let (account, keyless) = match reads {
+        let (account, unknown) = match reads {
             ReadsFor::Service => return Some(Turn::default()),
             ReadsFor::Account(account) => (Some(account), None),
-            ReadsFor::Network(_) | ReadsFor::Unknown => (None, Some(self.0.keyless.take(reads).await?)),
+            ReadsFor::Network(_) | ReadsFor::Unknown => (None, Some(self.0.unknown.take(reads).await?)),
         };
-        Some(Turn { _turn: Some(self.0.turns.take(account).await?), _keyless: keyless })
+        Some(Turn { _account: Some(self.0.turns.take(account).await?), _unknown: unknown })
     }
 
     /// Waits for current reads, refuses more, and closes connections.
@@ -248,8 +257,8 @@ impl<T: 'static> Drop for ToItsEnd<T> {
 /// A caller's turn; nothing for the service's own reads.
 #[derive(Default)]
 struct Turn {
-    _turn: Option<Permit<Option<AccountKey>>>,
-    _keyless: Option<Permit<ReadsFor>>,
+    _account: Option<Permit<Option<AccountKey>>>,
+    _unknown: Option<Permit<ReadsFor>>,
 }
 
 pub(crate) struct Reader {
@@ -332,7 +341,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_account_waits_for_one_read_of_callers_without_a_key_however_many_addresses_they_have() {
+    async fn an_account_waits_for_one_read_of_unknown_callers_however_many_addresses_they_have() {
         let readers = readers().await;
         let wait = |reads: ReadsFor| {
             let mut reader = reads.scope(readers.take()).boxed_local();
@@ -351,6 +360,18 @@ mod tests {
         assert!(others.iter_mut().all(|other| other.now_or_never().is_none()));
         second.give_back();
         held.give_back();
+    }
+
+    #[tokio::test]
+    async fn an_unknown_caller_that_turns_out_to_be_a_member_takes_the_account_s_turns() {
+        let told = || async {
+            ReadsFor::continue_as(AccountKey(3));
+            ReadsFor::current()
+        };
+        assert_eq!(ReadsFor::Unknown.scope(told()).await, ReadsFor::Account(AccountKey(3)));
+        assert_eq!(ReadsFor::Service.scope(told()).await, ReadsFor::Service);
+        let other = ReadsFor::Account(AccountKey(2));
+        assert_eq!(other.scope(told()).await, other);
     }
 
     #[tokio::test]
