@@ -6,14 +6,13 @@
 //! The one returned last is lent first, because its pages are warm. A pool of `sqlx` would check a connection each time it is returned,
 //! which is a round trip for every read. Callers take turns: each account has one read, and so have all unknown callers together, whose
 //! addresses take turns at it. Otherwise a thousand addresses would have a thousand reads for each read of an account. Unknown are callers
-//! whose key did not open an account lately, and those whose session was not read yet. The service's own reads go first, because it schedules for all of them, and so do reads that hold a turn of another kind already.
+//! whose key did not open an account lately, and those whose session was not read yet. The service's own reads go first, because it
+//! schedules for all of them, and so do reads that hold a turn of another kind already.
 //! `http/calls.rs` names the caller once for all reads of its call (`ReadsFor`, a task-local); tasks that a call spawns are given the same
 //! name.
 //!
 //! On SQLite each reader has a thread and answers a page in one message. Lists are paged by key, so that no reader holds anything up.
 
-use std::cell::Cell;
-use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,46 +29,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::StoreError;
 use crate::database::connection::Connection;
 use crate::database::options::Database;
+use crate::database::reads_for::ReadsFor;
 use crate::database::row::Row;
 use crate::database::settings::FIND_SORT_KEY_SECRET;
 use crate::database::statement::Statement;
 
 const PROBE_MAX: Duration = Duration::from_secs(1);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReadsFor {
-    /// The service itself, which waits for no turn. Also reads whose callers hold a turn already: a long read, or a transaction.
-    Service,
-    Account(AccountKey),
-    /// An address or network that calls without a key.
-    Network(IpAddr),
-    /// A caller through a proxy that does not name its client.
-    Unknown,
-}
-
-tokio::task_local! {
-    static READS_FOR: Cell<ReadsFor>;
-}
-
-impl ReadsFor {
-    /// Runs `work`, whose reads take their turns as this caller's. Pass [`ReadsFor::current`] to tasks it spawns.
-    pub fn scope<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        READS_FOR.scope(Cell::new(self), work)
-    }
-
-    /// For whom the current task reads.
-    pub fn current() -> Self {
-        READS_FOR.try_with(Cell::get).unwrap_or(Self::Service)
-    }
-
-    /// The caller without a key has turned out to be a member of this account: it takes the account's turns from now on.
-    pub fn continue_as(account: AccountKey) {
-        if matches!(Self::current(), Self::Network(_) | Self::Unknown) {
-            // Without a scope the service itself reads.
-            let _ = READS_FOR.try_with(|it| it.set(Self::Account(account)));
-        }
-    }
-}
 
 /// Connections, opened on first use; clones share them.
 #[derive(Clone)]
@@ -360,18 +325,6 @@ mod tests {
         assert!(others.iter_mut().all(|other| other.now_or_never().is_none()));
         second.give_back();
         held.give_back();
-    }
-
-    #[tokio::test]
-    async fn an_unknown_caller_that_turns_out_to_be_a_member_takes_the_account_s_turns() {
-        let told = || async {
-            ReadsFor::continue_as(AccountKey(3));
-            ReadsFor::current()
-        };
-        assert_eq!(ReadsFor::Unknown.scope(told()).await, ReadsFor::Account(AccountKey(3)));
-        assert_eq!(ReadsFor::Service.scope(told()).await, ReadsFor::Service);
-        let other = ReadsFor::Account(AccountKey(2));
-        assert_eq!(other.scope(told()).await, other);
     }
 
     #[tokio::test]
