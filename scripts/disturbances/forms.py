@@ -15,7 +15,7 @@ from .services import Service
 
 NAME = "costly-forms"
 ENGINE = '[[engines]]\nname = "e"\nkind = "embedded"\nthreads = 1\n'
-# An answer is waited for in steps of 200 ms: so many askers that the engine is what limits them.
+# An answer is waited for in steps of 200 ms, so few askers would not keep the engine busy.
 ASKERS = 64
 ABUSERS, CHOICES = 8, 8
 # So long that no grammar ends before it costs too much.
